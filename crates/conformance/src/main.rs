@@ -1,0 +1,3 @@
+//! Golden-case runner.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The KRM vocabulary: resources, ResourceList, results, Kptfile, packages in memory, selectors, image references.

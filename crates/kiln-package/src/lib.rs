@@ -1,0 +1,1 @@
+//! Packages on disk: walk, ignore rules, parallel read, atomic write, prune, path safety.

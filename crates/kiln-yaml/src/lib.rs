@@ -1,0 +1,25 @@
+//! YAML as the Go tools around Kubernetes read and write it: the same tree, the same comments, the same bytes.
+//!
+//! [`Documents`] reads text into [`Document`]s, [`Encoder`] writes them. What lies between is an editable tree of
+//! [`NodeRef`]s that keeps comments, styles, anchors, tags and positions. The rules are those of go-yaml v3 under
+//! kyaml, quirks included, so that a file shared with kpt, kustomize or Porch shows no noise in `git diff`.
+//!
+//! This crate is pure: no files, no environment, no clock. It accepts any input without panicking, needs time
+//! linear in its size, and refuses nesting beyond 10,000 levels.
+
+mod document;
+mod emit;
+mod error;
+mod lines;
+mod node;
+mod noderef;
+mod parse;
+mod resolve;
+
+pub use document::{Document, Slot};
+pub use emit::{Encoder, SequenceStyle, to_string};
+pub use error::{Error, Position};
+pub use node::{Kind, NodeId, Style};
+pub use noderef::NodeRef;
+pub use parse::{Documents, parse, parse_all};
+pub use resolve::is_yaml_1_1_non_string;

@@ -1,0 +1,233 @@
+//! The building blocks of a tree: ids, kinds, styles, tags and the arena record behind each node.
+//!
+//! A node is a 32-byte record in its document's arena. Children form a singly linked list, so that
+//! insertion and removal never move other nodes; a mapping's children alternate key, value.
+
+/// A node's place in its document's arena. Only meaningful together with that document.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct NodeId(pub(crate) u32);
+
+impl NodeId {
+    pub(crate) const NIL: NodeId = NodeId(u32::MAX);
+
+    pub(crate) fn get(self) -> Option<NodeId> {
+        (self != NodeId::NIL).then_some(self)
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// Key-value pairs in order; duplicate keys are possible.
+    Mapping,
+    /// A list of nodes.
+    Sequence,
+    /// A piece of text with a tag and a style.
+    Scalar,
+    /// A reference to an anchored node by name.
+    Alias,
+}
+
+/// How a node is written; a set of flags, empty for plain scalars and block collections.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Style(u8);
+
+impl Style {
+    /// Plain scalar or block collection.
+    pub const NONE: Style = Style(0);
+    /// The tag is written out.
+    pub const TAGGED: Style = Style(1);
+    /// `"text"`
+    pub const DOUBLE_QUOTED: Style = Style(2);
+    /// `'text'`
+    pub const SINGLE_QUOTED: Style = Style(4);
+    /// `|` block scalar.
+    pub const LITERAL: Style = Style(8);
+    /// `>` block scalar.
+    pub const FOLDED: Style = Style(16);
+    /// `[a, b]` or `{a: b}`.
+    pub const FLOW: Style = Style(32);
+
+    const QUOTED_OR_BLOCK: u8 = 2 | 4 | 8 | 16;
+
+    /// The flags as go-yaml numbers them.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether all flags of `other` are set.
+    pub fn contains(self, other: Style) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// These flags and those of `other`.
+    #[must_use]
+    pub fn with(self, other: Style) -> Style {
+        Style(self.0 | other.0)
+    }
+
+    /// These flags less those of `other`.
+    #[must_use]
+    pub fn without(self, other: Style) -> Style {
+        Style(self.0 & !other.0)
+    }
+
+    /// Whether the scalar is quoted, literal or folded, so that its text is surely a string.
+    pub fn is_quoted_or_block(self) -> bool {
+        self.0 & Self::QUOTED_OR_BLOCK != 0
+    }
+}
+
+/// A node's tag. `Implicit` is "whatever the plain text resolves to", decided when asked.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Tag {
+    Implicit,
+    Known(KnownTag),
+    /// Index into the document's table of other tags.
+    Custom(u16),
+}
+
+/// The tags of YAML's own repository that occur in practice.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum KnownTag {
+    Null,
+    Bool,
+    Int,
+    Float,
+    Str,
+    Timestamp,
+    Merge,
+    Binary,
+    Map,
+    Seq,
+}
+
+impl KnownTag {
+    const ALL: [(KnownTag, &'static str); 10] = [
+        (KnownTag::Str, "!!str"),
+        (KnownTag::Int, "!!int"),
+        (KnownTag::Bool, "!!bool"),
+        (KnownTag::Null, "!!null"),
+        (KnownTag::Float, "!!float"),
+        (KnownTag::Timestamp, "!!timestamp"),
+        (KnownTag::Merge, "!!merge"),
+        (KnownTag::Binary, "!!binary"),
+        (KnownTag::Map, "!!map"),
+        (KnownTag::Seq, "!!seq"),
+    ];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(tag, _)| *tag == self)
+            .map_or("", |(_, name)| name)
+    }
+
+    pub(crate) fn from_short(text: &str) -> Option<KnownTag> {
+        Self::ALL
+            .iter()
+            .find(|(_, name)| *name == text)
+            .map(|(tag, _)| *tag)
+    }
+}
+
+/// A piece of text: a range of the source, or of the document's pool of new text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Text {
+    start: u32,
+    len: u32,
+}
+
+impl Text {
+    pub(crate) const EMPTY: Text = Text { start: 0, len: 0 };
+    const POOL: u32 = 1 << 31;
+
+    pub(crate) fn source(start: usize, end: usize) -> Text {
+        Text {
+            start: start as u32,
+            len: (end - start) as u32,
+        }
+    }
+
+    pub(crate) fn pool(start: usize, end: usize) -> Text {
+        Text {
+            start: start as u32 | Self::POOL,
+            len: (end - start) as u32,
+        }
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    pub(crate) fn in_pool(self) -> bool {
+        self.start & Self::POOL != 0
+    }
+
+    pub(crate) fn range(self) -> std::ops::Range<usize> {
+        let start = (self.start & !Self::POOL) as usize;
+        start..start + self.len as usize
+    }
+}
+
+/// What only few nodes have: comments and an anchor. Kept apart so that the others stay small.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Extra {
+    pub(crate) head: Text,
+    pub(crate) line: Text,
+    pub(crate) foot: Text,
+    pub(crate) anchor: Text,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content {
+    Scalar(Text),
+    Alias(Text),
+    Mapping { first: NodeId, last: NodeId },
+    Sequence { first: NodeId, last: NodeId },
+}
+
+impl Content {
+    pub(crate) const MAPPING: Content = Content::Mapping {
+        first: NodeId::NIL,
+        last: NodeId::NIL,
+    };
+    pub(crate) const SEQUENCE: Content = Content::Sequence {
+        first: NodeId::NIL,
+        last: NodeId::NIL,
+    };
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub(crate) content: Content,
+    pub(crate) style: Style,
+    pub(crate) tag: Tag,
+    /// Index into the document's extras, or `NO_EXTRA`.
+    pub(crate) extra: u32,
+    pub(crate) next: NodeId,
+    /// Where the node begins (its anchor or tag if it has one) and ends, or `NO_PLACE` for new nodes.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl Node {
+    pub(crate) const NO_EXTRA: u32 = u32::MAX;
+    pub(crate) const NO_PLACE: u32 = u32::MAX;
+
+    pub(crate) fn new(content: Content, tag: Tag, style: Style) -> Node {
+        Node {
+            content,
+            style,
+            tag,
+            extra: Node::NO_EXTRA,
+            next: NodeId::NIL,
+            start: Node::NO_PLACE,
+            end: Node::NO_PLACE,
+        }
+    }
+}

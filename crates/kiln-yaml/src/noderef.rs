@@ -1,0 +1,195 @@
+//! Reading a tree: a node together with its document.
+
+use std::ops::Range;
+
+use crate::document::{Document, Slot};
+use crate::error::Position;
+use crate::node::{Content, Kind, KnownTag, Node, NodeId, Style, Tag, Text};
+use crate::resolve::resolve;
+
+/// A node of a document, for reading. Cheap to copy.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeRef<'a> {
+    pub(crate) doc: &'a Document,
+    pub(crate) id: NodeId,
+}
+
+impl<'a> NodeRef<'a> {
+    /// The node's id, for the document's changing methods.
+    pub fn id(self) -> NodeId {
+        self.id
+    }
+
+    /// The document the node belongs to.
+    pub fn document(self) -> &'a Document {
+        self.doc
+    }
+
+    fn record(self) -> &'a Node {
+        self.doc.record(self.id)
+    }
+
+    /// What the node is.
+    pub fn kind(self) -> Kind {
+        match self.record().content {
+            Content::Scalar(_) => Kind::Scalar,
+            Content::Alias(_) => Kind::Alias,
+            Content::Mapping { .. } => Kind::Mapping,
+            Content::Sequence { .. } => Kind::Sequence,
+        }
+    }
+
+    /// Whether the node is a mapping.
+    pub fn is_mapping(self) -> bool {
+        self.kind() == Kind::Mapping
+    }
+
+    /// Whether the node is a sequence.
+    pub fn is_sequence(self) -> bool {
+        self.kind() == Kind::Sequence
+    }
+
+    /// Whether the node is a scalar.
+    pub fn is_scalar(self) -> bool {
+        self.kind() == Kind::Scalar
+    }
+
+    /// A scalar's text, an alias' name; empty for collections.
+    pub fn value(self) -> &'a str {
+        match self.record().content {
+            Content::Scalar(text) | Content::Alias(text) => self.doc.text(text),
+            Content::Mapping { .. } | Content::Sequence { .. } => "",
+        }
+    }
+
+    /// The text if the node is a scalar of any type but null.
+    pub fn as_text(self) -> Option<&'a str> {
+        (self.is_scalar() && !self.is_null()).then(|| self.value())
+    }
+
+    /// Whether the node is a scalar that means null.
+    pub fn is_null(self) -> bool {
+        self.is_scalar() && self.resolved_tag() == Tag::Known(KnownTag::Null)
+    }
+
+    /// How the node is written.
+    pub fn style(self) -> Style {
+        self.record().style
+    }
+
+    /// The tag in short form (`!!str`); for plain scalars without one, what the text resolves to. Empty for aliases.
+    pub fn tag(self) -> &'a str {
+        self.doc.tag_text(self.resolved_tag())
+    }
+
+    pub(crate) fn stored_tag(self) -> Tag {
+        self.record().tag
+    }
+
+    pub(crate) fn resolved_tag(self) -> Tag {
+        match (self.record().tag, self.record().content) {
+            (Tag::Implicit, Content::Scalar(text)) => Tag::Known(resolve(self.doc.text(text))),
+            (tag, _) => tag,
+        }
+    }
+
+    /// The anchor's name; empty if there is none.
+    pub fn anchor(self) -> &'a str {
+        self.extra_text(|extra| extra.anchor)
+    }
+
+    /// One of the node's comments, `#` included; empty if there is none.
+    pub fn comment(self, slot: Slot) -> &'a str {
+        self.extra_text(|extra| match slot {
+            Slot::Head => extra.head,
+            Slot::Line => extra.line,
+            Slot::Foot => extra.foot,
+        })
+    }
+
+    fn extra_text(self, pick: impl Fn(&crate::node::Extra) -> Text) -> &'a str {
+        match self.record().extra {
+            Node::NO_EXTRA => "",
+            index => self.doc.text(pick(&self.doc.extras[index as usize])),
+        }
+    }
+
+    /// Whether the node has any comment or an anchor.
+    pub(crate) fn has_extra(self) -> bool {
+        self.record().extra != Node::NO_EXTRA
+    }
+
+    /// Where the node begins; none for nodes that were not read from text.
+    pub fn position(self) -> Option<Position> {
+        let start = self.span()?.start;
+        Some(self.doc.line_index().position(&self.doc.source, start))
+    }
+
+    /// The bytes of the decoded source that the node was read from.
+    pub fn span(self) -> Option<Range<usize>> {
+        let record = self.record();
+        (record.start != Node::NO_PLACE).then(|| record.start as usize..record.end as usize)
+    }
+
+    pub(crate) fn first_child(self) -> Option<NodeRef<'a>> {
+        match self.record().content {
+            Content::Mapping { first, .. } | Content::Sequence { first, .. } => {
+                first.get().map(|id| self.doc.node(id))
+            }
+            Content::Scalar(_) | Content::Alias(_) => None,
+        }
+    }
+
+    pub(crate) fn next_sibling(self) -> Option<NodeRef<'a>> {
+        self.record().next.get().map(|id| self.doc.node(id))
+    }
+
+    /// The children in order; a mapping's alternate key, value.
+    pub fn children(self) -> impl Iterator<Item = NodeRef<'a>> {
+        std::iter::successors(self.first_child(), |child| child.next_sibling())
+    }
+
+    /// A sequence's items; nothing for other kinds.
+    pub fn items(self) -> impl Iterator<Item = NodeRef<'a>> {
+        let first = self.is_sequence().then(|| self.first_child()).flatten();
+        std::iter::successors(first, |child| child.next_sibling())
+    }
+
+    /// A mapping's pairs in order; nothing for other kinds.
+    pub fn entries(self) -> impl Iterator<Item = (NodeRef<'a>, NodeRef<'a>)> {
+        let first = self.is_mapping().then(|| self.first_child()).flatten();
+        let pair = |key: NodeRef<'a>| key.next_sibling().map(|value| (key, value));
+        std::iter::successors(first.and_then(pair), move |(_, value)| {
+            value.next_sibling().and_then(pair)
+        })
+    }
+
+    /// The number of items or pairs.
+    pub fn len(self) -> usize {
+        match self.kind() {
+            Kind::Mapping => self.entries().count(),
+            _ => self.children().count(),
+        }
+    }
+
+    /// Whether there are no children.
+    pub fn is_empty(self) -> bool {
+        self.first_child().is_none()
+    }
+
+    /// The pair with a scalar key of this text; the first if there are several.
+    pub fn entry(self, key: &str) -> Option<(NodeRef<'a>, NodeRef<'a>)> {
+        self.entries()
+            .find(|(candidate, _)| candidate.is_scalar() && candidate.value() == key)
+    }
+
+    /// The value of a mapping's key.
+    pub fn get(self, key: &str) -> Option<NodeRef<'a>> {
+        self.entry(key).map(|(_, value)| value)
+    }
+
+    /// The node reached by following mapping keys.
+    pub fn get_path(self, path: &[&str]) -> Option<NodeRef<'a>> {
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+}

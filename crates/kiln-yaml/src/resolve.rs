@@ -1,0 +1,257 @@
+//! What a plain scalar means: go-yaml's resolution, and YAML 1.1's for strings that older readers would take for something else.
+
+use crate::node::KnownTag;
+
+/// The tag that go-yaml gives to a plain scalar of this text.
+pub(crate) fn resolve(text: &str) -> KnownTag {
+    let Some(first) = text.bytes().next() else {
+        return KnownTag::Null;
+    };
+    match first {
+        b'0'..=b'9' | b'+' | b'-' | b'.' => number_or_time(text, first),
+        b'~' | b'n' | b'N' if matches!(text, "~" | "null" | "Null" | "NULL") => KnownTag::Null,
+        b't' | b'T' | b'f' | b'F'
+            if matches!(
+                text,
+                "true" | "True" | "TRUE" | "false" | "False" | "FALSE"
+            ) =>
+        {
+            KnownTag::Bool
+        }
+        b'<' if text == "<<" => KnownTag::Merge,
+        _ => KnownTag::Str,
+    }
+}
+
+fn number_or_time(text: &str, first: u8) -> KnownTag {
+    if first == b'.' || matches!(first, b'+' | b'-') {
+        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+        if matches!(unsigned, ".inf" | ".Inf" | ".INF") || matches!(text, ".nan" | ".NaN" | ".NAN")
+        {
+            return KnownTag::Float;
+        }
+    }
+    // A dot first can only be a float.
+    if first == b'.' {
+        return if is_float(text) {
+            KnownTag::Float
+        } else {
+            KnownTag::Str
+        };
+    }
+    if is_timestamp(text) {
+        return KnownTag::Timestamp;
+    }
+    let plain: std::borrow::Cow<'_, str> = if text.contains('_') {
+        text.replace('_', "").into()
+    } else {
+        text.into()
+    };
+    if is_int(&plain) {
+        KnownTag::Int
+    } else if is_float(&plain) {
+        KnownTag::Float
+    } else if is_prefixed_int(&plain) {
+        KnownTag::Int
+    } else {
+        KnownTag::Str
+    }
+}
+
+/// Whether Go's base-0 parser takes the text as a 64-bit integer, signed or unsigned.
+fn is_int(text: &str) -> bool {
+    let (negative, signed, digits) = match text.as_bytes().first() {
+        Some(b'-') => (true, true, &text[1..]),
+        Some(b'+') => (false, true, &text[1..]),
+        _ => (false, false, text),
+    };
+    let bytes = digits.as_bytes();
+    let (radix, digits) = match bytes {
+        [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
+        [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
+        [b'0', b'o' | b'O', ..] => (8, &digits[2..]),
+        [b'0', _, ..] => (8, &digits[1..]),
+        _ => (10, digits),
+    };
+    if digits.is_empty() || !digits.bytes().all(|b| (b as char).is_digit(radix)) {
+        return false;
+    }
+    let Ok(magnitude) = u64::from_str_radix(digits, radix) else {
+        return false;
+    };
+    if negative {
+        magnitude <= 1 << 63
+    } else if signed {
+        magnitude < 1 << 63
+    } else {
+        true
+    }
+}
+
+/// go-yaml's own look at `0b`, `-0b`, `0o` and `-0o`, which also takes a sign behind the prefix.
+fn is_prefixed_int(text: &str) -> bool {
+    let (radix, negative, rest) = if let Some(rest) = text.strip_prefix("0b") {
+        (2, false, rest)
+    } else if let Some(rest) = text.strip_prefix("-0b") {
+        (2, true, rest)
+    } else if let Some(rest) = text.strip_prefix("0o") {
+        (8, false, rest)
+    } else if let Some(rest) = text.strip_prefix("-0o") {
+        (8, true, rest)
+    } else {
+        return false;
+    };
+    if negative {
+        i64::from_str_radix(&format!("-{rest}"), radix).is_ok()
+    } else {
+        i64::from_str_radix(rest, radix).is_ok() || u64::from_str_radix(rest, radix).is_ok()
+    }
+}
+
+/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+fn is_float(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digits = |mut at: usize| {
+        let start = at;
+        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        (at, at - start)
+    };
+    let mut at = usize::from(matches!(bytes.first(), Some(b'+' | b'-')));
+    let (after, whole) = digits(at);
+    at = after;
+    let mut fraction = 0;
+    if bytes.get(at) == Some(&b'.') {
+        (at, fraction) = digits(at + 1);
+    }
+    if whole == 0 && fraction == 0 {
+        return false;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at += 1;
+        at += usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+        let (after, exponent) = digits(at);
+        if exponent == 0 {
+            return false;
+        }
+        at = after;
+    }
+    at == bytes.len()
+}
+
+/// A date, or a date and time in one of go-yaml's forms.
+fn is_timestamp(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    // A quick look: four digits and a dash.
+    if bytes.len() < 8 || bytes[4] != b'-' || !bytes[..4].iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    timestamp(text).is_some()
+}
+
+fn timestamp(text: &str) -> Option<()> {
+    let mut scan = Fields {
+        bytes: text.as_bytes(),
+        at: 0,
+    };
+    let year = scan.number(4, 4)?;
+    scan.expect(b'-')?;
+    let month = scan.number(1, 2)?;
+    scan.expect(b'-')?;
+    let day_at = scan.at;
+    let day = scan.number(1, 2)?;
+    if !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) {
+        return None;
+    }
+    if scan.at == scan.bytes.len() {
+        // The date alone is only taken with two digits each.
+        return (text.len() == 10 && day_at == 8).then_some(());
+    }
+    let separator = scan.next()?;
+    let zoned = matches!(separator, b'T' | b't');
+    if !zoned && separator != b' ' {
+        return None;
+    }
+    let hour = scan.number(1, 2)?;
+    scan.expect(b':')?;
+    let minute = scan.number(1, 2)?;
+    scan.expect(b':')?;
+    let second = scan.number(1, 2)?;
+    if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    if matches!(scan.bytes.get(scan.at), Some(b'.' | b','))
+        && scan.bytes.get(scan.at + 1).is_some_and(u8::is_ascii_digit)
+    {
+        scan.at += 1;
+        while scan.bytes.get(scan.at).is_some_and(u8::is_ascii_digit) {
+            scan.at += 1;
+        }
+    }
+    if zoned {
+        scan.zone()?;
+    }
+    (scan.at == scan.bytes.len()).then_some(())
+}
+
+struct Fields<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Fields<'_> {
+    fn next(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        (self.next()? == byte).then_some(())
+    }
+
+    fn number(&mut self, least: usize, most: usize) -> Option<u32> {
+        let mut value = 0;
+        let mut count = 0;
+        while count < most && self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            value = value * 10 + u32::from(self.bytes[self.at] - b'0');
+            self.at += 1;
+            count += 1;
+        }
+        (count >= least).then_some(value)
+    }
+
+    fn zone(&mut self) -> Option<()> {
+        match self.next()? {
+            b'Z' => Some(()),
+            b'+' | b'-' => {
+                let hours = self.number(2, 2)?;
+                self.expect(b':')?;
+                let minutes = self.number(2, 2)?;
+                (hours <= 24 && minutes <= 60).then_some(())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn days_in(year: u32, month: u32) -> u32 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// Whether a YAML 1.1 reader would take this plain text for something other than a string.
+///
+/// kyaml quotes such strings when it sets a field, because Kubernetes' own decoders still follow YAML 1.1.
+pub fn is_yaml_1_1_non_string(text: &str) -> bool {
+    const WORDS: [&str; 22] = [
+        "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off",
+        "OFF", "true", "True", "TRUE", "false", "False", "FALSE",
+    ];
+    WORDS.contains(&text) || resolve(text) != KnownTag::Str
+}
