@@ -1,1 +1,3 @@
 //! The KRM vocabulary: resources, ResourceList, results, Kptfile, packages in memory, selectors, image references.
+
+pub mod package;
