@@ -23,6 +23,10 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"pairs", "stdin {id,in} lines -> what every way of reading and writing gives", pairs},
+		{"scalars", "how a string is resolved, and written in every way", scalars},
+		{"edits", "what kyaml's setters make of a document", edits},
+		{"comments", "kyaml's copying of comments from one document to another", copyComments},
+		{"order", "kyaml's copying of the field order from one document to another", syncOrder},
 	}
 }
 
