@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use crate::error::Position;
 use crate::lines::LineIndex;
 use crate::node::{Content, Extra, KnownTag, Node, NodeId, Style, Tag, Text};
 use crate::noderef::NodeRef;
@@ -23,6 +24,8 @@ pub struct Document {
     pub(crate) foot: Text,
     /// The part of the source that this document was read from.
     pub(crate) span: Range<usize>,
+    /// Where the document begins for go-yaml: at its `---`, or at its first node.
+    pub(crate) begin: usize,
     pub(crate) changed: bool,
     pub(crate) lines: OnceLock<LineIndex>,
 }
@@ -73,6 +76,7 @@ impl Document {
             head: Text::EMPTY,
             foot: Text::EMPTY,
             span: 0..0,
+            begin: 0,
             changed: false,
             lines: OnceLock::new(),
         }
@@ -96,6 +100,11 @@ impl Document {
     /// The bytes the document was read from (separator lines not included).
     pub fn source_text(&self) -> &str {
         &self.source[self.span.clone()]
+    }
+
+    /// Where the document begins: at its `---` if it has one, else at its first node.
+    pub fn position(&self) -> Position {
+        self.line_index().position(&self.source, self.begin)
     }
 
     /// The comment that belongs to the document itself rather than to its first node.

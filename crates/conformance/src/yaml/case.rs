@@ -1,0 +1,97 @@
+//! One line of a recorded set.
+
+use anyhow::{Context, bail};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::kind::Kind;
+use super::nodes;
+
+/// An input and what Go makes of it.
+pub(crate) struct Case {
+    pub(crate) id: String,
+    pub(crate) input: Vec<u8>,
+    pub(crate) expected: Vec<(Kind, Expected)>,
+}
+
+pub(crate) enum Expected {
+    Output(Vec<u8>),
+    /// The first line of Go's error.
+    Refused(String),
+}
+
+impl Case {
+    pub(crate) fn read(line: &str) -> anyhow::Result<Case> {
+        // Trees are nested deeper than serde_json's limit; the caller's thread has the stack for it.
+        let mut json = serde_json::Deserializer::from_str(line);
+        json.disable_recursion_limit();
+        let record = Value::deserialize(&mut json).context("not JSON")?;
+        let id = match &record["id"] {
+            Value::String(id) => id.clone(),
+            Value::Null => bail!("no id"),
+            other => other.to_string(),
+        };
+        let input = field(&record, "in")?.context("no input")?;
+        let mut expected = Vec::new();
+        for kind in Kind::ALL {
+            let wanted = expectation(&record, kind);
+            let wanted = wanted.with_context(|| format!("in {} of {id}", kind.name()))?;
+            expected.extend(wanted.map(|wanted| (kind, wanted)));
+        }
+        Ok(Case {
+            id,
+            input,
+            expected,
+        })
+    }
+}
+
+/// What is recorded for a kind; nothing if neither an output nor a refusal is.
+fn expectation(record: &Value, kind: Kind) -> anyhow::Result<Option<Expected>> {
+    let name = kind.name();
+    if kind == Kind::Nodes {
+        return match &record[name] {
+            Value::Null => Ok(None),
+            trees => Ok(Some(Expected::Output(
+                nodes::dump_recorded(trees)?.into_bytes(),
+            ))),
+        };
+    }
+    let refusal = &record["refused"][name];
+    if refusal.is_null() {
+        return Ok(field(record, name)?.map(Expected::Output));
+    }
+    let message = bytes(refusal)?;
+    let message = String::from_utf8_lossy(&message).trim_end().to_owned();
+    // Go's own crash says nothing about what the right answer is.
+    Ok((!message.starts_with("panic: ")).then_some(Expected::Refused(message)))
+}
+
+/// A field's bytes, wherever `same` leads.
+fn field(record: &Value, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
+    let mut value = &record[name];
+    let mut steps = 0;
+    while let Some(other) = value["same"].as_str() {
+        value = &record[other];
+        steps += 1;
+        if value.is_null() || steps > Kind::ALL.len() + 1 {
+            bail!("{name} is the same as {other}, which leads nowhere");
+        }
+    }
+    match value {
+        Value::Null => Ok(None),
+        value => Ok(Some(bytes(value)?)),
+    }
+}
+
+/// A text, or bytes that are not UTF-8.
+pub(crate) fn bytes(value: &Value) -> anyhow::Result<Vec<u8>> {
+    if let Some(text) = value.as_str() {
+        return Ok(text.as_bytes().to_owned());
+    }
+    let encoded = value["base64"].as_str();
+    let encoded = encoded.context("neither a text nor base64")?;
+    BASE64_STANDARD.decode(encoded).context("bad base64")
+}

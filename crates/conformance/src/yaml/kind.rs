@@ -1,0 +1,87 @@
+//! The kinds of output that are recorded, and how kiln makes each of them.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::Once;
+
+use clap::ValueEnum;
+use kiln_yaml::{Documents, Encoder, SequenceStyle, parse_all};
+
+use super::nodes;
+
+/// What is made of an input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Kind {
+    /// The stream decoded and encoded again, sequences not indented.
+    Compact,
+    /// The same with sequences indented.
+    Wide,
+    /// The trees of the documents before the first error.
+    Nodes,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 3] = [Kind::Compact, Kind::Wide, Kind::Nodes];
+
+    /// The name of the field in a recorded case.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Compact => "compact",
+            Kind::Wide => "wide",
+            Kind::Nodes => "nodes",
+        }
+    }
+
+    /// What kiln makes of an input: text, or why it refuses.
+    fn run(self, input: &[u8]) -> Result<String, String> {
+        match self {
+            Kind::Compact => encode(input, SequenceStyle::Compact),
+            Kind::Wide => encode(input, SequenceStyle::Wide),
+            Kind::Nodes => {
+                let documents = Documents::new(input).map_while(Result::ok);
+                Ok(nodes::dump(documents))
+            }
+        }
+    }
+
+    /// The same; a panic becomes the outer error.
+    pub(crate) fn run_guarded(self, input: &[u8]) -> Result<Result<String, String>, String> {
+        silence_panics();
+        panic::catch_unwind(AssertUnwindSafe(|| self.run(input))).map_err(|payload| {
+            let place = LAST_PANIC.take();
+            place.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned())
+        })
+    }
+}
+
+fn encode(input: &[u8], style: SequenceStyle) -> Result<String, String> {
+    let documents = parse_all(input).map_err(|error| error.to_string())?;
+    let mut encoder = Encoder::new();
+    for document in &documents {
+        encoder.document(document, style);
+    }
+    Ok(encoder.finish())
+}
+
+thread_local! {
+    /// Text and place of the thread's newest panic.
+    static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Panics are reported with their case, not when they happen.
+fn silence_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        panic::set_hook(Box::new(|info: &PanicHookInfo<'_>| {
+            let place = info.location().map(ToString::to_string).unwrap_or_default();
+            LAST_PANIC.set(Some(format!("{} at {place}", payload_text(info.payload()))));
+        }));
+    });
+}
+
+fn payload_text(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or("no message")
+}
