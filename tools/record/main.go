@@ -27,6 +27,7 @@ func commands() []command {
 		{"edits", "what kyaml's setters make of a document", edits},
 		{"comments", "kyaml's copying of comments from one document to another", copyComments},
 		{"order", "kyaml's copying of the field order from one document to another", syncOrder},
+		{"restore", "both, on the item of a ResourceList, as kpt does after a function", restore},
 	}
 }
 

@@ -40,6 +40,8 @@ func (a answer) MarshalJSON() ([]byte, error) {
 	return text(a.out).MarshalJSON()
 }
 
+func (a *answer) UnmarshalJSON([]byte) error { return nil }
+
 func answered(f func() (string, error)) answer {
 	out, err := guarded(f)
 	return answer{out, err}
