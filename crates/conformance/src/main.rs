@@ -3,6 +3,7 @@
 //! Every suite is a sub-command with a module of its own; all of them report through [`report`]. The last line of a
 //! run is `N passed, N failed`. Exit code 0: all passed; 1: some failed; 2: the run could not be made.
 
+mod differential;
 mod report;
 mod yaml;
 
@@ -23,13 +24,16 @@ struct Args {
 enum Suite {
     /// Pairs of YAML input and what Go makes of it, one JSON object a line.
     Yaml(yaml::Args),
+    /// Mutated inputs, compared with what Go makes of them at this moment.
+    Differential(differential::Args),
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(io::stdout());
     let outcome = match &args.suite {
         Suite::Yaml(args) => yaml::run(args, &mut out),
+        Suite::Differential(args) => differential::run(args, &mut out),
     };
     let outcome = outcome.and_then(|totals| {
         writeln!(out, "{totals}")?;

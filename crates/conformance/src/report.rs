@@ -111,7 +111,7 @@ pub(crate) fn numbered(text: &str) -> String {
 fn visible(line: &str) -> String {
     let (body, end) = match line.strip_suffix('\n') {
         Some(body) => (body, ""),
-        None => (line, "\u{23ce}\u{338}"),
+        None => (line, " (no newline)"),
     };
     let kept = body.trim_end_matches(' ').len();
     let mut out = String::with_capacity(body.len() + end.len());

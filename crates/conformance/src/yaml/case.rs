@@ -23,20 +23,27 @@ pub(crate) enum Expected {
 }
 
 impl Case {
+    /// Reads a recorded line. Recurses by the depth of a recorded tree, see [`super::LOADER_STACK`].
     pub(crate) fn read(line: &str) -> anyhow::Result<Case> {
-        // Trees are nested deeper than serde_json's limit; the caller's thread has the stack for it.
-        let mut json = serde_json::Deserializer::from_str(line);
-        json.disable_recursion_limit();
-        let record = Value::deserialize(&mut json).context("not JSON")?;
+        let record = parse(line)?;
+        let input = field(&record, "in")?.context("no input")?;
+        Case::from_record(&record, input)
+    }
+
+    /// Reads an answer, which does not repeat the input it is about.
+    pub(crate) fn read_answer(line: &str, input: Vec<u8>) -> anyhow::Result<Case> {
+        Case::from_record(&parse(line)?, input)
+    }
+
+    fn from_record(record: &Value, input: Vec<u8>) -> anyhow::Result<Case> {
         let id = match &record["id"] {
             Value::String(id) => id.clone(),
             Value::Null => bail!("no id"),
             other => other.to_string(),
         };
-        let input = field(&record, "in")?.context("no input")?;
         let mut expected = Vec::new();
         for kind in Kind::ALL {
-            let wanted = expectation(&record, kind);
+            let wanted = expectation(record, kind);
             let wanted = wanted.with_context(|| format!("in {} of {id}", kind.name()))?;
             expected.extend(wanted.map(|wanted| (kind, wanted)));
         }
@@ -46,6 +53,12 @@ impl Case {
             expected,
         })
     }
+}
+
+fn parse(line: &str) -> anyhow::Result<Value> {
+    let mut json = serde_json::Deserializer::from_str(line);
+    json.disable_recursion_limit();
+    Value::deserialize(&mut json).context("not JSON")
 }
 
 /// What is recorded for a kind; nothing if neither an output nor a refusal is.
@@ -83,6 +96,14 @@ fn field(record: &Value, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
     match value {
         Value::Null => Ok(None),
         value => Ok(Some(bytes(value)?)),
+    }
+}
+
+/// How an input is written in a record.
+pub(crate) fn to_value(input: &[u8]) -> Value {
+    match str::from_utf8(input) {
+        Ok(text) => Value::from(text),
+        Err(_) => serde_json::json!({ "base64": BASE64_STANDARD.encode(input) }),
     }
 }
 

@@ -3,12 +3,12 @@
 //! A set is a file of JSON lines. A case holds an input and, by [`Kind`], the output Go wrote or the line on which it
 //! refused; each of these is one check. No case ends the run: a panic is caught and is a failed check.
 
-mod case;
-mod kind;
+pub(crate) mod case;
+pub(crate) mod kind;
 mod nodes;
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +23,7 @@ use kind::Kind;
 /// Inputs up to this many bytes are shown with their failures.
 const SHORT_INPUT: usize = 1200;
 /// Recorded trees are nested JSON; its reader recurses, so it gets room.
-const LOADER_STACK: usize = 1 << 30;
+pub(crate) const LOADER_STACK: usize = 1 << 30;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Tally> {
     Ok(totals)
 }
 
-fn collect_sets(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+pub(crate) fn collect_sets(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let cannot_read = || format!("cannot read {}", path.display());
     if !fs::metadata(path).with_context(cannot_read)?.is_dir() {
         files.push(path.to_owned());
@@ -86,7 +86,7 @@ fn collect_sets(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn load(file: &Path) -> anyhow::Result<Vec<Case>> {
+pub(crate) fn load(file: &Path) -> anyhow::Result<Vec<Case>> {
     let load = || {
         let cannot_read = || format!("cannot read {}", file.display());
         let text = fs::read_to_string(file).with_context(cannot_read)?;
@@ -127,10 +127,7 @@ fn run_set(file: &Path, cases: &[Case], args: &Args, out: &mut dyn Write) -> any
                         check.row,
                         failure.summary()
                     )?;
-                    if let Failure::Differs { wanted, got } = &failure {
-                        let diff = report::diff(wanted, got, args.verbose);
-                        writeln!(out, "  - wanted, + got:\n{diff}")?;
-                    }
+                    failure.write_diff(args.verbose, out)?;
                 }
                 None if args.verbose => writeln!(out, "ok   {name}:{} {}", case.id, check.row)?,
                 None => {}
@@ -142,12 +139,13 @@ fn run_set(file: &Path, cases: &[Case], args: &Args, out: &mut dyn Write) -> any
 }
 
 /// One thing looked at: `compact`, `refused.kio` and the like.
-struct Check {
-    row: String,
-    failure: Option<Failure>,
+pub(crate) struct Check {
+    pub(crate) kind: Kind,
+    pub(crate) row: String,
+    pub(crate) failure: Option<Failure>,
 }
 
-enum Failure {
+pub(crate) enum Failure {
     Differs { wanted: String, got: String },
     Refused { message: String },
     NotRefused { wanted: String },
@@ -156,7 +154,7 @@ enum Failure {
 }
 
 impl Failure {
-    fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         match self {
             Failure::Differs { .. } => "differs".to_owned(),
             Failure::Refused { message } => format!("refused: {message}"),
@@ -167,10 +165,19 @@ impl Failure {
             Failure::Panicked { message } => format!("PANIC: {message}"),
         }
     }
+
+    /// What cannot be said in one line.
+    pub(crate) fn write_diff(&self, all_lines: bool, out: &mut dyn Write) -> io::Result<()> {
+        if let Failure::Differs { wanted, got } = self {
+            let diff = report::diff(wanted, got, all_lines);
+            writeln!(out, "  - wanted, + got:\n{diff}")?;
+        }
+        Ok(())
+    }
 }
 
 /// The checks of every case, in the order of the cases, worked out on all cores.
-fn check_all(cases: &[Case], kinds: &[Kind]) -> Vec<Vec<Check>> {
+pub(crate) fn check_all(cases: &[Case], kinds: &[Kind]) -> Vec<Vec<Check>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(cases.len()));
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -210,7 +217,11 @@ fn check(case: &Case, kinds: &[Kind]) -> Vec<Check> {
             Err(message) => Some(Failure::Panicked { message }),
             Ok(got) => compare(expected, got),
         };
-        checks.push(Check { row, failure });
+        checks.push(Check {
+            kind: *kind,
+            row,
+            failure,
+        });
     }
     checks
 }
