@@ -196,6 +196,8 @@ impl Document {
         };
         let tag = match record.tag {
             Tag::Custom(_) => self.intern_tag(from.tag_text(record.tag)),
+            // Without its place a node no longer shows that it was read, and so has the tag that its text resolves to.
+            Tag::Implicit if !shared && node.span().is_some() => node.resolved_tag(),
             other => other,
         };
         let mut copy = Node::new(content, tag, record.style);

@@ -8,6 +8,7 @@
 //! linear in its size, and refuses nesting beyond 10,000 levels.
 
 mod document;
+mod edit;
 mod emit;
 mod error;
 mod lines;
@@ -17,6 +18,7 @@ mod parse;
 mod resolve;
 
 pub use document::{Document, Slot};
+pub use edit::{EditError, NodeMut};
 pub use emit::{Encoder, SequenceStyle, to_string};
 pub use error::{Error, Position};
 pub use node::{Kind, NodeId, Style};
