@@ -202,10 +202,15 @@ impl Mutator {
         if lines.len() <= WINDOW {
             return seed.clone();
         }
-        let start = match random.one_in(4) {
-            true => 0,
-            false => random.below(lines.len()),
-        };
+        // From a line of the outermost level on: one that is left of the first is refused.
+        let mut start = random.below(lines.len());
+        while start > 0
+            && lines[start]
+                .first()
+                .is_none_or(|first| b" \t-#".contains(first))
+        {
+            start -= 1;
+        }
         let length = 1 + random.below(WINDOW);
         lines
             .iter()

@@ -3,8 +3,7 @@
 use super::random::Random;
 
 const KEYS: &[&str] = &[
-    "a", "b", "name", "\"q\"", "'s'", "1", "true", "~", "é", "k k", "<<", "*x", "? k", "a b: c",
-    "[k]", "{k: v}", "-", "&y k",
+    "a", "b", "name", "\"q\"", "'s'", "1", "true", "~", "é", "k k", "<<", "[k]", "{k: v}", "&y k",
 ];
 const SCALARS: &[&str] = &[
     "",
@@ -21,7 +20,6 @@ const SCALARS: &[&str] = &[
     "1e3",
     ".inf",
     "2001-01-01",
-    "*x",
     "&x v",
     "!t v",
     "!!str 1",
@@ -37,27 +35,48 @@ const SCALARS: &[&str] = &[
     "é",
     "\"\\u263A\"",
     "a#b",
-    "a: b",
-    "- a",
     "'it''s'",
-    "\"multi\n  line\"",
-    "multi\n    line",
-    "[a,\n  b]",
-    "{a: b,\n  c: d}",
-    "|\n    text\n    more",
-    ">\n    text\n    more\n\n    para",
-    "|-\n    text",
-    "|+\n    text\n\n",
-    ">-\n      deep\n    less",
-    "|2\n     x",
+    "\"multi\n        line\"",
+    "multi\n          line",
+    "[a,\n          b]",
+    "{a: b,\n          c: d}",
+    "|\n          text\n          more",
+    ">\n          text\n          more\n\n          para",
+    "|-\n          text",
+    "|+\n          text\n\n",
+    ">-\n            deep\n          less",
+    "|\n\n          x",
     "&x",
     "!t",
     "!!binary aGk=",
+    "<<",
+    "=",
+    "[[a], {b: [c]}]",
+    "[a, # c\n          b]",
+    "\"\"",
+    "''",
+];
+/// Mostly refused, so they come seldom.
+const ODD: &[&str] = &[
+    "*x",
+    "a: b",
+    "- a",
+    "-",
+    "? k",
     "@",
     "`",
     "%a",
-    "<<",
-    "=",
+    "|2\n     x",
+    "[",
+    "{",
+    "]",
+    "}",
+    "\"",
+    "'",
+    "a b: c",
+    "&",
+    "*",
+    "!<",
 ];
 const COMMENTS: &[&str] = &[
     "#",
@@ -110,26 +129,38 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// A block collection at this indentation. Recursion ends with the budget.
     fn collection(&mut self, indent: usize) {
-        let sequence = self.random.one_in(3);
-        let entries = 1 + self.random.below(4);
-        for _ in 0..entries {
-            if self.budget == 0 {
-                return;
-            }
-            self.budget -= 1;
-            self.comments(indent);
-            self.pad(indent);
-            if sequence {
-                self.out.push('-');
-                self.item(indent);
-            } else {
-                let key = self.random.pick(KEYS);
-                self.out.push_str(key);
-                self.out.push(':');
-                self.value(indent);
-            }
+        match self.random.one_in(3) {
+            true => self.sequence(indent),
+            false => self.mapping(indent),
         }
         self.comments(indent);
+    }
+
+    fn sequence(&mut self, indent: usize) {
+        while self.begin_entry(indent) {
+            self.out.push('-');
+            self.item(indent);
+        }
+    }
+
+    fn mapping(&mut self, indent: usize) {
+        while self.begin_entry(indent) {
+            let key = self.word(KEYS);
+            self.out.push_str(key);
+            self.out.push(':');
+            self.value(indent);
+        }
+    }
+
+    /// Whether another entry is to be written; then its line has been begun.
+    fn begin_entry(&mut self, indent: usize) -> bool {
+        if self.budget == 0 || self.random.one_in(4) {
+            return false;
+        }
+        self.budget -= 1;
+        self.comments(indent);
+        self.pad(indent);
+        true
     }
 
     fn item(&mut self, indent: usize) {
@@ -140,12 +171,10 @@ impl Writer<'_> {
             }
             // The nested collection begins on the dash's line.
             1 | 2 => {
-                let key = self.random.pick(KEYS);
+                let key = self.word(KEYS);
                 self.out.push_str(&format!(" {key}:"));
                 self.value(indent + 2);
-                if self.budget > 0 && self.random.one_in(2) {
-                    self.collection(indent + 2);
-                }
+                self.mapping(indent + 2);
             }
             _ => self.scalar(),
         }
@@ -158,15 +187,22 @@ impl Writer<'_> {
                     .push_str(self.random.pick(&[" &x", " !t", " &x !t", " !!map"]));
             }
             self.end_line();
-            let deeper = self.random.pick(&[&0, &2, &2, &2, &1, &4]);
+            let deeper = self.random.pick(&[&2, &2, &2, &2, &1, &4]);
             self.collection(indent + deeper);
         } else {
             self.scalar();
         }
     }
 
+    fn word(&mut self, usual: &[&'static str]) -> &'static str {
+        match self.random.one_in(60) {
+            true => self.random.pick(ODD),
+            false => self.random.pick(usual),
+        }
+    }
+
     fn scalar(&mut self) {
-        let text = self.random.pick(SCALARS);
+        let text = self.word(SCALARS);
         if !text.is_empty() {
             self.out.push(' ');
             self.out.push_str(text);
