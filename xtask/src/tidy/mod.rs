@@ -1,0 +1,75 @@
+//! The rules of the workspace that neither the compiler nor clippy holds.
+//!
+//! A rule is a function from a [`Tree`] (all files in memory) to violations, so that each can be shown to fail on a
+//! tree made up for it. Reading the disk happens in one place, [`Tree::read`].
+
+mod code;
+mod files;
+mod layers;
+mod manifests;
+mod tree;
+
+use std::fmt;
+use std::path::Path;
+
+pub use tree::Tree;
+
+/// A broken rule.
+#[derive(Clone, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub struct Violation {
+    /// The file, from the root of the workspace.
+    pub path: String,
+    /// The line, from 1; none if the whole file is meant.
+    pub line: Option<usize>,
+    /// What is wrong and what is wanted instead.
+    pub message: String,
+}
+
+impl Violation {
+    fn file(path: &str, message: impl Into<String>) -> Violation {
+        Violation {
+            path: path.to_owned(),
+            line: None,
+            message: message.into(),
+        }
+    }
+
+    fn line(path: &str, line: usize, message: impl Into<String>) -> Violation {
+        Violation {
+            line: Some(line),
+            ..Violation::file(path, message)
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.path, self.message),
+            None => write!(f, "{}: {}", self.path, self.message),
+        }
+    }
+}
+
+/// All violations in the workspace at `root`.
+pub fn check(root: &Path) -> anyhow::Result<Vec<Violation>> {
+    check_tree(&Tree::read(root)?)
+}
+
+/// All violations in a tree.
+pub fn check_tree(tree: &Tree) -> anyhow::Result<Vec<Violation>> {
+    let crates = tree.crates()?;
+    let mut violations = Vec::new();
+    for crate_ in &crates {
+        layers::check_dependencies(crate_, &crates, &mut violations);
+        layers::check_sources(crate_, tree, &mut violations);
+        manifests::check(crate_, tree, &mut violations);
+    }
+    manifests::check_lock(tree, &mut violations);
+    files::check(tree, &mut violations);
+    violations.sort();
+    Ok(violations)
+}
+
+#[cfg(test)]
+mod tests;

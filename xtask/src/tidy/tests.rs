@@ -1,0 +1,445 @@
+//! Every rule on a tree that breaks it, and all of them on this workspace.
+
+use std::collections::BTreeSet;
+
+use super::{Tree, check, check_tree};
+
+/// The messages for a tree of these files, besides a sound root.
+#[track_caller]
+fn violations(files: &[(&str, &str)]) -> Vec<String> {
+    let mut tree = Tree::default();
+    let root = [("Cargo.toml", "[workspace]\n"), ("Cargo.lock", "")];
+    for (path, text) in root.iter().chain(files) {
+        tree.files.insert((*path).to_owned(), (*text).to_owned());
+    }
+    let violations = check_tree(&tree).expect("readable manifests");
+    violations.iter().map(ToString::to_string).collect()
+}
+
+#[track_caller]
+fn check_one(files: &[(&str, &str)], wanted: &str) {
+    let got = violations(files);
+    assert_eq!(got, [wanted.to_owned()]);
+}
+
+fn manifest(name: &str, rest: &str) -> String {
+    format!("[package]\nname = \"{name}\"\n{rest}\n[lints]\nworkspace = true\n")
+}
+
+fn depends(name: &str, dependency: &str) -> String {
+    manifest(name, &format!("[dependencies]\n{dependency}\n"))
+}
+
+/// A source of `kiln-krm`, which is pure.
+#[track_caller]
+fn check_pure_source(source: &str, wanted: &[&str]) {
+    check_source("kiln-krm", source, wanted);
+}
+
+#[track_caller]
+fn check_source(name: &str, source: &str, wanted: &[&str]) {
+    let manifest_path = format!("crates/{name}/Cargo.toml");
+    let path = format!("crates/{name}/src/lib.rs");
+    let source = format!("//! x\n{source}\n");
+    let got = violations(&[(&manifest_path, &manifest(name, "")), (&path, &source)]);
+    let wanted: Vec<String> = wanted
+        .iter()
+        .map(|wanted| format!("{path}:2: {name} {wanted}"))
+        .collect();
+    assert_eq!(got, wanted);
+}
+
+#[test]
+fn this_workspace_is_tidy() {
+    let violations = check(&crate::workspace_root()).expect("a readable workspace");
+    let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
+}
+
+#[test]
+fn sound_tree_has_no_violations() {
+    let got = violations(&[
+        (
+            "crates/kiln-yaml/Cargo.toml",
+            &depends("kiln-yaml", "memchr = \"2\""),
+        ),
+        (
+            "crates/kiln-yaml/src/lib.rs",
+            "//! x\nmod tests;\nuse std::time::Duration;\n",
+        ),
+        ("crates/kiln-yaml/src/tests.rs", "//! x\nuse std::fs;\n"),
+        (
+            "crates/kiln-krm/Cargo.toml",
+            &depends("kiln-krm", "kiln-yaml.workspace = true"),
+        ),
+        (
+            "crates/kiln/Cargo.toml",
+            &depends("kiln", "anyhow = \"1\"\nkiln-krm.workspace = true"),
+        ),
+        (
+            "crates/kiln/src/main.rs",
+            "//! x\nfn main() { println!(); std::process::exit(1) }\n",
+        ),
+    ]);
+    assert_eq!(got, [""; 0]);
+}
+
+#[test]
+fn unknown_crate_has_no_layer() {
+    check_one(
+        &[("crates/kiln-new/Cargo.toml", &manifest("kiln-new", ""))],
+        "crates/kiln-new/Cargo.toml: crate kiln-new has no layer: add it to the table in xtask/src/tidy/layers.rs",
+    );
+}
+
+#[test]
+fn dependency_upwards() {
+    let package = (
+        "crates/kiln-package/Cargo.toml",
+        &*manifest("kiln-package", ""),
+    );
+    for section in [
+        "dependencies",
+        "dev-dependencies",
+        "build-dependencies",
+        "target.'cfg(unix)'.dependencies",
+    ] {
+        let krm = manifest(
+            "kiln-krm",
+            &format!("[{section}]\nkiln-package.workspace = true\n"),
+        );
+        check_one(
+            &[("crates/kiln-krm/Cargo.toml", &krm), package],
+            "crates/kiln-krm/Cargo.toml: kiln-krm (Pure) depends upwards on kiln-package (Port)",
+        );
+    }
+}
+
+#[test]
+fn renamed_dependency_upwards() {
+    check_one(
+        &[
+            (
+                "crates/kiln-krm/Cargo.toml",
+                &depends(
+                    "kiln-krm",
+                    "p = { package = \"kiln-package\", path = \"x\" }",
+                ),
+            ),
+            (
+                "crates/kiln-package/Cargo.toml",
+                &manifest("kiln-package", ""),
+            ),
+        ],
+        "crates/kiln-krm/Cargo.toml: kiln-krm (Pure) depends upwards on kiln-package (Port)",
+    );
+}
+
+#[test]
+fn sibling_runtimes() {
+    check_one(
+        &[
+            (
+                "crates/kiln-exec/Cargo.toml",
+                &depends("kiln-exec", "kiln-pods.workspace = true"),
+            ),
+            ("crates/kiln-pods/Cargo.toml", &manifest("kiln-pods", "")),
+        ],
+        "crates/kiln-exec/Cargo.toml: kiln-exec depends on its sibling kiln-pods, both in layer Runtime",
+    );
+}
+
+#[test]
+fn yaml_does_not_know_krm() {
+    check_one(
+        &[
+            (
+                "crates/kiln-yaml/Cargo.toml",
+                &depends("kiln-yaml", "kiln-krm.workspace = true"),
+            ),
+            ("crates/kiln-krm/Cargo.toml", &manifest("kiln-krm", "")),
+        ],
+        "crates/kiln-yaml/Cargo.toml: kiln-yaml depends on its sibling kiln-krm, both in layer Pure",
+    );
+}
+
+#[test]
+fn pure_crate_with_an_impure_dependency() {
+    for name in ["tokio", "walkdir", "rustix", "tempfile"] {
+        check_one(
+            &[(
+                "crates/kiln-krm/Cargo.toml",
+                &depends("kiln-krm", &format!("{name} = \"1\"")),
+            )],
+            &format!(
+                "crates/kiln-krm/Cargo.toml: kiln-krm is pure (L0) and may not depend on {name}"
+            ),
+        );
+    }
+    let for_tests = manifest("kiln-krm", "[dev-dependencies]\ntempfile = \"3\"\n");
+    assert_eq!(
+        violations(&[("crates/kiln-krm/Cargo.toml", &for_tests)]),
+        [""; 0]
+    );
+}
+
+#[test]
+fn library_with_a_program_s_dependency() {
+    for name in ["anyhow", "clap"] {
+        check_one(
+            &[(
+                "crates/kiln-package/Cargo.toml",
+                &depends("kiln-package", &format!("{name} = \"1\"")),
+            )],
+            &format!(
+                "crates/kiln-package/Cargo.toml: kiln-package is a library; only programs (L4) use {name}"
+            ),
+        );
+    }
+}
+
+#[test]
+fn pure_crate_that_reaches_the_world() {
+    check_pure_source(
+        "use std::fs;",
+        &["uses files (std::fs); a pure crate may not"],
+    );
+    check_pure_source(
+        "fn f() { std::fs::read(p); }",
+        &["uses files (std::fs::read); a pure crate may not"],
+    );
+    check_pure_source(
+        "use std::{fmt, fs::{self, File}};",
+        &[
+            "uses files (std::fs); a pure crate may not",
+            "uses files (std::fs::File); a pure crate may not",
+        ],
+    );
+    check_pure_source(
+        "use std::{ net::TcpStream as S, io };",
+        &["uses the network (std::net::TcpStream); a pure crate may not"],
+    );
+    check_pure_source(
+        "use std::process::Command;",
+        &["uses processes (std::process::Command); a pure crate may not"],
+    );
+    check_pure_source(
+        "use std::time::{Duration, Instant};",
+        &["reads the clock (std::time::Instant); a pure crate may not"],
+    );
+    check_pure_source(
+        "fn f() { std :: time :: SystemTime :: now(); }",
+        &["reads the clock (std::time::SystemTime::now); a pure crate may not"],
+    );
+    check_pure_source("use std::net::Ipv6Addr;", &[]);
+    check_pure_source(
+        "use std::env;",
+        &["reads the environment (std::env); only programs may"],
+    );
+}
+
+#[test]
+fn library_that_talks() {
+    let check = |source: &str, wanted: &str| check_source("kiln-package", source, &[wanted]);
+    check(
+        "fn f() { println!(\"x\") }",
+        "prints (println!); only programs may",
+    );
+    check(
+        "fn f() { std::eprint!(\"x\") }",
+        "prints (eprint!); only programs may",
+    );
+    check(
+        "fn f() { std::io::stdout(); }",
+        "prints (std::io::stdout); only programs may",
+    );
+    check(
+        "fn f() { std::env::var(\"HOME\"); }",
+        "reads the environment (std::env::var); only programs may",
+    );
+    check(
+        "fn f() { std::process::exit(1) }",
+        "ends the process (std::process::exit); only programs may",
+    );
+    check_source(
+        "kiln-package",
+        "use std::fs; use std::env::consts::OS;",
+        &[],
+    );
+}
+
+#[test]
+fn words_and_literals_are_no_code() {
+    check_pure_source("// std::fs println!\n/* std::env /* x */ std::fs */", &[]);
+    check_pure_source(
+        r##"const A: &str = "std::fs"; const B: &str = r#"" std::fs println!"#; const C: u8 = b'"';"##,
+        &[],
+    );
+    check_pure_source(
+        "fn f<'a>(a: &'a str) -> char { '\"' } // \"\nfn g() { my_println!(); }",
+        &[],
+    );
+    check_pure_source(
+        "const A: char = '\\''; use std::fs;",
+        &["uses files (std::fs); a pure crate may not"],
+    );
+}
+
+#[test]
+fn long_file() {
+    let text = format!("//! x\n{}", "\n".repeat(800));
+    let manifest = manifest("kiln", "");
+    let manifest = ("crates/kiln/Cargo.toml", manifest.as_str());
+    check_one(
+        &[manifest, ("crates/kiln/src/a.rs", &text)],
+        "crates/kiln/src/a.rs: 801 lines; split it before it has 800",
+    );
+    assert_eq!(
+        violations(&[manifest, ("crates/kiln/src/tag_table.rs", &text)]),
+        [""; 0]
+    );
+    let generated = text.replacen("x", "@generated", 1);
+    assert_eq!(
+        violations(&[manifest, ("crates/kiln/src/a.rs", &generated)]),
+        [""; 0]
+    );
+}
+
+#[test]
+fn module_without_a_first_line() {
+    check_one(
+        &[
+            ("crates/kiln/Cargo.toml", &manifest("kiln", "")),
+            ("crates/kiln/src/a.rs", "fn f() {}\n"),
+        ],
+        "crates/kiln/src/a.rs:1: a module begins with //! that says what it is for",
+    );
+}
+
+#[test]
+fn loose_ends() {
+    for (code, name) in [
+        ("fn f() { todo!() }", "todo!"),
+        ("fn f() { unimplemented!() }", "unimplemented!"),
+        ("#[ignore] fn f() {}", "#[ignore"),
+        (
+            "#[should_panic(expected = \"x\")] fn f() {}",
+            "#[should_panic",
+        ),
+    ] {
+        check_one(
+            &[
+                ("crates/kiln/Cargo.toml", &manifest("kiln", "")),
+                ("crates/kiln/src/a.rs", &format!("//! x\n\n{code}\n")),
+            ],
+            &format!("crates/kiln/src/a.rs:3: no {name}"),
+        );
+    }
+}
+
+const WITH_TESTS: &str =
+    "autotests = false\n[[test]]\nname = \"it\"\npath = \"tests/it/main.rs\"\n";
+
+#[test]
+fn forgotten_test_file() {
+    let manifest = manifest("kiln", WITH_TESTS);
+    let manifest = ("crates/kiln/Cargo.toml", manifest.as_str());
+    let main = (
+        "crates/kiln/tests/it/main.rs",
+        "//! x\nmod source;\nmod deep;\n",
+    );
+    let source = ("crates/kiln/tests/it/source.rs", "//! x\n");
+    let deep = ("crates/kiln/tests/it/deep/mod.rs", "//! x\nmod inner;\n");
+    let inner = ("crates/kiln/tests/it/deep/inner.rs", "//! x\n");
+    assert_eq!(violations(&[manifest, main, source, deep, inner]), [""; 0]);
+    check_one(
+        &[
+            manifest,
+            main,
+            source,
+            deep,
+            inner,
+            ("crates/kiln/tests/it/sink.rs", "//! x\n"),
+        ],
+        "crates/kiln/tests/it/sink.rs: never run: no `mod sink;` in the module it belongs to",
+    );
+    check_one(
+        &[
+            manifest,
+            main,
+            source,
+            deep,
+            inner,
+            ("crates/kiln/tests/it/deep/sink.rs", "//! x\n"),
+        ],
+        "crates/kiln/tests/it/deep/sink.rs: never run: no `mod sink;` in the module it belongs to",
+    );
+    check_one(
+        &[
+            manifest,
+            main,
+            ("crates/kiln/src/a.rs", "//! x\n// mod tests;\n"),
+            ("crates/kiln/src/a/tests.rs", "//! x\n"),
+        ],
+        "crates/kiln/src/a/tests.rs: never run: no `mod tests;` in the module it belongs to",
+    );
+}
+
+#[test]
+fn integration_tests_that_never_run() {
+    let main = ("crates/kiln/tests/it/main.rs", "//! x\n");
+    check_one(
+        &[
+            (
+                "crates/kiln/Cargo.toml",
+                &manifest("kiln", "autotests = false\n"),
+            ),
+            main,
+        ],
+        "crates/kiln/Cargo.toml: tests/it is never run: no [[test]] with path tests/it/main.rs",
+    );
+    check_one(
+        &[
+            (
+                "crates/kiln/Cargo.toml",
+                &manifest("kiln", &WITH_TESTS.replace("autotests = false\n", "")),
+            ),
+            main,
+        ],
+        "crates/kiln/Cargo.toml: with tests/it, autotests = false is missing",
+    );
+    check_one(
+        &[
+            ("crates/kiln/Cargo.toml", &manifest("kiln", WITH_TESTS)),
+            main,
+            ("crates/kiln/tests/other.rs", "//! x\n"),
+        ],
+        "crates/kiln/Cargo.toml: crates/kiln/tests/other.rs is an integration binary of its own; tests go to tests/it",
+    );
+}
+
+#[test]
+fn lints_not_inherited() {
+    check_one(
+        &[("crates/kiln/Cargo.toml", "[package]\nname = \"kiln\"\n")],
+        "crates/kiln/Cargo.toml: [lints] workspace = true is missing",
+    );
+}
+
+#[test]
+fn directory_of_another_name() {
+    check_one(
+        &[("crates/cli/Cargo.toml", &manifest("kiln", ""))],
+        "crates/cli/Cargo.toml: crate kiln lives in a directory of another name",
+    );
+}
+
+#[test]
+fn lock_file_outside_git() {
+    let mut tree = Tree::default();
+    tree.files.insert("Cargo.lock".to_owned(), String::new());
+    tree.tracked = Some(BTreeSet::new());
+    let violations = check_tree(&tree).expect("no manifests to read");
+    assert_eq!(violations.len(), 1);
+    assert_eq!(violations[0].to_string(), "Cargo.lock: must be in git");
+}

@@ -1,0 +1,119 @@
+//! The workspace's files in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+/// Where code lives; other directories have rules of their own.
+const CODE_DIRECTORIES: [&str; 2] = ["crates", "xtask"];
+
+/// Texts by path from the root, with `/` between names.
+#[derive(Default, Debug)]
+pub struct Tree {
+    pub(super) files: BTreeMap<String, String>,
+    /// What git tracks; none where there is no repository, as in a source archive.
+    pub(super) tracked: Option<BTreeSet<String>>,
+}
+
+/// A member of the workspace.
+pub(super) struct Crate {
+    pub(super) name: String,
+    /// `crates/kiln-yaml`
+    pub(super) directory: String,
+    pub(super) manifest: toml::Table,
+}
+
+impl Crate {
+    pub(super) fn manifest_path(&self) -> String {
+        format!("{}/Cargo.toml", self.directory)
+    }
+}
+
+impl Tree {
+    /// Reads manifests and sources below `root`.
+    pub fn read(root: &Path) -> anyhow::Result<Tree> {
+        let mut tree = Tree::default();
+        for name in ["Cargo.toml", "Cargo.lock"] {
+            tree.read_file(root, name)?;
+        }
+        for directory in CODE_DIRECTORIES {
+            tree.read_directory(root, directory)?;
+        }
+        if root.join(".git").exists() {
+            tree.tracked = Some(tracked(root)?);
+        }
+        Ok(tree)
+    }
+
+    fn read_file(&mut self, root: &Path, path: &str) -> anyhow::Result<()> {
+        let text = fs::read_to_string(root.join(path));
+        let text = text.with_context(|| format!("cannot read {path}"))?;
+        self.files.insert(path.to_owned(), text);
+        Ok(())
+    }
+
+    fn read_directory(&mut self, root: &Path, directory: &str) -> anyhow::Result<()> {
+        let cannot_read = || format!("cannot read {directory}");
+        for entry in fs::read_dir(root.join(directory)).with_context(cannot_read)? {
+            let entry = entry.with_context(cannot_read)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{directory}/{name}");
+            if entry.file_type().with_context(cannot_read)?.is_dir() {
+                if name != "target" && name != "fixtures" {
+                    self.read_directory(root, &path)?;
+                }
+            } else if name.ends_with(".rs") || name == "Cargo.toml" {
+                self.read_file(root, &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The members, from their manifests.
+    pub(super) fn crates(&self) -> anyhow::Result<Vec<Crate>> {
+        let mut crates = Vec::new();
+        for (path, text) in &self.files {
+            let Some(directory) = path.strip_suffix("/Cargo.toml") else {
+                continue;
+            };
+            let manifest: toml::Table = text.parse().with_context(|| path.clone())?;
+            let name = manifest
+                .get("package")
+                .and_then(|package| package.get("name"));
+            let name = name.and_then(toml::Value::as_str);
+            crates.push(Crate {
+                name: name
+                    .with_context(|| format!("{path}: no package name"))?
+                    .to_owned(),
+                directory: directory.to_owned(),
+                manifest,
+            });
+        }
+        Ok(crates)
+    }
+
+    /// The Rust files below a directory.
+    pub(super) fn sources(&self, directory: &str) -> impl Iterator<Item = (&str, &str)> {
+        let below = format!("{directory}/");
+        self.files
+            .iter()
+            .filter(move |(path, _)| path.starts_with(&below) && path.ends_with(".rs"))
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+}
+
+fn tracked(root: &Path) -> anyhow::Result<BTreeSet<String>> {
+    let output = Command::new("git")
+        .arg("ls-files")
+        .current_dir(root)
+        .output();
+    let output = output.context("cannot run git ls-files")?;
+    if !output.status.success() {
+        bail!("git ls-files: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let names = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(names.lines().map(str::to_owned).collect())
+}
