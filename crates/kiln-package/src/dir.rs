@@ -1,0 +1,272 @@
+//! An open directory and the system calls on its entries.
+//!
+//! Names given to [`Dir`] are single components and no method follows a symbolic link, so that a path walked
+//! through `Dir`s cannot be led astray, not even by somebody who swaps a directory for a link meanwhile.
+//! Every call that changes the disk first asks [`Steps`], by which tests stop the world at any of them.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{self, Access, AtFlags, FileType, Mode, OFlags};
+
+/// A directory held open.
+#[derive(Clone)]
+pub(crate) struct Dir {
+    fd: Arc<OwnedFd>,
+    steps: Steps,
+}
+
+/// What an entry is, links not followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+    Symlink,
+    Other,
+}
+
+/// What the directory knows of an entry, links not followed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Meta {
+    pub(crate) kind: Kind,
+    pub(crate) size: u64,
+    pub(crate) inode: u64,
+    mode: Mode,
+    owner: fs::Uid,
+    group: fs::Gid,
+}
+
+/// A step that is about to change the disk: the call's name and the entry it is about.
+pub(crate) type Hook = dyn Fn(&'static str, &OsStr) -> io::Result<()> + Send + Sync;
+
+/// Asked before every change of the disk; outside tests it says yes.
+#[derive(Clone, Default)]
+pub(crate) struct Steps(Option<Arc<Hook>>);
+
+impl Steps {
+    #[cfg(test)]
+    pub(crate) fn hooked(hook: Arc<Hook>) -> Steps {
+        Steps(Some(hook))
+    }
+
+    fn before(&self, call: &'static str, name: &OsStr) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |hook| hook(call, name))
+    }
+}
+
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+impl Dir {
+    /// Opens a directory by path; this alone follows links, because the user named the path.
+    pub(crate) fn open(path: &Path, steps: Steps) -> io::Result<Dir> {
+        let flags = DIRECTORY.difference(OFlags::NOFOLLOW);
+        let fd = fs::open(path, flags, Mode::empty())?;
+        Ok(Dir {
+            fd: Arc::new(fd),
+            steps,
+        })
+    }
+
+    /// Opens an entry that is a directory itself, not a link to one.
+    pub(crate) fn open_dir(&self, name: impl AsRef<OsStr>) -> io::Result<Dir> {
+        let fd = fs::openat(&self.fd, name.as_ref(), DIRECTORY, Mode::empty())?;
+        Ok(Dir {
+            fd: Arc::new(fd),
+            steps: self.steps.clone(),
+        })
+    }
+
+    /// What is at `name`; none if nothing is.
+    pub(crate) fn meta(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Meta>> {
+        match fs::statat(&self.fd, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(Meta::of(&stat))),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What the directory itself is.
+    pub(crate) fn own_meta(&self) -> io::Result<Meta> {
+        Ok(Meta::of(&fs::fstat(&self.fd)?))
+    }
+
+    /// Whether this process may write to the entry.
+    pub(crate) fn check_writable(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(fs::accessat(
+            &self.fd,
+            name.as_ref(),
+            Access::WRITE_OK,
+            AtFlags::EACCESS,
+        )?)
+    }
+
+    /// Where a symbolic link points.
+    pub(crate) fn read_link(&self, name: impl AsRef<OsStr>) -> io::Result<OsString> {
+        let target = fs::readlinkat(&self.fd, name.as_ref(), Vec::new())?;
+        Ok(OsString::from_vec(target.into_bytes()))
+    }
+
+    /// The bytes of a regular file. Anything else is refused without waiting, pipes above all.
+    pub(crate) fn read(&self, name: impl AsRef<OsStr>) -> io::Result<Vec<u8>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = fs::openat(&self.fd, name.as_ref(), flags, Mode::empty())?;
+        read_regular(File::from(fd))
+    }
+
+    /// The entries in the order of their bytes.
+    pub(crate) fn entries(&self) -> io::Result<Vec<(OsString, Kind)>> {
+        let mut entries = Vec::new();
+        for entry in fs::Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
+            let name = OsString::from_vec(name.to_vec());
+            let kind = match entry.file_type() {
+                // Some file systems do not say; gone since it was listed is as good as never there.
+                FileType::Unknown => match self.meta(&name)? {
+                    Some(meta) => meta.kind,
+                    None => continue,
+                },
+                known => Kind::of(known),
+            };
+            entries.push((name, kind));
+        }
+        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        Ok(entries)
+    }
+
+    /// Makes a directory; the process' umask applies.
+    pub(crate) fn make_dir(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<()> {
+        self.steps.before("mkdir", name.as_ref())?;
+        Ok(fs::mkdirat(
+            &self.fd,
+            name.as_ref(),
+            Mode::from_raw_mode(mode as fs::RawMode),
+        )?)
+    }
+
+    /// Makes a new file, which must not exist; the process' umask applies.
+    pub(crate) fn create(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<NewFile> {
+        self.steps.before("create", name.as_ref())?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode as fs::RawMode);
+        let fd = fs::openat(&self.fd, name.as_ref(), flags, mode)?;
+        Ok(NewFile {
+            file: File::from(fd),
+            name: name.as_ref().to_owned(),
+            steps: self.steps.clone(),
+        })
+    }
+
+    /// Gives an entry another name in the same directory, replacing what had it.
+    pub(crate) fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
+        self.steps.before("rename", to.as_ref())?;
+        Ok(fs::renameat(
+            &self.fd,
+            from.as_ref(),
+            &self.fd,
+            to.as_ref(),
+        )?)
+    }
+
+    /// Removes an entry that is not a directory.
+    pub(crate) fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        self.steps.before("remove", name.as_ref())?;
+        Ok(fs::unlinkat(&self.fd, name.as_ref(), AtFlags::empty())?)
+    }
+
+    /// Removes an empty directory.
+    pub(crate) fn remove_dir(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        self.steps.before("rmdir", name.as_ref())?;
+        Ok(fs::unlinkat(&self.fd, name.as_ref(), AtFlags::REMOVEDIR)?)
+    }
+
+    /// Waits until the directory's entries are on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.steps.before("sync", OsStr::new("."))?;
+        Ok(fs::fsync(&self.fd)?)
+    }
+}
+
+impl Meta {
+    fn of(stat: &fs::Stat) -> Meta {
+        Meta {
+            kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            inode: stat.st_ino,
+            mode: Mode::from_raw_mode(stat.st_mode),
+            owner: fs::Uid::from_raw(stat.st_uid),
+            group: fs::Gid::from_raw(stat.st_gid),
+        }
+    }
+}
+
+impl Kind {
+    fn of(file_type: FileType) -> Kind {
+        match file_type {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Directory,
+            FileType::Symlink => Kind::Symlink,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// A file being written.
+pub(crate) struct NewFile {
+    file: File,
+    name: OsString,
+    steps: Steps,
+}
+
+impl NewFile {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.steps.before("write", &self.name)?;
+        self.file.write_all(bytes)
+    }
+
+    /// Takes on the permissions of the file that this one is to replace.
+    pub(crate) fn take_after(&self, old: &Meta) -> io::Result<()> {
+        self.steps.before("chmod", &self.name)?;
+        let own = Meta::of(&fs::fstat(&self.file)?);
+        if (own.owner, own.group) != (old.owner, old.group) {
+            // Only root may give files away. Others get a file of their own, as from any editor.
+            let _ = fs::fchown(&self.file, Some(old.owner), Some(old.group));
+        }
+        Ok(fs::fchmod(&self.file, old.mode)?)
+    }
+
+    /// Waits until the content is on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.steps.before("sync", &self.name)?;
+        self.file.sync_all()
+    }
+}
+
+/// Reads an open file if it is a regular one.
+pub(crate) fn read_regular(mut file: File) -> io::Result<Vec<u8>> {
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not a regular file",
+        ));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,228 @@
+//! The journal of a change of many files: what it says and how it is written.
+//!
+//! A journal is text in two parts. The *plan* is complete before the first temporary file is made and names
+//! everything that will be made; the *commit* line is added when all of it stands beside the files it is to
+//! replace. Each part ends in a checksum of all before it, so that a journal cut off at any byte still means
+//! something: no complete plan, nothing was made; no commit line, nothing was replaced.
+//!
+//! A journal is also just a file in a directory that others may have filled. Reading it gives paths that are
+//! inside the package by their form, and [`Journal::package`] ties it to one directory of one file system;
+//! what the paths lead to is checked when they are used.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::tree::Inside;
+
+/// The first line: format and version.
+const HEADER: &str = "kiln-journal 1";
+
+/// What a change of many files is going to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Journal {
+    /// The inode of the package's root, so that a journal copied along with a package is not obeyed.
+    pub(crate) package: u64,
+    /// Directories that are made, parents first.
+    pub(crate) directories: Vec<Inside>,
+    /// Files that are written.
+    pub(crate) puts: Vec<Put>,
+    /// Files that are deleted.
+    pub(crate) deletes: Vec<Inside>,
+}
+
+/// A file to be replaced by a temporary file beside it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Put {
+    pub(crate) path: Inside,
+    pub(crate) temporary: String,
+    pub(crate) content: Fingerprint,
+}
+
+/// Length and checksum of a file's content. Finds accidents, not forgeries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fingerprint {
+    length: u64,
+    checksum: u64,
+}
+
+/// How far the command that wrote a journal came.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// The plan is not whole: nothing had been made.
+    Unplanned,
+    /// Temporary files may exist; no file had been replaced, except the only one of a plan of one.
+    Planned(Journal),
+    /// All temporary files were whole; some may have replaced their targets.
+    Committed(Journal),
+    /// The journal's parts do not fit together, which no interruption explains.
+    Damaged,
+}
+
+impl Fingerprint {
+    pub(crate) fn of(content: &[u8]) -> Fingerprint {
+        Fingerprint {
+            length: content.len() as u64,
+            checksum: checksum(content),
+        }
+    }
+}
+
+/// The name of the `index`-th temporary file of a transaction.
+pub(crate) fn temporary_name(transaction: u64, index: usize) -> String {
+    format!(".kiln-{transaction:016x}-{index}.tmp")
+}
+
+fn is_temporary_name(name: &str) -> bool {
+    let parts = || {
+        let middle = name.strip_prefix(".kiln-")?.strip_suffix(".tmp")?;
+        middle.split_once('-')
+    };
+    parts().is_some_and(|(transaction, index)| {
+        transaction.len() == 16
+            && transaction.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && !index.is_empty()
+            && index.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+impl Journal {
+    /// The plan as text.
+    pub(crate) fn plan(&self) -> String {
+        let mut text = format!("{HEADER}\npackage {}\n", self.package);
+        for path in &self.directories {
+            text.push_str(&format!("mkdir {}\n", escape(path)));
+        }
+        for put in &self.puts {
+            let Fingerprint { length, checksum } = put.content;
+            let path = escape(&put.path);
+            text.push_str(&format!(
+                "put {length} {checksum:016x} {} {path}\n",
+                put.temporary
+            ));
+        }
+        for path in &self.deletes {
+            text.push_str(&format!("delete {}\n", escape(path)));
+        }
+        text.push_str(&format!("plan {:016x}\n", checksum(text.as_bytes())));
+        text
+    }
+
+    /// The line that follows the plan at the point of no return.
+    pub(crate) fn commit(plan: &str) -> String {
+        format!("commit {:016x}\n", checksum(plan.as_bytes()))
+    }
+
+    /// Reads a journal back, however far it was written.
+    pub(crate) fn read(text: &[u8]) -> State {
+        // The plan's last line and all before it; what follows can only be the commit line.
+        let Some(plan_end) = end_of_plan(text) else {
+            return State::Unplanned;
+        };
+        let (plan, rest) = text.split_at(plan_end);
+        let Some(journal) = std::str::from_utf8(plan).ok().and_then(parse_plan) else {
+            return match rest.is_empty() {
+                true => State::Unplanned,
+                false => State::Damaged,
+            };
+        };
+        let commit = format!("commit {:016x}\n", checksum(plan));
+        if rest == commit.as_bytes() {
+            State::Committed(journal)
+        } else if commit.as_bytes().starts_with(rest) {
+            State::Planned(journal)
+        } else {
+            State::Damaged
+        }
+    }
+}
+
+/// Where the line that begins with `plan ` ends.
+fn end_of_plan(text: &[u8]) -> Option<usize> {
+    let mut end = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        end += line.len();
+        if line.starts_with(b"plan ") && line.ends_with(b"\n") {
+            return Some(end);
+        }
+    }
+    None
+}
+
+/// The journal behind a whole plan; none if anything in it is not as [`Journal::plan`] writes it.
+fn parse_plan(plan: &str) -> Option<Journal> {
+    let mut lines = plan.lines();
+    if lines.next()? != HEADER {
+        return None;
+    }
+    let package = lines.next()?.strip_prefix("package ")?.parse().ok()?;
+    let mut journal = Journal {
+        package,
+        directories: Vec::new(),
+        puts: Vec::new(),
+        deletes: Vec::new(),
+    };
+    for line in lines {
+        let (word, rest) = line.split_once(' ')?;
+        match word {
+            "mkdir" => journal.directories.push(unescape(rest)?),
+            "delete" => journal.deletes.push(unescape(rest)?),
+            "put" => {
+                let mut fields = rest.split(' ');
+                let length = fields.next()?.parse().ok()?;
+                let checksum = u64::from_str_radix(fields.next()?, 16).ok()?;
+                let temporary = fields.next()?.to_owned();
+                let path = unescape(fields.next()?)?;
+                if fields.next().is_some() || !is_temporary_name(&temporary) {
+                    return None;
+                }
+                journal.puts.push(Put {
+                    path,
+                    temporary,
+                    content: Fingerprint { length, checksum },
+                });
+            }
+            "plan" => {}
+            _ => return None,
+        }
+    }
+    // Writing it again checks everything that was not looked at: order, spelling, checksum.
+    (journal.plan() == plan).then_some(journal)
+}
+
+/// A path on one line, in ASCII without spaces.
+fn escape(path: &Inside) -> String {
+    let mut out = String::new();
+    for &byte in path.to_path().as_os_str().as_bytes() {
+        match byte {
+            b'%' | 0..=b' ' | 0x7f.. => out.push_str(&format!("%{byte:02x}")),
+            _ => out.push(char::from(byte)),
+        }
+    }
+    out
+}
+
+fn unescape(text: &str) -> Option<Inside> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let high = char::from(rest.next()?).to_digit(16)?;
+            let low = char::from(rest.next()?).to_digit(16)?;
+            bytes.push(u8::try_from(high * 16 + low).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    let path = OsString::from_vec(bytes);
+    Inside::from_os(OsStr::new(&path)).ok()
+}
+
+/// 64-bit FNV-1a.
+fn checksum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests;

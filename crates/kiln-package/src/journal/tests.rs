@@ -1,0 +1,83 @@
+use super::*;
+
+fn sample() -> Journal {
+    let inside = |path: &str| Inside::new(path).expect("a good path");
+    Journal {
+        package: 4711,
+        directories: vec![inside("new"), inside("new/deep")],
+        puts: vec![
+            Put {
+                path: inside("new/deep/a b%.yaml"),
+                temporary: temporary_name(7, 0),
+                content: Fingerprint::of(b"x"),
+            },
+            Put {
+                path: inside("zoë\nplan 0"),
+                temporary: temporary_name(7, 1),
+                content: Fingerprint::of(b""),
+            },
+        ],
+        deletes: vec![inside("gone.yaml")],
+    }
+}
+
+#[test]
+fn a_journal_cut_off_anywhere_still_means_something() {
+    let journal = sample();
+    let plan = journal.plan();
+    let whole = format!("{plan}{}", Journal::commit(&plan));
+    for end in 0..=whole.len() {
+        let expected = if end == whole.len() {
+            State::Committed(journal.clone())
+        } else if end >= plan.len() {
+            State::Planned(journal.clone())
+        } else {
+            State::Unplanned
+        };
+        assert_eq!(
+            Journal::read(&whole.as_bytes()[..end]),
+            expected,
+            "at {end}"
+        );
+    }
+}
+
+#[test]
+fn a_changed_byte_is_noticed() {
+    let plan = sample().plan();
+    let whole = format!("{plan}{}", Journal::commit(&plan)).into_bytes();
+    for place in 0..whole.len() {
+        let mut bad = whole.clone();
+        bad[place] ^= 1;
+        let state = Journal::read(&bad);
+        assert!(
+            matches!(state, State::Damaged | State::Unplanned | State::Planned(_)),
+            "at {place}: {state:?}"
+        );
+        if place < plan.len() {
+            assert!(!matches!(state, State::Planned(_)), "at {place}");
+        }
+    }
+}
+
+#[test]
+fn paths_that_lead_out_are_no_plan() {
+    for line in [
+        "delete ../x",
+        "delete /etc/passwd",
+        "delete a/%2e%2e/b",
+        "delete a%00b",
+        "delete ",
+        "mkdir ..",
+        "put 0 cbf29ce484222325 .kiln-0000000000000007-0.tmp ../x",
+        "put 0 cbf29ce484222325 ../.kiln-0000000000000007-0.tmp x",
+        "put 0 cbf29ce484222325 .bashrc x",
+        "put 0 cbf29ce484222325 .kiln-0000000000000007-/0.tmp x",
+    ] {
+        let body = format!("{HEADER}\npackage 1\n{line}\n");
+        let text = format!("{body}plan {:016x}\n", checksum(body.as_bytes()));
+        assert_eq!(Journal::read(text.as_bytes()), State::Unplanned, "{line}");
+        let text = format!("{text}{}", Journal::commit(&text));
+        assert_eq!(Journal::read(text.as_bytes()), State::Damaged, "{line}");
+    }
+}

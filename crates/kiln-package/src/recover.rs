@@ -1,0 +1,263 @@
+//! Finishing or undoing what a killed command left in a package.
+//!
+//! A journal may have been put there by anybody. It is obeyed only if it was written for this very directory,
+//! its paths are walked like any others, and of temporary files only those are touched that have the names and
+//! the content that the journal promises: whatever it says, nothing outside the package is reached.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use thiserror::Error;
+
+use crate::dir::{Dir, Kind, Steps};
+use crate::journal::{Fingerprint, Journal, Put, State};
+use crate::tree::{Inside, PathError, Tree};
+
+/// The journal's name in the package's root. No reader of packages takes it for a resource.
+pub const JOURNAL: &str = ".kiln-journal";
+
+/// A journal larger than this was not written by us: it would be about millions of files.
+const LARGEST_JOURNAL: u64 = 1 << 30;
+
+/// What was done about an interrupted command.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Recovery {
+    /// The command had decided to replace these files, and now they are.
+    Finished {
+        /// Files that have their new content or are gone.
+        files: Vec<String>,
+    },
+    /// The command had not replaced anything, and its temporary files are gone.
+    Undone {
+        /// Files that keep their old content.
+        files: Vec<String>,
+    },
+}
+
+impl fmt::Display for Recovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (verb, files) = match self {
+            Recovery::Finished { files } => ("finished", files),
+            Recovery::Undone { files } => ("undid", files),
+        };
+        write!(f, "{verb} an interrupted change of {} file", files.len())?;
+        if files.len() != 1 {
+            f.write_str("s")?;
+        }
+        const SHOWN: usize = 5;
+        for (place, file) in files.iter().take(SHOWN).enumerate() {
+            f.write_str(if place == 0 { ": " } else { ", " })?;
+            f.write_str(file)?;
+        }
+        if files.len() > SHOWN {
+            f.write_str(", …")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why an interrupted command could neither be finished nor undone.
+#[derive(Debug, Error)]
+pub enum RecoverError {
+    /// The package cannot be opened, or its journal not be read.
+    #[error("cannot look for an interrupted command in {path}")]
+    Open {
+        /// The package as it was named.
+        path: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The journal says nothing that can be followed.
+    #[error(
+        "{JOURNAL} is damaged; compare the package with what it should be, then delete the file"
+    )]
+    Damaged,
+    /// The journal came with the package from elsewhere.
+    #[error(
+        "{JOURNAL} was written for another directory and is not followed; \
+         compare the package with what it should be, then delete the file"
+    )]
+    Foreign,
+    /// New content that was written before the interruption is not as it was.
+    #[error(
+        "the new content of {path} was damaged after an interrupted command; \
+         compare the package with what it should be, then delete {JOURNAL} and the .kiln-*.tmp files"
+    )]
+    Content {
+        /// The file.
+        path: String,
+    },
+    /// A path of the journal leads nowhere good.
+    #[error("cannot finish the interrupted change of {path}")]
+    Path {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        source: PathError,
+    },
+}
+
+/// Finishes or undoes what an interrupted command left in the package at `root`; none if there was nothing.
+///
+/// An exclusive lock must be held if other kiln commands may be at work on the package.
+pub fn recover(root: &Path) -> Result<Option<Recovery>, RecoverError> {
+    recover_stepwise(root, Steps::default())
+}
+
+pub(crate) fn recover_stepwise(
+    root: &Path,
+    steps: Steps,
+) -> Result<Option<Recovery>, RecoverError> {
+    let open_error = |source| RecoverError::Open {
+        path: root.display().to_string(),
+        source,
+    };
+    let tree = Tree::open(root, steps).map_err(open_error)?;
+    let Some(meta) = tree.root().meta(JOURNAL).map_err(open_error)? else {
+        return Ok(None);
+    };
+    if meta.kind != Kind::File || meta.size > LARGEST_JOURNAL {
+        return Err(RecoverError::Damaged);
+    }
+    let text = tree.root().read(JOURNAL).map_err(open_error)?;
+    let inode = tree.root().own_meta().map_err(open_error)?.inode;
+    match Journal::read(&text) {
+        State::Damaged => Err(RecoverError::Damaged),
+        State::Planned(journal) | State::Committed(journal) if journal.package != inode => {
+            Err(RecoverError::Foreign)
+        }
+        State::Unplanned => {
+            tree.root().remove(JOURNAL).map_err(open_error)?;
+            Ok(Some(Recovery::Undone { files: Vec::new() }))
+        }
+        State::Planned(journal) => {
+            let done = only_change_is_done(&tree, &journal)?;
+            undo(&tree, &journal)?;
+            let files = files_of(&journal);
+            Ok(Some(match done {
+                true => Recovery::Finished { files },
+                false => Recovery::Undone { files },
+            }))
+        }
+        State::Committed(journal) => {
+            finish(&tree, &journal)?;
+            let files = files_of(&journal);
+            Ok(Some(Recovery::Finished { files }))
+        }
+    }
+}
+
+fn files_of(journal: &Journal) -> Vec<String> {
+    let puts = journal.puts.iter().map(|put| &put.path);
+    puts.chain(&journal.deletes).map(Inside::show).collect()
+}
+
+/// Whether the plan is about one file only and that has been replaced, for which no commit line is written.
+fn only_change_is_done(tree: &Tree, journal: &Journal) -> Result<bool, RecoverError> {
+    match (journal.puts.as_slice(), journal.deletes.as_slice()) {
+        ([put], []) => {
+            let Some(dir) = existing(tree, &put.path)? else {
+                return Ok(false);
+            };
+            Ok(dir
+                .read(put.path.name())
+                .is_ok_and(|content| Fingerprint::of(&content) == put.content))
+        }
+        ([], [path]) => {
+            let Some(dir) = existing(tree, path)? else {
+                return Ok(true);
+            };
+            let meta = dir
+                .meta(path.name())
+                .map_err(|source| path_error(path, source.into()))?;
+            Ok(meta.is_none())
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Removes temporary files, then directories that were made for them and are empty, then the journal.
+pub(crate) fn undo(tree: &Tree, journal: &Journal) -> Result<(), RecoverError> {
+    for put in &journal.puts {
+        if let Some(dir) = existing(tree, &put.path)? {
+            remove_if_there(&dir, &put.temporary)
+                .map_err(|source| path_error(&put.path, source.into()))?;
+        }
+    }
+    for path in journal.directories.iter().rev() {
+        if let Some(dir) = existing(tree, path)? {
+            // Somebody may have put something into it since; then it stays.
+            let _ = dir.remove_dir(path.name());
+        }
+    }
+    forget(tree)
+}
+
+/// Renames the temporary files that have not been renamed yet, deletes what is to be deleted, then the journal.
+fn finish(tree: &Tree, journal: &Journal) -> Result<(), RecoverError> {
+    let mut renames: Vec<(Dir, &Put)> = Vec::new();
+    for put in &journal.puts {
+        let Some(dir) = existing(tree, &put.path)? else {
+            continue;
+        };
+        let meta = dir
+            .meta(&put.temporary)
+            .map_err(|source| path_error(&put.path, source.into()))?;
+        if meta.is_some() {
+            let is_whole = dir
+                .read(&put.temporary)
+                .is_ok_and(|content| Fingerprint::of(&content) == put.content);
+            if !is_whole {
+                return Err(RecoverError::Content {
+                    path: put.path.show(),
+                });
+            }
+            renames.push((dir, put));
+        }
+    }
+    for (dir, put) in renames {
+        dir.rename(&put.temporary, put.path.name())
+            .and_then(|()| dir.sync())
+            .map_err(|source| path_error(&put.path, source.into()))?;
+    }
+    for path in &journal.deletes {
+        if let Some(dir) = existing(tree, path)? {
+            remove_if_there(&dir, path.name()).map_err(|source| path_error(path, source.into()))?;
+        }
+    }
+    forget(tree)
+}
+
+fn forget(tree: &Tree) -> Result<(), RecoverError> {
+    let root = tree.root();
+    remove_if_there(root, JOURNAL)
+        .and_then(|()| root.sync())
+        .map_err(|source| RecoverError::Open {
+            path: tree.path().display().to_string(),
+            source,
+        })
+}
+
+/// The directory that a path is in, if it exists; links on the way are an error.
+fn existing(tree: &Tree, path: &Inside) -> Result<Option<Dir>, RecoverError> {
+    match tree.directory(path.directories()) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(PathError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(path_error(path, error)),
+    }
+}
+
+fn remove_if_there(dir: &Dir, name: impl AsRef<std::ffi::OsStr>) -> io::Result<()> {
+    match dir.remove(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn path_error(path: &Inside, source: PathError) -> RecoverError {
+    RecoverError::Path {
+        path: path.show(),
+        source,
+    }
+}

@@ -1,0 +1,441 @@
+//! Changing many files of a package at once or not at all.
+//!
+//! New content is written to temporary files beside the files it is for. Only when all of it stands there are
+//! they renamed in, and files deleted after that. A journal in the package's root says at every moment what
+//! [`recover`](crate::recover()) has to do if this process is killed: remove the temporaries, or rename the rest.
+//!
+//! What this does not do: keep extended attributes, hard links or an open reader's view of the old file.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::change::{Change, FileChange};
+use thiserror::Error;
+
+use crate::dir::{Dir, Kind, Meta, NewFile, Steps};
+use crate::journal::{Fingerprint, Journal, Put, temporary_name};
+use crate::recover::{JOURNAL, undo};
+use crate::tree::{Inside, PathError, Place, Tree};
+
+/// What a crash of the machine may undo.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Durability {
+    /// Safe when the process is killed; a power cut may lose or damage what was just written.
+    #[default]
+    Fast,
+    /// On the disk when [`apply`] returns, and whole or not at all after a power cut.
+    Durable,
+}
+
+/// The permissions of files and directories that did not exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum NewFiles {
+    /// 0666 and 0777 less the process' umask.
+    #[default]
+    Umask,
+    /// 0600 and 0700, for the owner alone.
+    Private,
+}
+
+/// How [`apply`] writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WriteOptions {
+    /// What a crash of the machine may undo.
+    pub durability: Durability,
+    /// The permissions of new files.
+    pub new_files: NewFiles,
+}
+
+/// What [`apply`] did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Applied {
+    /// Files that have new content, as they were named in the changes.
+    pub written: Vec<String>,
+    /// Files that had the wanted content already and were not touched.
+    pub unchanged: Vec<String>,
+    /// Files that are gone.
+    pub deleted: Vec<String>,
+}
+
+/// Why a set of changes was not made.
+#[derive(Debug, Error)]
+pub enum ApplyError {
+    /// The package itself cannot be opened.
+    #[error("cannot open package {path}")]
+    Open {
+        /// The package as it was named.
+        path: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A path cannot be written to. Nothing was changed.
+    #[error("cannot write {path}")]
+    Path {
+        /// The path as it was given.
+        path: String,
+        /// What is wrong with it.
+        source: PathError,
+    },
+    /// A path names a directory. Nothing was changed.
+    #[error("config.kubernetes.io/path cannot be a directory: {path}")]
+    IsDirectory {
+        /// The path as it was given.
+        path: String,
+    },
+    /// Two changes are about the same file, perhaps through a link. Nothing was changed.
+    #[error("cannot write {path}: another change is about the same file")]
+    Twice {
+        /// The later of the two.
+        path: String,
+    },
+    /// A file could not be written. Nothing was changed.
+    #[error("cannot write {path}; nothing was changed")]
+    Stage {
+        /// The file.
+        path: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// All content was written, but not all of it could be put in place.
+    #[error("cannot replace {path}; the next kiln command on this package will try to finish")]
+    Unfinished {
+        /// The file.
+        path: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// Makes all changes to the package at `root`, or none.
+///
+/// [`recover`](crate::recover()) must have been called, and a lock be held, if other kiln commands may be at work on it.
+pub fn apply(
+    root: &Path,
+    changes: &[FileChange],
+    options: WriteOptions,
+) -> Result<Applied, ApplyError> {
+    apply_stepwise(root, changes, options, Steps::default())
+}
+
+pub(crate) fn apply_stepwise(
+    root: &Path,
+    changes: &[FileChange],
+    options: WriteOptions,
+    steps: Steps,
+) -> Result<Applied, ApplyError> {
+    let open_error = |source| ApplyError::Open {
+        path: root.display().to_string(),
+        source,
+    };
+    let tree = Tree::open(root, steps).map_err(open_error)?;
+    let inode = tree.root().own_meta().map_err(open_error)?.inode;
+    let (plan, applied) = Plan::new(&tree, changes, inode)?;
+    if !plan.is_empty() {
+        Transaction {
+            tree: &tree,
+            plan: &plan,
+            options,
+        }
+        .run()?;
+    }
+    Ok(applied)
+}
+
+/// What is to be done, checked against the disk as it is.
+struct Plan<'a> {
+    journal: Journal,
+    /// What each of the journal's puts needs besides. No open directories: there may be thousands of files.
+    puts: Vec<Staging<'a>>,
+}
+
+/// The new content of a file and what it replaces.
+struct Staging<'a> {
+    content: &'a [u8],
+    /// How many of the directories around it do not exist yet.
+    missing: usize,
+    old: Option<Meta>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(
+        tree: &Tree,
+        changes: &'a [FileChange],
+        package: u64,
+    ) -> Result<(Plan<'a>, Applied), ApplyError> {
+        let transaction = RandomState::new().build_hasher().finish();
+        let mut plan = Plan {
+            journal: Journal {
+                package,
+                directories: Vec::new(),
+                puts: Vec::new(),
+                deletes: Vec::new(),
+            },
+            puts: Vec::new(),
+        };
+        let mut applied = Applied::default();
+        let mut files = HashSet::new();
+        for FileChange { path, change } in changes {
+            let path_error = |source| match source {
+                PathError::IsDirectory(_) => ApplyError::IsDirectory { path: path.clone() },
+                source => ApplyError::Path {
+                    path: path.clone(),
+                    source,
+                },
+            };
+            let inside = Inside::new(path).map_err(path_error)?;
+            let file = match change {
+                Change::Write(content) => {
+                    let place = tree.place(inside).map_err(path_error)?;
+                    let file = place.path.clone();
+                    if has_content(&place, content).map_err(|error| path_error(error.into()))? {
+                        applied.unchanged.push(path.clone());
+                    } else {
+                        let temporary = temporary_name(transaction, plan.puts.len());
+                        plan.put(place, temporary, content);
+                        applied.written.push(path.clone());
+                    }
+                    file
+                }
+                Change::Delete => {
+                    if is_deletable(tree, &inside).map_err(path_error)? {
+                        plan.journal.deletes.push(inside.clone());
+                        applied.deleted.push(path.clone());
+                    }
+                    inside
+                }
+            };
+            // To write and to delete one file is a contradiction even where there is nothing to delete.
+            if !files.insert(file) {
+                return Err(ApplyError::Twice { path: path.clone() });
+            }
+        }
+        plan.check_directories(&files)?;
+        Ok((plan, applied))
+    }
+
+    fn put(&mut self, place: Place, temporary: String, content: &'a [u8]) {
+        self.journal.puts.push(Put {
+            path: place.path,
+            temporary,
+            content: Fingerprint::of(content),
+        });
+        self.puts.push(Staging {
+            content,
+            missing: place.missing,
+            old: place.old,
+        });
+    }
+
+    /// Lists the directories to be made, none of which may be a file of the same set.
+    fn check_directories(&mut self, files: &HashSet<Inside>) -> Result<(), ApplyError> {
+        let mut known = HashSet::new();
+        for (put, staging) in self.journal.puts.iter().zip(&self.puts) {
+            let depth = put.path.directories().len();
+            for count in depth - staging.missing + 1..=depth {
+                let Some(directory) = put.path.ancestor(count) else {
+                    continue;
+                };
+                if files.contains(&directory) {
+                    return Err(ApplyError::Path {
+                        path: put.path.show(),
+                        source: PathError::NotADirectory(directory.show()),
+                    });
+                }
+                if known.insert(directory.clone()) {
+                    self.journal.directories.push(directory);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.journal.puts.is_empty() && self.journal.deletes.is_empty()
+    }
+}
+
+/// Whether the file exists with this very content. A file that may not be written is an error if it differs.
+fn has_content(place: &Place, content: &[u8]) -> io::Result<bool> {
+    let Some(old) = place.old else {
+        return Ok(false);
+    };
+    if old.size == content.len() as u64 && place.dir.read(place.path.name())? == content {
+        return Ok(true);
+    }
+    // A rename would replace a read-only file without asking.
+    place.dir.check_writable(place.path.name())?;
+    Ok(false)
+}
+
+/// Whether there is a file, or a link, to delete.
+fn is_deletable(tree: &Tree, path: &Inside) -> Result<bool, PathError> {
+    let dir = match tree.directory(path.directories()) {
+        Ok(dir) => dir,
+        Err(PathError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match dir.meta(path.name())?.map(|meta| meta.kind) {
+        None => Ok(false),
+        Some(Kind::Directory) => Err(PathError::IsDirectory(path.show())),
+        Some(_) => Ok(true),
+    }
+}
+
+/// A plan being carried out.
+struct Transaction<'a> {
+    tree: &'a Tree,
+    plan: &'a Plan<'a>,
+    options: WriteOptions,
+}
+
+/// What failed, on which file.
+struct Failure {
+    path: String,
+    source: io::Error,
+}
+
+impl Transaction<'_> {
+    fn run(&self) -> Result<(), ApplyError> {
+        let stage_error = |Failure { path, source }| ApplyError::Stage { path, source };
+        // A journal that is there already is somebody else's and stays.
+        let file = self
+            .tree
+            .root()
+            .create(JOURNAL, 0o600)
+            .map_err(|source| stage_error(failed(JOURNAL, source)))?;
+        self.stage(file).map_err(|failure| {
+            // If this fails as well, the journal is still there and the next command does it.
+            let _ = undo(self.tree, &self.plan.journal);
+            stage_error(failure)
+        })?;
+        self.replace()
+            .map_err(|Failure { path, source }| ApplyError::Unfinished { path, source })
+    }
+
+    /// Writes the journal and all temporary files.
+    fn stage(&self, mut file: NewFile) -> Result<(), Failure> {
+        let journal = &self.plan.journal;
+        let plan = journal.plan();
+        let on_journal = |source| failed(JOURNAL, source);
+        file.write(plan.as_bytes()).map_err(on_journal)?;
+        self.sync_file(&file).map_err(on_journal)?;
+        self.sync_directories([&[][..]])?;
+
+        let mode = match self.options.new_files {
+            NewFiles::Umask => 0o777,
+            NewFiles::Private => 0o700,
+        };
+        for path in &journal.directories {
+            self.directory_of(path)
+                .and_then(|parent| parent.make_dir(path.name(), mode))
+                .map_err(|source| failed(&path.show(), source))?;
+        }
+        for (put, staging) in journal.puts.iter().zip(&self.plan.puts) {
+            self.stage_one(put, staging)
+                .map_err(|source| failed(&put.path.show(), source))?;
+        }
+        let puts = journal.puts.iter().map(|put| &put.path);
+        self.sync_directories(puts.chain(&journal.directories).map(Inside::directories))?;
+        // With one file to replace, its rename is the point of no return.
+        if journal.puts.len() + journal.deletes.len() > 1 {
+            let commit = Journal::commit(&plan);
+            file.write(commit.as_bytes()).map_err(on_journal)?;
+            self.sync_file(&file).map_err(on_journal)?;
+        }
+        Ok(())
+    }
+
+    fn stage_one(&self, put: &Put, staging: &Staging<'_>) -> io::Result<()> {
+        let dir = self.directory_of(&put.path)?;
+        if staging.missing > 0 {
+            // The first look at a name in a directory that has only just been made: it may be too long.
+            dir.meta(put.path.name())?;
+        }
+        let mode = match self.options.new_files {
+            NewFiles::Umask => 0o666,
+            NewFiles::Private => 0o600,
+        };
+        let mut file = dir.create(&put.temporary, mode)?;
+        file.write(staging.content)?;
+        if let Some(old) = &staging.old {
+            file.take_after(old)?;
+        }
+        self.sync_file(&file)
+    }
+
+    /// Puts everything in place and forgets the journal.
+    fn replace(&self) -> Result<(), Failure> {
+        let journal = &self.plan.journal;
+        for put in &journal.puts {
+            self.directory_of(&put.path)
+                .and_then(|dir| dir.rename(&put.temporary, put.path.name()))
+                .map_err(|source| failed(&put.path.show(), source))?;
+        }
+        // The new must be safe before the old is gone: a resource may have moved from one file to another.
+        let puts = journal.puts.iter().map(|put| put.path.directories());
+        self.sync_directories(puts)?;
+        for path in &journal.deletes {
+            self.directory_of(path)
+                .and_then(|dir| dir.remove(path.name()))
+                .map_err(|source| failed(&path.show(), source))?;
+        }
+        self.sync_directories(journal.deletes.iter().map(Inside::directories))?;
+        self.tree
+            .root()
+            .remove(JOURNAL)
+            .map_err(|source| failed(JOURNAL, source))?;
+        self.sync_directories([&[][..]])
+    }
+
+    /// Opens the directory that a file is in.
+    fn directory_of(&self, path: &Inside) -> io::Result<Dir> {
+        match self.tree.directory(path.directories()) {
+            Ok(dir) => Ok(dir),
+            Err(PathError::Io(error)) => Err(error),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    fn sync_file(&self, file: &NewFile) -> io::Result<()> {
+        match self.options.durability {
+            Durability::Fast => Ok(()),
+            Durability::Durable => file.sync(),
+        }
+    }
+
+    /// Makes the entries of these directories durable, each once.
+    fn sync_directories<'p>(
+        &self,
+        directories: impl IntoIterator<Item = &'p [OsString]>,
+    ) -> Result<(), Failure> {
+        if self.options.durability == Durability::Fast {
+            return Ok(());
+        }
+        let distinct: BTreeSet<&[OsString]> = directories.into_iter().collect();
+        for components in distinct {
+            let shown = || {
+                let path: PathBuf = components.iter().collect();
+                path.join(".").display().to_string()
+            };
+            self.tree
+                .directory(components)
+                .map_err(io::Error::other)
+                .and_then(|dir| dir.sync())
+                .map_err(|source| failed(&shown(), source))?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(path: &str, source: io::Error) -> Failure {
+    Failure {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Whatever happens to a change of many files, afterwards all of them are old or all of them are new.
+
+mod crash;
+mod modes;
+mod paths;
+mod properties;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::recover::{RecoverError, Recovery, recover};
+
+/// All files below a directory with their content; links as `-> target`, directories as `/`.
+type Snapshot = BTreeMap<String, String>;
+
+fn snapshot(root: &Path) -> Snapshot {
+    fn visit(root: &Path, dir: &Path, all: &mut Snapshot) {
+        for entry in fs::read_dir(dir).expect("a directory") {
+            let entry = entry.expect("an entry");
+            let path = entry.path();
+            let name = path.strip_prefix(root).expect("below root").display();
+            let kind = entry.file_type().expect("a type");
+            if kind.is_dir() {
+                all.insert(name.to_string(), "/".into());
+                visit(root, &path, all);
+            } else if kind.is_symlink() {
+                let target = fs::read_link(&path).expect("a link");
+                all.insert(name.to_string(), format!("-> {}", target.display()));
+            } else {
+                let content = fs::read(&path).expect("a file");
+                all.insert(name.to_string(), String::from_utf8_lossy(&content).into());
+            }
+        }
+    }
+    let mut all = Snapshot::new();
+    visit(root, root, &mut all);
+    all
+}
+
+fn write(path: &str, content: &str) -> FileChange {
+    FileChange {
+        path: path.into(),
+        change: Change::Write(content.into()),
+    }
+}
+
+fn delete(path: &str) -> FileChange {
+    FileChange {
+        path: path.into(),
+        change: Change::Delete,
+    }
+}
+
+/// A directory with these files.
+fn package(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a temporary directory");
+    for (path, content) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        fs::write(path, content).expect("a file");
+    }
+    root
+}
+
+/// Lets `allowed` steps happen and then none any more, as if the process were gone.
+fn stop_after(allowed: usize) -> Steps {
+    let count = AtomicUsize::new(0);
+    Steps::hooked(Arc::new(move |_, _| {
+        match count.fetch_add(1, Ordering::SeqCst) < allowed {
+            true => Ok(()),
+            false => Err(io::Error::other("stopped")),
+        }
+    }))
+}
+
+const DURABLE: WriteOptions = WriteOptions {
+    durability: Durability::Durable,
+    new_files: NewFiles::Umask,
+};
+
+#[test]
+fn changes_are_made_and_nothing_is_left_over() {
+    for options in [WriteOptions::default(), DURABLE] {
+        let root = package(&[("a.yaml", "old"), ("b/c.yaml", "same"), ("gone.yaml", "x")]);
+        let applied = apply(
+            root.path(),
+            &[
+                write("a.yaml", "new"),
+                write("b/c.yaml", "same"),
+                write("d/e/f.yaml", "f"),
+                write("d/g.yaml", "g"),
+                delete("gone.yaml"),
+                delete("never-there.yaml"),
+                delete("no/directory.yaml"),
+            ],
+            options,
+        )
+        .expect("applies");
+        assert_eq!(applied.written, ["a.yaml", "d/e/f.yaml", "d/g.yaml"]);
+        assert_eq!(applied.unchanged, ["b/c.yaml"]);
+        assert_eq!(applied.deleted, ["gone.yaml"]);
+        let expected = [
+            ("a.yaml", "new"),
+            ("b", "/"),
+            ("b/c.yaml", "same"),
+            ("d", "/"),
+            ("d/e", "/"),
+            ("d/e/f.yaml", "f"),
+            ("d/g.yaml", "g"),
+        ];
+        let expected: Snapshot = expected.map(|(k, v)| (k.into(), v.into())).into();
+        assert_eq!(snapshot(root.path()), expected);
+        assert_eq!(recover(root.path()).expect("recovers"), None);
+    }
+}
+
+#[test]
+fn no_change_touches_nothing() {
+    let root = package(&[("a.yaml", "same")]);
+    let before = fs::metadata(root.path()).and_then(|meta| meta.modified());
+    let applied = apply(root.path(), &[write("a.yaml", "same")], DURABLE).expect("applies");
+    assert_eq!(applied.unchanged, ["a.yaml"]);
+    let after = fs::metadata(root.path()).and_then(|meta| meta.modified());
+    assert_eq!(before.expect("a time"), after.expect("a time"));
+}
+
+#[test]
+fn a_journal_in_the_way_stays() {
+    let root = package(&[("a.yaml", "old"), (JOURNAL, "somebody's")]);
+    let error = apply(root.path(), &[write("a.yaml", "new")], DURABLE).expect_err("must refuse");
+    assert!(matches!(error, ApplyError::Stage { path, .. } if path == JOURNAL));
+    let after = snapshot(root.path());
+    assert_eq!(after[JOURNAL], "somebody's");
+    assert_eq!(after["a.yaml"], "old");
+}
+
+#[test]
+fn two_changes_of_one_file_are_refused() {
+    let root = package(&[("a.yaml", "old")]);
+    std::os::unix::fs::symlink("a.yaml", root.path().join("link.yaml")).expect("a link");
+    let before = snapshot(root.path());
+    for changes in [
+        [write("a.yaml", "1"), write("./a.yaml", "2")],
+        [write("a.yaml", "1"), write("link.yaml", "2")],
+        [write("a.yaml", "1"), delete("a.yaml")],
+    ] {
+        let error = apply(root.path(), &changes, DURABLE).expect_err("must refuse");
+        assert!(matches!(error, ApplyError::Twice { .. }), "{error:?}");
+        assert_eq!(snapshot(root.path()), before);
+    }
+}
