@@ -1,6 +1,6 @@
 //! YAML as the Go tools around Kubernetes read and write it: the same tree, the same comments, the same bytes.
 //!
-//! [`Documents`] reads text into [`Document`]s, [`Encoder`] writes them. What lies between is an editable tree of
+//! [`parse_all`] reads text into [`Document`]s, [`Encoder`] writes them. What lies between is an editable tree of
 //! [`NodeRef`]s that keeps comments, styles, anchors, tags and positions. The rules are those of go-yaml v3 under
 //! kyaml, quirks included, so that a file shared with kpt, kustomize or Porch shows no noise in `git diff`.
 //!
@@ -23,5 +23,5 @@ pub use emit::{Encoder, SequenceStyle, to_string};
 pub use error::{Error, Position};
 pub use node::{Kind, NodeId, Style};
 pub use noderef::NodeRef;
-pub use parse::{Documents, parse, parse_all};
+pub use parse::{parse, parse_all, parse_first, parse_until_error};
 pub use resolve::is_yaml_1_1_non_string;

@@ -1,35 +1,123 @@
 //! Text to tree.
+//!
+//! [`reader`] turns bytes into text, [`scanner`] text into tokens with [`comments`] beside them, [`builder`] tokens
+//! into documents. Nothing here recurses, and every byte is looked at a bounded number of times.
 
+mod block;
+mod builder;
+mod comments;
+mod plain;
+mod properties;
+mod reader;
+mod scanner;
+mod token;
+
+use std::sync::Arc;
+
+use self::builder::Builder;
+use self::reader::Stop;
+use self::token::{Failure, Stage};
 use crate::document::Document;
-use crate::error::Error;
+use crate::error::{Error, Position};
+use crate::lines::LineIndex;
 
-/// Reads the documents of a stream one after the other.
+/// Longest input: positions are kept in 31 bits.
+const MAX_BYTES: usize = (1 << 31) - 1;
+/// How much of a long line a message shows.
+const SNIPPET: usize = 120;
+/// How far beyond its position the scanner looks before it reports a problem.
+const LOOKAHEAD: usize = 4;
+
+/// The first document of a text; none if there is no document in it.
 ///
-/// A document is returned before what follows it is looked at (beyond a token or two), so that a first document can
-/// be had from a stream that is broken further down, as in Go.
-pub struct Documents {}
-
-impl Documents {
-    /// Starts reading a stream: UTF-8, or UTF-16 with a byte order mark.
-    pub fn new(_input: &[u8]) -> Documents {
-        Documents {}
-    }
-}
-
-impl Iterator for Documents {
-    type Item = Result<Document, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        None
-    }
-}
-
-/// The first document of a stream; none if there is no document in it.
+/// What follows the first document is not looked at (beyond a token or two), as in Go.
 pub fn parse(input: &str) -> Result<Option<Document>, Error> {
-    Documents::new(input.as_bytes()).next().transpose()
+    parse_first(input.as_bytes())
 }
 
-/// All documents of a stream.
+/// The first document of a stream in any encoding; none if there is no document in it.
+pub fn parse_first(input: &[u8]) -> Result<Option<Document>, Error> {
+    match read(input, 1) {
+        (_, Some(error)) => Err(error),
+        (mut documents, None) => Ok(documents.pop()),
+    }
+}
+
+/// All documents of a stream: UTF-8, or UTF-16 with a byte order mark.
 pub fn parse_all(input: &[u8]) -> Result<Vec<Document>, Error> {
-    Documents::new(input).collect()
+    match parse_until_error(input) {
+        (_, Some(error)) => Err(error),
+        (documents, None) => Ok(documents),
+    }
+}
+
+/// The documents of a stream up to the first problem, and that problem if there is one.
+pub fn parse_until_error(input: &[u8]) -> (Vec<Document>, Option<Error>) {
+    read(input, usize::MAX)
+}
+
+fn read(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
+    let mut documents = Vec::new();
+    if input.len() > MAX_BYTES {
+        let error = Error {
+            message: format!("the input has {} bytes, more than {MAX_BYTES}", input.len()),
+            go_line: None,
+            position: Position { line: 1, column: 1 },
+            snippet: String::new(),
+        };
+        return (documents, Some(error));
+    }
+    let decoded = reader::decode(input);
+    let stop = decoded.stop.as_ref();
+    let source: Arc<str> = Arc::from(&*decoded.text);
+    let mut builder = Builder::new(&source, source.clone());
+    let mut problem = None;
+    while documents.len() < most && problem.is_none() {
+        match builder.document() {
+            Ok(Some(document)) => documents.push(document),
+            Ok(None) => {
+                problem = stop.map(|stop| stop_error(&source, stop));
+                break;
+            }
+            Err(failure) => problem = Some(error(&source, *failure, stop)),
+        }
+    }
+    (documents, problem)
+}
+
+fn stop_error(source: &str, stop: &Stop) -> Error {
+    place(source, source.len(), stop.message.to_owned(), None)
+}
+
+fn error(source: &str, failure: Failure, stop: Option<&Stop>) -> Error {
+    if let Some(stop) = stop
+        && failure.problem.index + LOOKAHEAD >= stop.noticed_from
+    {
+        return stop_error(source, stop);
+    }
+    // Line zero counts as no line, and scanner problems are counted from one. As in Go.
+    let line = failure
+        .context
+        .map(|mark| mark.line)
+        .filter(|line| *line != 0)
+        .unwrap_or(failure.problem.line);
+    let go_line = match failure.stage {
+        Stage::Scanner if line != 0 => Some(line as usize + 1),
+        Stage::Grammar if line != 0 => Some(line as usize),
+        _ => None,
+    };
+    place(source, failure.problem.index, failure.message, go_line)
+}
+
+fn place(source: &str, offset: usize, message: String, go_line: Option<usize>) -> Error {
+    let position = LineIndex::new(source).position(source, offset);
+    let offset = offset.min(source.len());
+    let start = source[..offset].rfind('\n').map_or(0, |at| at + 1);
+    let line = source[start..].split(['\n', '\r']).next().unwrap_or_default();
+    Error {
+        message,
+        go_line,
+        position,
+        snippet: line.chars().take(SNIPPET).collect(),
+    }
 }

@@ -1,0 +1,89 @@
+//! What the scanner hands to the builder.
+
+use crate::node::Style;
+
+/// A place in the text: byte offset, line and column (in characters), all from zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Mark {
+    pub(super) index: usize,
+    pub(super) line: u32,
+    pub(super) column: u32,
+}
+
+/// Text that is a part of the source as it stands, or that had to be put together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Piece {
+    Span(usize, usize),
+    Owned(Box<str>),
+}
+
+impl Piece {
+    pub(super) const EMPTY: Piece = Piece::Span(0, 0);
+
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Piece::Span(start, end) => start == end,
+            Piece::Owned(text) => text.is_empty(),
+        }
+    }
+
+    pub(super) fn as_str<'a>(&'a self, source: &'a str) -> &'a str {
+        match self {
+            Piece::Span(start, end) => &source[*start..*end],
+            Piece::Owned(text) => text,
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum TokenKind {
+    StreamStart,
+    StreamEnd,
+    VersionDirective { major: u8, minor: u8 },
+    TagDirective { handle: Box<str>, prefix: Box<str> },
+    DocumentStart,
+    DocumentEnd,
+    BlockSequenceStart,
+    BlockMappingStart,
+    BlockEnd,
+    FlowSequenceStart,
+    FlowSequenceEnd,
+    FlowMappingStart,
+    FlowMappingEnd,
+    BlockEntry,
+    FlowEntry,
+    Key,
+    Value,
+    Alias(Piece),
+    Anchor(Piece),
+    Tag { handle: Box<str>, suffix: Box<str> },
+    Scalar { text: Piece, style: Style },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Token {
+    pub(super) kind: TokenKind,
+    pub(super) start: Mark,
+    pub(super) end: Mark,
+}
+
+/// What went wrong and where, before it is turned into an `Error` with line numbers as Go prints them.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) message: String,
+    /// Where the construct began that could not be completed.
+    pub(super) context: Option<Mark>,
+    pub(super) problem: Mark,
+    /// Go counts the lines of scanner problems from one, those of grammar problems from zero.
+    pub(super) stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    Scanner,
+    Grammar,
+    /// Problems that Go reports without any line.
+    Tree,
+}
+
+pub(super) type Scan<T> = Result<T, Box<Failure>>;
