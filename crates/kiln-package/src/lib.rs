@@ -10,10 +10,15 @@ mod change;
 mod dir;
 mod tree;
 
+mod disk;
+mod lock;
+
 mod journal;
 mod recover;
 mod transaction;
 
+pub use disk::{DiskFiles, OutsideLinks, system_words};
+pub use lock::{Access, Lock};
 pub use recover::{JOURNAL, RecoverError, Recovery, recover};
 pub use transaction::{Applied, ApplyError, Durability, NewFiles, WriteOptions, apply};
 pub use tree::PathError;

@@ -102,6 +102,11 @@ impl Inside {
         }
     }
 
+    /// All components.
+    pub(crate) fn components(&self) -> &[OsString] {
+        &self.0
+    }
+
     /// The components of the directory that the path is in.
     pub(crate) fn directories(&self) -> &[OsString] {
         self.0.split_last().map_or(&[], |(_, dirs)| dirs)
