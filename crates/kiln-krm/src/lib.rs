@@ -1,3 +1,22 @@
 //! The KRM vocabulary: resources, ResourceList, results, Kptfile, packages in memory, selectors, image references.
 
+pub mod annotations;
+mod dialect;
+mod gotext;
+mod list;
+pub mod meta;
+mod origin;
 pub mod package;
+pub mod paths;
+pub mod read;
+mod resource;
+pub mod roundtrip;
+pub mod write;
+
+pub use dialect::Dialect;
+pub use list::{
+    LEGACY_RESOURCE_LIST_API_VERSION, RESOURCE_LIST_API_VERSION, RESOURCE_LIST_KIND, ResourceList,
+    Wrapper, write_list,
+};
+pub use origin::{Origin, SourceFile};
+pub use resource::{GroupVersionKind, Resource, ResourceId};

@@ -1,0 +1,184 @@
+//! The two families of path, index and id annotations: kept in step before and after a function.
+
+use std::collections::HashMap;
+
+use kiln_yaml::{Document, EditError, NodeRef};
+
+use super::{ID, INDEX, LEGACY_ID, LEGACY_INDEX, LEGACY_PATH, MIGRATION_ID, PATH};
+use crate::meta;
+use crate::resource::Resource;
+
+/// Why the two families cannot be kept in step.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FamilyError {
+    /// Both are given and differ, so that nobody knows which is meant. Holds `path`, `index` or `id`.
+    #[error("resource input to function has mismatched legacy and internal {0} annotations")]
+    Mismatch(&'static str),
+    /// Some resources use one family, some another.
+    #[error("the annotation formatting in the input resources is not consistent")]
+    Inconsistent,
+    /// A resource cannot carry annotations.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+/// Which families the resources of a list use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Families {
+    /// The keys that begin with `internal.`.
+    pub internal: bool,
+    /// The older keys.
+    pub legacy: bool,
+}
+
+/// What the families said before a function ran, by migration id.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    before: HashMap<String, [Option<String>; 6]>,
+}
+
+/// (what it is, internal key, older key)
+const PAIRS: [(&str, &str, &str); 3] = [
+    ("path", PATH, LEGACY_PATH),
+    ("index", INDEX, LEGACY_INDEX),
+    ("id", ID, LEGACY_ID),
+];
+
+/// Sets, of each pair of keys, the one that is missing. Does nothing to a node that says nothing about itself.
+pub fn mirror(resource: &mut Resource) -> Result<(), EditError> {
+    let missing = missing_halves(resource.root());
+    for (key, value) in missing {
+        resource.set_annotation(key, &value)?;
+    }
+    Ok(())
+}
+
+/// The same for a document that is not a resource yet.
+pub(crate) fn mirror_document(document: &mut Document) -> Result<(), EditError> {
+    let missing = missing_halves(document.root());
+    for (key, value) in missing {
+        document.root_mut().set_annotation(key, &value)?;
+    }
+    Ok(())
+}
+
+fn missing_halves(root: NodeRef<'_>) -> Vec<(&'static str, String)> {
+    let text = |key| meta::annotation(root, key).unwrap_or_default();
+    let missing = |(_, internal, legacy)| match (text(internal), text(legacy)) {
+        ("", "") => None,
+        (given, "") => Some((legacy, given.to_owned())),
+        ("", given) => Some((internal, given.to_owned())),
+        _ => None,
+    };
+    PAIRS.into_iter().filter_map(missing).collect()
+}
+
+/// Before a function: numbers the resources, remembers their annotations and completes the families.
+pub fn prepare(resources: &mut [Resource]) -> Result<Snapshot, FamilyError> {
+    let mut snapshot = Snapshot::default();
+    for (number, resource) in resources.iter_mut().enumerate() {
+        let id = number.to_string();
+        resource.set_annotation(MIGRATION_ID, &id)?;
+        snapshot.before.insert(id, remember(resource));
+        mirror(resource)?;
+        check_agreement(resource)?;
+    }
+    Ok(snapshot)
+}
+
+/// After a function: what it changed in one family follows in the other, and only the families of the input stay.
+pub fn reconcile(resources: &mut [Resource], snapshot: &Snapshot) -> Result<(), FamilyError> {
+    let families = snapshot.families()?;
+    for resource in resources {
+        mirror(resource)?;
+        follow_changes(resource, snapshot)?;
+        for (_, internal, legacy) in PAIRS {
+            if !families.internal {
+                resource.remove_annotation(internal)?;
+            }
+            if !families.legacy {
+                resource.remove_annotation(legacy)?;
+            }
+        }
+        check_agreement(resource)?;
+        resource.remove_annotation(MIGRATION_ID)?;
+    }
+    Ok(())
+}
+
+impl Snapshot {
+    /// Which families the input used; resources that use none have no say. Both, if there was no input.
+    pub fn families(&self) -> Result<Families, FamilyError> {
+        if self.before.is_empty() {
+            return Ok(Families {
+                internal: true,
+                legacy: true,
+            });
+        }
+        let mut seen: Option<Families> = None;
+        for values in self.before.values() {
+            let uses = |family: usize| values.iter().skip(family).step_by(2).any(Option::is_some);
+            let families = Families {
+                internal: uses(0),
+                legacy: uses(1),
+            };
+            if !families.internal && !families.legacy {
+                continue;
+            }
+            if *seen.get_or_insert(families) != families {
+                return Err(FamilyError::Inconsistent);
+            }
+        }
+        Ok(seen.unwrap_or(Families {
+            internal: false,
+            legacy: false,
+        }))
+    }
+}
+
+/// Internal and older value of each pair, in turn.
+fn remember(resource: &Resource) -> [Option<String>; 6] {
+    let [path, index, id] = PAIRS.map(|(_, internal, legacy)| {
+        [internal, legacy].map(|key| resource.annotation(key).map(str::to_owned))
+    });
+    let ([a, b], [c, d], [e, f]) = (path, index, id);
+    [a, b, c, d, e, f]
+}
+
+fn follow_changes(resource: &mut Resource, snapshot: &Snapshot) -> Result<(), FamilyError> {
+    let Some(before) = snapshot.before.get(value(resource, MIGRATION_ID)) else {
+        return Ok(());
+    };
+    // An id is the machinery's own and never a function's wish.
+    for (pair, (what, internal, legacy)) in PAIRS.into_iter().take(2).enumerate() {
+        let given = before.iter().skip(2 * pair).take(2).flatten().next();
+        let Some(original) = given.filter(|original| !original.is_empty()) else {
+            continue;
+        };
+        let now = value(resource, internal).to_owned();
+        let now_legacy = value(resource, legacy).to_owned();
+        if *original != now && *original != now_legacy && now != now_legacy {
+            return Err(FamilyError::Mismatch(what));
+        } else if *original != now {
+            resource.set_annotation(legacy, &now)?;
+        } else if *original != now_legacy {
+            resource.set_annotation(internal, &now_legacy)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_agreement(resource: &Resource) -> Result<(), FamilyError> {
+    for (what, internal, legacy) in PAIRS {
+        let (internal, legacy) = (value(resource, internal), value(resource, legacy));
+        if !internal.is_empty() && !legacy.is_empty() && internal != legacy {
+            return Err(FamilyError::Mismatch(what));
+        }
+    }
+    Ok(())
+}
+
+/// An annotation's text; a missing one counts as empty.
+fn value<'a>(resource: &'a Resource, key: &str) -> &'a str {
+    meta::annotation(resource.root(), key).unwrap_or_default()
+}

@@ -1,0 +1,51 @@
+//! The annotations that readers, writers and the machinery around functions keep on resources.
+//!
+//! Path, index and id exist in two families, an older one and an internal one, that must agree; [`prepare`] and
+//! [`reconcile`] keep them so around a function. The other keys exist once.
+
+mod families;
+
+pub use crate::meta::{INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH};
+pub(crate) use families::mirror_document;
+pub use families::{Families, FamilyError, Snapshot, mirror, prepare, reconcile};
+
+use crate::dialect::Dialect;
+
+/// How the sequences of a resource's document are indented: `wide` or `compact`.
+pub const SEQINDENT: &str = "internal.config.kubernetes.io/seqindent";
+/// The number of a resource in a function's input, by which comments and field order find their way back.
+pub const ID: &str = "internal.config.kubernetes.io/id";
+/// The older spelling of [`ID`].
+pub const LEGACY_ID: &str = "config.k8s.io/id";
+/// The number of a resource while selectors are at work.
+pub const RESOURCE_ID: &str = "internal.config.kubernetes.io/kpt-resource-id";
+/// The number of a resource while the two families are kept in step around a function.
+pub const MIGRATION_ID: &str = "internal.config.kubernetes.io/annotations-migration-resource-id";
+/// What all internal keys begin with.
+pub const INTERNAL_PREFIX: &str = "internal.config.kubernetes.io/";
+/// Marks a resource that configures tools and is not applied to a cluster.
+pub const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
+/// The older command's declaration of a function.
+pub const FUNCTION: &str = "config.kubernetes.io/function";
+/// The older spelling of [`FUNCTION`].
+pub const LEGACY_FUNCTION: &str = "config.k8s.io/function";
+/// The oldest declaration of a function: its image.
+pub const CONTAINER: &str = "config.kubernetes.io/container";
+
+/// The value of [`SEQINDENT`] for indented sequences.
+pub const WIDE: &str = "wide";
+/// The value of [`SEQINDENT`] for sequences that stand below their key.
+pub const COMPACT: &str = "compact";
+
+/// The keys that a reader sets and a writer of files removes.
+pub fn reader_keys(dialect: Dialect) -> &'static [&'static str] {
+    match dialect {
+        Dialect::Current => &[INDEX, LEGACY_INDEX, SEQINDENT, PATH, LEGACY_PATH],
+        Dialect::Legacy => &[LEGACY_INDEX, LEGACY_PATH],
+    }
+}
+
+/// Whether a key says where a resource stands rather than what it is.
+pub(crate) fn is_place(key: &str) -> bool {
+    key == PACKAGE_PATH || reader_keys(Dialect::Current).contains(&key)
+}

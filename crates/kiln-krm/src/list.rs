@@ -1,0 +1,84 @@
+//! The list in which resources travel to functions and back: the wire format.
+//!
+//! The wire is always written in compact style, whatever style a resource's own document has.
+
+use kiln_yaml::{Document, Encoder, NodeRef, SequenceStyle};
+
+use crate::dialect::Dialect;
+use crate::resource::Resource;
+
+/// The kind of the list that functions get and give.
+pub const RESOURCE_LIST_KIND: &str = "ResourceList";
+/// Its apiVersion today.
+pub const RESOURCE_LIST_API_VERSION: &str = "config.kubernetes.io/v1";
+/// Its apiVersion for the older command.
+pub const LEGACY_RESOURCE_LIST_API_VERSION: &str = "config.kubernetes.io/v1alpha1";
+
+/// Resources and what travels beside them.
+#[derive(Clone, Debug, Default)]
+pub struct ResourceList {
+    /// The object the items were or shall be wrapped in; none for plain documents.
+    pub wrapper: Option<Wrapper>,
+    /// The resources.
+    pub items: Vec<Resource>,
+    /// The configuration of the function.
+    pub function_config: Option<Document>,
+    /// What a function has to say, as it said it.
+    pub results: Option<Document>,
+}
+
+/// The type of a list. No version is preferred when reading; `v1alpha1` and `v1beta1` read like `v1`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wrapper {
+    /// `apiVersion`
+    pub api_version: String,
+    /// `kind`: `ResourceList` or `List`
+    pub kind: String,
+}
+
+impl Wrapper {
+    /// The list that functions get.
+    pub fn resource_list(dialect: Dialect) -> Wrapper {
+        let api_version = match dialect {
+            Dialect::Current => RESOURCE_LIST_API_VERSION,
+            Dialect::Legacy => LEGACY_RESOURCE_LIST_API_VERSION,
+        };
+        Wrapper {
+            api_version: api_version.to_owned(),
+            kind: RESOURCE_LIST_KIND.to_owned(),
+        }
+    }
+}
+
+/// A list as text: `apiVersion`, `kind`, `items`, then `functionConfig` and `results` if there are any.
+pub fn write_list(
+    wrapper: &Wrapper,
+    items: &[Resource],
+    function_config: Option<&Document>,
+    results: Option<&Document>,
+) -> String {
+    let mut list = Document::new_mapping();
+    let root = list.root().id();
+    for (key, value) in [
+        ("apiVersion", &wrapper.api_version),
+        ("kind", &wrapper.kind),
+    ] {
+        let key = list.new_scalar(key, "");
+        let value = list.new_scalar(value, "");
+        list.push_entry(root, key, value);
+    }
+    let key = list.new_scalar("items", "");
+    let sequence = list.new_sequence_node();
+    list.push_entry(root, key, sequence);
+    for (key, part) in [("functionConfig", function_config), ("results", results)] {
+        if let Some(part) = part {
+            let key = list.new_scalar(key, "");
+            let value = list.import(part.root());
+            list.push_entry(root, key, value);
+        }
+    }
+    let items: Vec<NodeRef<'_>> = items.iter().map(Resource::root).collect();
+    let mut encoder = Encoder::new();
+    encoder.document_with_items(&list, sequence, &items, SequenceStyle::Compact);
+    encoder.finish()
+}

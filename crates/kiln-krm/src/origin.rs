@@ -1,0 +1,136 @@
+//! Where a resource was read from, down to the bytes.
+//!
+//! A file is cut into its documents and what lies between them, so that the pieces put together again give the
+//! file's bytes: preamble, body, lead, body, lead, body, tail.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::dialect::Dialect;
+
+/// A file that resources were read from.
+#[derive(Debug)]
+pub struct SourceFile {
+    path: String,
+    bytes: Vec<u8>,
+    dialect: Dialect,
+    documents: Vec<Place>,
+}
+
+/// Where a document stands in its file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// Where what is parsed begins.
+    pub(crate) start: usize,
+    /// Where what can be replaced begins: behind a byte order mark and a separator line, if there are any.
+    pub(crate) body: usize,
+    pub(crate) end: usize,
+}
+
+/// A document of a file.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    file: Arc<SourceFile>,
+    index: usize,
+}
+
+impl SourceFile {
+    pub(crate) fn new(
+        path: &str,
+        bytes: Vec<u8>,
+        dialect: Dialect,
+        documents: Vec<Place>,
+    ) -> SourceFile {
+        SourceFile {
+            path: path.to_owned(),
+            bytes,
+            dialect,
+            documents,
+        }
+    }
+
+    /// The path, relative to the package.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// All of the file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The number of documents that resources were made of; empty ones do not count.
+    pub fn document_count(&self) -> usize {
+        self.documents.len()
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Whether the file's text is UTF-8, so that its pieces can stand beside new text.
+    pub(crate) fn is_utf8(&self) -> bool {
+        std::str::from_utf8(&self.bytes).is_ok()
+    }
+
+    /// What stands before the first document: documents without content, a separator, a byte order mark.
+    pub(crate) fn preamble(&self) -> &[u8] {
+        let end = self.documents.first().map_or(0, |first| first.body);
+        self.bytes.get(..end).unwrap_or_default()
+    }
+
+    /// What stands behind the last document: documents without content.
+    pub(crate) fn tail(&self) -> &[u8] {
+        let start = self.documents.last().map_or(0, |last| last.end);
+        self.bytes.get(start..).unwrap_or_default()
+    }
+}
+
+impl Origin {
+    pub(crate) fn new(file: Arc<SourceFile>, index: usize) -> Origin {
+        Origin { file, index }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Arc<SourceFile> {
+        &self.file
+    }
+
+    /// The number of the document in its file, counted as the index annotation is.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The document's own bytes.
+    pub fn body(&self) -> &[u8] {
+        self.piece(self.place().map(|place| place.body..place.end))
+    }
+
+    /// The separator before the document, with any empty documents before that. Nothing for the first.
+    pub fn lead(&self) -> &[u8] {
+        let before = self
+            .index
+            .checked_sub(1)
+            .and_then(|before| self.file.documents.get(before));
+        self.piece(
+            before
+                .zip(self.place())
+                .map(|(before, this)| before.end..this.body),
+        )
+    }
+
+    /// The bytes that the document was parsed from.
+    pub(crate) fn chunk(&self) -> &[u8] {
+        self.piece(self.place().map(|place| place.start..place.end))
+    }
+
+    fn place(&self) -> Option<&Place> {
+        self.file.documents.get(self.index)
+    }
+
+    fn piece(&self, range: Option<Range<usize>>) -> &[u8] {
+        range
+            .and_then(|range| self.file.bytes.get(range))
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,303 @@
+//! Bytes to resources, as kyaml's reader does it.
+//!
+//! CRLF becomes LF; the text is cut at separator lines; of each piece the first YAML document counts; documents
+//! that are empty, null or only comments are dropped and not counted. Each resource is told where it stands by
+//! annotations. Nothing is checked beyond that: any mapping is a resource.
+
+mod seqindent;
+mod split;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use kiln_yaml::{Document, EditError, NodeRef, SequenceStyle, Slot, parse_first};
+use memchr::{memchr_iter, memmem};
+
+use crate::annotations::{
+    self, COMPACT, INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, SEQINDENT, WIDE,
+};
+use crate::dialect::Dialect;
+use crate::list::{ResourceList, Wrapper};
+use crate::origin::{Origin, Place, SourceFile};
+use crate::resource::Resource;
+
+/// The key under which a sequence that is a whole document is kept, so that it can have annotations.
+pub const BARE_SEQUENCE_KEY: &str = "bareSeqNodeWrappingKey";
+
+/// How the files of a package are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FileOptions<'a> {
+    /// Whose rules.
+    pub dialect: Dialect,
+    /// The package the file belongs to, to be noted on each resource.
+    pub package_path: Option<&'a str>,
+}
+
+/// Why bytes are not resources.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ReadError {
+    /// A separator line has content.
+    #[error("invalid document separator: {0}")]
+    Separator(String),
+    /// A document is not YAML.
+    #[error("{}{error}", match dialect { Dialect::Current => "MalformedYAMLError: ", Dialect::Legacy => "" })]
+    Malformed {
+        /// What the parser says; its lines count from the document's first.
+        error: kiln_yaml::Error,
+        /// The number of lines before the document.
+        lines_before: usize,
+        /// Whose words.
+        dialect: Dialect,
+    },
+    /// A document, or its metadata, is not a mapping.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+/// Reads a file of a package. Lists in it stay what they are.
+pub fn read_file(
+    path: &str,
+    bytes: Vec<u8>,
+    options: &FileOptions<'_>,
+) -> Result<Vec<Resource>, ReadError> {
+    let marks = Marks {
+        path: Some(path),
+        package_path: options.package_path,
+        style: true,
+    };
+    read_documents(path, bytes, options.dialect, &marks)
+}
+
+/// Reads a file that is not part of a package, such as a function's configuration: its resources get no path.
+pub fn read_loose_file(bytes: Vec<u8>, dialect: Dialect) -> Result<Vec<Resource>, ReadError> {
+    let marks = Marks {
+        path: None,
+        package_path: None,
+        style: true,
+    };
+    read_documents("", bytes, dialect, &marks)
+}
+
+/// Reads what a user pipes in: a ResourceList, a List or plain documents.
+pub fn read_input(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, ReadError> {
+    let marks = Marks {
+        path: None,
+        package_path: None,
+        style: true,
+    };
+    read_list(bytes, dialect, &marks)
+}
+
+/// Reads what a function wrote: the same, but no sequence style is guessed and a bare sequence is an error.
+pub fn read_function_output(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, ReadError> {
+    let marks = Marks {
+        path: None,
+        package_path: None,
+        style: false,
+    };
+    read_list(bytes, dialect, &marks)
+}
+
+/// What is noted on each resource beside its index.
+struct Marks<'a> {
+    path: Option<&'a str>,
+    package_path: Option<&'a str>,
+    /// Whether the sequence style is noted and bare sequences are wrapped.
+    style: bool,
+}
+
+fn read_list(
+    bytes: Vec<u8>,
+    dialect: Dialect,
+    marks: &Marks<'_>,
+) -> Result<ResourceList, ReadError> {
+    let mut pieces = Pieces::read(&bytes, dialect, marks)?;
+    let mut items: Vec<Resource> = pieces.documents.drain(..).map(Resource::new).collect();
+    if pieces.count == 1
+        && let Some(wrapper) = items.pop_if(|resource| is_wrapper(resource))
+    {
+        return Ok(unwrap(&wrapper));
+    }
+    Ok(ResourceList {
+        items,
+        ..ResourceList::default()
+    })
+}
+
+fn is_wrapper(resource: &Resource) -> bool {
+    let root = resource.root();
+    matches!(resource.kind(), "ResourceList" | "List")
+        && (root.get("items").is_some() || root.get("functionConfig").is_some())
+}
+
+fn unwrap(wrapper: &Resource) -> ResourceList {
+    let root = wrapper.root();
+    let part = |key| root.get(key).map(Document::from_node);
+    let items = root.get("items").map(NodeRef::children);
+    let items = items.into_iter().flatten().map(Document::from_node);
+    ResourceList {
+        wrapper: Some(Wrapper {
+            api_version: wrapper.api_version().to_owned(),
+            kind: wrapper.kind().to_owned(),
+        }),
+        items: items.map(Resource::new).collect(),
+        function_config: part("functionConfig"),
+        results: part("results"),
+    }
+}
+
+fn read_documents(
+    path: &str,
+    bytes: Vec<u8>,
+    dialect: Dialect,
+    marks: &Marks<'_>,
+) -> Result<Vec<Resource>, ReadError> {
+    let Pieces {
+        documents, places, ..
+    } = Pieces::read(&bytes, dialect, marks)?;
+    let file = Arc::new(SourceFile::new(path, bytes, dialect, places));
+    let resource = |(index, document)| {
+        let origin = Origin::new(file.clone(), index);
+        Resource::from_file(document, origin)
+    };
+    Ok(documents.into_iter().enumerate().map(resource).collect())
+}
+
+/// The document that an origin's bytes hold, as it was before any annotation was set.
+pub(crate) fn read_again(origin: &Origin) -> Option<Document> {
+    let text = normalized(origin.chunk());
+    let document = parse_first(&text).ok()??;
+    let is_current = origin.file().dialect() == Dialect::Current;
+    Some(wrapped(document, is_current))
+}
+
+/// The documents of a text and the styles that are guessed for them; nothing is noted on them.
+pub(crate) fn read_plain(bytes: &[u8]) -> Result<Vec<(Document, SequenceStyle)>, ReadError> {
+    let dialect = Dialect::Current;
+    let ranges = split::split(bytes, dialect).map_err(ReadError::Separator)?;
+    let mut documents = Vec::new();
+    for range in ranges {
+        if let Some((document, text)) = parse_piece(bytes, range, dialect)? {
+            documents.push((document, seqindent::guess(&text)));
+        }
+    }
+    Ok(documents)
+}
+
+/// The first document of a piece, with the text it was parsed from; none if there is nothing in it.
+fn parse_piece(
+    bytes: &[u8],
+    range: Range<usize>,
+    dialect: Dialect,
+) -> Result<Option<(Document, Cow<'_, [u8]>)>, ReadError> {
+    let start = range.start;
+    let text = normalized(bytes.get(range).unwrap_or_default());
+    let document = parse_first(&text);
+    let document = document.map_err(|error| ReadError::Malformed {
+        error,
+        lines_before: memchr_iter(b'\n', bytes.get(..start).unwrap_or_default()).count(),
+        dialect,
+    })?;
+    let document = document.filter(|document| document.root().tag() != "!!null");
+    Ok(document.map(|document| (document, text)))
+}
+
+/// What became of a text.
+struct Pieces {
+    documents: Vec<Document>,
+    /// Where the documents stand, one each.
+    places: Vec<Place>,
+    /// How many pieces the text was cut into, empty ones included.
+    count: usize,
+}
+
+impl Pieces {
+    fn read(bytes: &[u8], dialect: Dialect, marks: &Marks<'_>) -> Result<Pieces, ReadError> {
+        let ranges = split::split(bytes, dialect).map_err(ReadError::Separator)?;
+        let mut pieces = Pieces {
+            documents: Vec::new(),
+            places: Vec::new(),
+            count: ranges.len(),
+        };
+        for range in ranges {
+            let Some((document, text)) = parse_piece(bytes, range.clone(), dialect)? else {
+                continue;
+            };
+            let mut document = wrapped(document, marks.style && dialect == Dialect::Current);
+            marks.set(&mut document, pieces.documents.len(), &text, dialect)?;
+            pieces.documents.push(document);
+            pieces.places.push(split::place(bytes, range));
+        }
+        Ok(pieces)
+    }
+}
+
+impl Marks<'_> {
+    /// Sets the annotations, in the order of their keys.
+    fn set(
+        &self,
+        document: &mut Document,
+        index: usize,
+        text: &[u8],
+        dialect: Dialect,
+    ) -> Result<(), EditError> {
+        let index = Some(index.to_string());
+        let index = index.as_deref();
+        let (internal, style) = match dialect {
+            Dialect::Current => {
+                annotations::mirror_document(document)?;
+                let style = match seqindent::guess(text) {
+                    SequenceStyle::Compact => COMPACT,
+                    SequenceStyle::Wide => WIDE,
+                };
+                (true, self.style.then_some(style))
+            }
+            Dialect::Legacy => (false, None),
+        };
+        for (key, value) in [
+            (LEGACY_INDEX, index),
+            (LEGACY_PATH, self.path),
+            (INDEX, index.filter(|_| internal)),
+            (PACKAGE_PATH, self.package_path),
+            (PATH, self.path.filter(|_| internal)),
+            (SEQINDENT, style),
+        ] {
+            if let Some(value) = value {
+                document.root_mut().set_annotation(key, value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The document, wrapped if it is a bare sequence and that is wanted.
+fn wrapped(mut document: Document, is_wanted: bool) -> Document {
+    if is_wanted && document.root().is_sequence() {
+        let sequence = document.root().id();
+        let key = document.new_scalar(BARE_SEQUENCE_KEY, "");
+        let wrapper = document.new_mapping_node();
+        document.push_entry(wrapper, key, sequence);
+        document.set_root(wrapper);
+        // They belong to the document, which the sequence no longer is.
+        document.set_document_comment(Slot::Head, "");
+        document.set_document_comment(Slot::Foot, "");
+    }
+    document
+}
+
+/// The text with every CRLF replaced by LF.
+pub(crate) fn normalized(text: &[u8]) -> Cow<'_, [u8]> {
+    let mut breaks = memmem::find_iter(text, b"\r\n").peekable();
+    if breaks.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for at in breaks {
+        out.extend_from_slice(text.get(from..at).unwrap_or_default());
+        from = at + 1;
+    }
+    out.extend_from_slice(text.get(from..).unwrap_or_default());
+    Cow::Owned(out)
+}

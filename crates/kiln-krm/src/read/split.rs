@@ -1,0 +1,69 @@
+//! Cutting a text into documents as kyaml does it: by lines that begin with `---`, whatever they stand in.
+
+use std::ops::Range;
+
+use memchr::{memchr, memmem};
+
+use crate::dialect::Dialect;
+use crate::origin::Place;
+
+/// The documents of a text, final line breaks included; separator lines are what lies between.
+///
+/// A separator at the very beginning belongs to the first document, because it separates nothing. The error is the
+/// separator line that has content.
+pub(super) fn split(text: &[u8], dialect: Dialect) -> Result<Vec<Range<usize>>, String> {
+    let finder = memmem::Finder::new(b"\n---");
+    let mut documents = Vec::new();
+    let mut start = 0;
+    let mut from = 0;
+    while let Some(found) = finder.find(text.get(from..).unwrap_or_default()) {
+        let line_start = from + found + 1;
+        let behind = line_start + 3;
+        let rest = text.get(behind..).unwrap_or_default();
+        let Some(length) = memchr(b'\n', rest) else {
+            break;
+        };
+        let content = rest.get(..length).unwrap_or_default();
+        let next_line = behind + length + 1;
+        match dialect {
+            Dialect::Current => {
+                let content = String::from_utf8_lossy(content);
+                let content = content.trim();
+                if !content.is_empty() && !content.starts_with('#') {
+                    let line = text.get(line_start..next_line).unwrap_or_default();
+                    return Err(String::from_utf8_lossy(line).trim().to_owned());
+                }
+            }
+            Dialect::Legacy if content.is_empty() || content == b"\r" => {}
+            Dialect::Legacy => {
+                from = line_start;
+                continue;
+            }
+        }
+        documents.push(start..line_start);
+        start = next_line;
+        from = next_line;
+    }
+    if !text.is_empty() {
+        documents.push(start..text.len());
+    }
+    Ok(documents)
+}
+
+/// Where a document stands in its file.
+pub(super) fn place(text: &[u8], document: Range<usize>) -> Place {
+    let Range { start, end } = document;
+    let mut body = start;
+    let piece = |from| text.get(from..end).unwrap_or_default();
+    if start == 0 && piece(body).starts_with(b"\xef\xbb\xbf") {
+        body += 3;
+    }
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    if let Some(behind) = piece(body).strip_prefix(b"---")
+        && let Some(length) = memchr(b'\n', behind)
+        && behind.iter().take(length).all(is_blank)
+    {
+        body += 3 + length + 1;
+    }
+    Place { start, body, end }
+}

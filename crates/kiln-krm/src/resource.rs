@@ -1,0 +1,219 @@
+//! A Kubernetes resource: a document of its own with the names by which it is known.
+//!
+//! A resource that was read from a file remembers where, so that it can be written back with its own bytes if nothing
+//! has changed it. It is not checked: any mapping will do.
+
+use kiln_yaml::{Document, EditError, NodeRef};
+
+use crate::annotations;
+use crate::meta::{self, Meta};
+use crate::origin::Origin;
+
+/// One resource and where it came from.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    document: Document,
+    origin: Option<Origin>,
+    /// Whether anything but the annotations about its place may have changed since it was read.
+    touched: bool,
+}
+
+/// A resource's type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct GroupVersionKind {
+    /// What stands before the slash of `apiVersion`; empty for the core group.
+    pub group: String,
+    /// What stands behind the slash.
+    pub version: String,
+    /// `kind`
+    pub kind: String,
+}
+
+/// What distinguishes a resource from all others of a cluster.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct ResourceId {
+    /// The type.
+    pub gvk: GroupVersionKind,
+    /// `metadata.namespace`, empty if not given.
+    pub namespace: String,
+    /// `metadata.name`
+    pub name: String,
+}
+
+impl Resource {
+    /// A resource that comes from nowhere.
+    pub fn new(document: Document) -> Resource {
+        Resource {
+            document,
+            origin: None,
+            touched: true,
+        }
+    }
+
+    pub(crate) fn from_file(document: Document, origin: Origin) -> Resource {
+        Resource {
+            document,
+            origin: Some(origin),
+            touched: false,
+        }
+    }
+
+    /// The document.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The document, to be changed.
+    pub fn document_mut(&mut self) -> &mut Document {
+        self.touched = true;
+        &mut self.document
+    }
+
+    /// The document alone.
+    pub fn into_document(self) -> Document {
+        self.document
+    }
+
+    /// The top node.
+    pub fn root(&self) -> NodeRef<'_> {
+        self.document.root()
+    }
+
+    /// Where the resource was read from.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
+    /// Says where the resource comes from, when its tree has been replaced by what a function made of it.
+    #[must_use]
+    pub fn with_origin(mut self, origin: Option<Origin>) -> Resource {
+        self.origin = origin;
+        self.touched = true;
+        self
+    }
+
+    pub(crate) fn is_touched(&self) -> bool {
+        self.touched
+    }
+
+    /// What identifies the resource.
+    pub fn meta(&self) -> Meta<'_> {
+        Meta::of(self.root())
+    }
+
+    /// `apiVersion`; empty if not given.
+    pub fn api_version(&self) -> &str {
+        self.meta().api_version
+    }
+
+    /// `kind`; empty if not given.
+    pub fn kind(&self) -> &str {
+        self.meta().kind
+    }
+
+    /// `metadata.name`; empty if not given.
+    pub fn name(&self) -> &str {
+        self.meta().name
+    }
+
+    /// `metadata.namespace`; empty if not given.
+    pub fn namespace(&self) -> &str {
+        self.meta().namespace
+    }
+
+    /// The type.
+    pub fn gvk(&self) -> GroupVersionKind {
+        let meta = self.meta();
+        let (group, version) = meta
+            .api_version
+            .split_once('/')
+            .unwrap_or(("", meta.api_version));
+        GroupVersionKind {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: meta.kind.to_owned(),
+        }
+    }
+
+    /// The type, namespace and name.
+    pub fn id(&self) -> ResourceId {
+        let meta = self.meta();
+        ResourceId {
+            gvk: self.gvk(),
+            namespace: meta.namespace.to_owned(),
+            name: meta.name.to_owned(),
+        }
+    }
+
+    /// An annotation's value; empty if it is null.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        meta::annotation(self.root(), key)
+    }
+
+    /// All annotations in order.
+    pub fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs("annotations")
+    }
+
+    /// A label's value; empty if it is null.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels()
+            .find(|(candidate, _)| *candidate == key)
+            .map(|(_, value)| value)
+    }
+
+    /// All labels in order.
+    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs("labels")
+    }
+
+    fn pairs(&self, field: &str) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.root().get_path(&["metadata", field]);
+        pairs
+            .into_iter()
+            .flat_map(NodeRef::entries)
+            .map(|(key, value)| (key.value(), value.as_text().unwrap_or_default()))
+    }
+
+    /// The file the resource belongs to and its place in it; empty where not given.
+    pub fn file_place(&self) -> (&str, &str) {
+        meta::file_place(self.root())
+    }
+
+    /// Sets an annotation.
+    pub fn set_annotation(&mut self, key: &str, value: &str) -> Result<(), EditError> {
+        self.touched |= !annotations::is_place(key);
+        self.document.root_mut().set_annotation(key, value)?;
+        Ok(())
+    }
+
+    /// Removes an annotation; the map stays, even if nothing is left in it.
+    pub fn remove_annotation(&mut self, key: &str) -> Result<(), EditError> {
+        self.touched |= !annotations::is_place(key);
+        self.document.root_mut().clear_annotation(key)?;
+        Ok(())
+    }
+
+    /// Sets a label.
+    pub fn set_label(&mut self, key: &str, value: &str) -> Result<(), EditError> {
+        self.touched = true;
+        self.document.root_mut().set_label(key, value)?;
+        Ok(())
+    }
+
+    /// Removes a label; the map stays, even if nothing is left in it.
+    pub fn remove_label(&mut self, key: &str) -> Result<(), EditError> {
+        self.touched = true;
+        let label = ["metadata", "labels", key];
+        self.document.root_mut().remove(&label)?;
+        Ok(())
+    }
+
+    /// Removes annotations, then what is left empty by it: the map of annotations and metadata.
+    pub fn clear_annotations(&mut self, keys: &[&str]) -> Result<(), EditError> {
+        for key in keys {
+            self.remove_annotation(key)?;
+        }
+        self.document.root_mut().clear_empty_annotations()
+    }
+}

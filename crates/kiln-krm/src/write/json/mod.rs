@@ -1,0 +1,228 @@
+//! A document as JSON, by the rules of the Go libraries: keys sorted, two spaces, HTML escaped, numbers normalised.
+//!
+//! As there, the document is written as YAML and read again before it becomes JSON, so that what the YAML writer does
+//! to values happens here too. Aliases and merge keys are replaced by what they stand for, within limits.
+
+mod entries;
+mod scalar;
+mod valid;
+
+pub use valid::is_valid;
+
+use std::collections::HashMap;
+
+use kiln_yaml::{Document, Kind, NodeId, NodeRef, SequenceStyle};
+
+/// Why a document cannot be said in JSON.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("json: error calling MarshalJSON for type *yaml.RNode: {0}")]
+pub struct JsonError(pub Reason);
+
+/// The reason itself.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Reason {
+    /// The document as written cannot be read again.
+    #[error("{0}")]
+    Unreadable(kiln_yaml::Error),
+    /// A key is there twice.
+    #[error(
+        "yaml: unmarshal errors:\n  line {line}: mapping key {} already defined at line {first_line}",
+        crate::gotext::quote(key)
+    )]
+    DuplicateKey {
+        /// The key.
+        key: String,
+        /// Where it is repeated.
+        line: usize,
+        /// Where it was first.
+        first_line: usize,
+    },
+    /// A key of the document itself is no scalar.
+    #[error("yaml: unmarshal errors:\n  line {line}: cannot unmarshal {tag} into string")]
+    KeyKind {
+        /// Where.
+        line: usize,
+        /// What it is instead.
+        tag: String,
+    },
+    /// A key further down is no string.
+    #[error("json: unsupported type: map[interface {{}}]interface {{}}")]
+    KeyType,
+    /// A number that JSON has no word for.
+    #[error("json: unsupported value: {0}")]
+    Value(&'static str),
+    /// A text that is not what its tag says.
+    #[error("yaml: cannot decode {found} `{text}` as a {wanted}")]
+    Tag {
+        /// What the text resolves to.
+        found: String,
+        /// The text.
+        text: String,
+        /// The tag.
+        wanted: String,
+    },
+    /// Binary data.
+    #[error("yaml: !!binary values are not supported in JSON files")]
+    Binary,
+    /// An alias inside of what it stands for.
+    #[error("yaml: anchor '{0}' value contains itself")]
+    ContainsItself(String),
+    /// Aliases that stand for much more than is there.
+    #[error("yaml: document contains excessive aliasing")]
+    ExcessiveAliasing,
+    /// A merge key with something else than mappings.
+    #[error("yaml: map merge requires map or sequence of maps as the value")]
+    Merge,
+}
+
+/// The document as JSON text with a final line break.
+pub fn to_json(document: &Document) -> Result<String, JsonError> {
+    let text = kiln_yaml::to_string(document, SequenceStyle::Compact);
+    let again = kiln_yaml::parse(&text).map_err(|error| JsonError(Reason::Unreadable(error)))?;
+    match again {
+        Some(document) => Writer::new(&document).write().map_err(JsonError),
+        None => Ok("{}\n".to_owned()),
+    }
+}
+
+/// A collection that is being written.
+struct Open<'a> {
+    node: NodeId,
+    children: std::vec::IntoIter<(Option<String>, NodeRef<'a>)>,
+    close: char,
+    is_first: bool,
+    /// Whether what is below was reached through an alias.
+    by_alias: bool,
+}
+
+struct Writer<'a> {
+    document: &'a Document,
+    targets: HashMap<NodeId, NodeRef<'a>>,
+    out: String,
+    open: Vec<Open<'a>>,
+    written: usize,
+    written_by_alias: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn new(document: &'a Document) -> Writer<'a> {
+        Writer {
+            document,
+            targets: alias_targets(document),
+            out: String::new(),
+            open: Vec::new(),
+            written: 0,
+            written_by_alias: 0,
+        }
+    }
+
+    fn write(mut self) -> Result<String, Reason> {
+        self.value(self.document.root())?;
+        loop {
+            let depth = self.open.len();
+            let Some(open) = self.open.last_mut() else {
+                break;
+            };
+            match open.children.next() {
+                Some((key, value)) => {
+                    if !std::mem::take(&mut open.is_first) {
+                        self.out.push(',');
+                    }
+                    self.line(depth);
+                    if let Some(key) = key {
+                        scalar::push_string(&mut self.out, &key);
+                        self.out.push_str(": ");
+                    }
+                    self.value(value)?;
+                }
+                None => {
+                    let (close, is_empty) = (open.close, open.is_first);
+                    self.open.pop();
+                    if !is_empty {
+                        self.line(depth - 1);
+                    }
+                    self.out.push(close);
+                }
+            }
+        }
+        self.out.push('\n');
+        Ok(self.out)
+    }
+
+    fn line(&mut self, depth: usize) {
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n("  ", depth));
+    }
+
+    fn value(&mut self, node: NodeRef<'a>) -> Result<(), Reason> {
+        let mut by_alias = self.open.last().is_some_and(|open| open.by_alias);
+        let mut node = node;
+        if node.kind() == Kind::Alias {
+            let name = node.value();
+            node = *self.targets.get(&node.id()).ok_or(Reason::Merge)?;
+            by_alias = true;
+            if self.open.iter().any(|open| open.node == node.id()) {
+                return Err(Reason::ContainsItself(name.to_owned()));
+            }
+        }
+        self.count(by_alias)?;
+        let (children, close) = match node.kind() {
+            Kind::Mapping => {
+                let is_top = self.open.is_empty();
+                let entries = entries::entries(node, &self.targets, is_top)?;
+                self.out.push('{');
+                (entries, '}')
+            }
+            Kind::Sequence => {
+                self.out.push('[');
+                (node.items().map(|item| (None, item)).collect(), ']')
+            }
+            Kind::Scalar | Kind::Alias => return scalar::push_scalar(&mut self.out, node),
+        };
+        self.open.push(Open {
+            node: node.id(),
+            children: children.into_iter(),
+            close,
+            is_first: true,
+            by_alias,
+        });
+        Ok(())
+    }
+
+    /// The limit of go-yaml: the larger the document, the smaller the part of it that aliases may account for.
+    fn count(&mut self, by_alias: bool) -> Result<(), Reason> {
+        self.written += 1;
+        self.written_by_alias += usize::from(by_alias);
+        let (written, by_alias) = (self.written as f64, self.written_by_alias as f64);
+        let position = ((written - 400_000.0) / 3_600_000.0).clamp(0.0, 1.0);
+        let allowed = 0.99 - position * 0.89;
+        if self.written_by_alias > 100 && self.written > 1000 && by_alias / written > allowed {
+            return Err(Reason::ExcessiveAliasing);
+        }
+        Ok(())
+    }
+}
+
+/// What each alias stands for: the last node before it that has its anchor.
+fn alias_targets(document: &Document) -> HashMap<NodeId, NodeRef<'_>> {
+    let mut anchors: HashMap<&str, NodeRef<'_>> = HashMap::new();
+    let mut targets = HashMap::new();
+    let mut pending = vec![document.root()];
+    while let Some(node) = pending.pop() {
+        if node.kind() == Kind::Alias {
+            if let Some(target) = anchors.get(node.value()) {
+                targets.insert(node.id(), *target);
+            }
+            continue;
+        }
+        if !node.anchor().is_empty() {
+            anchors.insert(node.anchor(), node);
+        }
+        let first_of_children = pending.len();
+        pending.extend(node.children());
+        if let Some(children) = pending.get_mut(first_of_children..) {
+            children.reverse();
+        }
+    }
+    targets
+}

@@ -1,0 +1,119 @@
+//! Resources to documents: without the reader's annotations, each in its own sequence style.
+
+pub mod json;
+
+use std::borrow::Cow;
+
+use kiln_yaml::{Document, EditError, Encoder, SequenceStyle};
+
+use crate::annotations::{SEQINDENT, WIDE, reader_keys};
+use crate::dialect::Dialect;
+use crate::meta;
+use crate::read::BARE_SEQUENCE_KEY;
+use crate::resource::Resource;
+use json::JsonError;
+
+/// Why resources cannot be written.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EncodeError {
+    /// A resource is no mapping, or its metadata is none.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// A resource cannot be said in JSON.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+}
+
+/// Writes resources as the documents of one stream, or as JSON if it is one resource that belongs into a JSON file.
+pub fn write_documents(resources: Vec<Resource>, dialect: Dialect) -> Result<String, EncodeError> {
+    let single_json = match (&resources[..], dialect) {
+        ([resource], Dialect::Current) => is_json_path(resource.file_place().0),
+        _ => false,
+    };
+    let mut documents = Vec::with_capacity(resources.len());
+    for resource in resources {
+        documents.push(Unmarked::new(resource, dialect)?);
+    }
+    match (&documents[..], dialect) {
+        ([document], _) if single_json => Ok(json::to_json(&document.document)?),
+        (documents, Dialect::Current) => {
+            let mut encoder = Encoder::new();
+            for unmarked in documents {
+                encoder.document(&unwrapped(&unmarked.document), unmarked.style);
+            }
+            Ok(encoder.finish())
+        }
+        (documents, Dialect::Legacy) => write_legacy(documents),
+    }
+}
+
+/// A file's name says whether a single resource in it is written as JSON.
+pub(crate) fn is_json_path(path: &str) -> bool {
+    path.rsplit('/')
+        .next()
+        .is_some_and(|name| name.ends_with(".json"))
+}
+
+/// A document as it goes into a file.
+pub(crate) struct Unmarked {
+    pub(crate) document: Document,
+    pub(crate) style: SequenceStyle,
+}
+
+impl Unmarked {
+    pub(crate) fn new(mut resource: Resource, dialect: Dialect) -> Result<Unmarked, EditError> {
+        let style = match dialect {
+            Dialect::Current => style(&resource),
+            Dialect::Legacy => SequenceStyle::Compact,
+        };
+        resource.clear_annotations(reader_keys(dialect))?;
+        Ok(Unmarked {
+            document: resource.into_document(),
+            style,
+        })
+    }
+
+    pub(crate) fn to_yaml(&self) -> String {
+        kiln_yaml::to_string(&unwrapped(&self.document), self.style)
+    }
+
+    /// Unlike the original, which writes the wrapper into the file.
+    pub(crate) fn to_json(&self) -> Result<String, JsonError> {
+        json::to_json(&unwrapped(&self.document))
+    }
+}
+
+fn style(resource: &Resource) -> SequenceStyle {
+    // Of an annotation that is there twice the last decides here, unlike everywhere else.
+    let style = resource
+        .annotations()
+        .filter(|(key, _)| *key == SEQINDENT)
+        .last();
+    match style {
+        Some((_, WIDE)) => SequenceStyle::Wide,
+        _ => SequenceStyle::Compact,
+    }
+}
+
+/// The sequence that was wrapped so that it could have annotations; an empty one stays wrapped.
+fn unwrapped(document: &Document) -> Cow<'_, Document> {
+    match meta::given(document.root(), BARE_SEQUENCE_KEY) {
+        Some(sequence) => Cow::Owned(Document::from_node(sequence)),
+        None => Cow::Borrowed(document),
+    }
+}
+
+/// The older writer decides document by document, by whether its text happens to be JSON; no separators between those.
+fn write_legacy(documents: &[Unmarked]) -> Result<String, EncodeError> {
+    let mut out = String::new();
+    let mut encoder = Encoder::new();
+    for unmarked in documents {
+        if json::is_valid(&unmarked.to_yaml()) {
+            out.push_str(&json::to_json(&unmarked.document)?);
+        } else {
+            encoder.document(&unmarked.document, unmarked.style);
+        }
+    }
+    out.push_str(&encoder.finish());
+    Ok(out)
+}
