@@ -1,16 +1,22 @@
 //! The KRM vocabulary: resources, ResourceList, results, Kptfile, packages in memory, selectors, image references.
 
 pub mod annotations;
+pub mod check;
 mod dialect;
-mod gotext;
+pub mod gotext;
+pub mod image;
+pub mod kptfile;
 mod list;
 pub mod meta;
 mod origin;
 pub mod package;
 pub mod paths;
 pub mod read;
+mod record;
 mod resource;
+pub mod results;
 pub mod roundtrip;
+pub mod selector;
 pub mod write;
 
 pub use dialect::Dialect;
@@ -19,4 +25,5 @@ pub use list::{
     Wrapper, write_list,
 };
 pub use origin::{Origin, SourceFile};
+pub use record::DecodeError;
 pub use resource::{GroupVersionKind, Resource, ResourceId};

@@ -1,0 +1,109 @@
+//! Whether something is a KRM resource: it has an apiVersion, a kind and a name.
+//!
+//! Kustomize's own files are let through, because packages hold them beside resources.
+
+use std::fmt;
+
+use kiln_yaml::NodeRef;
+
+use crate::meta::{self, Meta};
+use crate::paths;
+
+/// What a thing lacks to be a resource.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotKrm {
+    /// It has neither type nor metadata.
+    #[error("resource must have `apiVersion`, `kind`, and `name`")]
+    Everything,
+    /// `apiVersion`
+    #[error("resource must have `apiVersion`")]
+    ApiVersion,
+    /// `kind`
+    #[error("resource must have `kind`")]
+    Kind,
+    /// `metadata.name`
+    #[error("resource must have `metadata.name`")]
+    Name,
+}
+
+/// Which list is checked: what a function gets, or what it gave back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListKind {
+    /// Before a function.
+    Input,
+    /// After a function.
+    Output,
+}
+
+impl fmt::Display for ListKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ListKind::Input => "input",
+            ListKind::Output => "output",
+        })
+    }
+}
+
+/// A list holds something that is not a resource.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{list} resource list must contain only KRM resources: {path}: {lack}")]
+pub struct ListNotKrm {
+    /// Which list it was.
+    pub list: ListKind,
+    /// The path of the first offender; empty if it has none.
+    pub path: String,
+    /// What it lacks.
+    pub lack: NotKrm,
+}
+
+/// Checks one resource.
+pub fn check_resource(resource: NodeRef<'_>) -> Result<(), NotKrm> {
+    if is_kustomization(resource) {
+        return Ok(());
+    }
+    let meta = Meta::of(resource);
+    if meta.is_missing {
+        Err(NotKrm::Everything)
+    } else if meta.api_version.is_empty() {
+        Err(NotKrm::ApiVersion)
+    } else if meta.kind.is_empty() {
+        Err(NotKrm::Kind)
+    } else if meta.name.is_empty() {
+        Err(NotKrm::Name)
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks a list of resources; the first that fails is reported.
+pub fn check_list<'a>(
+    resources: impl IntoIterator<Item = NodeRef<'a>>,
+    list: ListKind,
+) -> Result<(), ListNotKrm> {
+    for resource in resources {
+        check_resource(resource).map_err(|lack| ListNotKrm {
+            list,
+            path: meta::file_place(resource).0.to_owned(),
+            lack,
+        })?;
+    }
+    Ok(())
+}
+
+fn is_kustomization(resource: NodeRef<'_>) -> bool {
+    let (path, _) = meta::file_place(resource);
+    if matches!(
+        paths::base(path),
+        "kustomization.yaml" | "kustomization.yml" | "Kustomization"
+    ) {
+        return true;
+    }
+    let Meta {
+        api_version, kind, ..
+    } = Meta::of(resource);
+    api_version.starts_with("kustomize.config.k8s.io")
+        || (api_version.is_empty() && kind == "Kustomization")
+}
+
+#[cfg(test)]
+mod tests;

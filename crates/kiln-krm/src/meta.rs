@@ -1,0 +1,83 @@
+//! A resource's type and metadata as kyaml reads them off the tree.
+//!
+//! These are views on a node: nothing is copied, nothing is checked. Of a key that is given twice the first counts.
+//! Values that are null, `{}` or `[]` count as not given.
+
+use kiln_yaml::NodeRef;
+
+/// Annotation: the file a resource belongs to, relative to the package.
+pub const PATH: &str = "internal.config.kubernetes.io/path";
+/// Annotation: the older spelling of [`PATH`].
+pub const LEGACY_PATH: &str = "config.kubernetes.io/path";
+/// Annotation: a resource's place among the documents of its file.
+pub const INDEX: &str = "internal.config.kubernetes.io/index";
+/// Annotation: the older spelling of [`INDEX`].
+pub const LEGACY_INDEX: &str = "config.kubernetes.io/index";
+/// Annotation: the package a resource belongs to while a tree of packages is rendered.
+pub const PACKAGE_PATH: &str = "internal.config.kubernetes.io/package-path";
+
+/// What identifies a resource; empty where not given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Meta<'a> {
+    /// `apiVersion`
+    pub api_version: &'a str,
+    /// `kind`
+    pub kind: &'a str,
+    /// `metadata.name`
+    pub name: &'a str,
+    /// `metadata.namespace`
+    pub namespace: &'a str,
+    /// Whether the resource says nothing about itself: no type, and no name, namespace, labels or annotations.
+    pub is_missing: bool,
+}
+
+impl<'a> Meta<'a> {
+    /// Reads what identifies a resource.
+    pub fn of(resource: NodeRef<'a>) -> Meta<'a> {
+        if resource.is_null() {
+            return Meta::default();
+        }
+        let api_version = given(resource, "apiVersion");
+        let kind = given(resource, "kind");
+        let metadata = given(resource, "metadata");
+        let field = |key| metadata.and_then(|metadata| given(metadata, key));
+        let (name, namespace) = (field("name"), field("namespace"));
+        let text = |node: Option<NodeRef<'a>>| node.map(NodeRef::value).unwrap_or_default();
+        Meta {
+            api_version: text(api_version),
+            kind: text(kind),
+            name: text(name),
+            namespace: text(namespace),
+            is_missing: api_version.is_none()
+                && kind.is_none()
+                && name.is_none()
+                && namespace.is_none()
+                && field("labels").is_none()
+                && field("annotations").is_none(),
+        }
+    }
+}
+
+/// The text of an annotation; empty if it is null.
+pub fn annotation<'a>(resource: NodeRef<'a>, key: &str) -> Option<&'a str> {
+    let annotations = given(given(resource, "metadata")?, "annotations")?;
+    let value = annotations.get(key)?;
+    Some(value.as_text().unwrap_or_default())
+}
+
+/// A resource's path and index annotations, the newer family first; empty where there is none.
+pub fn file_place<'a>(resource: NodeRef<'a>) -> (&'a str, &'a str) {
+    let either = |new, old| {
+        annotation(resource, new)
+            .or_else(|| annotation(resource, old))
+            .unwrap_or_default()
+    };
+    (either(PATH, LEGACY_PATH), either(INDEX, LEGACY_INDEX))
+}
+
+/// The value of a key, unless it is null or an empty collection.
+pub(crate) fn given<'a>(mapping: NodeRef<'a>, key: &str) -> Option<NodeRef<'a>> {
+    let value = mapping.get(key)?;
+    let is_empty_collection = (value.is_mapping() || value.is_sequence()) && value.is_empty();
+    (!value.is_null() && !is_empty_collection).then_some(value)
+}

@@ -1,0 +1,142 @@
+//! Slash-separated paths as text: cleaning, joining, the default place of a resource, and what a function may not
+//! do to the paths of a list.
+//!
+//! Nothing here looks at a file system. A cleaned path may still lead outside a package; who writes checks that.
+
+use std::collections::HashSet;
+
+use kiln_yaml::NodeRef;
+
+use crate::gotext::{lower, quote};
+use crate::meta::{self, Meta};
+
+/// The shortest path that means the same, decided by the text alone: no `.`, no doubled or trailing slash, no `..`
+/// but at the front of a relative path. The empty path becomes `.`.
+pub fn clean(path: &str) -> String {
+    let rooted = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match parts.last() {
+                Some(&last) if last != ".." => {
+                    parts.pop();
+                }
+                _ if rooted => {}
+                _ => parts.push(".."),
+            },
+            _ => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    match (rooted, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => joined,
+    }
+}
+
+/// The parts that are not empty, joined by slashes and cleaned; empty if all are.
+pub fn join(parts: &[&str]) -> String {
+    let parts: Vec<&str> = parts
+        .iter()
+        .copied()
+        .filter(|part| !part.is_empty())
+        .collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    clean(&parts.join("/"))
+}
+
+/// The last component; `.` for the empty path, `/` for one of slashes only.
+pub fn base(path: &str) -> &str {
+    if path.is_empty() {
+        return ".";
+    }
+    let trimmed = path.trim_end_matches('/');
+    match trimmed.rsplit('/').next() {
+        Some(last) if !last.is_empty() => last,
+        _ => "/",
+    }
+}
+
+/// All but the last component, cleaned.
+pub fn directory(path: &str) -> String {
+    match path.rfind('/') {
+        Some(slash) => clean(path.get(..=slash).unwrap_or_default()),
+        None => ".".to_owned(),
+    }
+}
+
+/// The file that a resource without a path is written to: `[dir/][namespace/]kind_name.yaml`, kind in lower case.
+pub fn default_path(dir: &str, resource: NodeRef<'_>) -> String {
+    let meta = Meta::of(resource);
+    let file = format!("{}_{}.yaml", lower(meta.kind), meta.name);
+    join(&[dir, meta.namespace, &file])
+}
+
+/// Where a function generates resources into: the directory of its functionConfig, or that one's parent if it is
+/// called `functions`; empty without a functionConfig that has a path.
+pub fn generation_directory(function_config_path: &str) -> String {
+    if function_config_path.is_empty() {
+        return String::new();
+    }
+    let dir = directory(function_config_path);
+    let dir = if base(&dir) == "functions" {
+        directory(&dir)
+    } else {
+        dir
+    };
+    if dir == "." { String::new() } else { dir }
+}
+
+/// Why the paths of a function's output are not acceptable.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PathError {
+    /// A resource has neither type nor metadata, so that it cannot have a path.
+    #[error("missing Resource metadata")]
+    NoMetadata,
+    /// A path leads out of the package.
+    #[error("function must not modify resources outside of package: resource has path {0}")]
+    Outside(String),
+    /// Two resources claim the same place.
+    #[error(
+        "resource at path {} and index {} already exists",
+        quote(path),
+        quote(index)
+    )]
+    Taken {
+        /// The cleaned path.
+        path: String,
+        /// The index as written; empty if there is none.
+        index: String,
+    },
+}
+
+/// Checks what must hold of a list of resources after a function: all inside their package, each at a place of
+/// its own (package, cleaned path, index).
+pub fn check_paths<'a>(resources: impl IntoIterator<Item = NodeRef<'a>>) -> Result<(), PathError> {
+    let mut taken = HashSet::new();
+    for resource in resources {
+        if Meta::of(resource).is_missing {
+            return Err(PathError::NoMetadata);
+        }
+        let package = meta::annotation(resource, meta::PACKAGE_PATH).unwrap_or_default();
+        let (path, index) = meta::file_place(resource);
+        let cleaned = clean(path);
+        if cleaned.starts_with("../") {
+            return Err(PathError::Outside(path.to_owned()));
+        }
+        if !taken.insert((package, cleaned.clone(), index)) {
+            return Err(PathError::Taken {
+                path: cleaned,
+                index: index.to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,449 @@
+//! Walking a tree beside a type: aliases, merge keys, duplicate keys, and the list of what does not fit.
+//!
+//! Problems are collected and reported together with their lines; few stop the reading at once. Depth is bounded
+//! by the types that are read and by a limit on aliases and merges, not by the input.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use kiln_yaml::{Document, Kind, NodeId, NodeRef, Style};
+
+use super::Value;
+use crate::gotext::quote;
+
+/// Why a tree does not fit a type, in go-yaml's words.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// Everything that does not fit, each with its line.
+    #[error("yaml: unmarshal errors:\n  {}", .0.join("\n  "))]
+    Misfits(Vec<String>),
+    /// What stopped the reading.
+    #[error("yaml: {0}")]
+    Stopped(String),
+}
+
+/// What stops the reading at once.
+#[derive(Debug)]
+pub(crate) struct Fatal(String);
+
+/// What to do about keys that a record does not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum UnknownKeys {
+    Refuse,
+    Ignore,
+}
+
+/// Aliases inside aliases, and merges inside merges, are followed this deep.
+const MAX_DEPTH: usize = 200;
+/// No more problems than this are listed. (Go lists each pair of equal keys, whose number is quadratic.)
+const MAX_PROBLEMS: usize = 10_000;
+
+/// Reads values off one document.
+pub(crate) struct Reader<'a> {
+    doc: &'a Document,
+    unknown_keys: UnknownKeys,
+    problems: Vec<String>,
+    /// What each alias stands for; filled when the first is met.
+    targets: Option<HashMap<NodeId, NodeId>>,
+    open_aliases: HashSet<NodeId>,
+    depth: usize,
+    reads: usize,
+    reads_through_aliases: usize,
+    /// The keys that merged mappings must not set any more; none outside of merges.
+    settled: Option<HashSet<String>>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the whole document as one value.
+    pub(crate) fn document<V: Value>(
+        doc: &'a Document,
+        unknown_keys: UnknownKeys,
+    ) -> Result<V, DecodeError> {
+        Reader::node(doc, doc.root().id(), unknown_keys)
+    }
+
+    /// Reads a node of a document as a value.
+    pub(crate) fn node<V: Value>(
+        doc: &'a Document,
+        node: NodeId,
+        unknown_keys: UnknownKeys,
+    ) -> Result<V, DecodeError> {
+        let mut reader = Reader {
+            doc,
+            unknown_keys,
+            problems: Vec::new(),
+            targets: None,
+            open_aliases: HashSet::new(),
+            depth: 0,
+            reads: 0,
+            reads_through_aliases: 0,
+            settled: None,
+        };
+        let mut value = V::default();
+        match reader.read(doc.node(node), &mut value) {
+            Err(Fatal(message)) => Err(DecodeError::Stopped(message)),
+            Ok(_) if !reader.problems.is_empty() => Err(DecodeError::Misfits(reader.problems)),
+            Ok(_) => Ok(value),
+        }
+    }
+
+    /// Reads a node as a value; false if the value has not been set.
+    pub(crate) fn read<V: Value>(&mut self, node: NodeRef<'_>, out: &mut V) -> Result<bool, Fatal> {
+        self.read_named(node, out, None)
+    }
+
+    /// Reads a node as a value whose type has another name in messages.
+    pub(crate) fn read_named<V: Value>(
+        &mut self,
+        node: NodeRef<'_>,
+        out: &mut V,
+        type_name: Option<&str>,
+    ) -> Result<bool, Fatal> {
+        self.count_read()?;
+        if node.kind() == Kind::Alias {
+            return self.through_alias(node, |reader, target| {
+                reader.read_named(target, out, type_name)
+            });
+        }
+        check_explicit_tag(node)?;
+        if node.is_null() {
+            return Ok(out.read_null());
+        }
+        if node.is_mapping() && self.has_duplicate_keys(node) {
+            return Ok(false);
+        }
+        match type_name {
+            Some(type_name) => out.read(node, type_name, self),
+            None => out.read(node, &V::type_name(), self),
+        }
+    }
+
+    /// The node itself, or what it is an alias of.
+    pub(crate) fn target<'b>(&mut self, node: NodeRef<'b>) -> Result<NodeRef<'b>, Fatal>
+    where
+        'a: 'b,
+    {
+        match node.kind() {
+            Kind::Alias => self.through_alias(node, |_, target| Ok(target)),
+            _ => Ok(node),
+        }
+    }
+
+    /// Reports that a node does not fit a type.
+    pub(crate) fn misfit(&mut self, node: NodeRef<'_>, type_name: &str) -> Result<bool, Fatal> {
+        let tag = node.tag();
+        let shown = match (tag, node.value()) {
+            ("!!seq" | "!!map", _) => String::new(),
+            (_, value) if value.len() > 10 => {
+                let start = value.as_bytes().get(..7).unwrap_or_default();
+                format!(" `{}...`", String::from_utf8_lossy(start))
+            }
+            (_, value) => format!(" `{value}`"),
+        };
+        self.problem(
+            node,
+            &format!("cannot unmarshal {tag}{shown} into {type_name}"),
+        );
+        Ok(false)
+    }
+
+    /// Adds the pairs of a mapping to a map of texts.
+    pub(crate) fn read_map(
+        &mut self,
+        node: NodeRef<'_>,
+        out: &mut BTreeMap<String, String>,
+    ) -> Result<(), Fatal> {
+        self.read_entries(node, |reader, key, _, value| {
+            let mut text = String::new();
+            let problems = reader.problems.len();
+            let is_set = reader.read(value, &mut text)?;
+            // Null, which sets nothing and is no problem, becomes the empty text.
+            if is_set || reader.problems.len() == problems {
+                out.insert(key.to_owned(), text);
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `each` for the pairs of a mapping, merged ones included, unless their key is settled already.
+    fn read_entries(
+        &mut self,
+        node: NodeRef<'_>,
+        mut each: impl FnMut(&mut Self, &str, NodeRef<'_>, NodeRef<'_>) -> Result<(), Fatal>,
+    ) -> Result<(), Fatal> {
+        self.read_entries_dyn(node, &mut each)
+    }
+
+    // Merges recurse into this; a generic closure would make a new type at each level.
+    #[expect(clippy::type_complexity, reason = "a name for it would say no more")]
+    fn read_entries_dyn(
+        &mut self,
+        node: NodeRef<'_>,
+        each: &mut dyn FnMut(&mut Self, &str, NodeRef<'_>, NodeRef<'_>) -> Result<(), Fatal>,
+    ) -> Result<(), Fatal> {
+        let mut settled = self.settled.take();
+        let mut merge = None;
+        for (key_node, value) in node.entries() {
+            if is_merge_key(key_node) {
+                merge = Some(value);
+                continue;
+            }
+            let mut key = String::new();
+            if !self.read(key_node, &mut key)? {
+                continue;
+            }
+            if let Some(settled) = &mut settled {
+                if !settled.insert(key.clone()) {
+                    continue;
+                }
+            }
+            each(self, &key, key_node, value)?;
+        }
+        self.settled = settled;
+        match merge {
+            Some(merged) => self.merge(node, merged, each),
+            None => Ok(()),
+        }
+    }
+
+    #[expect(clippy::type_complexity, reason = "a name for it would say no more")]
+    fn merge(
+        &mut self,
+        parent: NodeRef<'_>,
+        merged: NodeRef<'_>,
+        each: &mut dyn FnMut(&mut Self, &str, NodeRef<'_>, NodeRef<'_>) -> Result<(), Fatal>,
+    ) -> Result<(), Fatal> {
+        let outer = self.settled.clone();
+        if outer.is_none() {
+            // Only keys that are strings by their own look settle anything.
+            let own = parent.entries().map(|(key, _)| key);
+            let own = own.filter(|key| key.is_scalar() && matches!(key.tag(), "!!str" | "!!merge"));
+            self.settled = Some(own.map(|key| key.value().to_owned()).collect());
+        }
+        let sources: Vec<NodeRef<'_>> = match merged.kind() {
+            Kind::Sequence => merged.items().collect(),
+            _ => vec![merged],
+        };
+        self.enter()?;
+        for source in sources {
+            self.count_read()?;
+            match source.kind() {
+                Kind::Mapping => self.merge_one(source, each)?,
+                Kind::Alias => {
+                    self.through_alias(source, |reader, target| match target.kind() {
+                        Kind::Mapping => reader.merge_one(target, each),
+                        _ => Err(not_a_map()),
+                    })?
+                }
+                Kind::Scalar | Kind::Sequence => return Err(not_a_map()),
+            }
+        }
+        self.depth -= 1;
+        self.settled = outer;
+        Ok(())
+    }
+
+    #[expect(clippy::type_complexity, reason = "a name for it would say no more")]
+    fn merge_one(
+        &mut self,
+        source: NodeRef<'_>,
+        each: &mut dyn FnMut(&mut Self, &str, NodeRef<'_>, NodeRef<'_>) -> Result<(), Fatal>,
+    ) -> Result<(), Fatal> {
+        if self.has_duplicate_keys(source) {
+            return Ok(());
+        }
+        self.read_entries_dyn(source, each)
+    }
+
+    fn through_alias<T>(
+        &mut self,
+        alias: NodeRef<'_>,
+        then: impl FnOnce(&mut Self, NodeRef<'a>) -> Result<T, Fatal>,
+    ) -> Result<T, Fatal> {
+        let doc = self.doc;
+        let targets = self.targets.get_or_insert_with(|| alias_targets(doc));
+        let Some(target) = targets.get(&alias.id()).copied() else {
+            return Err(Fatal(format!(
+                "unknown anchor '{}' referenced",
+                alias.value()
+            )));
+        };
+        if !self.open_aliases.insert(alias.id()) {
+            return Err(Fatal(format!(
+                "anchor '{}' value contains itself",
+                alias.value()
+            )));
+        }
+        self.enter()?;
+        let done = then(self, doc.node(target))?;
+        self.depth -= 1;
+        self.open_aliases.remove(&alias.id());
+        Ok(done)
+    }
+
+    fn enter(&mut self) -> Result<(), Fatal> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(excessive_aliasing());
+        }
+        Ok(())
+    }
+
+    fn count_read(&mut self) -> Result<(), Fatal> {
+        self.reads += 1;
+        if !self.open_aliases.is_empty() {
+            self.reads_through_aliases += 1;
+        }
+        let (all, aliased) = (self.reads as f64, self.reads_through_aliases as f64);
+        let few = self.reads_through_aliases <= 100 || self.reads <= 1000;
+        if !few && aliased / all > allowed_alias_share(all) {
+            return Err(excessive_aliasing());
+        }
+        Ok(())
+    }
+
+    fn has_duplicate_keys(&mut self, mapping: NodeRef<'_>) -> bool {
+        let mut places: HashMap<(Kind, &str), Vec<usize>> = HashMap::new();
+        let keys: Vec<NodeRef<'_>> = mapping.entries().map(|(key, _)| key).collect();
+        for (place, key) in keys.iter().enumerate() {
+            places
+                .entry((key.kind(), key.value()))
+                .or_default()
+                .push(place);
+        }
+        if places.len() == keys.len() {
+            return false;
+        }
+        // Each pair of equal keys is a problem of its own.
+        for (place, first) in keys.iter().enumerate() {
+            let same = places.get(&(first.kind(), first.value()));
+            let later = same.into_iter().flatten().filter(|other| **other > place);
+            for again in later.filter_map(|other| keys.get(*other)) {
+                if self.problems.len() >= MAX_PROBLEMS {
+                    return true;
+                }
+                let key = quote(again.value());
+                self.problem(
+                    *again,
+                    &format!("mapping key {key} already defined at line {}", line(*first)),
+                );
+            }
+        }
+        true
+    }
+
+    fn problem(&mut self, node: NodeRef<'_>, what: &str) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(format!("line {}: {what}", line(node)));
+        }
+    }
+}
+
+/// Reads a mapping key by key. `field` reads one value and returns the name of the field it belongs to, or none if
+/// there is no such field.
+pub(crate) fn read_record(
+    node: NodeRef<'_>,
+    type_name: &str,
+    reader: &mut Reader<'_>,
+    mut field: impl FnMut(&str, NodeRef<'_>, &mut Reader<'_>) -> Result<Option<&'static str>, Fatal>,
+) -> Result<bool, Fatal> {
+    if !node.is_mapping() {
+        return reader.misfit(node, type_name);
+    }
+    let mut done: HashSet<String> = HashSet::new();
+    reader.read_entries(node, |reader, key, key_node, value| {
+        if !done.insert(key.to_owned()) {
+            reader.problem(
+                key_node,
+                &format!("field {key} already set in type {type_name}"),
+            );
+            return Ok(());
+        }
+        let is_known = field(key, value, reader)?.is_some();
+        if !is_known {
+            done.remove(key);
+            if reader.unknown_keys == UnknownKeys::Refuse {
+                reader.problem(
+                    key_node,
+                    &format!("field {key} not found in type {type_name}"),
+                );
+            }
+        }
+        Ok(())
+    })?;
+    Ok(true)
+}
+
+/// What an alias of a document stands for.
+pub(crate) fn alias_target(doc: &Document, alias: NodeId) -> Option<NodeId> {
+    alias_targets(doc).get(&alias).copied()
+}
+
+/// What each alias of a document stands for: the last node before it that has its name as anchor.
+fn alias_targets(doc: &Document) -> HashMap<NodeId, NodeId> {
+    let mut anchors: HashMap<&str, NodeId> = HashMap::new();
+    let mut targets = HashMap::new();
+    let mut pending = vec![doc.root()];
+    while let Some(node) = pending.pop() {
+        if !node.anchor().is_empty() {
+            anchors.insert(node.anchor(), node.id());
+        }
+        if node.kind() == Kind::Alias {
+            if let Some(target) = anchors.get(node.value()) {
+                targets.insert(node.id(), *target);
+            }
+        }
+        let first_new = pending.len();
+        pending.extend(node.children());
+        if let Some(children) = pending.get_mut(first_new..) {
+            children.reverse();
+        }
+    }
+    targets
+}
+
+/// A scalar with a tag of its own must look like what the tag says.
+fn check_explicit_tag(node: NodeRef<'_>) -> Result<(), Fatal> {
+    if !node.is_scalar() || !node.style().contains(Style::TAGGED) {
+        return Ok(());
+    }
+    let tag = node.tag();
+    if !matches!(
+        tag,
+        "!!bool" | "!!int" | "!!float" | "!!null" | "!!timestamp"
+    ) {
+        return Ok(());
+    }
+    let mut scratch = Document::new_mapping();
+    let plain = scratch.new_scalar(node.value(), "");
+    let looks_like = scratch.node(plain).tag();
+    if looks_like == tag || (tag == "!!float" && looks_like == "!!int") {
+        return Ok(());
+    }
+    Err(Fatal(format!(
+        "cannot decode {looks_like} `{}` as a {tag}",
+        node.value()
+    )))
+}
+
+fn is_merge_key(key: NodeRef<'_>) -> bool {
+    key.is_scalar() && key.value() == "<<" && key.tag() == "!!merge"
+}
+
+fn line(node: NodeRef<'_>) -> usize {
+    node.position().map_or(0, |position| position.line)
+}
+
+fn not_a_map() -> Fatal {
+    Fatal("map merge requires map or sequence of maps as the value".to_owned())
+}
+
+fn excessive_aliasing() -> Fatal {
+    Fatal("document contains excessive aliasing".to_owned())
+}
+
+/// The share of reads that may come through aliases: nearly all in small documents, a tenth in large ones.
+fn allowed_alias_share(reads: f64) -> f64 {
+    const SMALL: f64 = 400_000.0;
+    const LARGE: f64 = 4_000_000.0;
+    0.99 - 0.89 * ((reads - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0)
+}

@@ -1,0 +1,90 @@
+//! Scalars: how Go's encoder chooses a style for a string, and how its decoder reads an integer.
+
+use kiln_yaml::{Document, NodeId, NodeRef, Style};
+
+/// A new string node in the style that Go gives to a string it serialises.
+///
+/// Strings that resolve to another type are quoted, and so are those that only YAML 1.1 takes for one: its
+/// booleans and numbers to the base of 60.
+pub(crate) fn new_text(doc: &mut Document, text: &str) -> NodeId {
+    let node = doc.new_string(text);
+    if is_old_bool(text) || is_base_60(text) {
+        doc.set_style(node, Style::DOUBLE_QUOTED);
+    }
+    node
+}
+
+fn is_old_bool(text: &str) -> bool {
+    matches!(
+        text,
+        "y" | "Y"
+            | "yes"
+            | "Yes"
+            | "YES"
+            | "on"
+            | "On"
+            | "ON"
+            | "n"
+            | "N"
+            | "no"
+            | "No"
+            | "NO"
+            | "off"
+            | "Off"
+            | "OFF"
+    )
+}
+
+/// `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`
+fn is_base_60(text: &str) -> bool {
+    let is_digit_or_line = |c: char| c.is_ascii_digit() || c == '_';
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (digits, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let mut parts = digits.split(':');
+    let first_is_fine = parts.next().is_some_and(|first| {
+        first.starts_with(|c: char| c.is_ascii_digit()) && first.chars().all(is_digit_or_line)
+    });
+    let is_sixtieth = |part: &str| match part.as_bytes() {
+        [digit] => digit.is_ascii_digit(),
+        [b'0'..=b'5', digit] => digit.is_ascii_digit(),
+        _ => false,
+    };
+    let mut sixtieths = parts.peekable();
+    first_is_fine
+        && sixtieths.peek().is_some()
+        && sixtieths.all(is_sixtieth)
+        && fraction.chars().all(is_digit_or_line)
+}
+
+/// The integer that a scalar means; floats lose their fraction.
+pub(super) fn integer(node: NodeRef<'_>) -> Option<i64> {
+    let plain = node.value().replace('_', "");
+    match node.tag() {
+        "!!int" => whole(&plain),
+        "!!float" => {
+            let number: f64 = plain.parse().ok()?;
+            (number <= i64::MAX as f64).then_some(number as i64)
+        }
+        _ => None,
+    }
+}
+
+fn whole(text: &str) -> Option<i64> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let prefixed = |prefixes: [&str; 2]| prefixes.iter().find_map(|p| digits.strip_prefix(p));
+    let (radix, digits) = if let Some(digits) = prefixed(["0x", "0X"]) {
+        (16, digits)
+    } else if let Some(digits) = prefixed(["0b", "0B"]) {
+        (2, digits)
+    } else if let Some(digits) = prefixed(["0o", "0O"]) {
+        (8, digits)
+    } else if digits.len() > 1 && digits.starts_with('0') {
+        (8, digits)
+    } else {
+        (10, digits)
+    };
+    i64::from_str_radix(&format!("{sign}{digits}"), radix).ok()
+}
