@@ -10,18 +10,25 @@
 mod document;
 mod edit;
 mod emit;
+mod equality;
 mod error;
 mod lines;
+mod merge_comments;
 mod node;
 mod noderef;
 mod parse;
 mod resolve;
+mod sync_order;
+mod visit;
 
 pub use document::{Document, Slot};
 pub use edit::{EditError, NodeMut};
 pub use emit::{Encoder, SequenceStyle, to_string};
 pub use error::{Error, Position};
+pub use merge_comments::{ListKeys, NoListKeys, Start, TypeId, copy_comments};
 pub use node::{Kind, NodeId, Style};
 pub use noderef::NodeRef;
 pub use parse::{parse, parse_all, parse_first, parse_until_error};
 pub use resolve::is_yaml_1_1_non_string;
+pub use sync_order::{SyncOrderError, sync_order};
+pub use visit::{PathStep, Visit};

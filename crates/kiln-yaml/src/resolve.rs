@@ -11,10 +11,7 @@ pub(crate) fn resolve(text: &str) -> KnownTag {
         b'0'..=b'9' | b'+' | b'-' | b'.' => number_or_time(text, first),
         b'~' | b'n' | b'N' if matches!(text, "~" | "null" | "Null" | "NULL") => KnownTag::Null,
         b't' | b'T' | b'f' | b'F'
-            if matches!(
-                text,
-                "true" | "True" | "TRUE" | "false" | "False" | "FALSE"
-            ) =>
+            if matches!(text, "true" | "True" | "TRUE" | "false" | "False" | "FALSE") =>
         {
             KnownTag::Bool
         }
@@ -47,64 +44,84 @@ fn number_or_time(text: &str, first: u8) -> KnownTag {
     } else {
         text.into()
     };
-    if is_int(&plain) {
+    if base_zero_int(&plain).is_some() {
         KnownTag::Int
     } else if is_float(&plain) {
         KnownTag::Float
-    } else if is_prefixed_int(&plain) {
+    } else if prefixed_int(&plain).is_some() {
         KnownTag::Int
     } else {
         KnownTag::Str
     }
 }
 
-/// Whether Go's base-0 parser takes the text as a 64-bit integer, signed or unsigned.
-fn is_int(text: &str) -> bool {
+/// The value of a text that resolves to an integer.
+pub(crate) fn int_value(text: &str) -> Option<i128> {
+    let plain = text.replace('_', "");
+    base_zero_int(&plain).or_else(|| prefixed_int(&plain))
+}
+
+/// The value of a text that resolves to a float, or that was tagged as one.
+pub(crate) fn float_value(text: &str) -> Option<f64> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF") {
+        let negative = text.starts_with('-');
+        return Some(if negative {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        });
+    }
+    if matches!(text, ".nan" | ".NaN" | ".NAN") {
+        return Some(f64::NAN);
+    }
+    let plain = text.replace('_', "");
+    is_float(&plain).then(|| plain.parse().ok()).flatten()
+}
+
+/// The text as a 64-bit integer, signed or unsigned, as Go's base-0 parser takes it.
+fn base_zero_int(text: &str) -> Option<i128> {
     let (negative, signed, digits) = match text.as_bytes().first() {
         Some(b'-') => (true, true, &text[1..]),
         Some(b'+') => (false, true, &text[1..]),
         _ => (false, false, text),
     };
-    let bytes = digits.as_bytes();
-    let (radix, digits) = match bytes {
+    let (radix, digits) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
         [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
         [b'0', b'o' | b'O', ..] => (8, &digits[2..]),
-        [b'0', _, ..] => (8, &digits[1..]),
+        [b'0', _, ..] => (8, digits.get(1..)?),
         _ => (10, digits),
     };
-    if digits.is_empty() || !digits.bytes().all(|b| (b as char).is_digit(radix)) {
-        return false;
-    }
-    let Ok(magnitude) = u64::from_str_radix(digits, radix) else {
-        return false;
-    };
-    if negative {
-        magnitude <= 1 << 63
-    } else if signed {
-        magnitude < 1 << 63
-    } else {
-        true
+    let magnitude = i128::from(unsigned(digits, radix)?);
+    let limit = 1i128 << 63;
+    match (negative, signed) {
+        (true, _) => (magnitude <= limit).then_some(-magnitude),
+        (false, true) => (magnitude < limit).then_some(magnitude),
+        (false, false) => Some(magnitude),
     }
 }
 
+fn unsigned(digits: &str, radix: u32) -> Option<u64> {
+    let bare = !digits.starts_with(['+', '-']);
+    bare.then(|| u64::from_str_radix(digits, radix).ok())
+        .flatten()
+}
+
 /// go-yaml's own look at `0b`, `-0b`, `0o` and `-0o`, which also takes a sign behind the prefix.
-fn is_prefixed_int(text: &str) -> bool {
-    let (radix, negative, rest) = if let Some(rest) = text.strip_prefix("0b") {
-        (2, false, rest)
-    } else if let Some(rest) = text.strip_prefix("-0b") {
-        (2, true, rest)
-    } else if let Some(rest) = text.strip_prefix("0o") {
-        (8, false, rest)
-    } else if let Some(rest) = text.strip_prefix("-0o") {
-        (8, true, rest)
-    } else {
-        return false;
+fn prefixed_int(text: &str) -> Option<i128> {
+    let negative = text.starts_with('-');
+    let rest = text.strip_prefix('-').unwrap_or(text);
+    let (radix, rest) = match rest.strip_prefix("0b") {
+        Some(rest) => (2, rest),
+        None => (8, rest.strip_prefix("0o")?),
     };
     if negative {
-        i64::from_str_radix(&format!("-{rest}"), radix).is_ok()
+        let value = i64::from_str_radix(&format!("-{rest}"), radix);
+        value.ok().map(i128::from)
     } else {
-        i64::from_str_radix(rest, radix).is_ok() || u64::from_str_radix(rest, radix).is_ok()
+        let value = i64::from_str_radix(rest, radix).ok().map(i128::from);
+        value.or_else(|| unsigned(rest, radix).map(i128::from))
     }
 }
 
@@ -239,7 +256,9 @@ impl Fields<'_> {
 fn days_in(year: u32, month: u32) -> u32 {
     match month {
         4 | 6 | 9 | 11 => 30,
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
         2 => 28,
         _ => 31,
     }

@@ -12,6 +12,7 @@ mod meta;
 mod path;
 
 pub use error::EditError;
+pub(crate) use error::node_text;
 
 use crate::document::Document;
 use crate::node::{Kind, NodeId};
