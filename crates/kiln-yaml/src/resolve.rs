@@ -1,6 +1,7 @@
 //! What a plain scalar means: go-yaml's resolution, and YAML 1.1's for strings that older readers would take for something else.
 
-use crate::node::KnownTag;
+use crate::node::{Kind, KnownTag, Tag};
+use crate::noderef::NodeRef;
 
 /// The tag that go-yaml gives to a plain scalar of this text.
 pub(crate) fn resolve(text: &str) -> KnownTag {
@@ -15,7 +16,6 @@ pub(crate) fn resolve(text: &str) -> KnownTag {
         {
             KnownTag::Bool
         }
-        b'<' if text == "<<" => KnownTag::Merge,
         _ => KnownTag::Str,
     }
 }
@@ -125,8 +125,12 @@ fn prefixed_int(text: &str) -> Option<i128> {
     }
 }
 
-/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`, and not too large for 64 bits.
 fn is_float(text: &str) -> bool {
+    has_float_form(text) && text.parse().is_ok_and(f64::is_finite)
+}
+
+fn has_float_form(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digits = |mut at: usize| {
         let start = at;
@@ -176,19 +180,22 @@ fn timestamp(text: &str) -> Option<()> {
     scan.expect(b'-')?;
     let month = scan.number(1, 2)?;
     scan.expect(b'-')?;
-    let day_at = scan.at;
     let day = scan.number(1, 2)?;
     if !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) {
         return None;
     }
     if scan.at == scan.bytes.len() {
-        // The date alone is only taken with two digits each.
-        return (text.len() == 10 && day_at == 8).then_some(());
+        return Some(());
     }
     let separator = scan.next()?;
     let zoned = matches!(separator, b'T' | b't');
-    if !zoned && separator != b' ' {
-        return None;
+    if !zoned {
+        if separator != b' ' {
+            return None;
+        }
+        while scan.bytes.get(scan.at) == Some(&b' ') {
+            scan.at += 1;
+        }
     }
     let hour = scan.number(1, 2)?;
     scan.expect(b':')?;
@@ -264,13 +271,68 @@ fn days_in(year: u32, month: u32) -> u32 {
     }
 }
 
-/// Whether a YAML 1.1 reader would take this plain text for something other than a string.
+/// Whether a YAML 1.1 reader would take this text for something other than a string.
 ///
-/// kyaml quotes such strings when it sets a field, because Kubernetes' own decoders still follow YAML 1.1.
+/// kyaml quotes such strings when it sets a field, because Kubernetes' own decoders still follow YAML 1.1. It asks by
+/// reading the text as a document, so `a: b` and `[x]` count too; text of several lines never does.
 pub fn is_yaml_1_1_non_string(text: &str) -> bool {
-    const WORDS: [&str; 22] = [
+    if text.is_empty() || text.contains('\n') {
+        return false;
+    }
+    // Most strings are plain beyond doubt, and need not be read.
+    let is_plain = text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'/' | b'-' | b'_'));
+    if is_plain {
+        return is_non_string_word(text);
+    }
+    let Ok(doc) = crate::parse::parse(text) else {
+        return false;
+    };
+    let Some(doc) = doc else {
+        return true;
+    };
+    let root = doc.root();
+    match root.kind() {
+        Kind::Scalar => match root.stored_tag() {
+            // A `!` before nothing is a tag like any other in Go.
+            Tag::Implicit if root.value().is_empty() => !text
+                .split(" #")
+                .next()
+                .is_some_and(|text| text.contains('!')),
+            Tag::Implicit => is_non_string_word(root.value()),
+            Tag::Known(tag) => !matches!(
+                tag,
+                KnownTag::Str | KnownTag::Binary | KnownTag::Timestamp | KnownTag::Merge
+            ),
+            Tag::Custom(_) => false,
+        },
+        // Such keys are an error in Go, and what cannot be read counts as a string.
+        Kind::Mapping | Kind::Sequence => !has_collection_key(root),
+        Kind::Alias => false,
+    }
+}
+
+/// Whether YAML 1.1 has a meaning for this plain scalar. Timestamps are left as strings.
+fn is_non_string_word(text: &str) -> bool {
+    const BOOLS: [&str; 16] = [
         "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off",
-        "OFF", "true", "True", "TRUE", "false", "False", "FALSE",
+        "OFF",
     ];
-    WORDS.contains(&text) || resolve(text) != KnownTag::Str
+    match resolve(text) {
+        KnownTag::Str => BOOLS.contains(&text),
+        KnownTag::Timestamp => false,
+        _ => true,
+    }
+}
+
+fn has_collection_key(root: NodeRef<'_>) -> bool {
+    let mut found = false;
+    root.visit(|visit| {
+        found |= visit
+            .key()
+            .is_some_and(|key| key.is_mapping() || key.is_sequence());
+    });
+    found
 }
