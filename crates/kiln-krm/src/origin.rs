@@ -4,7 +4,7 @@
 //! file's bytes: preamble, body, lead, body, lead, body, tail.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::dialect::Dialect;
 
@@ -15,6 +15,7 @@ pub struct SourceFile {
     bytes: Vec<u8>,
     dialect: Dialect,
     documents: Vec<Place>,
+    is_utf8: OnceLock<bool>,
 }
 
 /// Where a document stands in its file.
@@ -46,6 +47,7 @@ impl SourceFile {
             bytes,
             dialect,
             documents,
+            is_utf8: OnceLock::new(),
         }
     }
 
@@ -70,7 +72,9 @@ impl SourceFile {
 
     /// Whether the file's text is UTF-8, so that its pieces can stand beside new text.
     pub(crate) fn is_utf8(&self) -> bool {
-        std::str::from_utf8(&self.bytes).is_ok()
+        *self
+            .is_utf8
+            .get_or_init(|| std::str::from_utf8(&self.bytes).is_ok())
     }
 
     /// What stands before the first document: documents without content, a separator, a byte order mark.

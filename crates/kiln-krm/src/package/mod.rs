@@ -3,5 +3,15 @@
 //! Nothing here touches a disk: files come from a [`FileSource`], and a write is only planned.
 
 mod files;
+mod glob;
+mod ignore;
+mod keep;
+mod place;
+mod plan;
+mod read;
+mod walk;
 
 pub use files::{Entry, EntryKind, FileError, FileSource, MemoryFiles};
+pub use plan::{Bytes, EmptiedFiles, FileAction, FileChange, WriteError, WriteOptions, plan_write};
+pub use read::{PackageError, ReadSet, read_package};
+pub use walk::{ListOptions, PACKAGE_FILE, PackageFile, Subpackages, list_package_files};

@@ -164,12 +164,10 @@ fn read_documents(
     Ok(documents.into_iter().enumerate().map(resource).collect())
 }
 
-/// The document that an origin's bytes hold, as it was before any annotation was set.
-pub(crate) fn read_again(origin: &Origin) -> Option<Document> {
-    let text = normalized(origin.chunk());
-    let document = parse_first(&text).ok()??;
-    let is_current = origin.file().dialect() == Dialect::Current;
-    Some(wrapped(document, is_current))
+/// The document that a piece of a file holds, without annotations.
+pub(crate) fn parse_as(chunk: &[u8], dialect: Dialect) -> Option<Document> {
+    let document = parse_first(&normalized(chunk)).ok()??;
+    Some(wrapped(document, dialect == Dialect::Current))
 }
 
 /// The documents of a text and the styles that are guessed for them; nothing is noted on them.
@@ -185,12 +183,15 @@ pub(crate) fn read_plain(bytes: &[u8]) -> Result<Vec<(Document, SequenceStyle)>,
     Ok(documents)
 }
 
-/// The first document of a piece, with the text it was parsed from; none if there is nothing in it.
+/// A document and the text it was parsed from.
+type Parsed<'a> = (Document, Cow<'a, [u8]>);
+
+/// The first document of a piece; none if there is nothing in it.
 fn parse_piece(
     bytes: &[u8],
     range: Range<usize>,
     dialect: Dialect,
-) -> Result<Option<(Document, Cow<'_, [u8]>)>, ReadError> {
+) -> Result<Option<Parsed<'_>>, ReadError> {
     let start = range.start;
     let text = normalized(bytes.get(range).unwrap_or_default());
     let document = parse_first(&text);
@@ -287,7 +288,7 @@ fn wrapped(mut document: Document, is_wanted: bool) -> Document {
 }
 
 /// The text with every CRLF replaced by LF.
-pub(crate) fn normalized(text: &[u8]) -> Cow<'_, [u8]> {
+fn normalized(text: &[u8]) -> Cow<'_, [u8]> {
     let mut breaks = memmem::find_iter(text, b"\r\n").peekable();
     if breaks.peek().is_none() {
         return Cow::Borrowed(text);

@@ -1,0 +1,200 @@
+//! Putting a file together from the pieces that stay and the ones that changed.
+
+use std::sync::Arc;
+
+use super::place::Placed;
+use super::read::ReadSet;
+use crate::annotations::PACKAGE_PATH;
+use crate::dialect::Dialect;
+use crate::origin::{Origin, SourceFile};
+use crate::read::parse_as;
+use crate::resource::Resource;
+use crate::write::{EncodeError, Unmarked, is_json_path, json};
+
+/// A document on its way into the file.
+struct Piece {
+    /// What it was read from, in this or another file.
+    origin: Option<Origin>,
+    content: Content,
+}
+
+enum Content {
+    /// As it was read.
+    Kept,
+    Changed(Unmarked),
+}
+
+/// The file's new content; none if all is as it was.
+pub(super) fn keep_bytes(
+    placed: Vec<Placed>,
+    path: &str,
+    before: &ReadSet,
+    dialect: Dialect,
+) -> Result<Option<Vec<u8>>, EncodeError> {
+    let file = before.get(path).filter(|file| file.is_utf8());
+    let mut pieces = Vec::with_capacity(placed.len());
+    for placed in placed {
+        pieces.push(Piece::new(placed, path, before, dialect)?);
+    }
+    let is_in_place = |(number, piece): (usize, &Piece)| {
+        matches!(piece.content, Content::Kept) && piece.number_in(before.get(path)) == Some(number)
+    };
+    let count = before.get(path).map(|file| file.document_count());
+    if count == Some(pieces.len()) && pieces.iter().enumerate().all(is_in_place) {
+        return Ok(None);
+    }
+    if let [
+        Piece {
+            content: Content::Changed(document),
+            ..
+        },
+    ] = &pieces[..]
+        && is_json_path(path)
+    {
+        let json = document.to_json()?;
+        return Ok(Some(json.into_bytes()));
+    }
+    assemble(&pieces, file, dialect).map(Some)
+}
+
+fn assemble(
+    pieces: &[Piece],
+    file: Option<&Arc<SourceFile>>,
+    dialect: Dialect,
+) -> Result<Vec<u8>, EncodeError> {
+    let line_break = match file.map(|file| has_crlf(file.bytes())) {
+        Some(true) => "\r\n",
+        _ => "\n",
+    };
+    let mut out = file.map_or_else(Vec::new, |file| file.preamble().to_vec());
+    for (number, piece) in pieces.iter().enumerate() {
+        let own = piece.number_in(file);
+        if number > 0 {
+            end_line(&mut out, line_break);
+            match (own, &piece.origin) {
+                (Some(1..), Some(origin)) => out.extend_from_slice(origin.lead()),
+                _ => {
+                    out.extend_from_slice(b"---");
+                    out.extend_from_slice(line_break.as_bytes());
+                }
+            }
+        }
+        let is_last = number + 1 == pieces.len();
+        out.extend(piece.bytes(is_last, line_break, dialect)?);
+    }
+    if let (Some(file), Some(last)) = (file, pieces.last()) {
+        let is_last_of_file = last.number_in(Some(file)).map(|number| number + 1);
+        let ends_as_before = is_last_of_file == Some(file.document_count());
+        // A separator with nothing behind it is of no use to anybody; a comment is.
+        if !file.tail().is_empty() && (ends_as_before || file.tail().contains(&b'#')) {
+            end_line(&mut out, line_break);
+            out.extend_from_slice(file.tail());
+        }
+    }
+    Ok(out)
+}
+
+impl Piece {
+    fn new(
+        placed: Placed,
+        path: &str,
+        before: &ReadSet,
+        dialect: Dialect,
+    ) -> Result<Piece, EncodeError> {
+        let Placed {
+            resource, index, ..
+        } = placed;
+        let found = || {
+            let (file, index) = (before.get(path)?, index.parse().ok()?);
+            (index < file.document_count()).then(|| Origin::new(file.clone(), index))
+        };
+        let origin = resource.origin().cloned().or_else(found);
+        let can_keep = |origin: &&Origin| is_json_path(origin.file().path()) == is_json_path(path);
+        let content = match origin.as_ref().filter(can_keep) {
+            Some(_) if is_as_read(&resource) => Content::Kept,
+            Some(origin) => {
+                let document = Unmarked::new(resource, dialect)?;
+                match is_same(origin, &document, dialect) {
+                    true => Content::Kept,
+                    false => Content::Changed(document),
+                }
+            }
+            None => Content::Changed(Unmarked::new(resource, dialect)?),
+        };
+        Ok(Piece { origin, content })
+    }
+
+    /// The piece's number among the documents of a file, if it was read from it.
+    fn number_in(&self, file: Option<&Arc<SourceFile>>) -> Option<usize> {
+        let (origin, file) = (self.origin.as_ref()?, file?);
+        (origin.file().path() == file.path()).then(|| origin.index())
+    }
+
+    fn bytes(
+        &self,
+        is_last: bool,
+        line_break: &str,
+        dialect: Dialect,
+    ) -> Result<Vec<u8>, EncodeError> {
+        let origin = match (&self.content, &self.origin) {
+            (Content::Changed(document), _) => return encode(document, line_break, dialect),
+            (Content::Kept, Some(origin)) => origin,
+            (Content::Kept, None) => return Ok(Vec::new()),
+        };
+        let body = origin.body();
+        let ends_well = is_last || body.ends_with(b"\n");
+        if origin.file().is_utf8() && (ends_well || survives_line_break(origin, dialect)) {
+            return Ok(body.to_vec());
+        }
+        match original(origin, dialect) {
+            Some(document) => encode(&document, line_break, dialect),
+            None => Ok(body.to_vec()),
+        }
+    }
+}
+
+fn encode(document: &Unmarked, line_break: &str, dialect: Dialect) -> Result<Vec<u8>, EncodeError> {
+    let mut text = document.to_yaml();
+    if dialect == Dialect::Legacy && json::is_valid(&text) {
+        text = document.to_json()?;
+    }
+    if line_break != "\n" {
+        text = text.replace('\n', line_break);
+    }
+    Ok(text.into_bytes())
+}
+
+/// Whether nothing but the notes on its place can differ from what was read.
+fn is_as_read(resource: &Resource) -> bool {
+    !resource.is_touched() && resource.annotation(PACKAGE_PATH).is_none()
+}
+
+fn is_same(origin: &Origin, document: &Unmarked, dialect: Dialect) -> bool {
+    original(origin, dialect)
+        .is_some_and(|original| original.document.same_tree(&document.document))
+}
+
+/// What was read, without the annotations that a reader would put in place of its own.
+fn original(origin: &Origin, dialect: Dialect) -> Option<Unmarked> {
+    let document = parse_as(origin.chunk(), origin.file().dialect())?;
+    Unmarked::new(Resource::new(document), dialect).ok()
+}
+
+/// Whether the document means the same with a line break at its end: a block scalar there may not.
+fn survives_line_break(origin: &Origin, dialect: Dialect) -> bool {
+    let longer = [origin.body(), b"\n"].concat();
+    let longer = parse_as(&longer, origin.file().dialect());
+    let longer = longer.and_then(|document| Unmarked::new(Resource::new(document), dialect).ok());
+    longer.is_some_and(|longer| is_same(origin, &longer, dialect))
+}
+
+fn has_crlf(text: &[u8]) -> bool {
+    let mut lines = text.split_inclusive(|byte| *byte == b'\n');
+    lines.next().is_some_and(|line| line.ends_with(b"\r\n"))
+}
+
+fn end_line(out: &mut Vec<u8>, line_break: &str) {
+    if !out.is_empty() && !out.ends_with(b"\n") {
+        out.extend_from_slice(line_break.as_bytes());
+    }
+}

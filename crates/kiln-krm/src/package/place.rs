@@ -1,0 +1,147 @@
+//! Where resources are to be written: their file and their place in it, checked before anything is.
+
+use std::collections::HashMap;
+
+use super::plan::WriteError;
+use crate::annotations::{INDEX, LEGACY_INDEX, LEGACY_PATH, PATH};
+use crate::dialect::Dialect;
+use crate::paths;
+use crate::resource::Resource;
+
+/// The longest name that file systems take.
+const LONGEST_NAME: usize = 255;
+/// The longest path that file systems take.
+const LONGEST_PATH: usize = 4096;
+
+/// A resource and where it goes.
+pub(super) struct Placed {
+    pub(super) resource: Resource,
+    /// Cleaned and inside of the package.
+    pub(super) path: String,
+    /// As annotated, or the one given to a newcomer.
+    pub(super) index: String,
+}
+
+/// Finds a place for each resource, in list order.
+///
+/// One without a path gets the default path; one without an index comes last in its file.
+pub(super) fn place(
+    resources: Vec<Resource>,
+    package: &str,
+    dialect: Dialect,
+) -> Result<Vec<Placed>, WriteError> {
+    let mut highest: HashMap<String, i64> = HashMap::new();
+    let mut wanted = Vec::with_capacity(resources.len());
+    for resource in &resources {
+        if resource.meta().is_missing {
+            return Err(WriteError::MissingMetadata);
+        }
+        let path = effective(resource, PATH, LEGACY_PATH, dialect).map(str::to_owned);
+        let index = effective(resource, INDEX, LEGACY_INDEX, dialect).map(str::to_owned);
+        if let (Some(path), Some(index)) = (&path, &index) {
+            let highest = highest.entry(path.clone()).or_default();
+            *highest = (*highest).max(index.parse().unwrap_or(0));
+        }
+        let path = path.unwrap_or_else(|| paths::default_path("", resource.root()));
+        wanted.push((path, index));
+    }
+    let mut placed = Vec::with_capacity(resources.len());
+    for (resource, (path, index)) in resources.into_iter().zip(wanted) {
+        let index = index.unwrap_or_else(|| {
+            let next = highest.entry(path.clone()).or_default();
+            let index = next.to_string();
+            *next = next.saturating_add(1);
+            index
+        });
+        placed.push(Placed {
+            resource,
+            path,
+            index,
+        });
+    }
+    let (path_key, index_key) = match dialect {
+        Dialect::Current => (PATH, INDEX),
+        Dialect::Legacy => (LEGACY_PATH, LEGACY_INDEX),
+    };
+    for Placed { path, index, .. } in &placed {
+        for (key, value) in [(index_key, index), (path_key, path)] {
+            if value.is_empty() {
+                return Err(WriteError::MissingAnnotation(key));
+            }
+        }
+    }
+    for Placed { path, .. } in &mut placed {
+        *path = inside(path, package)?;
+    }
+    Ok(placed)
+}
+
+/// Puts the resources of one file in order: by number, those with the same one as in the list.
+pub(super) fn sort(placed: &mut [Placed]) -> Result<(), WriteError> {
+    // The original looks at an index only to compare it with another one.
+    for pair in placed.windows(2) {
+        if let [before, this] = pair
+            && before.index != this.index
+        {
+            number(&this.index)?;
+            number(&before.index)?;
+        }
+    }
+    placed.sort_by_cached_key(|placed| number(&placed.index).unwrap_or(0));
+    Ok(())
+}
+
+fn number(index: &str) -> Result<i64, WriteError> {
+    index.parse().map_err(|error: std::num::ParseIntError| {
+        use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+        WriteError::Index {
+            index: index.to_owned(),
+            reason: match error.kind() {
+                PosOverflow | NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            },
+        }
+    })
+}
+
+/// What the two families say together: the internal key, or the older one where it is missing or empty.
+fn effective<'a>(
+    resource: &'a Resource,
+    internal: &str,
+    legacy: &str,
+    dialect: Dialect,
+) -> Option<&'a str> {
+    let legacy = resource.annotation(legacy);
+    match dialect {
+        Dialect::Legacy => legacy,
+        Dialect::Current => match resource.annotation(internal) {
+            Some(value) if !value.is_empty() => Some(value),
+            value => legacy.filter(|legacy| !legacy.is_empty()).or(value),
+        },
+    }
+}
+
+/// The cleaned path, if it stays inside of the package and is one that a file can have.
+fn inside(path: &str, package: &str) -> Result<String, WriteError> {
+    if path.starts_with('/') {
+        return Err(WriteError::AbsolutePath);
+    }
+    let cleaned = paths::clean(path);
+    if cleaned.contains("..") {
+        return Err(WriteError::Outside {
+            package: package.to_owned(),
+            path: cleaned,
+        });
+    }
+    if cleaned == "." {
+        return Err(WriteError::Directory(path.to_owned()));
+    }
+    if cleaned.contains('\0') {
+        return Err(WriteError::NulInPath(cleaned.replace('\0', "\\0")));
+    }
+    let is_too_long = |name: &str| name.len() > LONGEST_NAME;
+    if cleaned.len() > LONGEST_PATH || cleaned.split('/').any(is_too_long) {
+        return Err(WriteError::PathTooLong(cleaned));
+    }
+    Ok(cleaned)
+}

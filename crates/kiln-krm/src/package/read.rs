@@ -1,0 +1,71 @@
+//! Reading a whole package, one file after the other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::files::{FileError, FileSource};
+use super::walk::{ListOptions, list_package_files};
+use crate::origin::SourceFile;
+use crate::read::{FileOptions, ReadError, read_file};
+use crate::resource::Resource;
+
+/// Why a package cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PackageError {
+    /// A directory or file is not to be had.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A file does not hold resources.
+    #[error("{path}: {error}")]
+    Read {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        error: ReadError,
+    },
+}
+
+/// The resources of a package, in the order of its files.
+pub fn read_package(
+    source: &dyn FileSource,
+    list: &ListOptions,
+    options: &FileOptions<'_>,
+) -> Result<Vec<Resource>, PackageError> {
+    let mut resources = Vec::new();
+    for file in list_package_files(source, list)? {
+        let path = file.path;
+        let bytes = source.read(&path)?;
+        match read_file(&path, bytes, options) {
+            Ok(found) => resources.extend(found),
+            Err(error) => return Err(PackageError::Read { path, error }),
+        }
+    }
+    Ok(resources)
+}
+
+/// The files that a package's resources were read from. Files without resources were never part of it.
+#[derive(Clone, Debug, Default)]
+pub struct ReadSet {
+    files: BTreeMap<String, Arc<SourceFile>>,
+}
+
+impl ReadSet {
+    /// The files behind resources as they were read, before any function has had them.
+    pub fn of(resources: &[Resource]) -> ReadSet {
+        let origins = resources.iter().filter_map(Resource::origin);
+        let files = origins.map(|origin| (origin.file().path().to_owned(), origin.file().clone()));
+        ReadSet {
+            files: files.collect(),
+        }
+    }
+
+    /// A file by its path.
+    pub fn get(&self, path: &str) -> Option<&Arc<SourceFile>> {
+        self.files.get(path)
+    }
+
+    /// All paths in order.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+}

@@ -1,0 +1,159 @@
+//! Which files a package's resources are read from, in which order.
+
+use super::files::{Entry, EntryKind, FileError, FileSource};
+use super::glob;
+use super::ignore::{self, Ignore};
+use crate::dialect::Dialect;
+
+/// The file that makes a directory a package.
+pub const PACKAGE_FILE: &str = "Kptfile";
+
+/// Which files are wanted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListOptions {
+    /// Patterns for file names; a file counts if one matches.
+    pub names: Vec<String>,
+    /// What is done about packages inside the package.
+    pub subpackages: Subpackages,
+}
+
+/// What is done about a directory that is a package itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Subpackages {
+    /// Their files are not listed, as when each package is rendered on its own.
+    Skip,
+    /// Their files are listed; inside one its own `.krmignore` counts and that of the package around it does not.
+    Include,
+    /// A package file means nothing.
+    Ordinary,
+}
+
+/// A file that is to be read.
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
+pub struct PackageFile {
+    /// The path, relative to the package.
+    pub path: String,
+    /// What it is: never a directory, but possibly a link to one, which cannot be read.
+    pub kind: EntryKind,
+}
+
+impl ListOptions {
+    /// The files that a generation of tools reads.
+    pub fn new(dialect: Dialect, subpackages: Subpackages) -> ListOptions {
+        let names: &[&str] = match dialect {
+            Dialect::Current => &["*.yaml", "*.yml", "*.json", PACKAGE_FILE],
+            Dialect::Legacy => &["*.yaml", "*.yml", "*.json"],
+        };
+        ListOptions {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            subpackages,
+        }
+    }
+
+    /// Whether a file of this name counts.
+    pub fn wants(&self, name: &str) -> bool {
+        self.names
+            .iter()
+            .any(|pattern| glob::matches(pattern, name))
+    }
+}
+
+/// The files of a package: in the byte order of their names, directories among them, links to directories not
+/// followed. Hidden files count like any other.
+pub fn list_package_files(
+    source: &dyn FileSource,
+    options: &ListOptions,
+) -> Result<Vec<PackageFile>, FileError> {
+    let mut files = Vec::new();
+    let mut walk = Walk {
+        source,
+        packages: Vec::new(),
+        pending: Vec::new(),
+    };
+    let top = source.list("")?;
+    walk.enter_package("", &top)?;
+    walk.push("", top, 0);
+    while let Some(Step {
+        path,
+        entry,
+        package,
+    }) = walk.pending.pop()
+    {
+        let is_directory = entry.kind == EntryKind::Directory;
+        if walk.is_hidden(&path, package, is_directory) {
+            continue;
+        }
+        if !is_directory {
+            if options.wants(&entry.name) {
+                let kind = entry.kind;
+                files.push(PackageFile { path, kind });
+            }
+            continue;
+        }
+        let entries = source.list(&path)?;
+        let is_package = entries
+            .iter()
+            .any(|entry| entry.name == PACKAGE_FILE && entry.kind != EntryKind::Other);
+        let package = match options.subpackages {
+            Subpackages::Skip if is_package => continue,
+            Subpackages::Include if is_package => walk.enter_package(&path, &entries)?,
+            _ => package,
+        };
+        walk.push(&path, entries, package);
+    }
+    Ok(files)
+}
+
+struct Walk<'a> {
+    source: &'a dyn FileSource,
+    /// The directory of each package met so far, with a slash at its end, and its patterns.
+    packages: Vec<(String, Ignore)>,
+    /// What is still to be looked at, the next last.
+    pending: Vec<Step>,
+}
+
+struct Step {
+    path: String,
+    entry: Entry,
+    /// The package it belongs to, as an index.
+    package: usize,
+}
+
+impl Walk<'_> {
+    /// Reads the package's patterns; its index.
+    fn enter_package(&mut self, dir: &str, entries: &[Entry]) -> Result<usize, FileError> {
+        let has_patterns = entries.iter().any(|entry| {
+            entry.name == ignore::FILE_NAME
+                && matches!(entry.kind, EntryKind::File | EntryKind::SymlinkToFile)
+        });
+        let ignore = match has_patterns {
+            true => Ignore::parse(&self.source.read(&join(dir, ignore::FILE_NAME))?),
+            false => Ignore::default(),
+        };
+        self.packages.push((join(dir, ""), ignore));
+        Ok(self.packages.len() - 1)
+    }
+
+    fn push(&mut self, dir: &str, mut entries: Vec<Entry>, package: usize) {
+        entries.sort_by(|a, b| b.name.cmp(&a.name));
+        self.pending.extend(entries.into_iter().map(|entry| Step {
+            path: join(dir, &entry.name),
+            entry,
+            package,
+        }));
+    }
+
+    fn is_hidden(&self, path: &str, package: usize, is_directory: bool) -> bool {
+        self.packages.get(package).is_some_and(|(dir, ignore)| {
+            let path = path.strip_prefix(dir.as_str()).unwrap_or(path);
+            ignore.hides(path, is_directory)
+        })
+    }
+}
+
+fn join(dir: &str, name: &str) -> String {
+    match dir {
+        "" => name.to_owned(),
+        dir => format!("{dir}/{name}"),
+    }
+}
