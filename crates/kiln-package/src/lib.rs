@@ -1,17 +1,17 @@
 //! Packages on disk: walk, ignore rules, parallel read, atomic write, prune, path safety.
 //!
-//! [`DiskFiles`] is the disk as a [`kiln_krm`] file source, [`read_package`] reads all of it on every core,
+//! [`DiskFiles`] is the disk as a [`kiln_krm`] file source, [`read_files`] reads many of them on every core,
 //! [`apply`] changes many files at once or none, and [`recover`] finishes or undoes what a killed command left.
 //!
 //! Nothing in a package, no path in an annotation, no symbolic link, no journal, makes this crate read or
 //! write outside it: every path is walked one component at a time from an open directory, never by name.
 
-mod change;
 mod dir;
 mod tree;
 
 mod disk;
 mod lock;
+mod read;
 
 mod journal;
 mod recover;
@@ -19,6 +19,7 @@ mod transaction;
 
 pub use disk::{DiskFiles, OutsideLinks, system_words};
 pub use lock::{Access, Lock};
+pub use read::read_files;
 pub use recover::{JOURNAL, RecoverError, Recovery, recover};
-pub use transaction::{Applied, ApplyError, Durability, NewFiles, WriteOptions, apply};
+pub use transaction::{Applied, ApplyError, ApplyOptions, Durability, NewFiles, apply};
 pub use tree::PathError;

@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::change::{Change, FileChange};
+use kiln_krm::package::{FileAction, FileChange};
 use thiserror::Error;
 
 use crate::dir::{Dir, Kind, Meta, NewFile, Steps};
@@ -42,7 +42,7 @@ pub enum NewFiles {
 
 /// How [`apply`] writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct WriteOptions {
+pub struct ApplyOptions {
     /// What a crash of the machine may undo.
     pub durability: Durability,
     /// The permissions of new files.
@@ -115,7 +115,7 @@ pub enum ApplyError {
 pub fn apply(
     root: &Path,
     changes: &[FileChange],
-    options: WriteOptions,
+    options: ApplyOptions,
 ) -> Result<Applied, ApplyError> {
     apply_stepwise(root, changes, options, Steps::default())
 }
@@ -123,7 +123,7 @@ pub fn apply(
 pub(crate) fn apply_stepwise(
     root: &Path,
     changes: &[FileChange],
-    options: WriteOptions,
+    options: ApplyOptions,
     steps: Steps,
 ) -> Result<Applied, ApplyError> {
     let open_error = |source| ApplyError::Open {
@@ -177,7 +177,7 @@ impl<'a> Plan<'a> {
         };
         let mut applied = Applied::default();
         let mut files = HashSet::new();
-        for FileChange { path, change } in changes {
+        for FileChange { path, action } in changes {
             let path_error = |source| match source {
                 PathError::IsDirectory(_) => ApplyError::IsDirectory { path: path.clone() },
                 source => ApplyError::Path {
@@ -186,8 +186,8 @@ impl<'a> Plan<'a> {
                 },
             };
             let inside = Inside::new(path).map_err(path_error)?;
-            let file = match change {
-                Change::Write(content) => {
+            let file = match action {
+                FileAction::Write(content) => {
                     let place = tree.place(inside).map_err(path_error)?;
                     let file = place.path.clone();
                     if has_content(&place, content).map_err(|error| path_error(error.into()))? {
@@ -199,7 +199,7 @@ impl<'a> Plan<'a> {
                     }
                     file
                 }
-                Change::Delete => {
+                FileAction::Delete => {
                     if is_deletable(tree, &inside).map_err(path_error)? {
                         plan.journal.deletes.push(inside.clone());
                         applied.deleted.push(path.clone());
@@ -288,7 +288,7 @@ fn is_deletable(tree: &Tree, path: &Inside) -> Result<bool, PathError> {
 struct Transaction<'a> {
     tree: &'a Tree,
     plan: &'a Plan<'a>,
-    options: WriteOptions,
+    options: ApplyOptions,
 }
 
 /// What failed, on which file.

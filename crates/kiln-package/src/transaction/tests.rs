@@ -44,14 +44,14 @@ fn snapshot(root: &Path) -> Snapshot {
 fn write(path: &str, content: &str) -> FileChange {
     FileChange {
         path: path.into(),
-        change: Change::Write(content.into()),
+        action: FileAction::Write(content.into()),
     }
 }
 
 fn delete(path: &str) -> FileChange {
     FileChange {
         path: path.into(),
-        change: Change::Delete,
+        action: FileAction::Delete,
     }
 }
 
@@ -77,14 +77,14 @@ fn stop_after(allowed: usize) -> Steps {
     }))
 }
 
-const DURABLE: WriteOptions = WriteOptions {
+const DURABLE: ApplyOptions = ApplyOptions {
     durability: Durability::Durable,
     new_files: NewFiles::Umask,
 };
 
 #[test]
 fn changes_are_made_and_nothing_is_left_over() {
-    for options in [WriteOptions::default(), DURABLE] {
+    for options in [ApplyOptions::default(), DURABLE] {
         let root = package(&[("a.yaml", "old"), ("b/c.yaml", "same"), ("gone.yaml", "x")]);
         let applied = apply(
             root.path(),

@@ -56,7 +56,7 @@ fn is_new(root: &Path, old: &Snapshot, new: &Snapshot, what: &str) -> bool {
 }
 
 /// Stops after every number of steps; gives the number of steps of a whole run.
-fn stop_everywhere(changes: &[FileChange], options: WriteOptions) -> usize {
+fn stop_everywhere(changes: &[FileChange], options: ApplyOptions) -> usize {
     let (old, new) = states(changes);
     let mut seen = [false; 2];
     let mut allowed = 0;
@@ -83,7 +83,7 @@ fn stop_everywhere(changes: &[FileChange], options: WriteOptions) -> usize {
 
 #[test]
 fn stopped_after_any_step_all_files_are_old_or_all_are_new() {
-    let fast = stop_everywhere(&changes(), WriteOptions::default());
+    let fast = stop_everywhere(&changes(), ApplyOptions::default());
     let durable = stop_everywhere(&changes(), DURABLE);
     assert!(
         fast > 15 && durable > fast + 8,
@@ -125,7 +125,7 @@ fn recovery_reports_what_it_did() {
 fn a_failing_step_before_the_commit_changes_nothing() {
     let changes = changes();
     let (old, new) = states(&changes);
-    for options in [WriteOptions::default(), DURABLE] {
+    for options in [ApplyOptions::default(), DURABLE] {
         for number in 0.. {
             let root = old_package();
             match apply_stepwise(root.path(), &changes, options, fail_at(number)) {

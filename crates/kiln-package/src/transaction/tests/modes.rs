@@ -30,9 +30,9 @@ fn new_files_follow_the_umask_or_are_private() {
         (NewFiles::Private, (0o600, 0o700)),
     ] {
         let root = package(&[]);
-        let options = WriteOptions {
+        let options = ApplyOptions {
             new_files,
-            ..WriteOptions::default()
+            ..ApplyOptions::default()
         };
         apply(root.path(), &[write("d/f.yaml", "x")], options).expect("applies");
         assert_eq!(mode(&root.path().join("d/f.yaml")), file);
@@ -102,6 +102,6 @@ fn thousands_of_files_need_few_descriptors() {
     let changes: Vec<_> = (0..3000)
         .map(|n| write(&format!("d{}/f{n}.yaml", n % 7), "x"))
         .collect();
-    let applied = apply(root.path(), &changes, WriteOptions::default()).expect("applies");
+    let applied = apply(root.path(), &changes, ApplyOptions::default()).expect("applies");
     assert_eq!(applied.written.len(), 3000);
 }

@@ -36,9 +36,9 @@ fn model(before: &Snapshot, changes: &[FileChange]) -> Option<Snapshot> {
             return None;
         }
     }
-    for FileChange { path, change } in changes {
-        match change {
-            Change::Write(content) => {
+    for FileChange { path, action } in changes {
+        match action {
+            FileAction::Write(content) => {
                 if parents(path).any(|at| seen.contains(at)) {
                     return None;
                 }
@@ -47,7 +47,7 @@ fn model(before: &Snapshot, changes: &[FileChange]) -> Option<Snapshot> {
                 }
                 after.insert(path.clone(), String::from_utf8_lossy(content).into());
             }
-            Change::Delete => {
+            FileAction::Delete => {
                 after.remove(path);
             }
         }
@@ -85,7 +85,7 @@ proptest! {
         let before = snapshot(root.path());
         let expected = model(&before, &changes);
         let steps = stop_after(allowed);
-        let outcome = apply_stepwise(root.path(), &changes, WriteOptions::default(), steps);
+        let outcome = apply_stepwise(root.path(), &changes, ApplyOptions::default(), steps);
         recover(root.path()).expect("recovers");
         let after = snapshot(root.path());
         match (outcome, expected) {

@@ -1,0 +1,131 @@
+//! The command line as clap sees it: one grammar for kiln and today's kpt, one for kpt v0.39.
+
+use std::ffi::OsString;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::commands::completion::CompletionArgs;
+use crate::commands::function::{FnArgs, LegacyFnArgs};
+use crate::compat::Compat;
+
+/// Run KRM functions on packages of Kubernetes resources
+#[derive(Parser, Debug)]
+#[command(
+    name = "kiln",
+    version,
+    args_override_self = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What kiln can do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Work with functions and the resources they are run on
+    #[command(name = "fn", alias = "functions")]
+    Fn(FnArgs),
+    /// Print a script that completes kiln's commands in a shell
+    Completion(CompletionArgs),
+}
+
+/// Run KRM functions on packages of Kubernetes resources, as kpt v0.39 did
+#[derive(Parser, Debug)]
+#[command(
+    name = "kiln",
+    version,
+    args_override_self = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct LegacyCli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: LegacyCommand,
+}
+
+/// What kiln can do in the manner of kpt v0.39.
+#[derive(Subcommand, Debug)]
+pub(crate) enum LegacyCommand {
+    /// Work with functions and the resources they are run on
+    #[command(name = "fn", alias = "functions")]
+    Fn(LegacyFnArgs),
+    /// Print a script that completes kiln's commands in a shell
+    Completion(CompletionArgs),
+}
+
+/// Flags of every command.
+#[derive(Args, Debug)]
+pub(crate) struct GlobalArgs {
+    /// Whose behaviour to show; a link named kpt means kpt [env: KILN_COMPAT]
+    #[arg(long, global = true, value_enum, value_name = "WHOSE")]
+    pub(crate) compat: Option<Compat>,
+    /// Accepted because kpt has it; without effect
+    #[arg(long, global = true, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    pub(crate) truncate_output: Option<bool>,
+    /// Accepted because kpt has it; without effect
+    #[arg(long, global = true, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    pub(crate) stack_trace: Option<bool>,
+}
+
+/// A command line in either grammar.
+#[derive(Debug)]
+pub(crate) enum Parsed {
+    Current(Command),
+    Legacy(LegacyCommand),
+}
+
+/// Parses the command line by the grammar that goes with `compat`.
+pub(crate) fn parse(args: Vec<OsString>, compat: Compat) -> Result<Parsed, clap::Error> {
+    match compat {
+        Compat::Kiln | Compat::Kpt => {
+            let args = args.into_iter().map(dashes_for_underscores);
+            Cli::try_parse_from(args).map(|cli| Parsed::Current(cli.command))
+        }
+        Compat::KptV039 => LegacyCli::try_parse_from(args).map(|cli| Parsed::Legacy(cli.command)),
+    }
+}
+
+/// The grammar that goes with `compat`, for help and completion.
+pub(crate) fn grammar(compat: Compat) -> clap::Command {
+    match compat {
+        Compat::Kiln | Compat::Kpt => Cli::command(),
+        Compat::KptV039 => LegacyCli::command(),
+    }
+}
+
+/// Flag names may be written with `_` for `-`, as in kubectl.
+fn dashes_for_underscores(arg: OsString) -> OsString {
+    let Some(flag) = arg.to_str().and_then(|text| text.strip_prefix("--")) else {
+        return arg;
+    };
+    let (name, value) = match flag.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (flag, None),
+    };
+    if !name.contains('_') {
+        return arg;
+    }
+    let name = name.replace('_', "-");
+    match value {
+        Some(value) => format!("--{name}={value}").into(),
+        None => format!("--{name}").into(),
+    }
+}
+
+/// The spellings of a truth value that Go's flags take.
+fn go_bool(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),
+        _ => Err(format!(
+            "strconv.ParseBool: parsing {text:?}: invalid syntax"
+        )),
+    }
+}

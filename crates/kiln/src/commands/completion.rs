@@ -1,0 +1,34 @@
+//! `kiln completion`
+
+use anyhow::Result;
+use clap::Args;
+use clap::builder::TypedValueParser;
+use clap_complete::Shell;
+
+use crate::cli;
+use crate::ui::Ui;
+
+/// Flags of `kiln completion`.
+#[derive(Args, Debug)]
+pub(crate) struct CompletionArgs {
+    /// The shell that is to run the script
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(["bash", "zsh", "fish", "powershell"]).map(shell))]
+    shell: Shell,
+}
+
+fn shell(name: String) -> Shell {
+    match name.as_str() {
+        "zsh" => Shell::Zsh,
+        "fish" => Shell::Fish,
+        "powershell" => Shell::PowerShell,
+        _ => Shell::Bash,
+    }
+}
+
+/// Prints a completion script.
+pub(crate) fn cmd_completion(ui: &Ui, args: &CompletionArgs) -> Result<()> {
+    let mut script = Vec::new();
+    let mut grammar = cli::grammar(ui.compat());
+    clap_complete::generate(args.shell, &mut grammar, "kiln", &mut script);
+    ui.write_data(&script)
+}

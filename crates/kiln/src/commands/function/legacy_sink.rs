@@ -1,0 +1,50 @@
+//! `kiln fn sink` as kpt v0.39 had it
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use kiln_krm::read::read_input;
+use kiln_krm::write::write_documents;
+use kiln_package::{NewFiles, system_words};
+
+use super::sink::{planned, write};
+use crate::package;
+use crate::ui::Ui;
+
+/// Flags of `kiln fn sink` in the manner of kpt v0.39.
+#[derive(Args, Debug)]
+pub(crate) struct LegacySinkArgs {
+    /// The directory to write to, which must exist; standard output if not given
+    #[arg(value_name = "DIR")]
+    dirs: Vec<String>,
+}
+
+/// Writes resources to a directory that exists, or prints them.
+pub(crate) fn cmd_legacy_sink(ui: &Ui, args: &LegacySinkArgs) -> Result<()> {
+    match args.dirs.as_slice() {
+        [] => {
+            let dialect = ui.compat().dialect();
+            let input = ui.read_data()?;
+            let list = package::input(ui, input, |bytes| read_input(bytes, dialect))?;
+            ui.write_data(write_documents(list.items, dialect)?.as_bytes())
+        }
+        [dir] => {
+            let changes = planned(ui, dir)?;
+            let path = Path::new(dir);
+            let metadata = path
+                .metadata()
+                .map_err(|error| anyhow!("stat {dir}: {}", system_words(&error)))?;
+            // A file stands for the directory it is in.
+            let root = match path.parent() {
+                Some(parent) if !metadata.is_dir() => match parent.as_os_str().is_empty() {
+                    true => Path::new("."),
+                    false => parent,
+                },
+                _ => path,
+            };
+            write(ui, root, &changes, NewFiles::Private)
+        }
+        dirs => bail!("accepts at most 1 arg(s), received {}", dirs.len()),
+    }
+}

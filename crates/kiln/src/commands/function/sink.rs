@@ -1,0 +1,108 @@
+//! `kiln fn sink`
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use kiln_krm::package::{Bytes, EmptiedFiles, FileChange, ReadSet, WriteOptions, plan_write};
+use kiln_krm::read::read_input;
+use kiln_package::{Access, ApplyError, ApplyOptions, NewFiles, apply, system_words};
+
+use crate::compat::Compat;
+use crate::package;
+use crate::ui::Ui;
+
+/// Flags of `kiln fn sink`.
+#[derive(Args, Debug)]
+pub(crate) struct SinkArgs {
+    /// The directory to make; it must not exist
+    #[arg(value_name = "DIR")]
+    dirs: Vec<String>,
+}
+
+/// Writes resources to a new directory.
+pub(crate) fn cmd_sink(ui: &Ui, args: &SinkArgs) -> Result<()> {
+    // kpt does not look at what follows the first.
+    let Some(dir) = args.dirs.first() else {
+        bail!("requires at least 1 arg(s), only received 0");
+    };
+    if dir.is_empty() {
+        bail!("the name of the directory is empty");
+    }
+    if ui.compat() == Compat::Kiln && args.dirs.len() > 1 {
+        bail!("accepts 1 arg(s), received {}", args.dirs.len());
+    }
+    let path = Path::new(dir);
+    match path.metadata() {
+        Ok(metadata) => {
+            if metadata.is_dir() {
+                // It may be there because an earlier sink was killed.
+                package::lock(ui, path, Access::Read)?;
+            }
+            bail!("directory {dir:?} already exists, please delete the directory and retry");
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => bail!("stat {dir}: {}", system_words(&error)),
+    }
+    let changes = planned(ui, dir)?;
+    let made = make_directories(path)
+        .with_context(|| format!("failed to create output directory {dir:?}"))?;
+    let written = write(ui, path, &changes, NewFiles::Umask);
+    if written.is_err() {
+        // What holds something by now stays, a journal above all.
+        for directory in made.iter().rev() {
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
+    written
+}
+
+/// What standard input's resources come to as files.
+pub(super) fn planned(ui: &Ui, dir: &str) -> Result<Vec<FileChange>> {
+    let dialect = ui.compat().dialect();
+    let input = ui.read_data()?;
+    let list = package::input(ui, input, |bytes| read_input(bytes, dialect))?;
+    let options = WriteOptions {
+        dialect,
+        bytes: Bytes::Reencode,
+        emptied_files: EmptiedFiles::Leave,
+        package: dir.to_owned(),
+    };
+    Ok(plan_write(list.items, &ReadSet::default(), &options)?)
+}
+
+/// Makes the changes; says what kpt says where it has words for a failure.
+pub(super) fn write(
+    ui: &Ui,
+    root: &Path,
+    changes: &[FileChange],
+    new_files: NewFiles,
+) -> Result<()> {
+    let _lock = package::lock(ui, root, Access::Write)?;
+    let options = ApplyOptions {
+        new_files,
+        ..ApplyOptions::default()
+    };
+    match apply(root, changes, options) {
+        Ok(_) => Ok(()),
+        Err(error @ ApplyError::IsDirectory { .. }) => Err(anyhow!("{error}")),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes a directory and those around it, 0755 less the umask; gives the ones that are new.
+fn make_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut missing: Vec<&Path> = path
+        .ancestors()
+        .take_while(|ancestor| !ancestor.as_os_str().is_empty() && !ancestor.exists())
+        .collect();
+    missing.reverse();
+    let mut made = Vec::new();
+    for directory in missing {
+        std::fs::DirBuilder::new().mode(0o755).create(directory)?;
+        made.push(directory.to_owned());
+    }
+    Ok(made)
+}

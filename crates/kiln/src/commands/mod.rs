@@ -1,0 +1,4 @@
+//! One file for each verb: its flags, and the function that does it.
+
+pub(crate) mod completion;
+pub(crate) mod function;

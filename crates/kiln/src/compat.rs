@@ -1,0 +1,123 @@
+//! Whose behaviour the user wants: the one switch for all differences to the originals.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use kiln_krm::Dialect;
+use kiln_package::OutsideLinks;
+
+use crate::environment::KILN_COMPAT;
+
+/// Whose behaviour to show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Compat {
+    /// kiln's own: safe with links, errors that show the place
+    Kiln,
+    /// Today's kpt, to the byte
+    Kpt,
+    /// The older command's source and sink
+    #[value(name = "kpt-v0.39")]
+    KptV039,
+}
+
+impl Compat {
+    /// What the command line says, else the environment, else the name that kiln was called by.
+    ///
+    /// This is known before the command line is parsed, because it decides which flags there are.
+    pub(crate) fn choose(args: &[OsString], environment: Option<OsString>) -> Result<Compat> {
+        if let Some(value) = flag_value(args.get(1..).unwrap_or_default()) {
+            return parse(&value, "--compat");
+        }
+        match environment {
+            Some(value) if !value.is_empty() => parse(&value, KILN_COMPAT),
+            _ => Ok(match called_name(args) {
+                Some("kpt") => Compat::Kpt,
+                _ => Compat::Kiln,
+            }),
+        }
+    }
+
+    /// Whose rules resources are read and written by.
+    pub(crate) fn dialect(self) -> Dialect {
+        match self {
+            Compat::Kiln | Compat::Kpt => Dialect::Current,
+            Compat::KptV039 => Dialect::Legacy,
+        }
+    }
+
+    /// What becomes of links that lead out of a package.
+    pub(crate) fn outside_links(self) -> OutsideLinks {
+        match self {
+            Compat::Kiln => OutsideLinks::Refuse,
+            Compat::Kpt | Compat::KptV039 => OutsideLinks::Follow,
+        }
+    }
+}
+
+fn called_name(args: &[OsString]) -> Option<&str> {
+    Path::new(args.first()?).file_name().and_then(OsStr::to_str)
+}
+
+/// The last `--compat VALUE` or `--compat=VALUE` before a `--`.
+fn flag_value(args: &[OsString]) -> Option<OsString> {
+    let mut found = None;
+    let mut rest = args.iter().take_while(|arg| *arg != "--");
+    while let Some(arg) = rest.next() {
+        if arg == "--compat" {
+            found = rest.next().cloned();
+        } else if let Some(value) = arg.to_str().and_then(|arg| arg.strip_prefix("--compat=")) {
+            found = Some(value.into());
+        }
+    }
+    found
+}
+
+fn parse(value: &OsStr, from: &str) -> Result<Compat> {
+    let known = value
+        .to_str()
+        .and_then(|value| Compat::from_str(value, false).ok());
+    match known {
+        Some(compat) => Ok(compat),
+        None => bail!("{from} must be one of kiln, kpt, kpt-v0.39, not {value:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(args: &[&str], environment: Option<&str>, expected: Option<Compat>) {
+        let args: Vec<OsString> = args.iter().map(Into::into).collect();
+        let chosen = Compat::choose(&args, environment.map(Into::into));
+        assert_eq!(chosen.ok(), expected, "{args:?}");
+    }
+
+    #[test]
+    fn the_flag_wins_over_the_environment_over_the_name() {
+        check(&["kiln"], None, Some(Compat::Kiln));
+        check(&["/usr/bin/kpt"], None, Some(Compat::Kpt));
+        check(&["kpt"], Some(""), Some(Compat::Kpt));
+        check(&["kpt"], Some("kiln"), Some(Compat::Kiln));
+        check(
+            &["kiln", "fn", "--compat", "kpt"],
+            Some("kiln"),
+            Some(Compat::Kpt),
+        );
+        check(
+            &["kiln", "--compat=kpt-v0.39", "fn"],
+            None,
+            Some(Compat::KptV039),
+        );
+        check(
+            &["kiln", "fn", "--", "--compat=kpt"],
+            None,
+            Some(Compat::Kiln),
+        );
+        check(&["kiln", "--compat=zzz"], None, None);
+        check(&["kiln"], Some("zzz"), None);
+        check(&[], None, Some(Compat::Kiln));
+    }
+}

@@ -1,0 +1,70 @@
+//! Packages as commands see them: where they are, reading them safely, and telling what is wrong with them.
+
+mod location;
+mod problem;
+
+use std::path::Path;
+
+use anyhow::{Context, Error, Result};
+use kiln_krm::Resource;
+use kiln_krm::package::{ListOptions, PackageFile, list_package_files};
+use kiln_krm::read::{FileOptions, ReadError};
+use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
+
+use crate::ui::Ui;
+
+pub(crate) use location::Location;
+
+/// The resources at a place, read while no other kiln command writes there.
+pub(crate) fn read(ui: &Ui, location: &Location, list: &ListOptions) -> Result<Vec<Resource>> {
+    let lock = lock(ui, location.root(), Access::Read)?;
+    let files = DiskFiles::open(location.root(), ui.compat().outside_links())
+        .with_context(|| format!("cannot open {}", location.root().display()))?;
+    let wanted = match location.file() {
+        Some(name) if list.wants(name) => vec![name.to_owned()],
+        Some(_) => Vec::new(),
+        None => list_package_files(&files, list)
+            .map_err(|error| problem::of_listing(location, &error))?
+            .into_iter()
+            .map(|PackageFile { path, .. }| path)
+            .collect(),
+    };
+    let options = FileOptions {
+        dialect: ui.compat().dialect(),
+        package_path: None,
+    };
+    let resources = read_files(&files, &wanted, &options)
+        .map_err(|error| problem::of_file(ui.compat(), location, &files, &error))?;
+    drop(lock);
+    Ok(resources)
+}
+
+/// What standard input holds, or what is wrong with it.
+pub(crate) fn input<T>(
+    ui: &Ui,
+    bytes: Vec<u8>,
+    read: impl FnOnce(Vec<u8>) -> Result<T, ReadError>,
+) -> Result<T> {
+    let copy = bytes.clone();
+    read(bytes).map_err(|error| problem::of_content(ui.compat(), "<stdin>", &copy, &error, None))
+}
+
+/// Keeps other kiln commands off a package, and first puts right what an interrupted one left there.
+pub(crate) fn lock(ui: &Ui, root: &Path, access: Access) -> Result<Lock> {
+    let waiting = || {
+        ui.say(&format!(
+            "waiting for another kiln command on {}",
+            root.display()
+        ));
+    };
+    let failed = || format!("cannot lock {}", root.display());
+    let lock = Lock::acquire(root, access, waiting).with_context(failed)?;
+    if root.join(JOURNAL).symlink_metadata().is_ok() {
+        lock.change(Access::Write, waiting).with_context(failed)?;
+        if let Some(recovery) = recover(root).map_err(Error::new)? {
+            ui.say(&format!("{}: {recovery}", root.display()));
+        }
+        lock.change(access, waiting).with_context(failed)?;
+    }
+    Ok(lock)
+}

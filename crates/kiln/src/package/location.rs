@@ -1,0 +1,170 @@
+//! A package as the user named it, and where that is.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use kiln_krm::paths;
+use kiln_package::system_words;
+
+use crate::ui::Ui;
+
+/// A directory, or one file in it.
+#[derive(Debug)]
+pub(crate) struct Location {
+    root: PathBuf,
+    file: Option<String>,
+    /// What the user wrote.
+    named: String,
+}
+
+impl Location {
+    /// Where a package is, links on the way resolved.
+    pub(crate) fn resolve(ui: &Ui, named: &str) -> Result<Location> {
+        let absolute = absolute(named)?;
+        let resolved = resolve_links(&absolute).map_err(|message| anyhow!("{message}"))?;
+        let is_link = absolute
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_symlink());
+        if is_link {
+            ui.say(&format!(
+                "[WARN] resolved symlink {:?} to {:?}, \
+                 please note that the symlinks within the package are ignored",
+                absolute, resolved
+            ));
+        }
+        Location::at(resolved, named)
+    }
+
+    /// Where a function's configuration is.
+    pub(crate) fn of_function_config(ui: &Ui, named: &str) -> Result<Location> {
+        use crate::compat::Compat;
+        match ui.compat() {
+            Compat::Kiln | Compat::Kpt => {
+                let resolved = resolve_links(&absolute(named)?)
+                    .map_err(|message| anyhow!("evalsymlink failure on '{named}' : {message}"))?;
+                Location::at(resolved, named)
+            }
+            Compat::KptV039 => Location::unresolved(named),
+        }
+    }
+
+    /// Where something is by its own name; a link to a directory is not entered and counts as a file.
+    pub(crate) fn unresolved(named: &str) -> Result<Location> {
+        let path = absolute(named)?;
+        path.symlink_metadata()
+            .map_err(|error| anyhow!("lstat {}: {}", path.display(), system_words(&error)))?;
+        Location::at(path, named)
+    }
+
+    fn at(path: PathBuf, named: &str) -> Result<Location> {
+        let is_directory = path
+            .symlink_metadata()
+            .with_context(|| format!("cannot look at {}", path.display()))?
+            .is_dir();
+        let named = named.to_owned();
+        if is_directory {
+            return Ok(Location {
+                root: path,
+                file: None,
+                named,
+            });
+        }
+        let parts = path.parent().zip(path.file_name());
+        let (root, file) = parts.ok_or_else(|| anyhow!("{} is not a file", path.display()))?;
+        let file = file
+            .to_str()
+            .ok_or_else(|| anyhow!("the name of {} is not UTF-8", path.display()))?;
+        Ok(Location {
+            root: root.to_owned(),
+            file: Some(file.to_owned()),
+            named,
+        })
+    }
+
+    /// The directory.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The name of the one file that is meant; none if it is the whole directory.
+    pub(crate) fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// The absolute path of something in the directory.
+    pub(crate) fn absolute(&self, path: &str) -> String {
+        match path {
+            "" => self.root.display().to_string(),
+            path => self.root.join(path).display().to_string(),
+        }
+    }
+
+    /// Something in the directory as the user would name it.
+    pub(crate) fn show(&self, path: &str) -> String {
+        match (&self.file, self.named.as_str()) {
+            (Some(_), named) => named.to_owned(),
+            (None, "" | ".") => path.to_owned(),
+            (None, named) => paths::join(&[named, path]),
+        }
+    }
+}
+
+/// The path from the root of the file system, cleaned by its letters as Go does it.
+fn absolute(named: &str) -> Result<PathBuf> {
+    if named.starts_with('/') {
+        return Ok(paths::clean(named).into());
+    }
+    let here = std::env::current_dir().context("cannot tell the current directory")?;
+    let here = here
+        .to_str()
+        .ok_or_else(|| anyhow!("the name of the current directory is not UTF-8"))?;
+    Ok(paths::join(&[here, named]).into())
+}
+
+/// The most links followed for one path.
+const MOST_LINKS: usize = 255;
+
+/// The path without links, or Go's words on why there is none: they name the part that is missing.
+fn resolve_links(path: &Path) -> Result<PathBuf, String> {
+    let mut resolved = PathBuf::from("/");
+    let mut pending: Vec<_> = reversed(path);
+    let mut links = 0;
+    while let Some(name) = pending.pop() {
+        if name == ".." {
+            resolved.pop();
+            continue;
+        }
+        let next = resolved.join(&name);
+        let metadata = next
+            .symlink_metadata()
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotADirectory => system_words(&error),
+                _ => format!("lstat {}: {}", next.display(), system_words(&error)),
+            })?;
+        if !metadata.is_symlink() {
+            resolved = next;
+            continue;
+        }
+        links += 1;
+        if links > MOST_LINKS {
+            return Err("EvalSymlinks: too many links".to_owned());
+        }
+        let target = std::fs::read_link(&next)
+            .map_err(|error| format!("readlink {}: {}", next.display(), system_words(&error)))?;
+        if target.is_absolute() {
+            resolved = PathBuf::from("/");
+        }
+        pending.extend(reversed(&target));
+    }
+    Ok(resolved)
+}
+
+fn reversed(path: &Path) -> Vec<std::ffi::OsString> {
+    use std::path::Component;
+    path.components()
+        .rev()
+        .filter(|component| matches!(component, Component::Normal(_) | Component::ParentDir))
+        .map(|component| component.as_os_str().to_owned())
+        .collect()
+}

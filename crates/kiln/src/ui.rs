@@ -1,0 +1,52 @@
+//! The two ways out: data to standard output, talk to standard error.
+
+use std::io::{self, Read, Write};
+
+use anyhow::{Context, Result};
+
+use crate::compat::Compat;
+
+/// How a command speaks to its user.
+pub(crate) struct Ui {
+    compat: Compat,
+}
+
+impl Ui {
+    pub(crate) fn new(compat: Compat) -> Ui {
+        Ui { compat }
+    }
+
+    /// Whose behaviour the user wants.
+    pub(crate) fn compat(&self) -> Compat {
+        self.compat
+    }
+
+    /// Writes data for the next program.
+    pub(crate) fn write_data(&self, data: &[u8]) -> Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(data)?;
+        Ok(out.flush()?)
+    }
+
+    /// All of the data from the program before.
+    pub(crate) fn read_data(&self) -> Result<Vec<u8>> {
+        let mut data = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut data);
+        read.context("cannot read standard input")?;
+        Ok(data)
+    }
+
+    /// Tells the user something. That nobody listens is no reason to stop.
+    pub(crate) fn say(&self, message: &str) {
+        let _ = writeln!(io::stderr().lock(), "{message}");
+    }
+}
+
+/// Whether an error only says that the reader of our output has gone.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,1 @@
+//! The kiln binary from the outside.
