@@ -1,8 +1,18 @@
 //! Tree to text.
+//!
+//! The writer walks the tree with a stack of its own and keeps go-yaml's habits: four comment slots that a node only
+//! overwrites where it has a comment, foot comments that ask for a blank line, and no folding ever.
+
+mod analyze;
+mod scalar;
+mod sink;
+mod walk;
 
 use crate::document::Document;
 use crate::node::NodeId;
 use crate::noderef::NodeRef;
+use sink::Sink;
+use walk::Walk;
 
 /// How a block sequence that is a mapping's value is indented.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,7 +27,10 @@ pub enum SequenceStyle {
 /// Writes documents to one stream; the second and later ones are preceded by `---`.
 #[derive(Default)]
 pub struct Encoder {
-    out: String,
+    sink: Sink,
+    /// Comments that no node of an earlier document has written.
+    left_over: [String; 4],
+    has_documents: bool,
 }
 
 impl Encoder {
@@ -27,16 +40,40 @@ impl Encoder {
     }
 
     /// Writes a document.
-    pub fn document(&mut self, _doc: &Document, _style: SequenceStyle) {}
+    pub fn document(&mut self, doc: &Document, style: SequenceStyle) {
+        self.write(doc, style, None);
+    }
 
     /// Writes a document in which the sequence `list` has `items` (of any documents) in place of its own.
     ///
     /// This is how a list of resources goes out without being copied into one tree first.
-    pub fn document_with_items(&mut self, _doc: &Document, _list: NodeId, _items: &[NodeRef<'_>], _style: SequenceStyle) {}
+    pub fn document_with_items(
+        &mut self,
+        doc: &Document,
+        list: NodeId,
+        items: &[NodeRef<'_>],
+        style: SequenceStyle,
+    ) {
+        self.write(doc, style, Some((list, items)));
+    }
 
     /// The text written.
     pub fn finish(self) -> String {
-        self.out
+        self.sink.out
+    }
+
+    fn write(
+        &mut self,
+        doc: &Document,
+        style: SequenceStyle,
+        replaced: Option<(NodeId, &[NodeRef<'_>])>,
+    ) {
+        let carried = std::mem::take(&mut self.left_over);
+        self.sink.out.reserve(doc.span.len());
+        let walk = Walk::new(&mut self.sink, style, replaced, &carried);
+        let left_over = walk.document(doc, self.has_documents);
+        self.left_over = left_over.map(str::to_owned);
+        self.has_documents = true;
     }
 }
 

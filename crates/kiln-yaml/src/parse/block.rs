@@ -30,6 +30,7 @@ impl Scanner<'_> {
                 text: Piece::Owned(text.into_boxed_str()),
                 style,
             },
+            reach: start.index,
             start,
             end,
         });

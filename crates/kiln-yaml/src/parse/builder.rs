@@ -97,6 +97,11 @@ impl<'t> Builder<'t> {
         }
     }
 
+    /// How far the text has been looked at.
+    pub(super) fn position(&self) -> usize {
+        self.scanner.at
+    }
+
     /// The next document, or none at the end of the stream.
     pub(super) fn document(&mut self) -> Scan<Option<Document>> {
         if self.peek()?.kind == TokenKind::StreamStart {
@@ -141,7 +146,7 @@ impl<'t> Builder<'t> {
         self.scanner.fill()?;
         let token = &self.scanner.tokens[0];
         while let Some(comment) = self.scanner.comments.front() {
-            if token.start.index < comment.anchor {
+            if token.reach < comment.anchor {
                 break;
             }
             // A block's end has no head: it waits for the next real token.
@@ -366,7 +371,7 @@ impl<'t> Builder<'t> {
     fn alias(&mut self) -> Scan<()> {
         self.peek()?;
         let comments = self.take_comments();
-        let Some(Token { kind: TokenKind::Alias(name), start, end }) = self.scanner.take() else {
+        let Some(Token { kind: TokenKind::Alias(name), start, end, .. }) = self.scanner.take() else {
             return Ok(());
         };
         let text = self.text_of(name.clone());

@@ -65,9 +65,9 @@ impl Scanner<'_> {
     pub(super) fn skip_to_next_token(&mut self) -> Scan<()> {
         let scan_start = self.mark();
         loop {
-            if self.column == 0 && self.src[self.at..].starts_with(b"\xEF\xBB\xBF") {
-                // A byte order mark may start a line, and takes a column.
-                self.advance_to(self.at + 3);
+            if self.at == 0 && self.src.starts_with(b"\xEF\xBB\xBF") {
+                // A second byte order mark takes a column.
+                self.advance_to(3);
             }
             while self.byte() == b' '
                 || (self.byte() == b'\t' && (self.flow_level > 0 || !self.simple_key_allowed))

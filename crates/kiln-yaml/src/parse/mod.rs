@@ -25,8 +25,6 @@ use crate::lines::LineIndex;
 const MAX_BYTES: usize = (1 << 31) - 1;
 /// How much of a long line a message shows.
 const SNIPPET: usize = 120;
-/// How far beyond its position the scanner looks before it reports a problem.
-const LOOKAHEAD: usize = 4;
 
 /// The first document of a text; none if there is no document in it.
 ///
@@ -74,10 +72,14 @@ fn read(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
     let mut problem = None;
     while documents.len() < most && problem.is_none() {
         match builder.document() {
-            Ok(Some(document)) => documents.push(document),
-            Ok(None) => {
-                problem = stop.map(|stop| stop_error(&source, stop));
-                break;
+            Ok(document) => {
+                problem = stop
+                    .filter(|stop| document.is_none() || stop.is_noticed_at(builder.position()))
+                    .map(|stop| stop_error(&source, stop));
+                match document {
+                    Some(document) if problem.is_none() => documents.push(document),
+                    _ => break,
+                }
             }
             Err(failure) => problem = Some(error(&source, *failure, stop)),
         }
@@ -91,7 +93,7 @@ fn stop_error(source: &str, stop: &Stop) -> Error {
 
 fn error(source: &str, failure: Failure, stop: Option<&Stop>) -> Error {
     if let Some(stop) = stop
-        && failure.problem.index + LOOKAHEAD >= stop.noticed_from
+        && stop.is_noticed_at(failure.problem.index)
     {
         return stop_error(source, stop);
     }

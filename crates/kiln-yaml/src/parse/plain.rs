@@ -69,10 +69,10 @@ impl Scanner<'_> {
             }
             self.advance_to(run_end);
             end = self.mark();
+            crossed_break = false;
             if !self.is_blank_or_end(self.at) || self.at >= self.src.len() {
                 break;
             }
-            crossed_break = false;
             let gap = self.skip_plain_gap(indent, start, &mut crossed_break)?;
             let dedented = self.flow_level == 0 && i64::from(self.column) < indent;
             if crossed_break && !dedented && !self.plain_ends_here() {
@@ -102,6 +102,7 @@ impl Scanner<'_> {
                 text,
                 style: Style::NONE,
             },
+            reach: start.index,
             start,
             end,
         });
@@ -310,7 +311,6 @@ impl Scanner<'_> {
             b' ' => ' ',
             b'"' => '"',
             b'\'' => '\'',
-            b'/' => '/',
             b'\\' => '\\',
             b'N' => '\u{85}',
             b'_' => '\u{A0}',

@@ -36,7 +36,7 @@ impl Scanner<'_> {
         if self.byte_at(self.at + 1) == b'<' {
             self.advance_to(self.at + 2);
             handle = String::new();
-            suffix = self.scan_tag_uri(true, "", start)?;
+            suffix = self.scan_tag_uri("", start)?;
             if self.byte() != b'>' {
                 return self.fail(Some(start), "did not find the expected '>'");
             }
@@ -44,10 +44,10 @@ impl Scanner<'_> {
         } else {
             let scanned = self.scan_tag_handle(false, start)?;
             if scanned.len() >= 2 && scanned.starts_with('!') && scanned.ends_with('!') {
-                suffix = self.scan_tag_uri(false, "", start)?;
+                suffix = self.scan_tag_uri("", start)?;
                 handle = scanned;
             } else {
-                let rest = self.scan_tag_uri(false, &scanned, start)?;
+                let rest = self.scan_tag_uri(&scanned, start)?;
                 // The tag `!` alone stands for "not resolved".
                 if rest.is_empty() {
                     handle = String::new();
@@ -90,13 +90,13 @@ impl Scanner<'_> {
     }
 
     /// A tag's suffix or a prefix; `head` is what was taken for a handle before.
-    fn scan_tag_uri(&mut self, verbatim: bool, head: &str, start: Mark) -> Scan<String> {
+    fn scan_tag_uri(&mut self, head: &str, start: Mark) -> Scan<String> {
         let mut uri: Vec<u8> = head.bytes().skip(1).collect();
         let mut any = !head.is_empty();
         loop {
             match self.byte() {
                 b'%' => self.scan_uri_escapes(&mut uri, start)?,
-                byte if is_uri(byte) || (verbatim && matches!(byte, b',' | b'[' | b']')) => {
+                byte if is_uri(byte) => {
                     uri.push(byte);
                     self.skip_ascii();
                 }
@@ -212,7 +212,7 @@ impl Scanner<'_> {
             return self.fail(Some(start), "did not find expected whitespace");
         }
         self.skip_blanks();
-        let prefix = self.scan_tag_uri(true, "", start)?;
+        let prefix = self.scan_tag_uri("", start)?;
         if !self.is_blank_or_end(self.at) {
             return self.fail(Some(start), "did not find expected whitespace or line break");
         }
@@ -231,7 +231,7 @@ fn is_uri(byte: u8) -> bool {
     is_word(byte)
         || matches!(
             byte,
-            b';' | b'/' | b'?' | b':' | b'@' | b'&' | b'=' | b'+' | b'$' | b'.' | b'!' | b'~'
+            b',' | b'[' | b']' | b';' | b'/' | b'?' | b':' | b'@' | b'&' | b'=' | b'+' | b'$' | b'.' | b'!' | b'~'
                 | b'*' | b'\'' | b'(' | b')'
         )
 }

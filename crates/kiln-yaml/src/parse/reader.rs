@@ -8,6 +8,9 @@ use std::borrow::Cow;
 /// Go decodes its input in blocks of this many bytes.
 const BLOCK: usize = 512;
 
+/// How far beyond its position Go's scanner looks.
+const LOOKAHEAD: usize = 4;
+
 /// Text that may be scanned, and what stopped it.
 pub(super) struct Decoded<'a> {
     pub(super) text: Cow<'a, str>,
@@ -20,6 +23,13 @@ pub(super) struct Stop {
     pub(super) message: &'static str,
     /// Where in the text the block begins in which Go would notice it.
     pub(super) noticed_from: usize,
+}
+
+impl Stop {
+    /// Whether Go has read the block with the bad character when its scanner is at this place.
+    pub(super) fn is_noticed_at(&self, offset: usize) -> bool {
+        offset + LOOKAHEAD >= self.noticed_from
+    }
 }
 
 pub(super) fn decode(input: &[u8]) -> Decoded<'_> {

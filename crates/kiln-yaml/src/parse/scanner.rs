@@ -49,6 +49,7 @@ impl<'t> Scanner<'t> {
             kind: TokenKind::StreamStart,
             start: Mark::default(),
             end: Mark::default(),
+            reach: 0,
         };
         Scanner {
             text,
@@ -259,7 +260,12 @@ impl<'t> Scanner<'t> {
 
     pub(super) fn push(&mut self, kind: TokenKind, start: Mark) {
         let end = self.mark();
-        self.tokens.push_back(Token { kind, start, end });
+        self.tokens.push_back(Token {
+            kind,
+            start,
+            end,
+            reach: start.index,
+        });
     }
 
     fn push_indicator(&mut self, kind: TokenKind) {
@@ -373,6 +379,7 @@ impl<'t> Scanner<'t> {
                     kind: TokenKind::Key,
                     start: key.mark,
                     end: key.mark,
+                    reach: key.mark.index,
                 },
             );
             self.open_block(key.mark, Some(place), TokenKind::BlockMappingStart)?;
@@ -410,6 +417,7 @@ impl<'t> Scanner<'t> {
             kind,
             start: mark,
             end: mark,
+            reach: mark.index,
         };
         match place {
             Some(place) => self.tokens.insert(place, token),
@@ -428,16 +436,17 @@ impl<'t> Scanner<'t> {
         }
         let mut end = scan_start;
         // Just before: so that comments anchored at the scan's start are not taken by the block's end.
-        end.index = end.index.saturating_sub(1);
-        let touching = self.touching_comments(end.index);
+        let mut reach = scan_start.index.saturating_sub(1);
+        let touching = self.touching_comments(reach);
         while self.indent > column {
             if let Some(mark) = touching.first_at_column(self.indent + 1) {
-                end = mark;
+                (end, reach) = (mark, mark.index);
             }
             self.tokens.push_back(Token {
                 kind: TokenKind::BlockEnd,
                 start: end,
                 end,
+                reach,
             });
             self.indent = self.indents.pop().unwrap_or(-1);
         }

@@ -65,6 +65,8 @@ pub(super) struct Token {
     pub(super) kind: TokenKind,
     pub(super) start: Mark,
     pub(super) end: Mark,
+    /// Comments anchored up to here are handed over with the token: its start, or just before it for a block's end.
+    pub(super) reach: usize,
 }
 
 /// What went wrong and where, before it is turned into an `Error` with line numbers as Go prints them.

@@ -1,0 +1,173 @@
+//! In which styles a text can be written so that it reads back the same.
+
+/// The styles a scalar's text allows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allows {
+    pub(super) plain_in_flow: bool,
+    pub(super) plain_in_block: bool,
+    pub(super) single_quoted: bool,
+    pub(super) block: bool,
+    pub(super) multiline: bool,
+}
+
+/// What the text contains that some styles cannot hold.
+#[derive(Default)]
+struct Contains {
+    block_indicators: bool,
+    flow_indicators: bool,
+    breaks: bool,
+    special: bool,
+    tabs: bool,
+    outer_blank: bool,
+    trailing_space: bool,
+    break_space: bool,
+    space_break: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Previous {
+    Space,
+    Break,
+    Other,
+}
+
+pub(super) fn analyze(text: &str) -> Allows {
+    if text.is_empty() {
+        return Allows {
+            plain_in_flow: false,
+            plain_in_block: true,
+            single_quoted: true,
+            block: false,
+            multiline: false,
+        };
+    }
+    let bytes = text.as_bytes();
+    let simple_start = bytes[0].is_ascii_alphanumeric() || matches!(bytes[0], b'_' | b'/' | b'.');
+    if simple_start && !text.starts_with("...") && bytes.iter().all(|byte| is_simple(*byte)) {
+        return Allows {
+            plain_in_flow: true,
+            plain_in_block: true,
+            single_quoted: true,
+            block: true,
+            multiline: false,
+        };
+    }
+    examine(bytes).allows()
+}
+
+/// Bytes that mean nothing to YAML anywhere but at the start.
+fn is_simple(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'-' | b'_' | b'.' | b'/' | b'=' | b'+' | b'@' | b'%' | b'(' | b')' | b';' | b'$'
+                | b'*' | b'&' | b'!' | b'|' | b'>' | b'<' | b'~' | b'^' | b'"' | b'\'' | b'`'
+                | b'\\'
+        )
+}
+
+fn examine(bytes: &[u8]) -> Contains {
+    let mut found = Contains::default();
+    if bytes.starts_with(b"---") || bytes.starts_with(b"...") {
+        found.block_indicators = true;
+        found.flow_indicators = true;
+    }
+    let mut previous = Previous::Other;
+    let mut preceded_by_blank = true;
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        let width = width(byte);
+        let followed_by_blank = matches!(bytes.get(at + width), None | Some(b' ' | b'\t'));
+        note_indicator(&mut found, byte, at == 0, preceded_by_blank, followed_by_blank);
+        let is_break = crate::lines::break_width(bytes, at) > 0;
+        if byte == b'\t' {
+            found.tabs = true;
+        } else if !is_printable(bytes, at) {
+            found.special = true;
+        }
+        let is_outer = at == 0 || at + width >= bytes.len();
+        if byte == b' ' {
+            found.outer_blank |= is_outer;
+            found.trailing_space |= at + width >= bytes.len();
+            found.break_space |= previous == Previous::Break;
+            previous = Previous::Space;
+        } else if is_break {
+            found.breaks = true;
+            found.outer_blank |= is_outer;
+            found.space_break |= previous == Previous::Space;
+            previous = Previous::Break;
+        } else {
+            previous = Previous::Other;
+        }
+        preceded_by_blank = matches!(byte, b' ' | b'\t') || is_break;
+        at += width;
+    }
+    found
+}
+
+fn note_indicator(
+    found: &mut Contains,
+    byte: u8,
+    is_first: bool,
+    preceded_by_blank: bool,
+    followed_by_blank: bool,
+) {
+    let (in_flow, in_block) = match byte {
+        b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@' | b'`' | b','
+        | b'[' | b']' | b'{' | b'}'
+            if is_first =>
+        {
+            (true, true)
+        }
+        b'?' if is_first => (true, followed_by_blank),
+        b'-' if is_first => (followed_by_blank, followed_by_blank),
+        b':' => (true, followed_by_blank),
+        b',' | b'?' | b'[' | b']' | b'{' | b'}' => (true, false),
+        b'#' => (preceded_by_blank, preceded_by_blank),
+        _ => (false, false),
+    };
+    found.flow_indicators |= in_flow;
+    found.block_indicators |= in_block;
+}
+
+impl Contains {
+    fn allows(&self) -> Allows {
+        let unquotable = self.space_break || self.special;
+        let plain = !(self.outer_blank
+            || self.break_space
+            || self.tabs
+            || self.breaks
+            || unquotable);
+        Allows {
+            plain_in_flow: plain && !self.flow_indicators,
+            plain_in_block: plain && !self.block_indicators,
+            single_quoted: !(self.break_space || self.tabs || unquotable),
+            block: !(self.trailing_space || unquotable),
+            multiline: self.breaks,
+        }
+    }
+}
+
+pub(super) fn width(byte: u8) -> usize {
+    match byte {
+        0x00..=0x7F => 1,
+        0x80..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        _ => 4,
+    }
+}
+
+/// Whether the character at a place may stand in the text as it is. Those of four bytes never may.
+pub(super) fn is_printable(bytes: &[u8], at: usize) -> bool {
+    match bytes[at] {
+        b'\n' | 0x20..=0x7E => true,
+        0xC2 => bytes.get(at + 1).is_some_and(|next| *next >= 0xA0),
+        0xC3..=0xEE => true,
+        0xEF => !matches!(
+            bytes.get(at + 1..at + 3),
+            Some([0xBB, 0xBF] | [0xBF, 0xBE | 0xBF])
+        ),
+        _ => false,
+    }
+}

@@ -1,0 +1,211 @@
+//! Writing a scalar's text in the five styles.
+
+use super::analyze::{is_printable, width};
+use super::sink::Sink;
+use crate::lines::break_width;
+
+impl Sink {
+    pub(super) fn plain(&mut self, text: &str, indent: usize) {
+        if !text.is_empty() {
+            self.blank();
+        }
+        if memchr::memchr3(b'\n', b'\r', 0xE2, text.as_bytes()).is_none() && !text.contains('\u{85}')
+        {
+            self.out.push_str(text);
+        } else {
+            self.folded_lines(text, indent, Quotes::Kept);
+        }
+        if !text.is_empty() {
+            self.whitespace = false;
+        }
+        self.indention = false;
+    }
+
+    pub(super) fn single_quoted(&mut self, text: &str, indent: usize) {
+        self.separate("'");
+        self.folded_lines(text, indent, Quotes::Doubled);
+        self.attached("'");
+    }
+
+    /// Text whose line breaks fold: the first of a run is written twice.
+    fn folded_lines(&mut self, text: &str, indent: usize, quotes: Quotes) {
+        let mut after_break = false;
+        let mut rest = text;
+        while let Some(&first) = rest.as_bytes().first() {
+            let width = break_width(rest.as_bytes(), 0);
+            if width > 0 {
+                if !after_break && first == b'\n' {
+                    self.line_break();
+                }
+                let (line_break, after) = rest.split_at(width);
+                self.copy_break(line_break);
+                rest = after;
+                after_break = true;
+                continue;
+            }
+            if after_break {
+                self.indent(indent);
+            }
+            let end = run_end(rest);
+            let (run, after) = rest.split_at(end);
+            match quotes {
+                Quotes::Doubled => self.out.push_str(&run.replace('\'', "''")),
+                Quotes::Kept => self.out.push_str(run),
+            }
+            self.indention = false;
+            rest = after;
+            after_break = false;
+        }
+    }
+
+    pub(super) fn double_quoted(&mut self, text: &str) {
+        self.separate("\"");
+        let bytes = text.as_bytes();
+        // A slip in Go: with a byte order mark in front, every character counts as one.
+        let escape_all = text.starts_with('\u{FEFF}');
+        let mut copied = 0;
+        let mut at = 0;
+        while at < bytes.len() {
+            let byte = bytes[at];
+            let width = width(byte);
+            let plain = !escape_all
+                && is_printable(bytes, at)
+                && break_width(bytes, at) == 0
+                && !matches!(byte, b'"' | b'\\');
+            if !plain {
+                self.out.push_str(&text[copied..at]);
+                if let Some(c) = text[at..].chars().next() {
+                    self.escape(c);
+                }
+                copied = at + width;
+            }
+            at += width;
+        }
+        self.out.push_str(&text[copied..]);
+        self.attached("\"");
+    }
+
+    fn escape(&mut self, c: char) {
+        let short = match c {
+            '\0' => '0',
+            '\x07' => 'a',
+            '\x08' => 'b',
+            '\t' => 't',
+            '\n' => 'n',
+            '\x0B' => 'v',
+            '\x0C' => 'f',
+            '\r' => 'r',
+            '\x1B' => 'e',
+            '"' => '"',
+            '\\' => '\\',
+            '\u{85}' => 'N',
+            '\u{A0}' => '_',
+            '\u{2028}' => 'L',
+            '\u{2029}' => 'P',
+            _ => {
+                let value = u32::from(c);
+                let escaped = match value {
+                    0..=0xFF => format!("\\x{value:02X}"),
+                    0x100..=0xFFFF => format!("\\u{value:04X}"),
+                    _ => format!("\\U{value:08X}"),
+                };
+                self.out.push_str(&escaped);
+                return;
+            }
+        };
+        self.out.push('\\');
+        self.out.push(short);
+    }
+
+    /// What stands behind `|` or `>`: an indent where the text begins with a blank, and how it ends.
+    pub(super) fn block_hints(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        if bytes.first() == Some(&b' ') || break_width(bytes, 0) > 0 {
+            self.attached("2");
+        }
+        let mut from_end = text.chars().rev().map(is_break);
+        let ends_in_break = from_end.next().unwrap_or(false);
+        if !ends_in_break {
+            self.attached("-");
+        } else if from_end.next().unwrap_or(true) {
+            self.attached("+");
+        }
+    }
+
+    pub(super) fn literal_text(&mut self, text: &str, indent: usize) {
+        self.whitespace = true;
+        let mut after_break = true;
+        let mut rest = text;
+        while !rest.is_empty() {
+            let width = break_width(rest.as_bytes(), 0);
+            if width > 0 {
+                let width = if rest.starts_with("\r\n") { 1 } else { width };
+                let (line_break, after) = rest.split_at(width);
+                self.copy_break(line_break);
+                rest = after;
+                after_break = true;
+                continue;
+            }
+            if after_break {
+                self.indent(indent);
+            }
+            let end = run_end(rest);
+            let (run, after) = rest.split_at(end);
+            self.out.push_str(run);
+            self.indention = false;
+            rest = after;
+            after_break = false;
+        }
+    }
+
+    pub(super) fn folded_text(&mut self, text: &str, indent: usize) {
+        self.whitespace = true;
+        // A slip in Go: whether a break is doubled depends on the start of the text, not on what follows it.
+        let starts_blank = {
+            let after_breaks = text.trim_start_matches(is_break);
+            after_breaks.is_empty() || after_breaks.starts_with([' ', '\t'])
+        };
+        let mut after_break = true;
+        let mut line_began_blank = true;
+        let mut rest = text;
+        while let Some(&first) = rest.as_bytes().first() {
+            let width = break_width(rest.as_bytes(), 0);
+            if width > 0 {
+                let width = if rest.starts_with("\r\n") { 1 } else { width };
+                if !after_break && !line_began_blank && first == b'\n' && !starts_blank {
+                    self.line_break();
+                }
+                let (line_break, after) = rest.split_at(width);
+                self.copy_break(line_break);
+                rest = after;
+                after_break = true;
+                continue;
+            }
+            if after_break {
+                self.indent(indent);
+                line_began_blank = matches!(first, b' ' | b'\t');
+            }
+            let end = run_end(rest);
+            let (run, after) = rest.split_at(end);
+            self.out.push_str(run);
+            self.indention = false;
+            rest = after;
+            after_break = false;
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    Kept,
+    Doubled,
+}
+
+fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// The length of the text up to the first line break.
+fn run_end(text: &str) -> usize {
+    text.find(is_break).unwrap_or(text.len())
+}

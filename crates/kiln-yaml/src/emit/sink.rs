@@ -1,0 +1,149 @@
+//! The text being written, and what must be known of its end to go on: column, blanks, indentation.
+
+use crate::lines::break_width;
+
+#[derive(Debug)]
+pub(super) struct Sink {
+    pub(super) out: String,
+    /// Where the current line begins in `out`.
+    line_start: usize,
+    /// Whether the last character was a blank, or nothing needs separating.
+    pub(super) whitespace: bool,
+    /// Whether the current line has nothing but indentation (and dashes or question marks) so far.
+    pub(super) indention: bool,
+    /// The indent at which a foot comment was just written: what follows there is set off by a blank line.
+    pub(super) foot_indent: Option<usize>,
+}
+
+impl Default for Sink {
+    fn default() -> Self {
+        Sink {
+            out: String::new(),
+            line_start: 0,
+            whitespace: true,
+            indention: true,
+            foot_indent: None,
+        }
+    }
+}
+
+impl Sink {
+    /// Bytes since the line began. Only compared with small indents, so that bytes do for characters.
+    #[inline]
+    pub(super) fn column(&self) -> usize {
+        self.out.len() - self.line_start
+    }
+
+    pub(super) fn line_break(&mut self) {
+        self.out.push('\n');
+        self.line_start = self.out.len();
+        self.indention = true;
+    }
+
+    /// Copies a line break: LF, or another one as it is.
+    pub(super) fn copy_break(&mut self, text: &str) {
+        if text == "\n" {
+            self.line_break();
+        } else {
+            self.out.push_str(text);
+            self.line_start = self.out.len();
+            self.indention = true;
+        }
+    }
+
+    /// Goes to a fresh line, or stays on this one if it only has its indentation so far.
+    pub(super) fn indent(&mut self, indent: usize) {
+        let column = self.column();
+        if !self.indention || column > indent || (column == indent && !self.whitespace) {
+            self.line_break();
+        }
+        if self.foot_indent == Some(indent) {
+            self.line_break();
+        }
+        for _ in self.column()..indent {
+            self.out.push(' ');
+        }
+        self.whitespace = true;
+        self.foot_indent = None;
+    }
+
+    /// Writes `:`, `,` or a bracket that stands right behind what came before.
+    pub(super) fn attached(&mut self, indicator: &str) {
+        self.out.push_str(indicator);
+        self.whitespace = false;
+        self.indention = false;
+    }
+
+    /// Writes an indicator that is set off by a blank.
+    pub(super) fn separate(&mut self, indicator: &str) {
+        self.blank();
+        self.attached(indicator);
+    }
+
+    /// Writes `-`, `?` or `:` that counts as indentation.
+    pub(super) fn indenting(&mut self, indicator: &str) {
+        self.blank();
+        self.out.push_str(indicator);
+        self.whitespace = false;
+    }
+
+    /// Writes an opening bracket.
+    pub(super) fn opening(&mut self, bracket: &str) {
+        self.separate(bracket);
+        self.whitespace = true;
+    }
+
+    /// A blank, unless there is one already.
+    pub(super) fn blank(&mut self) {
+        if !self.whitespace {
+            self.out.push(' ');
+        }
+    }
+
+    /// Writes a comment and ends its line; further lines of it are indented.
+    pub(super) fn comment(&mut self, comment: &str, indent: usize) {
+        let mut rest = comment;
+        let mut after_break = false;
+        let mut needs_mark = true;
+        while !rest.is_empty() {
+            let width = break_width(rest.as_bytes(), 0);
+            if width > 0 {
+                // CR and LF are taken one by one.
+                let width = if rest.starts_with("\r\n") { 1 } else { width };
+                let (line_break, after) = rest.split_at(width);
+                self.copy_break(line_break);
+                rest = after;
+                after_break = true;
+                needs_mark = true;
+                continue;
+            }
+            if after_break {
+                self.indent(indent);
+            }
+            if needs_mark && !rest.starts_with('#') {
+                self.out.push_str("# ");
+            }
+            needs_mark = false;
+            let end = line_end(rest);
+            let (line, after) = rest.split_at(end);
+            self.out.push_str(line);
+            rest = after;
+            self.indention = false;
+            after_break = false;
+        }
+        if !after_break {
+            self.line_break();
+        }
+        self.whitespace = true;
+    }
+}
+
+/// The length of the first line.
+fn line_end(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    (0..bytes.len())
+        .find(|at| {
+            matches!(bytes[*at], b'\n' | b'\r' | 0xC2 | 0xE2) && break_width(bytes, *at) > 0
+        })
+        .unwrap_or(bytes.len())
+}
