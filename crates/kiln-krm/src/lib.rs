@@ -16,6 +16,7 @@ mod record;
 mod resource;
 pub mod results;
 pub mod roundtrip;
+pub mod schema;
 pub mod selector;
 pub mod write;
 
