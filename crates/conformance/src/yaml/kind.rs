@@ -6,7 +6,8 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Once;
 
 use clap::ValueEnum;
-use kiln_yaml::{Documents, Encoder, SequenceStyle, parse_all};
+use kiln_krm::roundtrip;
+use kiln_yaml::{Encoder, SequenceStyle, parse_all, parse_until_error};
 
 use super::nodes;
 
@@ -19,10 +20,26 @@ pub(crate) enum Kind {
     Wide,
     /// The trees of the documents before the first error.
     Nodes,
+    /// Read and written by kyaml's reader and writer of resources.
+    Kio,
+    /// The same as a file of a package, its path set and cleared.
+    Pkg,
+    /// The same resources as a list between functions.
+    Wire,
+    /// That list read and written as a file again.
+    Wireback,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 3] = [Kind::Compact, Kind::Wide, Kind::Nodes];
+    pub(crate) const ALL: [Kind; 7] = [
+        Kind::Compact,
+        Kind::Wide,
+        Kind::Nodes,
+        Kind::Kio,
+        Kind::Pkg,
+        Kind::Wire,
+        Kind::Wireback,
+    ];
 
     /// The name of the field in a recorded case.
     pub(crate) fn name(self) -> &'static str {
@@ -30,6 +47,10 @@ impl Kind {
             Kind::Compact => "compact",
             Kind::Wide => "wide",
             Kind::Nodes => "nodes",
+            Kind::Kio => "kio",
+            Kind::Pkg => "pkg",
+            Kind::Wire => "wire",
+            Kind::Wireback => "wireback",
         }
     }
 
@@ -38,10 +59,11 @@ impl Kind {
         match self {
             Kind::Compact => encode(input, SequenceStyle::Compact),
             Kind::Wide => encode(input, SequenceStyle::Wide),
-            Kind::Nodes => {
-                let documents = Documents::new(input).map_while(Result::ok);
-                Ok(nodes::dump(documents))
-            }
+            Kind::Nodes => Ok(nodes::dump(parse_until_error(input).0.into_iter())),
+            Kind::Kio => roundtrip::kio(input).map_err(|error| error.to_string()),
+            Kind::Pkg => roundtrip::pkg(input).map_err(|error| error.to_string()),
+            Kind::Wire => roundtrip::wire(input).map_err(|error| error.to_string()),
+            Kind::Wireback => roundtrip::wireback(input).map_err(|error| error.to_string()),
         }
     }
 

@@ -1,0 +1,132 @@
+//! What must hold for any input. Each function is a fuzz target; a broken promise is a panic.
+
+mod value;
+
+use kiln_yaml::{
+    Document, Encoder, NodeId, SequenceStyle, Slot, Style, parse_all, parse_until_error,
+};
+
+const STYLES: [SequenceStyle; 2] = [SequenceStyle::Compact, SequenceStyle::Wide];
+
+/// No input makes the parser or the encoder panic, and places lie inside the input.
+pub fn parse(input: &[u8]) {
+    let (documents, error) = parse_until_error(input);
+    for document in &documents {
+        for id in ids(document) {
+            let place = document.node(id).position();
+            let place = place.expect("a node that was read has a place");
+            assert!(place.line > 0 && place.column > 0);
+        }
+        for style in STYLES {
+            kiln_yaml::to_string(document, style);
+        }
+    }
+    if let Some(error) = error {
+        let place = error.position();
+        assert!(place.line > 0 && place.column > 0);
+        assert!(!error.report("input").is_empty());
+    }
+}
+
+/// What was written reads back as the same values, and is written the same way again.
+///
+/// The bytes are those of go-yaml, which does not keep this promise for every stream. Measured with it on some
+/// 42,000 made-up streams (19,000 accepted), it fails in these ways and no others:
+///
+/// - folded scalars gain blank lines ([`has_folded`]);
+/// - a document without any text is written as an empty line, which is no document ([`is_empty`]);
+/// - comments move to other nodes, or change what is around them: see [`comments_are_harmless`].
+///
+/// So: without comments (they are taken out first) and without the first two, everything must hold; with its
+/// comments, a stream's values must survive where comments are harmless.
+pub fn roundtrip(input: &[u8]) {
+    let Ok(documents) = parse_all(input) else {
+        return;
+    };
+    if documents
+        .iter()
+        .any(|document| has_folded(document) || is_empty(document))
+    {
+        return;
+    }
+    let bare: Vec<Document> = documents.iter().map(without_comments).collect();
+    for style in STYLES {
+        let first = emit(&bare, style);
+        let again = parse_all(first.as_bytes());
+        let again =
+            again.unwrap_or_else(|error| panic!("refused what was written: {error}\n{first}"));
+        value::assert_same(&bare, &again, &first);
+        let second = emit(&again, style);
+        assert_eq!(first, second, "written differently the second time");
+    }
+    if documents.iter().all(comments_are_harmless) {
+        let first = emit(&documents, SequenceStyle::Compact);
+        let again = parse_all(first.as_bytes());
+        let again =
+            again.unwrap_or_else(|error| panic!("refused what was written: {error}\n{first}"));
+        value::assert_same(&documents, &again, &first);
+    }
+}
+
+fn emit(documents: &[Document], style: SequenceStyle) -> String {
+    let mut encoder = Encoder::new();
+    for document in documents {
+        encoder.document(document, style);
+    }
+    encoder.finish()
+}
+
+fn has_folded(document: &Document) -> bool {
+    ids(document)
+        .iter()
+        .any(|id| document.node(*id).style().contains(Style::FOLDED))
+}
+
+/// Whether nothing at all is written for a document.
+fn is_empty(document: &Document) -> bool {
+    let root = document.root();
+    root.is_scalar()
+        && root.value().is_empty()
+        && root.style() == Style::NONE
+        && root.anchor().is_empty()
+}
+
+/// Whether go-yaml writes the document's comments where they do not change its values.
+///
+/// A key's line comment that is written late breaks the line before the anchor or tag of a block collection, which is
+/// then refused; a comment below text that ends in blank lines adds one to it; and above text that has to become a
+/// literal, it becomes part of it.
+fn comments_are_harmless(document: &Document) -> bool {
+    ids(document).into_iter().all(|id| {
+        let node = document.node(id);
+        let style = node.style();
+        match node.is_scalar() {
+            true => style.contains(Style::DOUBLE_QUOTED) || !node.value().contains('\n'),
+            false => {
+                style.contains(Style::FLOW)
+                    || (node.anchor().is_empty() && !style.contains(Style::TAGGED))
+            }
+        }
+    })
+}
+
+fn without_comments(document: &Document) -> Document {
+    let mut bare = document.clone();
+    for slot in [Slot::Head, Slot::Line, Slot::Foot] {
+        bare.set_document_comment(slot, "");
+        for id in ids(document) {
+            bare.set_comment(id, slot, "");
+        }
+    }
+    bare
+}
+
+fn ids(document: &Document) -> Vec<NodeId> {
+    let mut ids = vec![document.root().id()];
+    let mut next = 0;
+    while let Some(id) = ids.get(next).copied() {
+        ids.extend(document.node(id).children().map(|child| child.id()));
+        next += 1;
+    }
+    ids
+}
