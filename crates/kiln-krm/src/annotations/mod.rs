@@ -4,6 +4,8 @@
 //! [`reconcile`] keep them so around a function. The other keys exist once.
 
 mod families;
+#[cfg(test)]
+mod tests;
 
 pub use crate::meta::{INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH};
 pub(crate) use families::mirror_document;

@@ -9,6 +9,8 @@ mod keep;
 mod place;
 mod plan;
 mod read;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 pub use files::{Entry, EntryKind, FileError, FileSource, MemoryFiles};

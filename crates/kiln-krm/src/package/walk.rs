@@ -157,3 +157,6 @@ fn join(dir: &str, name: &str) -> String {
         dir => format!("{dir}/{name}"),
     }
 }
+
+#[cfg(test)]
+mod tests;

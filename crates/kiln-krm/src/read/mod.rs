@@ -6,6 +6,8 @@
 
 mod seqindent;
 mod split;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::ops::Range;
