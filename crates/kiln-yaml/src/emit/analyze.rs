@@ -60,8 +60,28 @@ fn is_simple(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(
             byte,
-            b'-' | b'_' | b'.' | b'/' | b'=' | b'+' | b'@' | b'%' | b'(' | b')' | b';' | b'$'
-                | b'*' | b'&' | b'!' | b'|' | b'>' | b'<' | b'~' | b'^' | b'"' | b'\'' | b'`'
+            b'-' | b'_'
+                | b'.'
+                | b'/'
+                | b'='
+                | b'+'
+                | b'@'
+                | b'%'
+                | b'('
+                | b')'
+                | b';'
+                | b'$'
+                | b'*'
+                | b'&'
+                | b'!'
+                | b'|'
+                | b'>'
+                | b'<'
+                | b'~'
+                | b'^'
+                | b'"'
+                | b'\''
+                | b'`'
                 | b'\\'
         )
 }
@@ -79,7 +99,13 @@ fn examine(bytes: &[u8]) -> Contains {
         let byte = bytes[at];
         let width = width(byte);
         let followed_by_blank = matches!(bytes.get(at + width), None | Some(b' ' | b'\t'));
-        note_indicator(&mut found, byte, at == 0, preceded_by_blank, followed_by_blank);
+        note_indicator(
+            &mut found,
+            byte,
+            at == 0,
+            preceded_by_blank,
+            followed_by_blank,
+        );
         let is_break = crate::lines::break_width(bytes, at) > 0;
         if byte == b'\t' {
             found.tabs = true;
@@ -134,11 +160,8 @@ fn note_indicator(
 impl Contains {
     fn allows(&self) -> Allows {
         let unquotable = self.space_break || self.special;
-        let plain = !(self.outer_blank
-            || self.break_space
-            || self.tabs
-            || self.breaks
-            || unquotable);
+        let plain =
+            !(self.outer_blank || self.break_space || self.tabs || self.breaks || unquotable);
         Allows {
             plain_in_flow: plain && !self.flow_indicators,
             plain_in_block: plain && !self.block_indicators,

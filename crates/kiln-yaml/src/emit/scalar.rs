@@ -9,7 +9,8 @@ impl Sink {
         if !text.is_empty() {
             self.blank();
         }
-        if memchr::memchr3(b'\n', b'\r', 0xE2, text.as_bytes()).is_none() && !text.contains('\u{85}')
+        if memchr::memchr3(b'\n', b'\r', 0xE2, text.as_bytes()).is_none()
+            && !text.contains('\u{85}')
         {
             self.out.push_str(text);
         } else {

@@ -142,8 +142,6 @@ impl Sink {
 fn line_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     (0..bytes.len())
-        .find(|at| {
-            matches!(bytes[*at], b'\n' | b'\r' | 0xC2 | 0xE2) && break_width(bytes, *at) > 0
-        })
+        .find(|at| matches!(bytes[*at], b'\n' | b'\r' | 0xC2 | 0xE2) && break_width(bytes, *at) > 0)
         .unwrap_or(bytes.len())
 }

@@ -237,7 +237,11 @@ impl<'a> Walk<'a> {
             }
             None => {
                 let (node, tail) = (frame.node, frame.tail);
-                let foot = if frame.is_key { "" } else { node.comment(Slot::Foot) };
+                let foot = if frame.is_key {
+                    ""
+                } else {
+                    node.comment(Slot::Foot)
+                };
                 self.load("", node.comment(Slot::Line), foot, tail);
             }
         }
@@ -374,7 +378,8 @@ impl<'a> Walk<'a> {
                     self.line = std::mem::take(&mut self.key_line);
                 }
                 Kind::Mapping | Kind::Sequence if !value.style().contains(Style::FLOW) => {
-                    let line = std::mem::replace(&mut self.line, std::mem::take(&mut self.key_line));
+                    let line =
+                        std::mem::replace(&mut self.line, std::mem::take(&mut self.key_line));
                     self.write_line();
                     self.line = line;
                 }
@@ -443,8 +448,7 @@ impl<'a> Walk<'a> {
         }
         let Some(key) = key else {
             let comma_written = self.current().is_some_and(|frame| frame.comma_written);
-            let commented =
-                !(self.head.is_empty() && self.foot.is_empty() && self.tail.is_empty());
+            let commented = !(self.head.is_empty() && self.foot.is_empty() && self.tail.is_empty());
             if commented && !is_first && !comma_written {
                 self.sink.attached(",");
             }
@@ -527,9 +531,13 @@ impl<'a> Walk<'a> {
                 let literal = style == Style::LITERAL;
                 self.sink.separate(if literal { "|" } else { ">" });
                 self.sink.block_hints(text);
-                let outer = self.indent.replace(indent);
-                self.write_line();
-                self.indent = outer;
+                if self.line.is_empty() {
+                    self.sink.line_break();
+                } else {
+                    let outer = self.indent.replace(indent);
+                    self.write_line();
+                    self.indent = outer;
+                }
                 if literal {
                     self.sink.literal_text(text, indent);
                 } else {
@@ -564,13 +572,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The style that the text and the place allow.
-    fn possible_style(
-        &self,
-        wanted: Style,
-        text: &str,
-        allows: Allows,
-        place: Place,
-    ) -> Style {
+    fn possible_style(&self, wanted: Style, text: &str, allows: Allows, place: Place) -> Style {
         let in_flow = self.flow_level > 0;
         let is_simple_key = place == Place::SimpleKey;
         let mut style = wanted;
@@ -635,7 +637,11 @@ impl<'a> Walk<'a> {
     fn write_tag(&mut self, tag: &str) {
         self.sink.blank();
         if tag.len() > 1 && tag.starts_with('!') {
-            let handle = if tag.len() > 2 && tag.starts_with("!!") { 2 } else { 1 };
+            let handle = if tag.len() > 2 && tag.starts_with("!!") {
+                2
+            } else {
+                1
+            };
             self.sink.out.push_str(&tag[..handle]);
             self.write_tag_text(&tag[handle..]);
         } else {
@@ -649,8 +655,7 @@ impl<'a> Walk<'a> {
 
     fn write_tag_text(&mut self, text: &str) {
         for byte in text.bytes() {
-            let plain = byte.is_ascii_alphanumeric()
-                || b"-_;/?:@&=+$,.~*'()[]!".contains(&byte);
+            let plain = byte.is_ascii_alphanumeric() || b"-_;/?:@&=+$,.~*'()[]".contains(&byte);
             if plain {
                 self.sink.out.push(byte as char);
             } else {
@@ -665,7 +670,8 @@ impl<'a> Walk<'a> {
             _ => Tag::Known(KnownTag::Map),
         };
         let tag = node.stored_tag();
-        let shown = node.style().contains(Style::TAGGED) || (tag != natural && tag != Tag::Implicit);
+        let shown =
+            node.style().contains(Style::TAGGED) || (tag != natural && tag != Tag::Implicit);
         (shown && !node.tag().is_empty()).then(|| node.tag())
     }
 }

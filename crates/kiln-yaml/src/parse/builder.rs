@@ -272,7 +272,11 @@ impl<'t> Builder<'t> {
                     version_seen = true;
                 }
                 TokenKind::TagDirective { handle, prefix } => {
-                    if self.tag_directives.iter().any(|(known, _)| *known == handle) {
+                    if self
+                        .tag_directives
+                        .iter()
+                        .any(|(known, _)| *known == handle)
+                    {
                         return self.fail(None, "found duplicate %TAG directive", token.start);
                     }
                     self.tag_directives.push((handle, prefix));
@@ -289,13 +293,14 @@ impl<'t> Builder<'t> {
         if head.is_empty() {
             return;
         }
-        let (upper, lower) = if let Some(all) = head.strip_suffix('\n').filter(|all| !all.is_empty()) {
-            (all.to_owned(), String::new())
-        } else if let Some(at) = head.rfind("\n\n") {
-            (head[..at].to_owned(), head[at + 2..].to_owned())
-        } else {
-            return;
-        };
+        let (upper, lower) =
+            if let Some(all) = head.strip_suffix('\n').filter(|all| !all.is_empty()) {
+                (all.to_owned(), String::new())
+            } else if let Some(at) = head.rfind("\n\n") {
+                (head[..at].to_owned(), head[at + 2..].to_owned())
+            } else {
+                return;
+            };
         self.doc.head = self.doc.intern(&upper);
         self.head = Piece::Owned(lower.into_boxed_str());
     }
@@ -328,7 +333,12 @@ impl<'t> Builder<'t> {
         let problem = token.start;
         match &token.kind {
             TokenKind::BlockEntry if allowed == Allowed::BlockOrIndentlessSequence => {
-                self.open(OpenKind::IndentlessSequence, properties, start, Comments::default());
+                self.open(
+                    OpenKind::IndentlessSequence,
+                    properties,
+                    (start, problem),
+                    Comments::default(),
+                );
             }
             TokenKind::Scalar { .. } => return self.scalar(properties, start),
             TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart => {
@@ -341,7 +351,7 @@ impl<'t> Builder<'t> {
                     head: self.take_comments().head,
                     ..Comments::default()
                 };
-                self.open(kind, properties, start, comments);
+                self.open(kind, properties, (start, problem), comments);
                 self.skip()?;
             }
             TokenKind::BlockSequenceStart | TokenKind::BlockMappingStart if in_block => {
@@ -354,7 +364,7 @@ impl<'t> Builder<'t> {
                     head: (!stem.is_empty()).then_some(stem),
                     ..Comments::default()
                 };
-                self.open(kind, properties, start, comments);
+                self.open(kind, properties, (start, problem), comments);
                 self.skip()?;
             }
             _ if properties.anchor.is_some() || properties.tag.is_some() => {
@@ -371,7 +381,13 @@ impl<'t> Builder<'t> {
     fn alias(&mut self) -> Scan<()> {
         self.peek()?;
         let comments = self.take_comments();
-        let Some(Token { kind: TokenKind::Alias(name), start, end, .. }) = self.scanner.take() else {
+        let Some(Token {
+            kind: TokenKind::Alias(name),
+            start,
+            end,
+            ..
+        }) = self.scanner.take()
+        else {
             return Ok(());
         };
         let text = self.text_of(name.clone());
@@ -402,7 +418,9 @@ impl<'t> Builder<'t> {
                 TokenKind::Tag { .. } if tag_parts.is_none() => {}
                 _ => break,
             }
-            let Some(token) = self.scanner.take() else { break };
+            let Some(token) = self.scanner.take() else {
+                break;
+            };
             start.get_or_insert(token.start);
             end = Some(token.end);
             match token.kind {
@@ -416,7 +434,11 @@ impl<'t> Builder<'t> {
         }
         if let Some((handle, suffix)) = tag_parts {
             let Some(tag) = self.expand_tag(&handle, &suffix) else {
-                return self.fail(start, "found undefined tag handle", tag_at.unwrap_or_default());
+                return self.fail(
+                    start,
+                    "found undefined tag handle",
+                    tag_at.unwrap_or_default(),
+                );
             };
             properties.tag = Some(tag);
         }
@@ -427,7 +449,10 @@ impl<'t> Builder<'t> {
         if handle.is_empty() {
             return Some(suffix.to_owned());
         }
-        let declared = self.tag_directives.iter().find(|(known, _)| **known == *handle);
+        let declared = self
+            .tag_directives
+            .iter()
+            .find(|(known, _)| **known == *handle);
         let prefix = match (declared, handle) {
             (Some((_, prefix)), _) => prefix,
             (None, "!") => "!",
@@ -439,7 +464,12 @@ impl<'t> Builder<'t> {
 
     fn scalar(&mut self, properties: Properties, start: Mark) -> Scan<()> {
         let comments = self.take_comments();
-        let Some(Token { kind: TokenKind::Scalar { text, style }, end, .. }) = self.scanner.take() else {
+        let Some(Token {
+            kind: TokenKind::Scalar { text, style },
+            end,
+            ..
+        }) = self.scanner.take()
+        else {
             return Ok(());
         };
         let default = if style != Style::NONE {
@@ -450,7 +480,14 @@ impl<'t> Builder<'t> {
             Tag::Implicit
         };
         let text = self.text_of(text);
-        let node = self.add_with(Content::Scalar(text), default, style, properties, start, end);
+        let node = self.add_with(
+            Content::Scalar(text),
+            default,
+            style,
+            properties,
+            start,
+            end,
+        );
         self.set_comments(node, comments);
         self.attach(node)
     }
@@ -496,7 +533,14 @@ impl<'t> Builder<'t> {
         self.doc.add(node)
     }
 
-    fn open(&mut self, kind: OpenKind, properties: Properties, start: Mark, comments: Comments) {
+    /// Opens a collection that begins at `start` with its properties; its own token stands at `context`.
+    fn open(
+        &mut self,
+        kind: OpenKind,
+        properties: Properties,
+        (start, context): (Mark, Mark),
+        comments: Comments,
+    ) {
         let (content, tag) = match kind {
             OpenKind::BlockSequence | OpenKind::IndentlessSequence | OpenKind::FlowSequence => {
                 (Content::SEQUENCE, KnownTag::Seq)
@@ -512,7 +556,7 @@ impl<'t> Builder<'t> {
         self.open.push(Open {
             node,
             kind,
-            start,
+            start: context,
             key: None,
             previous_key: None,
             key_is_announced: false,
@@ -565,7 +609,13 @@ impl<'t> Builder<'t> {
         };
         let record = &mut self.doc.nodes[open.node.index()];
         record.end = record.end.max(end);
-        self.set_comments(open.node, Comments { head: None, ..comments });
+        self.set_comments(
+            open.node,
+            Comments {
+                head: None,
+                ..comments
+            },
+        );
         if open.kind == OpenKind::BlockMapping
             && let Some(last_key) = open.previous_key
         {
@@ -614,7 +664,10 @@ impl<'t> Builder<'t> {
             return Ok(mark);
         }
         let kind = &self.peek()?.kind;
-        if matches!(kind, TokenKind::BlockSequenceStart | TokenKind::BlockMappingStart) {
+        if matches!(
+            kind,
+            TokenKind::BlockSequenceStart | TokenKind::BlockMappingStart
+        ) {
             let head = self.head.as_str(self.scanner.text);
             let rest = head.get(stem_length + 1..).unwrap_or_default().to_owned();
             let stem = head[..stem_length].to_owned();
@@ -701,7 +754,7 @@ impl<'t> Builder<'t> {
                     self.open(
                         OpenKind::FlowPair,
                         Properties::default(),
-                        start,
+                        (start, start),
                         Comments::default(),
                     );
                     return self.skip();

@@ -142,7 +142,9 @@ impl Scanner<'_> {
     fn scan_comments(&mut self, scan_start: Mark) {
         let newest = self.tokens.len();
         let token = match self.tokens.back() {
-            Some(last) if last.kind == TokenKind::FlowEntry && newest > 1 => &self.tokens[newest - 2],
+            Some(last) if last.kind == TokenKind::FlowEntry && newest > 1 => {
+                &self.tokens[newest - 2]
+            }
             Some(last) => last,
             None => return,
         };
@@ -180,7 +182,11 @@ impl Scanner<'_> {
                     let below_content =
                         foot_line == Some(i64::from(run.start.line)) && !after_value_indicator;
                     if closes_flow || (no_blank_line_yet && (below_content || dedented)) {
-                        let anchor = if dedented { run.start.index } else { run.anchor };
+                        let anchor = if dedented {
+                            run.start.index
+                        } else {
+                            run.anchor
+                        };
                         self.comments.push_back(run.take(Slot::Foot, anchor, at));
                         (run.scan, run.anchor) = (at, at);
                     } else if byte != 0 {

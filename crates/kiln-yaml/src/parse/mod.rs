@@ -115,7 +115,10 @@ fn place(source: &str, offset: usize, message: String, go_line: Option<usize>) -
     let position = LineIndex::new(source).position(source, offset);
     let offset = offset.min(source.len());
     let start = source[..offset].rfind('\n').map_or(0, |at| at + 1);
-    let line = source[start..].split(['\n', '\r']).next().unwrap_or_default();
+    let line = source[start..]
+        .split(['\n', '\r'])
+        .next()
+        .unwrap_or_default();
     Error {
         message,
         go_line,

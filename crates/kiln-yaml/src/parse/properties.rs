@@ -59,7 +59,10 @@ impl Scanner<'_> {
             }
         }
         if !self.is_blank_or_end(self.at) {
-            return self.fail(Some(start), "did not find expected whitespace or line break");
+            return self.fail(
+                Some(start),
+                "did not find expected whitespace or line break",
+            );
         }
         self.push(
             TokenKind::Tag {
@@ -214,7 +217,10 @@ impl Scanner<'_> {
         self.skip_blanks();
         let prefix = self.scan_tag_uri("", start)?;
         if !self.is_blank_or_end(self.at) {
-            return self.fail(Some(start), "did not find expected whitespace or line break");
+            return self.fail(
+                Some(start),
+                "did not find expected whitespace or line break",
+            );
         }
         Ok(TokenKind::TagDirective {
             handle: handle.into(),
@@ -231,7 +237,23 @@ fn is_uri(byte: u8) -> bool {
     is_word(byte)
         || matches!(
             byte,
-            b',' | b'[' | b']' | b';' | b'/' | b'?' | b':' | b'@' | b'&' | b'=' | b'+' | b'$' | b'.' | b'!' | b'~'
-                | b'*' | b'\'' | b'(' | b')'
+            b',' | b'['
+                | b']'
+                | b';'
+                | b'/'
+                | b'?'
+                | b':'
+                | b'@'
+                | b'&'
+                | b'='
+                | b'+'
+                | b'$'
+                | b'.'
+                | b'!'
+                | b'~'
+                | b'*'
+                | b'\''
+                | b'('
+                | b')'
         )
 }

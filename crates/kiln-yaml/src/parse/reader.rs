@@ -94,16 +94,21 @@ fn utf8_problem(rest: &[u8]) -> &'static str {
 
 /// The first C0 control (but TAB, LF, CR), DEL, C1 control (but NEL), U+FFFE or U+FFFF.
 fn first_disallowed(bytes: &[u8]) -> Option<usize> {
-    let suspicious =
-        |byte: u8| (byte < 0x20 && !matches!(byte, 9 | 10 | 13)) || matches!(byte, 0x7F | 0xC2 | 0xEF);
+    let suspicious = |byte: u8| {
+        (byte < 0x20 && !matches!(byte, 9 | 10 | 13)) || matches!(byte, 0x7F | 0xC2 | 0xEF)
+    };
     let mut base = 0;
     for block in bytes.chunks(64) {
         // Without an early exit the compiler checks many bytes at a time.
-        if block.iter().fold(false, |any, byte| any | suspicious(*byte)) {
+        if block
+            .iter()
+            .fold(false, |any, byte| any | suspicious(*byte))
+        {
             let found = (base..base + block.len()).find(|at| match bytes[*at] {
                 0xC2 => matches!(bytes.get(at + 1), Some(0x80..=0x84 | 0x86..=0x9F)),
                 0xEF => {
-                    bytes.get(at + 1) == Some(&0xBF) && matches!(bytes.get(at + 2), Some(0xBE | 0xBF))
+                    bytes.get(at + 1) == Some(&0xBF)
+                        && matches!(bytes.get(at + 2), Some(0xBE | 0xBF))
                 }
                 byte => suspicious(byte),
             });

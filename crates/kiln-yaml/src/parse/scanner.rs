@@ -216,7 +216,10 @@ impl<'t> Scanner<'t> {
         self.fetch_content(byte)?;
         let after_dash = matches!(
             self.tokens.back(),
-            Some(Token { kind: TokenKind::BlockEntry, .. })
+            Some(Token {
+                kind: TokenKind::BlockEntry,
+                ..
+            })
         );
         if !after_dash {
             self.scan_line_comment(comment_anchor);
@@ -242,9 +245,11 @@ impl<'t> Scanner<'t> {
             b'\'' | b'"' => self.fetch_quoted_scalar(byte),
             b'-' if !matches!(self.byte_at(next), b' ' | b'\t') => self.fetch_plain_scalar(),
             b'?' | b':' if self.flow_level == 0 => self.fetch_plain_scalar(),
-            b'-' | b'?' | b':' | b'#' | b'|' | b'>' | b'%' | b'@' | b'`' | b' ' | b'\t' => {
-                self.fail(Some(self.mark()), "found character that cannot start any token")
-            }
+            b'-' | b'?' | b':' | b'#' | b'|' | b'>' | b'%' | b'@' | b'`' | b' ' | b'\t' => self
+                .fail(
+                    Some(self.mark()),
+                    "found character that cannot start any token",
+                ),
             _ => self.fetch_plain_scalar(),
         }
     }
