@@ -6,6 +6,9 @@ use kiln_yaml::{
     Document, Encoder, NodeId, SequenceStyle, Slot, Style, parse_all, parse_until_error,
 };
 
+/// What ends a line in YAML 1.1, as it can occur in a value.
+const LINE_BREAKS: [char; 4] = ['\n', '\u{85}', '\u{2028}', '\u{2029}'];
+
 const STYLES: [SequenceStyle; 2] = [SequenceStyle::Compact, SequenceStyle::Wide];
 
 /// No input makes the parser or the encoder panic, and places lie inside the input.
@@ -101,7 +104,7 @@ fn comments_are_harmless(document: &Document) -> bool {
         let node = document.node(id);
         let style = node.style();
         match node.is_scalar() {
-            true => style.contains(Style::DOUBLE_QUOTED) || !node.value().contains('\n'),
+            true => style.contains(Style::DOUBLE_QUOTED) || !node.value().contains(LINE_BREAKS),
             false => {
                 style.contains(Style::FLOW)
                     || (node.anchor().is_empty() && !style.contains(Style::TAGGED))
