@@ -82,10 +82,10 @@ pub(crate) enum Parsed {
 }
 
 /// Parses the command line by the grammar that goes with `compat`.
-pub(crate) fn parse(args: Vec<OsString>, compat: Compat) -> Result<Parsed, clap::Error> {
+pub(crate) fn parse(args: &[OsString], compat: Compat) -> Result<Parsed, clap::Error> {
     match compat {
         Compat::Kiln | Compat::Kpt => {
-            let args = args.into_iter().map(dashes_for_underscores);
+            let args = args.iter().cloned().map(dashes_for_underscores);
             Cli::try_parse_from(args).map(|cli| Parsed::Current(cli.command))
         }
         Compat::KptV039 => LegacyCli::try_parse_from(args).map(|cli| Parsed::Legacy(cli.command)),

@@ -29,9 +29,9 @@ fn main() -> ExitCode {
         }
     };
     let ui = Ui::new(compat);
-    let parsed = match cli::parse(args, compat) {
+    let parsed = match cli::parse(&args, compat) {
         Ok(parsed) => parsed,
-        Err(error) => return refuse_command_line(&ui, &error),
+        Err(error) => return refuse_command_line(&ui, &error, &args),
     };
     match run(&ui, parsed) {
         Ok(()) => ExitCode::SUCCESS,
@@ -54,10 +54,10 @@ fn run(ui: &Ui, parsed: Parsed) -> Result<()> {
 }
 
 /// Prints help where it was asked for, and what is wrong with the command line otherwise.
-fn refuse_command_line(ui: &Ui, error: &clap::Error) -> ExitCode {
+fn refuse_command_line(ui: &Ui, error: &clap::Error, args: &[OsString]) -> ExitCode {
     let message = match ui.compat() {
         Compat::Kiln => None,
-        Compat::Kpt | Compat::KptV039 => usage::in_kpt_words(error),
+        Compat::Kpt | Compat::KptV039 => usage::in_kpt_words(error, args),
     };
     match message {
         Some(message) => ui.say(&format!("error: {message}")),

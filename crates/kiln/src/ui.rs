@@ -36,8 +36,9 @@ impl Ui {
         Ok(data)
     }
 
-    /// Tells the user something. That nobody listens is no reason to stop.
+    /// Tells the user something, on lines of its own. That nobody listens is no reason to stop.
     pub(crate) fn say(&self, message: &str) {
+        let message = message.strip_suffix('\n').unwrap_or(message);
         let _ = writeln!(io::stderr().lock(), "{message}");
     }
 }

@@ -1,10 +1,12 @@
 //! What kpt says about a command line it does not understand.
 
+use std::ffi::OsString;
+
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// clap's complaint in kpt's words; none for what is no complaint, such as help.
-pub(crate) fn in_kpt_words(error: &Error) -> Option<String> {
+/// clap's complaint about `args` in kpt's words; none for what is no complaint, such as help.
+pub(crate) fn in_kpt_words(error: &Error, args: &[OsString]) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -14,7 +16,7 @@ pub(crate) fn in_kpt_words(error: &Error) -> Option<String> {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
-        ErrorKind::UnknownArgument => Some(unknown_flag(argument.unwrap_or_default())),
+        ErrorKind::UnknownArgument => Some(unknown_flag(argument.unwrap_or_default(), args)),
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand).unwrap_or_default();
             Some(format!("unknown command {name:?} for \"kpt\""))
@@ -24,7 +26,9 @@ pub(crate) fn in_kpt_words(error: &Error) -> Option<String> {
             // clap names the value too: `--output <FORMAT>`, `--stack-trace[=<STACK_TRACE>]`.
             let flag = flag.split([' ', '[', '=']).next().unwrap_or_default();
             match text(ContextKind::InvalidValue) {
-                None | Some("") => Some(format!("flag needs an argument: {flag}")),
+                None | Some("") => {
+                    Some(format!("flag needs an argument: {}", last_flag(flag, args)))
+                }
                 Some(value) => {
                     let reason = std::error::Error::source(error).map(ToString::to_string);
                     let reason = reason.unwrap_or_else(|| "invalid value".to_owned());
@@ -38,7 +42,7 @@ pub(crate) fn in_kpt_words(error: &Error) -> Option<String> {
     }
 }
 
-fn unknown_flag(argument: &str) -> String {
+fn unknown_flag(argument: &str, args: &[OsString]) -> String {
     match argument.strip_prefix("--") {
         Some(_) => {
             let name = argument.split('=').next().unwrap_or_default();
@@ -46,7 +50,24 @@ fn unknown_flag(argument: &str) -> String {
         }
         None => {
             let letter = argument.chars().nth(1).unwrap_or('-');
-            format!("unknown shorthand flag: '{letter}' in {argument}")
+            // clap tells the letter only, kpt all that was written together.
+            let written = args.iter().filter_map(|arg| arg.to_str());
+            let written = written
+                .filter(|arg| arg.starts_with('-') && !arg.starts_with("--"))
+                .find(|arg| arg.contains(letter))
+                .unwrap_or(argument);
+            format!("unknown shorthand flag: '{letter}' in {written}")
         }
+    }
+}
+
+/// The flag that the command line ends with, as kpt names it: a short one by its letter and where that stands.
+fn last_flag(name: &str, args: &[OsString]) -> String {
+    let last = args.last().and_then(|arg| arg.to_str()).unwrap_or_default();
+    match last.chars().next_back() {
+        Some(letter) if last.starts_with('-') && !last.starts_with("--") => {
+            format!("'{letter}' in {last}")
+        }
+        _ => name.to_owned(),
     }
 }
