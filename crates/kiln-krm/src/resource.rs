@@ -217,3 +217,6 @@ impl Resource {
         self.document.root_mut().clear_empty_annotations()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use super::read::ReadSet;
 use crate::annotations::PACKAGE_PATH;
 use crate::dialect::Dialect;
 use crate::origin::{Origin, SourceFile};
-use crate::read::parse_as;
+use crate::read::read_again;
 use crate::resource::Resource;
 use crate::write::{EncodeError, Unmarked, is_json_path, json};
 
@@ -174,16 +174,16 @@ fn is_same(origin: &Origin, document: &Unmarked, dialect: Dialect) -> bool {
         .is_some_and(|original| original.document.same_tree(&document.document))
 }
 
-/// What was read, without the annotations that a reader would put in place of its own.
+/// What was read, without the reader's annotations.
 fn original(origin: &Origin, dialect: Dialect) -> Option<Unmarked> {
-    let document = parse_as(origin.chunk(), origin.file().dialect())?;
+    let document = read_again(origin.chunk(), origin.file().dialect())?;
     Unmarked::new(Resource::new(document), dialect).ok()
 }
 
 /// Whether the document means the same with a line break at its end: a block scalar there may not.
 fn survives_line_break(origin: &Origin, dialect: Dialect) -> bool {
     let longer = [origin.body(), b"\n"].concat();
-    let longer = parse_as(&longer, origin.file().dialect());
+    let longer = read_again(&longer, origin.file().dialect());
     let longer = longer.and_then(|document| Unmarked::new(Resource::new(document), dialect).ok());
     longer.is_some_and(|longer| is_same(origin, &longer, dialect))
 }

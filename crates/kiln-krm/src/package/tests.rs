@@ -278,7 +278,11 @@ fn newcomers_get_a_path_and_come_last() {
         Bytes::Keep,
         |resources| {
             let mut spaced = new("b");
-            spaced.document_mut().root_mut().set_namespace("ns").unwrap();
+            spaced
+                .document_mut()
+                .root_mut()
+                .set_namespace("ns")
+                .unwrap();
             resources.extend([new("a"), spaced]);
         },
         &[

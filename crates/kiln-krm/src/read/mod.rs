@@ -166,10 +166,18 @@ fn read_documents(
     Ok(documents.into_iter().enumerate().map(resource).collect())
 }
 
-/// The document that a piece of a file holds, without annotations.
-pub(crate) fn parse_as(chunk: &[u8], dialect: Dialect) -> Option<Document> {
-    let document = parse_first(&normalized(chunk)).ok()??;
-    Some(wrapped(document, dialect == Dialect::Current))
+/// The document that a piece of a file holds, as a reader hands it out.
+pub(crate) fn read_again(chunk: &[u8], dialect: Dialect) -> Option<Document> {
+    let marks = Marks {
+        path: Some("-"),
+        package_path: None,
+        style: true,
+    };
+    Pieces::read(chunk, dialect, &marks)
+        .ok()?
+        .documents
+        .into_iter()
+        .next()
 }
 
 /// The documents of a text and the styles that are guessed for them; nothing is noted on them.

@@ -1,6 +1,8 @@
 //! Resources to documents: without the reader's annotations, each in its own sequence style.
 
 pub mod json;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 

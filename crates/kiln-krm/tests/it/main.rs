@@ -6,4 +6,6 @@
 )]
 
 mod pairs;
+mod planning;
+mod recorded;
 mod shared;
