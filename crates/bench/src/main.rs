@@ -1,0 +1,48 @@
+//! Speed and memory of kiln, beside the Go libraries where they are at hand. Called by `bench/run`.
+//!
+//! Whatever is compared runs in a process of its own, so that peak memory is that of the work and nothing else.
+
+mod generate;
+mod inputs;
+mod limits;
+mod measure;
+mod yaml;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Measures kiln.
+#[derive(Parser)]
+#[command(name = "bench")]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Parse and emit, ours and go-yaml's.
+    Yaml(yaml::Args),
+    /// Inputs made to be slow: time at 12.5, 25 and 50 MB.
+    Limits,
+    /// One measurement in this process, as a line of JSON.
+    Measure(measure::Args),
+}
+
+fn main() -> ExitCode {
+    let mut out = io::stdout();
+    let done = match &Args::parse().command {
+        Command::Yaml(args) => yaml::run(args, &mut out),
+        Command::Limits => limits::run(&mut out),
+        Command::Measure(args) => measure::run(args, &mut out),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "bench: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}

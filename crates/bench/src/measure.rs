@@ -1,0 +1,71 @@
+//! One measurement in one process: best time of some rounds, and peak memory.
+
+use std::fs;
+use std::io::Write;
+use std::time::Instant;
+
+use anyhow::bail;
+use kiln_yaml::{Encoder, SequenceStyle, parse_all};
+use serde::{Deserialize, Serialize};
+
+use crate::inputs::Source;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// How often to repeat; the best round counts.
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+}
+
+/// What the peers print too.
+#[derive(Serialize, Deserialize, Clone, Copy)]
+pub(crate) struct Report {
+    pub(crate) bytes: u64,
+    pub(crate) best_seconds: f64,
+    pub(crate) mb_per_s: f64,
+    /// Zero where the system does not tell.
+    pub(crate) peak_rss_bytes: u64,
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    let inputs = args.source.load()?;
+    let bytes: usize = inputs.iter().map(Vec::len).sum();
+    let mut best_seconds = f64::INFINITY;
+    for _ in 0..args.rounds.max(1) {
+        let start = Instant::now();
+        for input in &inputs {
+            if rewrite(input)?.is_empty() && !input.is_empty() {
+                bail!("nothing was written for an input of {} bytes", input.len());
+            }
+        }
+        best_seconds = best_seconds.min(start.elapsed().as_secs_f64());
+    }
+    let report = Report {
+        bytes: bytes as u64,
+        best_seconds,
+        mb_per_s: bytes as f64 / 1e6 / best_seconds,
+        peak_rss_bytes: peak_rss(),
+    };
+    writeln!(out, "{}", serde_json::to_string(&report)?)?;
+    Ok(())
+}
+
+/// Every document read to a tree and written again, sequences not indented.
+fn rewrite(input: &[u8]) -> anyhow::Result<String> {
+    let documents = parse_all(input)?;
+    let mut encoder = Encoder::new();
+    for document in &documents {
+        encoder.document(document, SequenceStyle::Compact);
+    }
+    Ok(encoder.finish())
+}
+
+pub(crate) fn peak_rss() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB"));
+    let kib = kib.and_then(|kib| kib.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
