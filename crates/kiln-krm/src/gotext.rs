@@ -48,10 +48,7 @@ fn is_printable(c: char) -> bool {
     // of a string. Hence the letter before it.
     let mut pair = String::from('a');
     pair.push(c);
-    !pair
-        .escape_debug()
-        .nth(1)
-        .is_some_and(|first| first == '\\')
+    pair.escape_debug().nth(1) != Some('\\')
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ fn is_host(host: &str) -> bool {
         // One colon at most, with a port behind it that may be empty.
         let (name, port) = host.split_once(':').unwrap_or((host, ""));
         return port.bytes().all(|b| b.is_ascii_digit())
-            && !name.contains(['[', ']'])
+            && !name.contains('[')
             && is_host_text(name);
     }
     let Some((address, port)) = host.get(1..).and_then(|rest| rest.rsplit_once(']')) else {
@@ -110,8 +110,12 @@ fn is_host(host: &str) -> bool {
         Some(port) => port.bytes().all(|b| b.is_ascii_digit()),
         None => port.is_empty(),
     };
-    let (address, _zone) = address.split_once("%25").unwrap_or((address, ""));
-    port_is_fine && address.parse::<std::net::Ipv6Addr>().is_ok()
+    let (address, zone) = match address.split_once("%25") {
+        Some((address, zone)) => (address, Some(zone)),
+        None => (address, None),
+    };
+    let is_address = address.parse::<std::net::Ipv6Addr>().is_ok();
+    port_is_fine && is_address && zone != Some("")
 }
 
 fn is_host_text(host: &str) -> bool {

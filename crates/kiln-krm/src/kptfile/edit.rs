@@ -7,15 +7,15 @@
 //! Labels and annotations have edits of their own on every tree ([`kiln_yaml::NodeMut::set_annotation`]).
 
 use kiln_yaml::{
-    Document, EditError, Kind, NoListKeys, NodeId, Slot, Start, SyncOrderError, copy_comments,
-    sync_order,
+    Document, EditError, Kind, NoListKeys, Start, SyncOrderError, copy_comments, sync_order,
 };
 
 use super::{
-    Condition, Function, FunctionKind, Kptfile, KptfileProblem, ReadinessGate, RenderStatus, Status,
+    Condition, Function, FunctionKind, Kptfile, KptfileProblem, ReadinessGate, RenderStatus,
+    Status, tree,
 };
 use crate::gotext::quote;
-use crate::record::{Value, alias_target, read_node};
+use crate::record::Value;
 
 /// Why a Kptfile could not be changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -23,9 +23,6 @@ pub enum KptfileEditError {
     /// It is not a valid Kptfile to begin with.
     #[error(transparent)]
     Invalid(#[from] KptfileProblem),
-    /// The tree has no place for the change.
-    #[error(transparent)]
-    Tree(#[from] EditError),
     /// Comments could not be brought back.
     #[error("could not preserve Kptfile comments: {0}")]
     Comments(#[source] EditError),
@@ -66,8 +63,8 @@ pub fn set_condition(doc: &mut Document, condition: &Condition) -> Result<(), Kp
     if present == (Some(condition), None) {
         return Ok(());
     }
-    let list = list_at(doc, &["status", "conditions"]);
-    put_item(doc, list, condition, |item| item.kind == condition.kind);
+    let list = tree::collection_at(doc, &["status", "conditions"], Kind::Sequence);
+    tree::put_item(doc, list, condition, |item| item.kind == condition.kind);
     Ok(())
 }
 
@@ -82,16 +79,9 @@ pub fn set_render_status(
     if present.as_ref() == render_status {
         return Ok(());
     }
-    let path = ["status", "renderStatus"];
-    match render_status {
-        None => {
-            doc.root_mut().remove(&path)?;
-        }
-        Some(render_status) => {
-            let value = render_status.write(doc);
-            doc.root_mut().set(&path, value)?;
-        }
-    }
+    let status = tree::collection_at(doc, &["status"], Kind::Mapping);
+    let value = render_status.map(|render_status| render_status.write(doc));
+    tree::put_entry(doc, status, "renderStatus", value);
     Ok(())
 }
 
@@ -105,7 +95,7 @@ pub fn add_readiness_gate(
     };
     let info = Kptfile::decode(doc)?.info.unwrap_or_default();
     if !info.readiness_gates.contains(&gate) {
-        let list = list_at(doc, &["info", "readinessGates"]);
+        let list = tree::collection_at(doc, &["info", "readinessGates"], Kind::Sequence);
         let item = gate.write(doc);
         doc.push_item(list, item);
     }
@@ -131,8 +121,8 @@ pub fn save_function(
         Saved::Updated
     };
     if same != [function] {
-        let list = list_at(doc, &["pipeline", kind.list()]);
-        put_item(doc, list, function, is_same);
+        let list = tree::collection_at(doc, &["pipeline", kind.list()], Kind::Sequence);
+        tree::put_item(doc, list, function, is_same);
     }
     Ok(saved)
 }
@@ -196,124 +186,4 @@ impl Function {
         let is_same = |one: &str, other: &str| !one.is_empty() && one == other;
         is_same(&self.image, &new.image) || is_same(&self.exec, &new.exec)
     }
-}
-
-/// The sequence at a path, created where it is missing.
-fn list_at(doc: &mut Document, path: &[&str]) -> NodeId {
-    let mut at = doc.root().id();
-    for (depth, key) in path.iter().enumerate() {
-        let kind = if depth + 1 == path.len() {
-            Kind::Sequence
-        } else {
-            Kind::Mapping
-        };
-        at = child(doc, at, key, kind);
-    }
-    at
-}
-
-/// The value of a key, created where it is missing. An alias is replaced by a copy of what it stands for, so that
-/// the change does not show elsewhere.
-fn child(doc: &mut Document, mapping: NodeId, key: &str, kind: Kind) -> NodeId {
-    let Some(old) = doc.node(mapping).get(key).map(|value| value.id()) else {
-        let (key, value) = (doc.new_string(key), new_collection(doc, kind));
-        doc.push_entry(mapping, key, value);
-        return value;
-    };
-    let new = match doc.node(old).kind() {
-        present if present == kind => return old,
-        Kind::Alias => match alias_target(doc, old) {
-            Some(target) => {
-                let copy = Document::from_node(doc.node(target));
-                let copy = doc.import(copy.root());
-                doc.set_anchor(copy, "");
-                copy
-            }
-            None => new_collection(doc, kind),
-        },
-        // Null, or nothing that a valid Kptfile has here.
-        _ => new_collection(doc, kind),
-    };
-    doc.replace_child(mapping, old, new);
-    new
-}
-
-fn new_collection(doc: &mut Document, kind: Kind) -> NodeId {
-    match kind {
-        Kind::Sequence => doc.new_sequence_node(),
-        _ => doc.new_mapping_node(),
-    }
-}
-
-/// Puts a record into a list: over the first item that `is_same`, or last. Further items that are the same go.
-fn put_item<R: Value>(doc: &mut Document, list: NodeId, record: &R, is_same: impl Fn(&R) -> bool) {
-    let new = record.write(doc);
-    let is_same_item = |doc: &Document, item: NodeId| {
-        read_node::<R>(doc, item).is_some_and(|present| is_same(&present))
-    };
-    let mut place = None;
-    let mut items = Vec::new();
-    for item in doc.child_ids(list) {
-        if !is_same_item(doc, item) {
-            items.push(item);
-        } else if place.is_none() {
-            place = Some(items.len());
-            let is_mapping = doc.node(item).is_mapping();
-            items.push(if is_mapping { item } else { new });
-            if is_mapping {
-                become_like(doc, item, new);
-            }
-        }
-    }
-    if place.is_none() {
-        items.push(new);
-    }
-    doc.set_children(list, &items);
-}
-
-/// Gives a mapping the fields of another, and keeps what is equal with its comments.
-fn become_like(doc: &mut Document, mapping: NodeId, wanted: NodeId) {
-    let wanted_entries: Vec<(NodeId, NodeId)> = entry_ids(doc, wanted);
-    let mut entries = Vec::new();
-    for (key, value) in entry_ids(doc, mapping) {
-        let same_key =
-            |(other, _): &&(NodeId, NodeId)| doc.node(*other).value() == doc.node(key).value();
-        let Some((_, new)) = wanted_entries.iter().find(same_key).copied() else {
-            continue;
-        };
-        entries.push(key);
-        entries.push(if means_same_text(doc, value, new) {
-            value
-        } else {
-            for slot in [Slot::Head, Slot::Line, Slot::Foot] {
-                let comment = doc.node(value).comment(slot).to_owned();
-                doc.set_comment(new, slot, &comment);
-            }
-            new
-        });
-    }
-    for (key, value) in wanted_entries {
-        let is_there = entries
-            .iter()
-            .step_by(2)
-            .any(|present| doc.node(*present).value() == doc.node(key).value());
-        if !is_there {
-            entries.extend([key, value]);
-        }
-    }
-    doc.set_children(mapping, &entries);
-}
-
-/// Whether two values decode to the same: scalars by their text, whatever their style.
-fn means_same_text(doc: &Document, one: NodeId, other: NodeId) -> bool {
-    let (one, other) = (doc.node(one), doc.node(other));
-    if one.is_scalar() && other.is_scalar() {
-        return one.as_text() == other.as_text();
-    }
-    one.value_eq(other)
-}
-
-fn entry_ids(doc: &Document, mapping: NodeId) -> Vec<(NodeId, NodeId)> {
-    let entries = doc.node(mapping).entries();
-    entries.map(|(key, value)| (key.id(), value.id())).collect()
 }

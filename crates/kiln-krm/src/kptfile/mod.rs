@@ -8,6 +8,7 @@ pub mod edit;
 mod error;
 mod read;
 mod schema;
+mod tree;
 mod validate;
 
 pub use error::{KptfileError, KptfileProblem};

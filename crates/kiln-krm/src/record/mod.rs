@@ -14,11 +14,14 @@ use std::collections::BTreeMap;
 use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
 pub use reader::DecodeError;
-pub(crate) use reader::{Fatal, Reader, UnknownKeys, alias_target, read_record};
+pub(crate) use reader::{Fatal, Reader, UnknownKeys, alias_targets, read_record};
 pub(crate) use text::new_text;
 
 /// A type that can be read off a tree and written as one.
 pub(crate) trait Value: Default {
+    /// Whether the type reads any node that is not null in its own way, so that nothing is checked before.
+    const READS_ANYTHING: bool = false;
+
     /// What Go calls the type, for messages.
     fn type_name() -> String;
 
@@ -99,6 +102,8 @@ impl Value for i64 {
 }
 
 impl<V: Value> Value for Option<V> {
+    const READS_ANYTHING: bool = V::READS_ANYTHING;
+
     fn type_name() -> String {
         V::type_name()
     }

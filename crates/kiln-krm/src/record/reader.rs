@@ -104,11 +104,13 @@ impl<'a> Reader<'a> {
                 reader.read_named(target, out, type_name)
             });
         }
-        check_explicit_tag(node)?;
+        if !V::READS_ANYTHING {
+            check_explicit_tag(node)?;
+        }
         if node.is_null() {
             return Ok(out.read_null());
         }
-        if node.is_mapping() && self.has_duplicate_keys(node) {
+        if !V::READS_ANYTHING && node.is_mapping() && self.has_duplicate_keys(node) {
             return Ok(false);
         }
         match type_name {
@@ -191,10 +193,10 @@ impl<'a> Reader<'a> {
             if !self.read(key_node, &mut key)? {
                 continue;
             }
-            if let Some(settled) = &mut settled {
-                if !settled.insert(key.clone()) {
-                    continue;
-                }
+            if let Some(settled) = &mut settled
+                && !settled.insert(key.clone())
+            {
+                continue;
             }
             each(self, &key, key_node, value)?;
         }
@@ -373,13 +375,8 @@ pub(crate) fn read_record(
     Ok(true)
 }
 
-/// What an alias of a document stands for.
-pub(crate) fn alias_target(doc: &Document, alias: NodeId) -> Option<NodeId> {
-    alias_targets(doc).get(&alias).copied()
-}
-
 /// What each alias of a document stands for: the last node before it that has its name as anchor.
-fn alias_targets(doc: &Document) -> HashMap<NodeId, NodeId> {
+pub(crate) fn alias_targets(doc: &Document) -> HashMap<NodeId, NodeId> {
     let mut anchors: HashMap<&str, NodeId> = HashMap::new();
     let mut targets = HashMap::new();
     let mut pending = vec![doc.root()];
@@ -387,10 +384,10 @@ fn alias_targets(doc: &Document) -> HashMap<NodeId, NodeId> {
         if !node.anchor().is_empty() {
             anchors.insert(node.anchor(), node.id());
         }
-        if node.kind() == Kind::Alias {
-            if let Some(target) = anchors.get(node.value()) {
-                targets.insert(node.id(), *target);
-            }
+        if node.kind() == Kind::Alias
+            && let Some(target) = anchors.get(node.value())
+        {
+            targets.insert(node.id(), *target);
         }
         let first_new = pending.len();
         pending.extend(node.children());

@@ -160,6 +160,8 @@ impl fmt::Display for ResultItem {
 }
 
 impl Value for Field {
+    const READS_ANYTHING: bool = true;
+
     fn type_name() -> String {
         "v1.Field".to_owned()
     }

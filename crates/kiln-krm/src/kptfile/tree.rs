@@ -1,0 +1,173 @@
+//! The changes of a tree that edits of a Kptfile are made of.
+//!
+//! What is changed is never shared: where an alias stands for it, that alias becomes a copy first. What is equal
+//! to what it should become stays as it is, with its comments.
+
+use kiln_yaml::{Document, Kind, NodeId, Slot, Style};
+
+use crate::record::{Value, alias_targets, read_node};
+
+/// The mapping or sequence at a path of keys, created where it is missing, to be changed.
+pub(super) fn collection_at(doc: &mut Document, path: &[&str], kind: Kind) -> NodeId {
+    let mut at = doc.root().id();
+    let mut changed = vec![at];
+    for (depth, key) in path.iter().enumerate() {
+        let is_last = depth + 1 == path.len();
+        at = collection(doc, at, key, if is_last { kind } else { Kind::Mapping });
+        changed.push(at);
+    }
+    unshare(doc, &changed);
+    at
+}
+
+/// Sets the value of a key; none removes the key.
+pub(super) fn put_entry(doc: &mut Document, mapping: NodeId, key: &str, value: Option<NodeId>) {
+    let entry = doc.node(mapping).entry(key);
+    let entry = entry.map(|(key, value)| (key.id(), value.id()));
+    match (entry, value) {
+        (Some((_, old)), Some(new)) => {
+            doc.replace_child(mapping, old, new);
+        }
+        (None, Some(new)) => {
+            let key = doc.new_string(key);
+            doc.push_entry(mapping, key, new);
+        }
+        (Some((key, old)), None) => {
+            let mut children = doc.child_ids(mapping);
+            children.retain(|child| *child != key && *child != old);
+            doc.set_children(mapping, &children);
+        }
+        (None, None) => {}
+    }
+}
+
+/// Puts a record into a list: over the first item that `is_same`, or last. Further items that are the same go.
+pub(super) fn put_item<R: Value>(
+    doc: &mut Document,
+    list: NodeId,
+    record: &R,
+    is_same: impl Fn(&R) -> bool,
+) {
+    let new = record.write(doc);
+    let mut is_placed = false;
+    let mut items = Vec::new();
+    for item in doc.child_ids(list) {
+        let is_other = !read_node::<R>(doc, item).is_some_and(|present| is_same(&present));
+        if is_other {
+            items.push(item);
+        } else if !is_placed {
+            is_placed = true;
+            if doc.node(item).is_mapping() {
+                unshare(doc, &[item]);
+                become_like(doc, item, new);
+                items.push(item);
+            } else {
+                items.push(new);
+            }
+        }
+    }
+    if !is_placed {
+        items.push(new);
+    }
+    doc.set_children(list, &items);
+}
+
+/// The value of a key, created where it is missing or something else.
+fn collection(doc: &mut Document, mapping: NodeId, key: &str, kind: Kind) -> NodeId {
+    let old = doc.node(mapping).get(key).map(|value| value.id());
+    if let Some(old) = old {
+        let node = doc.node(old);
+        if node.kind() == kind {
+            // What is written as `{}` or `[]` is so because it is empty.
+            if node.is_empty() && node.style().contains(Style::FLOW) {
+                let style = node.style().without(Style::FLOW);
+                doc.set_style(old, style);
+            }
+            return old;
+        }
+        if node.kind() == Kind::Alias
+            && let Some(copy) = copy_of_target(doc, old)
+        {
+            doc.replace_child(mapping, old, copy);
+            return copy;
+        }
+    }
+    let new = match kind {
+        Kind::Sequence => doc.new_sequence_node(),
+        _ => doc.new_mapping_node(),
+    };
+    put_entry(doc, mapping, key, Some(new));
+    new
+}
+
+/// Puts copies in the place of all aliases that stand for nodes about to change.
+fn unshare(doc: &mut Document, changed: &[NodeId]) {
+    let mut aliases = alias_targets(doc);
+    aliases.retain(|_, target| changed.contains(target));
+    if aliases.is_empty() {
+        return;
+    }
+    let mut places = Vec::new();
+    let mut pending = vec![doc.root()];
+    while let Some(node) = pending.pop() {
+        for child in node.children() {
+            if aliases.contains_key(&child.id()) {
+                places.push((node.id(), child.id()));
+            }
+            pending.push(child);
+        }
+    }
+    for (parent, alias) in places {
+        if let Some(copy) = copy_of_target(doc, alias) {
+            doc.replace_child(parent, alias, copy);
+        }
+    }
+}
+
+fn copy_of_target(doc: &mut Document, alias: NodeId) -> Option<NodeId> {
+    let target = alias_targets(doc).get(&alias).copied()?;
+    let copy = Document::from_node(doc.node(target));
+    let copy = doc.import(copy.root());
+    doc.set_anchor(copy, "");
+    Some(copy)
+}
+
+/// Gives a mapping the fields of another, and keeps what is equal with its comments.
+fn become_like(doc: &mut Document, mapping: NodeId, wanted: NodeId) {
+    let mut wanted = entry_ids(doc, wanted);
+    let mut children = Vec::new();
+    for (key, value) in entry_ids(doc, mapping) {
+        let is_same_key =
+            |(other, _): &(NodeId, NodeId)| doc.node(*other).value() == doc.node(key).value();
+        let Some(place) = wanted.iter().position(is_same_key) else {
+            continue;
+        };
+        let (_, new) = wanted.remove(place);
+        let value = if means_same(doc, value, new) {
+            value
+        } else {
+            for slot in [Slot::Head, Slot::Line, Slot::Foot] {
+                let comment = doc.node(value).comment(slot).to_owned();
+                doc.set_comment(new, slot, &comment);
+            }
+            new
+        };
+        children.extend([key, value]);
+    }
+    children.extend(wanted.into_iter().flat_map(|(key, value)| [key, value]));
+    doc.set_children(mapping, &children);
+}
+
+/// Whether two values decode to the same; scalars are compared by their text, whatever their style.
+fn means_same(doc: &Document, one: NodeId, other: NodeId) -> bool {
+    let (one, other) = (doc.node(one), doc.node(other));
+    if one.is_scalar() && other.is_scalar() {
+        return one.as_text() == other.as_text();
+    }
+    one.value_eq(other)
+}
+
+fn entry_ids(doc: &Document, mapping: NodeId) -> Vec<(NodeId, NodeId)> {
+    let entries = doc.node(mapping).entries();
+    entries.map(|(key, value)| (key.id(), value.id())).collect()
+}

@@ -1,0 +1,45 @@
+//! Paths and quoted texts.
+
+use kiln_krm::{gotext, paths};
+
+use super::{Report, fixture, text};
+
+#[test]
+fn paths_are_cleaned_like_go() {
+    let mut report = Report::default();
+    for case in fixture(include_str!("../../fixtures/paths.jsonl")) {
+        let path = text(&case, "in").unwrap_or_default();
+        let what = |which| format!("{which} of {path:?}");
+        report.check(
+            &what("clean"),
+            Some(paths::clean(path).as_str()),
+            text(&case, "clean"),
+        );
+        report.check(&what("base"), Some(paths::base(path)), text(&case, "base"));
+        report.check(
+            &what("directory"),
+            Some(paths::directory(path).as_str()),
+            text(&case, "dir"),
+        );
+        report.check(
+            &what("join"),
+            Some(paths::join(&[path, "x"]).as_str()),
+            text(&case, "join"),
+        );
+    }
+    report.finish();
+}
+
+#[test]
+fn texts_are_quoted_like_go() {
+    let mut report = Report::default();
+    for case in fixture(include_str!("../../fixtures/quotes.jsonl")) {
+        let plain = text(&case, "in").unwrap_or_default();
+        report.check(
+            plain,
+            Some(gotext::quote(plain).as_str()),
+            text(&case, "quoted"),
+        );
+    }
+    report.finish();
+}
