@@ -1,0 +1,125 @@
+//! The switch between kiln's own behaviour and that of the originals.
+
+use std::os::unix::fs::symlink;
+
+use crate::world::World;
+
+const RESOURCE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
+
+#[test]
+fn bad_yaml_is_shown_where_it_is() {
+    let world = World::new();
+    world.write("pkg/sub/a.yaml", &format!("{RESOURCE}---\na: b\n\tc: d\n"));
+    let ran = world.kiln(&["fn", "source", "pkg"], "");
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(ran.stdout, "");
+    let mut lines = ran.stderr.lines();
+    let first = lines.next().expect("a line");
+    assert!(first.starts_with("error: pkg/sub/a.yaml:7:1: "), "{first}");
+    assert_eq!(lines.next(), Some("7 | \tc: d"));
+    assert_eq!(lines.next(), Some("  | ^"));
+
+    let ran = world.kiln(&["--compat=kpt", "fn", "source", "pkg"], "");
+    let work = world.work().canonicalize().expect("a path");
+    let wanted = format!(
+        "error: {}/pkg/sub/a.yaml: MalformedYAMLError: yaml: line 2: \
+         found a tab character that violates indentation\n",
+        work.display()
+    );
+    assert_eq!((ran.code, ran.stderr), (Some(1), wanted));
+}
+
+#[test]
+fn the_name_the_variable_and_the_flag_choose() {
+    let world = World::new();
+    let stderr = |script: &str| world.shell(&world.work(), script, &[]).stderr;
+    let kpt = "error: unknown flag: --zzz\n";
+    assert_eq!(stderr("kpt fn source --zzz"), kpt);
+    assert_eq!(stderr("KILN_COMPAT=kpt kiln fn source --zzz"), kpt);
+    assert_eq!(stderr("kiln fn source --compat kpt --zzz"), kpt);
+    assert_ne!(stderr("kiln fn source --zzz"), kpt);
+    assert_ne!(stderr("kpt --compat=kiln fn source --zzz"), kpt);
+    // Each generation has flags that the other does not know.
+    assert_eq!(
+        stderr("kpt fn source --wrap-kind x"),
+        "error: unknown flag: --wrap-kind\n"
+    );
+    assert_eq!(
+        stderr("kpt --compat=kpt-v0.39 fn source --fn-config x"),
+        "error: unknown flag: --fn-config\n"
+    );
+    let ran = world.kiln(&["--compat=zzz", "fn", "source"], "");
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.contains("kiln, kpt, kpt-v0.39"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn links_that_lead_out_are_read_only_as_kpt() {
+    let world = World::new();
+    world.write("outside.yaml", RESOURCE);
+    world.write("pkg/b.yaml", RESOURCE);
+    symlink("../outside.yaml", world.work().join("pkg/a.yaml")).expect("a link");
+    let ran = world.kiln(&["fn", "source", "pkg"], "");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(ran.stderr.contains("pkg/a.yaml"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("leads out of the package"),
+        "{}",
+        ran.stderr
+    );
+    let ran = world.kiln(&["--compat=kpt", "fn", "source", "pkg"], "");
+    assert_eq!(ran.code, Some(0));
+    assert!(
+        ran.stdout.contains("config.kubernetes.io/path: 'a.yaml'"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn help_version_and_completions_go_to_standard_output() {
+    let world = World::new();
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["fn", "--help"],
+        &["fn", "source", "--help"],
+        &["completion", "bash"],
+        &["completion", "zsh"],
+        &["completion", "fish"],
+        &["completion", "powershell"],
+        &["--compat=kpt-v0.39", "fn", "sink", "--help"],
+    ] {
+        let ran = world.kiln(args, "");
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{args:?}");
+        assert!(ran.stdout.contains("kiln"), "{args:?}: {}", ran.stdout);
+    }
+    // A verb that is not there is an error, never a silent success.
+    for args in [
+        &["fn", "render"][..],
+        &["--compat=kpt", "fn", "render"],
+        &["fn"],
+        &[],
+    ] {
+        assert_ne!(world.kiln(args, "").code, Some(0), "{args:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let world = World::new();
+    for number in 0..400 {
+        world.write(
+            &format!("pkg/{number}.yaml"),
+            &RESOURCE.repeat(1).replace(": a", ": b"),
+        );
+    }
+    let script = "kiln fn source pkg | head -n 1; echo ${PIPESTATUS[0]}";
+    let ran = world.shell(&world.work(), script, &[]);
+    assert_eq!(ran.stdout, "apiVersion: config.kubernetes.io/v1\n0\n");
+    assert_eq!(ran.stderr, "");
+}
