@@ -26,7 +26,8 @@ impl<'a> NodeRef<'a> {
         self.held_tag() == Tag::Known(KnownTag::Null)
     }
 
-    fn is_string_to_kyaml(self) -> bool {
+    /// Whether kyaml takes the node for a string, which it quotes if YAML 1.1 would not.
+    pub(crate) fn is_string_to_kyaml(self) -> bool {
         let is_string = matches!(self.held_tag(), Tag::Implicit | Tag::Known(KnownTag::Str));
         self.is_scalar() && is_string
     }

@@ -15,7 +15,7 @@ pub use error::EditError;
 pub(crate) use error::node_text;
 
 use crate::document::Document;
-use crate::node::{Kind, NodeId};
+use crate::node::{Kind, NodeId, Style};
 use crate::noderef::NodeRef;
 
 /// A node of a document, for changing what is below it.
@@ -79,10 +79,13 @@ impl NodeMut<'_> {
         }
     }
 
-    /// Sets the field at a path to a string; see [`NodeMut::set`].
+    /// Sets the field at a path to a string, literal if it is new and has several lines; see [`NodeMut::set`].
     pub fn set_string(&mut self, path: &[&str], value: &str) -> Result<Option<NodeId>, EditError> {
-        let value = self.doc.new_string(value);
-        self.set(path, value)
+        let node = self.doc.new_string(value);
+        if value.contains('\n') {
+            self.doc.set_new_style(node, Style::LITERAL);
+        }
+        self.set(path, node)
     }
 
     /// Removes the field at a path; false if there is none.

@@ -1,9 +1,12 @@
 //! The fields of two mappings side by side, and the look of a mapping that cannot be walked.
 
+use std::collections::HashSet;
+
 use crate::document::Document;
 use crate::edit::node_text;
-use crate::node::{Kind, NodeId};
+use crate::node::{Kind, NodeId, Style};
 use crate::noderef::NodeRef;
+use crate::resolve::is_yaml_1_1_non_string;
 
 /// A key and its value.
 pub(super) type Entry<'a> = (NodeRef<'a>, NodeRef<'a>);
@@ -40,37 +43,51 @@ fn sorted(node: Option<NodeRef<'_>>) -> Vec<(&str, Entry<'_>)> {
     fields
 }
 
-/// The text of a mapping with a nameless key, as it is when kyaml stumbles over it.
-///
-/// By then nulls and aliases are gone from the value of that key, at any depth below mappings.
+/// The text of a mapping with a nameless key, as it is when kyaml stumbles over it: the value of that key was walked.
 pub(super) fn nameless_text(mapping: NodeRef<'_>) -> String {
     let mut doc = Document::from_node(mapping);
-    let mut pending: Vec<NodeId> = doc
-        .root()
-        .field("")
-        .map(|(_, value)| value.id())
-        .into_iter()
-        .collect();
+    let value = doc.root().field("").map(|(_, value)| value.id());
+    wear(&mut doc, value.into_iter().collect());
+    node_text(doc.root())
+}
+
+/// The text of a node of the original after kyaml has walked it.
+pub(super) fn walked_text(node: NodeRef<'_>) -> String {
+    let mut doc = Document::from_node(node);
+    let root = doc.root().id();
+    wear(&mut doc, vec![root]);
+    node_text(doc.root())
+}
+
+/// Does to nodes what walking does to kyaml's copy of the original: nulls and aliases go from mappings, and strings
+/// that YAML 1.1 reads otherwise get quotes. Only errors show it.
+fn wear(doc: &mut Document, mut pending: Vec<NodeId>) {
     while let Some(id) = pending.pop() {
         let node = doc.node(id);
         if !node.is_mapping() {
+            if node.is_string_to_kyaml()
+                && node.style() == Style::NONE
+                && is_yaml_1_1_non_string(node.value())
+            {
+                doc.set_style(id, Style::DOUBLE_QUOTED);
+            }
             continue;
         }
-        let firsts = sorted(Some(node));
-        let is_first = |key: NodeRef<'_>| {
-            firsts
-                .binary_search_by_key(&key.value(), |(name, _)| *name)
-                .is_ok_and(|at| firsts.get(at).is_some_and(|(_, (k, _))| k.id() == key.id()))
-        };
+        let firsts: HashSet<NodeId> = sorted(Some(node))
+            .iter()
+            .map(|(_, (key, _))| key.id())
+            .collect();
         let mut kept = Vec::new();
         for (key, value) in node.entries() {
-            let gone = value.is_tagged_null() || value.kind() == Kind::Alias;
-            if !(gone && is_first(key)) {
-                kept.extend([key.id(), value.id()]);
+            let first = firsts.contains(&key.id());
+            if first && (value.is_tagged_null() || value.kind() == Kind::Alias) {
+                continue;
+            }
+            kept.extend([key.id(), value.id()]);
+            if first {
                 pending.push(value.id());
             }
         }
         doc.set_children(id, &kept);
     }
-    node_text(doc.root())
 }

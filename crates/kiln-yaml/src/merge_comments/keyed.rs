@@ -31,11 +31,16 @@ pub(super) fn pair_by_key(from: NodeRef<'_>, to: Option<NodeRef<'_>>, keys: &[&s
 
 fn pair_texts(from: &[NodeRef<'_>], to: &[NodeRef<'_>]) -> KeyedItems {
     let mut out = KeyedItems::default();
-    let unkeyed = from
-        .iter()
-        .find(|item| !is_void(**item) && !item.is_scalar())
-        .map(|item| (Kind::Scalar, item.id()));
     let (in_from, in_to) = (first_by_text(from), first_by_text(to));
+    // Items with fields have no text, so at most the first of them is walked, and may be empty after that.
+    let first_blank = in_from.get("").map(|item| item.id());
+    let unkeyed = |walked_blank: bool| {
+        let bad = from.iter().find(|item| {
+            let emptied = walked_blank && first_blank == Some(item.id()) && is_emptied(**item);
+            !is_void(**item) && !item.is_scalar() && !emptied
+        });
+        bad.map(|item| (Kind::Scalar, item.id()))
+    };
     let mut seen = HashSet::new();
     // What was matched so far: whether anything, and whether something that is no scalar.
     let (mut matched, mut matched_unkeyed) = (false, false);
@@ -47,9 +52,10 @@ fn pair_texts(from: &[NodeRef<'_>], to: &[NodeRef<'_>]) -> KeyedItems {
         let other = in_to.get(item.value()).copied();
         out.pairs
             .push((pair.map(NodeRef::id), other.map(NodeRef::id)));
-        let kept = pair.filter(|item| !is_void(*item) && item.kind() != Kind::Alias);
+        let kept =
+            pair.filter(|item| !is_void(*item) && !is_emptied(*item) && item.kind() != Kind::Alias);
         if kept.is_none() || matched_unkeyed {
-            out.unkeyed = unkeyed;
+            out.unkeyed = unkeyed(seen.contains(""));
         }
         if out.unkeyed.is_some() {
             return out;
@@ -60,7 +66,7 @@ fn pair_texts(from: &[NodeRef<'_>], to: &[NodeRef<'_>]) -> KeyedItems {
         }
     }
     if matched {
-        out.unkeyed = unkeyed;
+        out.unkeyed = unkeyed(seen.contains(""));
     }
     out
 }
@@ -76,6 +82,12 @@ fn first_by_text<'a>(items: &[NodeRef<'a>]) -> HashMap<&'a str, NodeRef<'a>> {
 /// Whether kyaml takes an item for nothing at all.
 fn is_void(item: NodeRef<'_>) -> bool {
     item.is_tagged_null() || (item.is_mapping() && item.is_empty())
+}
+
+/// Whether a mapping is empty once it was walked, which takes nulls and aliases out of it.
+fn is_emptied(item: NodeRef<'_>) -> bool {
+    let goes = |value: NodeRef<'_>| value.is_tagged_null() || value.kind() == Kind::Alias;
+    item.is_mapping() && item.entries().all(|(_, value)| goes(value))
 }
 
 // ---- lists of mappings ---------------------------------------------------------------------------------
@@ -124,8 +136,8 @@ fn pair_fields(from: &[NodeRef<'_>], to: &[NodeRef<'_>], keys: &[&str]) -> Keyed
         let other = in_to.first(&wanted, values);
         out.pairs
             .push((pair.map(NodeRef::id), other.map(NodeRef::id)));
-        match pair {
-            Some(item) => matched.push(item),
+        match pair.filter(|item| !is_emptied(*item)) {
+            Some(item) => matched.push((item, values)),
             None => {
                 if valid.first().is_some_and(|at| values[*at].is_empty()) {
                     out.unkeyed = unkeyed;
@@ -141,12 +153,16 @@ fn pair_fields(from: &[NodeRef<'_>], to: &[NodeRef<'_>], keys: &[&str]) -> Keyed
         }
     }
     // Putting the matched items back stumbles over one without fields when the first key is there but blank; an item
-    // with none of the keys empties the list instead.
-    for item in matched {
-        let present = valid.iter().find_map(|at| item.field(keys[*at]));
-        match present {
-            Some((_, value)) if value.value().is_empty() => out.unkeyed = unkeyed,
-            Some(_) => {}
+    // with none of the keys empties the list instead. By then nulls are gone from the items that were walked.
+    for (item, values) in matched {
+        let blank_first = valid.iter().find_map(|at| match item.field(keys[*at]) {
+            _ if !values[*at].is_empty() => Some(false),
+            Some((_, value)) if !value.is_tagged_null() => Some(value.value().is_empty()),
+            _ => None,
+        });
+        match blank_first {
+            Some(true) => out.unkeyed = unkeyed,
+            Some(false) => {}
             None => break,
         }
     }

@@ -2,11 +2,11 @@
 //!
 //! What is still to do is a stack of tasks: the trees may be deeper than any call stack.
 
-use super::fields::{nameless_text, union};
+use super::fields::{nameless_text, union, walked_text};
 use super::keyed::{KeyedItems, pair_by_key};
 use super::{ListKeys, SLOTS, Start, TypeId};
 use crate::document::{Document, Slot};
-use crate::edit::EditError;
+use crate::edit::{EditError, node_text};
 use crate::emit::{SequenceStyle, to_string};
 use crate::node::{Kind, NodeId, Style};
 use crate::noderef::NodeRef;
@@ -44,8 +44,12 @@ enum Task {
     },
     /// A mapping of the original with a nameless key.
     Nameless(NodeId),
-    /// An item of the original that a keyed list cannot have.
-    Unkeyed(Kind, NodeId),
+    /// An item of the original that a keyed list cannot have, with the text it has by then.
+    Unkeyed {
+        expected: Kind,
+        item: NodeId,
+        contents: String,
+    },
 }
 
 impl<'a> Walk<'a> {
@@ -83,8 +87,16 @@ impl<'a> Walk<'a> {
                         contents: nameless_text(self.from.node(mapping)),
                     });
                 }
-                Task::Unkeyed(expected, item) => {
-                    return Err(EditError::wrong_kind(expected, self.from.node(item)));
+                Task::Unkeyed {
+                    expected,
+                    item,
+                    contents,
+                } => {
+                    return Err(EditError::WrongKind {
+                        expected,
+                        found: self.from.node(item).kind(),
+                        contents,
+                    });
                 }
             }
         }
@@ -217,7 +229,17 @@ impl<'a> Walk<'a> {
         let to_list = to.map(|to| self.to.node(to));
         let KeyedItems { pairs, unkeyed } = pair_by_key(self.from.node(from), to_list, keys);
         if let Some((expected, item)) = unkeyed {
-            self.tasks.push(Task::Unkeyed(expected, item));
+            let node = self.from.node(item);
+            let walked = pairs.iter().any(|(from, _)| *from == Some(item));
+            self.tasks.push(Task::Unkeyed {
+                expected,
+                item,
+                contents: if walked {
+                    walked_text(node)
+                } else {
+                    node_text(node)
+                },
+            });
         }
         for (from, to) in pairs.into_iter().rev() {
             let of = item_type;
