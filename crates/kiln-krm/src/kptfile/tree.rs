@@ -74,14 +74,12 @@ pub(super) fn put_item<R: Value>(
 
 /// The value of a key, created where it is missing or something else.
 fn collection(doc: &mut Document, mapping: NodeId, key: &str, kind: Kind) -> NodeId {
-    let old = doc.node(mapping).get(key).map(|value| value.id());
-    if let Some(old) = old {
+    let entry = doc.node(mapping).entry(key);
+    if let Some((key_node, old)) = entry.map(|(key, value)| (key.id(), value.id())) {
         let node = doc.node(old);
         if node.kind() == kind {
-            // What is written as `{}` or `[]` is so because it is empty.
             if node.is_empty() && node.style().contains(Style::FLOW) {
-                let style = node.style().without(Style::FLOW);
-                doc.set_style(old, style);
+                make_block(doc, key_node, old);
             }
             return old;
         }
@@ -98,6 +96,18 @@ fn collection(doc: &mut Document, mapping: NodeId, key: &str, kind: Kind) -> Nod
     };
     put_entry(doc, mapping, key, Some(new));
     new
+}
+
+/// Makes a block of a collection that was written as `{}` or `[]` only because it was empty.
+fn make_block(doc: &mut Document, key: NodeId, value: NodeId) {
+    let style = doc.node(value).style().without(Style::FLOW);
+    doc.set_style(value, style);
+    // A block's first line ends with its key.
+    let comment = doc.node(value).comment(Slot::Line).to_owned();
+    if !comment.is_empty() && doc.node(key).comment(Slot::Line).is_empty() {
+        doc.set_comment(key, Slot::Line, &comment);
+        doc.set_comment(value, Slot::Line, "");
+    }
 }
 
 /// Puts copies in the place of all aliases that stand for nodes about to change.

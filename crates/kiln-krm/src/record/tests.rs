@@ -1,1 +1,94 @@
+//! What hostile documents may cost. That valid ones are read rightly is shown by recorded answers.
 
+use std::time::Instant;
+
+use crate::kptfile::Kptfile;
+
+const HEAD: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\n";
+
+#[track_caller]
+fn error_of(body: &str) -> String {
+    let started = Instant::now();
+    let error = Kptfile::read(format!("{HEAD}{body}").as_bytes()).unwrap_err();
+    assert!(
+        started.elapsed().as_secs() < 20,
+        "took {:?}",
+        started.elapsed()
+    );
+    error.to_string()
+}
+
+#[test]
+fn many_equal_keys_are_not_all_listed() {
+    let error = error_of(&"a: 1\n".repeat(100_000));
+    assert_eq!(error.lines().count(), 10_001);
+    assert!(error.starts_with(
+        "yaml: unmarshal errors:\n  line 4: mapping key \"a\" already defined at line 3\n  line 5: mapping key \"a\" already defined at line 3\n"
+    ));
+}
+
+#[test]
+fn many_unknown_keys_are_not_all_listed() {
+    let body: String = (0..100_000).map(|n| format!("k{n}: 1\n")).collect();
+    let error = error_of(&body);
+    assert!(
+        error.starts_with(
+            "yaml: unmarshal errors:\n  line 3: field k0 not found in type v1.KptFile\n"
+        )
+    );
+    assert_eq!(error.lines().count(), 10_001);
+}
+
+#[test]
+fn merges_are_followed_to_a_limit() {
+    let mut body = String::from("x0: &x0 {image: a}\n");
+    for n in 1..5_000 {
+        body.push_str(&format!("x{n}: &x{n} {{<<: *x{}}}\n", n - 1));
+    }
+    body.push_str("pipeline: {mutators: [{<<: *x4999}]}\n");
+    assert_eq!(
+        error_of(&body),
+        "yaml: document contains excessive aliasing"
+    );
+    let inline = format!("pipeline: {}{}\n", "{<<: ".repeat(5_000), "}".repeat(5_000));
+    assert_eq!(
+        error_of(&inline),
+        "yaml: document contains excessive aliasing"
+    );
+}
+
+#[test]
+fn aliases_are_not_expanded_without_end() {
+    let mut body = String::from("pipeline:\n  mutators:\n  - configMap: &m {");
+    for n in 0..500 {
+        body.push_str(&format!("k{n}: v, "));
+    }
+    body.push_str("}\n");
+    body.push_str(&"  - configMap: *m\n".repeat(20_000));
+    assert_eq!(
+        error_of(&body),
+        "yaml: document contains excessive aliasing"
+    );
+}
+
+#[test]
+fn deep_unknown_values_are_not_descended_into() {
+    let deep = format!(
+        "pipeline: {{image: {}{}}}\n",
+        "[".repeat(9_000),
+        "]".repeat(9_000)
+    );
+    assert_eq!(
+        error_of(&deep),
+        "yaml: unmarshal errors:\n  line 3: field image not found in type v1.Pipeline"
+    );
+    let deep = format!(
+        "metadata: {{name: {}{}}}\n",
+        "[".repeat(9_000),
+        "]".repeat(9_000)
+    );
+    assert_eq!(
+        error_of(&deep),
+        "yaml: unmarshal errors:\n  line 3: cannot unmarshal !!seq into string"
+    );
+}

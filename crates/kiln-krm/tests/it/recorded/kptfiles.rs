@@ -6,8 +6,18 @@ use super::{Report, fixture, text};
 
 #[test]
 fn kptfiles_are_decoded_and_written_like_kpt() {
+    check(include_str!("../../fixtures/kptfiles.jsonl"));
+}
+
+#[test]
+fn kptfiles_with_render_status_are_written_like_kpt() {
+    check(include_str!("../../fixtures/rendered_kptfiles.jsonl"));
+}
+
+#[track_caller]
+fn check(cases: &str) {
     let mut report = Report::default();
-    for case in fixture(include_str!("../../fixtures/kptfiles.jsonl")) {
+    for case in fixture(cases) {
         let input = text(&case, "in").unwrap_or_default();
         match Kptfile::read(input.as_bytes()) {
             Ok(kptfile) => {
