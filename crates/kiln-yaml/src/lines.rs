@@ -23,9 +23,18 @@ impl LineIndex {
         LineIndex { starts }
     }
 
+    /// An offset beyond the end stands for a line of its own behind the last one.
     pub(crate) fn position(&self, text: &str, offset: usize) -> Position {
+        if offset > text.len() {
+            return Position {
+                line: self.starts.len() + 1,
+                column: 1,
+            };
+        }
         let offset = offset.min(text.len());
-        let line = self.starts.partition_point(|start| *start as usize <= offset);
+        let line = self
+            .starts
+            .partition_point(|start| *start as usize <= offset);
         let start = self.starts[line - 1] as usize;
         Position {
             line,
@@ -49,4 +58,8 @@ pub(crate) fn break_width(bytes: &[u8], at: usize) -> usize {
         }
         _ => 0,
     }
+}
+
+pub(crate) fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

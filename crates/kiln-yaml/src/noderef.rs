@@ -121,14 +121,19 @@ impl<'a> NodeRef<'a> {
 
     /// Where the node begins; none for nodes that were not read from text.
     pub fn position(self) -> Option<Position> {
-        let start = self.span()?.start;
-        Some(self.doc.line_index().position(&self.doc.source, start))
+        let start = self.record().start;
+        (start != Node::NO_PLACE).then(|| {
+            self.doc
+                .line_index()
+                .position(&self.doc.source, start as usize)
+        })
     }
 
     /// The bytes of the decoded source that the node was read from.
     pub fn span(self) -> Option<Range<usize>> {
         let record = self.record();
-        (record.start != Node::NO_PLACE).then(|| record.start as usize..record.end as usize)
+        let within = |offset: u32| (offset as usize).min(self.doc.source.len());
+        (record.start != Node::NO_PLACE).then(|| within(record.start)..within(record.end))
     }
 
     pub(crate) fn first_child(self) -> Option<NodeRef<'a>> {

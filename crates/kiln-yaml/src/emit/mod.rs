@@ -29,7 +29,7 @@ pub enum SequenceStyle {
 pub struct Encoder {
     sink: Sink,
     /// Comments that no node of an earlier document has written.
-    left_over: [String; 4],
+    left_over: [String; 5],
     has_documents: bool,
 }
 

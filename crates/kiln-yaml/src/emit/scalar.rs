@@ -2,7 +2,7 @@
 
 use super::analyze::{is_printable, width};
 use super::sink::Sink;
-use crate::lines::break_width;
+use crate::lines::{break_width, is_break};
 
 impl Sink {
     pub(super) fn plain(&mut self, text: &str, indent: usize) {
@@ -200,10 +200,6 @@ impl Sink {
 enum Quotes {
     Kept,
     Doubled,
-}
-
-fn is_break(c: char) -> bool {
-    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// The length of the text up to the first line break.

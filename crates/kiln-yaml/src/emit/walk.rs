@@ -90,9 +90,9 @@ impl<'a> Walk<'a> {
         sink: &'a mut Sink,
         style: SequenceStyle,
         replaced: Option<(NodeId, &'a [NodeRef<'a>])>,
-        carried: &'a [String; 4],
+        carried: &'a [String; 5],
     ) -> Walk<'a> {
-        let [head, line, foot, tail] = carried;
+        let [head, line, foot, tail, key_line] = carried;
         Walk {
             sink,
             style,
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
             line,
             foot,
             tail,
-            key_line: "",
+            key_line,
             indent: None,
             flow_level: 0,
             frames: Vec::new(),
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Writes a document and returns the comments that nothing has written.
-    pub(super) fn document(mut self, doc: &'a Document, separated: bool) -> [&'a str; 4] {
+    pub(super) fn document(mut self, doc: &'a Document, separated: bool) -> [&'a str; 5] {
         self.load(doc.comment(Slot::Head), "", "", "");
         if separated {
             self.sink.indent(0);
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         self.write_foot();
         self.sink.foot_indent = None;
         self.sink.indent(0);
-        [self.head, self.line, self.foot, self.tail]
+        [self.head, self.line, self.foot, self.tail, self.key_line]
     }
 
     // ---- comments --------------------------------------------------------------------------------------
@@ -335,10 +335,8 @@ impl<'a> Walk<'a> {
         }
         self.write_head();
         let Some(key) = key else {
-            self.close();
-            self.write_line();
-            self.write_foot();
-            return;
+            // Line and foot comments stay in their slots for the next writer.
+            return self.close();
         };
         self.sink.indent(self.columns());
         if !self.line.is_empty() {

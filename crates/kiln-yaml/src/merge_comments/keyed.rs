@@ -215,7 +215,7 @@ fn complete_among(all: &mut [Values<'_>], places: &[usize]) {
         // The values as they are now count for all comparisons, even if one of them changes them.
         let values = all[one].clone();
         let others = if has_blank(&values) { places } else { &blanks };
-        for other in others.to_vec() {
+        for other in others.iter().copied() {
             if let Some(merged) = merged(&values, &all[other]) {
                 all[one].clone_from(&merged);
                 all[other] = merged;

@@ -30,6 +30,8 @@ pub(super) struct Builder<'t> {
     is_first: bool,
     /// Where the document before this one ended.
     documents_end: usize,
+    /// A problem met while looking behind a `-`. Go first finishes the item, where it may meet another one.
+    postponed: Option<Box<Failure>>,
 }
 
 /// A collection that is being filled.
@@ -94,6 +96,7 @@ impl<'t> Builder<'t> {
             tag_directives: Vec::new(),
             is_first: true,
             documents_end: 0,
+            postponed: None,
         }
     }
 
@@ -530,6 +533,10 @@ impl<'t> Builder<'t> {
         let mut node = Node::new(content, tag, style);
         node.start = start.index as u32;
         node.end = end.index.max(start.index) as u32;
+        if start.column == 0 && self.scanner.is_after_last_line(start) {
+            // On a line of its own behind a last line that has no break.
+            (node.start, node.end) = (node.start + 1, node.end + 1);
+        }
         self.doc.add(node)
     }
 
@@ -628,6 +635,9 @@ impl<'t> Builder<'t> {
 
     /// Reads the next part of the innermost open collection.
     fn step(&mut self) -> Scan<()> {
+        if let Some(failure) = self.postponed.take() {
+            return Err(failure);
+        }
         let Some(open) = self.open.last_mut() else {
             return Ok(());
         };
@@ -663,9 +673,15 @@ impl<'t> Builder<'t> {
         if stem_length == 0 {
             return Ok(mark);
         }
-        let kind = &self.peek()?.kind;
+        let token = match self.peek() {
+            Ok(token) => token,
+            Err(failure) => {
+                self.postponed = Some(failure);
+                return Ok(mark);
+            }
+        };
         if matches!(
-            kind,
+            token.kind,
             TokenKind::BlockSequenceStart | TokenKind::BlockMappingStart
         ) {
             let head = self.head.as_str(self.scanner.text);
@@ -799,6 +815,7 @@ impl<'t> Builder<'t> {
     }
 
     fn flow_pair_value(&mut self) -> Scan<()> {
+        let mark = self.peek()?.start;
         if self.peek()?.kind == TokenKind::Value {
             self.skip()?;
             match self.peek()?.kind {
@@ -806,7 +823,6 @@ impl<'t> Builder<'t> {
                 _ => return self.node(Allowed::Flow),
             }
         }
-        let mark = self.peek()?.start;
         self.empty_at(mark)
     }
 

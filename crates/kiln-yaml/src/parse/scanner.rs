@@ -40,6 +40,8 @@ struct SimpleKey {
     possible: bool,
     required: bool,
     token_number: usize,
+    /// Whether the builder waits for this key to be settled before it looks at its token.
+    awaited: bool,
     mark: Mark,
 }
 
@@ -175,6 +177,13 @@ impl<'t> Scanner<'t> {
             at += 1;
         }
         at
+    }
+
+    /// Whether a mark at column zero stands behind a last line that does not end in a break.
+    pub(super) fn is_after_last_line(&self, mark: Mark) -> bool {
+        mark.index == self.src.len()
+            && mark.line > 0
+            && !self.text.ends_with(crate::lines::is_break)
     }
 
     pub(super) fn fail<T>(&self, context: Option<Mark>, message: &str) -> Scan<T> {
@@ -329,7 +338,13 @@ impl<'t> Scanner<'t> {
         self.remove_simple_key()?;
         if self.flow_level > 0 {
             self.flow_level -= 1;
-            self.simple_keys.pop();
+            let closed = self.simple_keys.pop().unwrap_or_default();
+            // A slip in Go: a collection in which no key was possible is not waited for itself either.
+            if let Some(outer) = self.simple_keys.last_mut()
+                && outer.token_number == closed.token_number
+            {
+                outer.awaited = false;
+            }
         }
         self.simple_key_allowed = false;
         self.push_indicator(kind);
@@ -377,17 +392,10 @@ impl<'t> Scanner<'t> {
 
     fn fetch_value(&mut self) -> Scan<()> {
         if let Some(key) = self.current_simple_key()? {
-            let place = key.token_number - self.taken;
-            self.tokens.insert(
-                place,
-                Token {
-                    kind: TokenKind::Key,
-                    start: key.mark,
-                    end: key.mark,
-                    reach: key.mark.index,
-                },
-            );
-            self.open_block(key.mark, Some(place), TokenKind::BlockMappingStart)?;
+            // Where the key's token was taken already, both go to the end, as in Go.
+            let place = key.token_number.checked_sub(self.taken);
+            self.insert(TokenKind::Key, key.mark, place);
+            self.open_block(key.mark, place, TokenKind::BlockMappingStart)?;
             self.forget_simple_key();
             self.simple_key_allowed = false;
         } else {
@@ -418,6 +426,12 @@ impl<'t> Scanner<'t> {
         if self.indents.len() > MAX_DEPTH {
             return self.too_deep();
         }
+        self.insert(kind, mark, place);
+        Ok(())
+    }
+
+    /// Puts a token without extent at a place of the queue, or at its end.
+    fn insert(&mut self, kind: TokenKind, mark: Mark, place: Option<usize>) {
         let token = Token {
             kind,
             start: mark,
@@ -425,10 +439,9 @@ impl<'t> Scanner<'t> {
             reach: mark.index,
         };
         match place {
-            Some(place) => self.tokens.insert(place, token),
-            None => self.tokens.push_back(token),
+            Some(place) if place <= self.tokens.len() => self.tokens.insert(place, token),
+            _ => self.tokens.push_back(token),
         }
-        Ok(())
     }
 
     /// Closes the blocks that are deeper than `column`.
@@ -445,7 +458,9 @@ impl<'t> Scanner<'t> {
         let touching = self.touching_comments(reach);
         while self.indent > column {
             if let Some(mark) = touching.first_at_column(self.indent + 1) {
+                // Go counts this column from one, so that the place is one further than the comment's start.
                 (end, reach) = (mark, mark.index);
+                end.index += 1;
             }
             self.tokens.push_back(Token {
                 kind: TokenKind::BlockEnd,
@@ -474,6 +489,7 @@ impl<'t> Scanner<'t> {
                 possible: true,
                 required,
                 token_number: self.taken + self.tokens.len(),
+                awaited: true,
                 mark: self.mark(),
             };
             if let Some(last) = self.simple_keys.last_mut() {
@@ -533,9 +549,11 @@ impl<'t> Scanner<'t> {
         let level = self
             .simple_keys
             .partition_point(|key| key.token_number < self.taken);
-        if level == self.simple_keys.len() || self.simple_keys[level].token_number != self.taken {
-            return Ok(false);
+        match self.simple_keys.get(level) {
+            Some(key) if key.token_number == self.taken && key.awaited => {
+                Ok(self.live_simple_key(level)?.is_some())
+            }
+            _ => Ok(false),
         }
-        Ok(self.live_simple_key(level)?.is_some())
     }
 }
