@@ -4,31 +4,40 @@
 //! wrote. At every level the fields of the original come first, new ones after them; lists are walked by place.
 //! The rules, the error and the loss of the document's own comments are those of kyaml's `SyncOrder`.
 
+mod quote;
+mod repeats;
+
 use std::collections::HashMap;
 use std::fmt;
 
+use self::quote::go_quoted;
+use self::repeats::{Repeat, Repeats};
 use crate::document::{Document, Slot};
 use crate::edit::EditError;
 use crate::merge_comments::Start;
-use crate::node::{Content, Kind, NodeId};
+use crate::node::{Kind, NodeId};
 use crate::noderef::NodeRef;
 
-/// Why the order could not be restored: a list of the original is something else in the changed tree.
+/// Why the order could not be restored.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SyncOrderError(EditError);
+pub enum SyncOrderError {
+    /// A list of the original is something else in the changed tree.
+    NotAList(EditError),
+    /// Repeated keys stand inside of repeated keys, so that the document would grow beyond measure.
+    TooManyRepeats,
+}
 
 impl fmt::Display for SyncOrderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = go_quoted(&self.0.to_string());
+        let text = match self {
+            SyncOrderError::NotAList(error) => go_quoted(&error.to_string()),
+            SyncOrderError::TooManyRepeats => "too many repeated keys".to_owned(),
+        };
         write!(f, "failed to sync field order: {text}")
     }
 }
 
-impl std::error::Error for SyncOrderError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0)
-    }
-}
+impl std::error::Error for SyncOrderError {}
 
 /// Orders the fields below `to` as they are ordered below `from`.
 ///
@@ -52,7 +61,7 @@ pub fn sync_order(
             }
         }
     }
-    let mut repeated = Vec::new();
+    let mut repeats = Repeats::default();
     let mut pending = vec![(from, top)];
     while let Some((from, to_id)) = pending.pop() {
         let node = to.node(to_id);
@@ -67,15 +76,14 @@ pub fn sync_order(
                 if let Some(children) = order.changed {
                     to.set_children(to_id, &children);
                 }
-                if !order.repeats.is_empty() {
-                    repeated.push((to_id, order.repeats));
-                }
+                repeats.push(to_id, order.repeats);
             }
             Kind::Sequence if node.is_sequence() => {
                 pending.extend(from.items().zip(node.items().map(NodeRef::id)));
             }
             Kind::Sequence => {
-                return Err(SyncOrderError(EditError::wrong_kind(Kind::Sequence, node)));
+                let error = EditError::wrong_kind(Kind::Sequence, node);
+                return Err(SyncOrderError::NotAList(error));
             }
             Kind::Mapping | Kind::Scalar | Kind::Alias => {}
         }
@@ -84,12 +92,12 @@ pub fn sync_order(
             added.reverse();
         }
     }
-    // Inner mappings were found last and must be complete before outer ones are copied.
-    for (mapping, repeats) in repeated.into_iter().rev() {
-        insert_repeats(to, mapping, &repeats);
+    lift_first_heads(to, top, &repeats.values());
+    if repeats.insert(to) {
+        Ok(())
+    } else {
+        Err(SyncOrderError::TooManyRepeats)
     }
-    lift_first_heads(to, top);
-    Ok(())
 }
 
 fn is_nothing(node: NodeRef<'_>) -> bool {
@@ -102,8 +110,8 @@ struct FieldOrder<'f> {
     pairs: Vec<(NodeRef<'f>, NodeId)>,
     /// The children in their new order, if it is not the one they have.
     changed: Option<Vec<NodeId>>,
-    /// Where the first field of a name comes again, and which pair it is: kyaml forgets later values of a repeated key.
-    repeats: Vec<(usize, NodeId, NodeId)>,
+    /// Where the first field of a name comes again.
+    repeats: Vec<Repeat>,
 }
 
 impl<'f> FieldOrder<'f> {
@@ -163,7 +171,7 @@ impl<'f> FieldOrder<'f> {
         let mut repeats = Vec::new();
         for (place, &(key, value, repeat)) in order.iter().enumerate() {
             if repeat {
-                repeats.push((place, key, value));
+                repeats.push(Repeat { place, key, value });
             } else {
                 children.extend([key, value]);
             }
@@ -177,97 +185,24 @@ impl<'f> FieldOrder<'f> {
     }
 }
 
-fn insert_repeats(doc: &mut Document, mapping: NodeId, repeats: &[(usize, NodeId, NodeId)]) {
-    let mut singles = doc.child_ids(mapping).into_iter();
-    let mut repeats = repeats.iter().peekable();
-    let mut children = Vec::new();
-    for place in 0.. {
-        if let Some(&(_, key, value)) = repeats.next_if(|(at, _, _)| *at == place) {
-            children.extend([duplicate(doc, key), duplicate(doc, value)]);
-            continue;
-        }
-        let (Some(key), Some(value)) = (singles.next(), singles.next()) else {
-            break;
-        };
-        children.extend([key, value]);
-    }
-    doc.set_children(mapping, &children);
-}
-
-/// A deep copy of a node within its document.
-fn duplicate(doc: &mut Document, node: NodeId) -> NodeId {
-    let copy_one = |doc: &mut Document, node: NodeId| {
-        let mut record = *doc.record(node);
-        record.next = NodeId::NIL;
-        match &mut record.content {
-            Content::Mapping { first, last } | Content::Sequence { first, last } => {
-                (*first, *last) = (NodeId::NIL, NodeId::NIL);
-            }
-            Content::Scalar(_) | Content::Alias(_) => {}
-        }
-        if let Some(extra) = doc.extras.get(record.extra as usize).copied() {
-            record.extra = doc.extras.len() as u32;
-            doc.extras.push(extra);
-        }
-        doc.add(record)
-    };
-    let top = copy_one(doc, node);
-    let mut pending = vec![(node, top)];
-    while let Some((from, to)) = pending.pop() {
-        for child in doc.child_ids(from) {
-            let copy = copy_one(doc, child);
-            doc.append_child(to, copy);
-            pending.push((child, copy));
-        }
-    }
-    top
-}
-
-/// Text as Go's `%q` writes it.
-fn go_quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            '\0'..' ' | '\u{7f}' => out.push_str(&format!("\\x{:02x}", u32::from(c))),
-            _ if is_go_printable(c) => out.push(c),
-            '\0'..='\u{ffff}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            _ => out.push_str(&format!("\\U{:08x}", u32::from(c))),
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// Close to Go's `IsPrint`: no controls, no separators but the space, no formatting or private characters.
-fn is_go_printable(c: char) -> bool {
-    !c.is_control()
-        && (c == ' ' || !c.is_whitespace())
-        && !matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{e000}'..='\u{f8ff}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}'
-            | '\u{e0000}'..)
-}
-
 /// Copies the head comment of an item's first field to the item, or moves it there if the item has one.
 ///
-/// Only lists reached through mappings alone are looked at.
-fn lift_first_heads(doc: &mut Document, top: NodeId) {
-    let mut pending = vec![top];
-    while let Some(id) = pending.pop() {
+/// Only lists reached through mappings alone are looked at; those that are written twice are looked at twice.
+fn lift_first_heads(doc: &mut Document, top: NodeId, repeated: &HashMap<NodeId, usize>) {
+    let mut pending = vec![(top, 1)];
+    while let Some((id, times)) = pending.pop() {
         let node = doc.node(id);
         match node.kind() {
-            Kind::Mapping => pending.extend(node.children().map(NodeRef::id)),
+            // From the third time on there is nothing left to move.
+            Kind::Mapping => pending.extend(node.children().map(|child| {
+                let repeats = repeated.get(&child.id()).copied().unwrap_or(1);
+                (child.id(), (times * repeats).min(2))
+            })),
             Kind::Sequence => {
                 for item in doc.child_ids(id) {
-                    lift_first_head(doc, item);
+                    for _ in 0..times {
+                        lift_first_head(doc, item);
+                    }
                 }
             }
             Kind::Scalar | Kind::Alias => {}
