@@ -35,8 +35,8 @@ pub(crate) fn resource(number: usize) -> String {
                  app.kubernetes.io/name: app-{number}\n    \
                  app.kubernetes.io/part-of: \"shop\"\n  \
                annotations:\n    \
-                 config.kubernetes.io/path: 'dir-{}/file-{number}.yaml'\n    \
-                 config.kubernetes.io/index: '{}'\n",
+                 example.com/owner: 'team-{}/app-{number}'\n    \
+                 example.com/tier: '{}'\n",
             number % 37,
             number % 11,
             number % 5,

@@ -6,6 +6,7 @@ mod generate;
 mod inputs;
 mod limits;
 mod measure;
+mod read;
 mod yaml;
 
 use std::io::{self, Write};
@@ -25,6 +26,8 @@ struct Args {
 enum Command {
     /// Parse and emit, ours and go-yaml's.
     Yaml(yaml::Args),
+    /// A package of 5,000 files read and written unchanged.
+    Read,
     /// Inputs made to be slow: time at 12.5, 25 and 50 MB.
     Limits,
     /// One measurement in this process, as a line of JSON.
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
     let mut out = io::stdout();
     let done = match &Args::parse().command {
         Command::Yaml(args) => yaml::run(args, &mut out),
+        Command::Read => read::run(&mut out),
         Command::Limits => limits::run(&mut out),
         Command::Measure(args) => measure::run(args, &mut out),
     };
