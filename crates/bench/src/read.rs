@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use kiln_krm::Dialect;
 use kiln_krm::package::{
-    Bytes, EmptiedFiles, IgnoreScope, ListOptions, PackageFile, ReadSet, Subpackages, WriteOptions,
+    Bytes, EmptiedFiles, ListOptions, PackageFile, ReadSet, Subpackages, WriteOptions,
     list_package_files, plan_write,
 };
 use kiln_krm::read::FileOptions;
@@ -77,11 +77,7 @@ impl Round {
 fn round(root: &Path, bytes: Bytes) -> anyhow::Result<Round> {
     let start = Instant::now();
     let files = DiskFiles::open(root, OutsideLinks::Refuse)?;
-    let list = ListOptions {
-        names: vec!["*.yaml".to_owned()],
-        subpackages: Subpackages::Include,
-        ignore_scope: IgnoreScope::Package,
-    };
+    let list = ListOptions::new(Dialect::Current, Subpackages::Include);
     let listed = list_package_files(&files, &list)?;
     let paths: Vec<String> = listed
         .into_iter()
