@@ -1,4 +1,4 @@
-//! Edits by path: every case of `edits.jsonl`.
+//! Edits by path: every case of `edits.jsonl` and `edits-random.jsonl`.
 
 use kiln_yaml::{Document, SequenceStyle, parse, to_string};
 use serde_json::Value;
@@ -8,7 +8,8 @@ use crate::fixtures::{Report, load, text};
 #[test]
 fn recorded_edits() {
     let mut report = Report::default();
-    for case in load("edits.jsonl") {
+    let cases = load("edits.jsonl").into_iter();
+    for case in cases.chain(load("edits-random.jsonl")) {
         let id = text(&case, "id").expect("an id");
         let input = text(&case, "in").expect("an input");
         let ours = parse(input)
@@ -38,7 +39,7 @@ fn recorded_edits() {
             (Err(ours), wanted) => report.check(id, "error", &shown, &ours, wanted.unwrap_or("")),
         }
     }
-    report.finish(400);
+    report.finish(690);
 }
 
 fn apply(doc: &mut Document, op: &Value) -> Result<(), String> {

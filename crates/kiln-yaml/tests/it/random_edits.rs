@@ -197,26 +197,19 @@ fn read(tree: &Tree) -> Document {
 }
 
 fn apply(doc: &mut Document, edit: &Edit) -> Result<(), EditError> {
-    let refs = |path: &[String]| -> Vec<String> { path.to_vec() };
+    fn refs(path: &[String]) -> Vec<&str> {
+        path.iter().map(String::as_str).collect()
+    }
     match edit {
-        Edit::Set(path, value) => {
-            let path = refs(path);
-            let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            doc.root_mut().set_string(&path, value).map(drop)
-        }
+        Edit::Set(path, value) => doc.root_mut().set_string(&refs(path), value).map(drop),
         Edit::SetTree(path, tree) => {
             let node = build(doc, tree, false, &mut 1000);
-            let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            doc.root_mut().set(&path, node).map(drop)
+            doc.root_mut().set(&refs(path), node).map(drop)
         }
-        Edit::Remove(path) => {
-            let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            doc.root_mut().remove(&path).map(drop)
-        }
+        Edit::Remove(path) => doc.root_mut().remove(&refs(path)).map(drop),
         Edit::Append(path, tree) => {
             let node = build(doc, tree, false, &mut 2000);
-            let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            doc.root_mut().append(&path, node).map(drop)
+            doc.root_mut().append(&refs(path), node).map(drop)
         }
         Edit::Annotate(key, value) => doc.root_mut().set_annotation(key, value).map(drop),
         Edit::Label(key, value) => doc.root_mut().set_label(key, value).map(drop),
