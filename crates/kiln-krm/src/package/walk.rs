@@ -1,5 +1,7 @@
 //! Which files a package's resources are read from, in which order.
 
+use std::borrow::Cow;
+
 use super::files::{Entry, EntryKind, FileError, FileSource};
 use super::glob;
 use super::ignore::{self, Ignore};
@@ -24,6 +26,9 @@ pub enum Subpackages {
     Skip,
     /// Their files are listed; inside one its own `.krmignore` counts and that of the package around it does not.
     Include,
+    /// As in the original: its `.krmignore` also counts in the directories beside it whose names begin with its own.
+    /// The patterns of `sub` hide files of `sub-2`, and those of the package around them do not.
+    IncludeByPrefix,
     /// A package file means nothing.
     Ordinary,
 }
@@ -67,20 +72,16 @@ pub fn list_package_files(
     let mut files = Vec::new();
     let mut walk = Walk {
         source,
+        by_prefix: options.subpackages == Subpackages::IncludeByPrefix,
         packages: Vec::new(),
         pending: Vec::new(),
     };
     let top = source.list("")?;
     walk.enter_package("", &top)?;
-    walk.push("", top, 0);
-    while let Some(Step {
-        path,
-        entry,
-        package,
-    }) = walk.pending.pop()
-    {
+    walk.push("", top);
+    while let Some(Step { path, entry }) = walk.pending.pop() {
         let is_directory = entry.kind == EntryKind::Directory;
-        if walk.is_hidden(&path, package, is_directory) {
+        if walk.is_hidden(&path, is_directory) {
             continue;
         }
         if !is_directory {
@@ -94,19 +95,23 @@ pub fn list_package_files(
         let is_package = entries
             .iter()
             .any(|entry| entry.name == PACKAGE_FILE && entry.kind != EntryKind::Other);
-        let package = match options.subpackages {
+        match options.subpackages {
             Subpackages::Skip if is_package => continue,
-            Subpackages::Include if is_package => walk.enter_package(&path, &entries)?,
-            _ => package,
-        };
-        walk.push(&path, entries, package);
+            Subpackages::Include | Subpackages::IncludeByPrefix if is_package => {
+                walk.enter_package(&path, &entries)?;
+            }
+            _ => {}
+        }
+        walk.push(&path, entries);
     }
     Ok(files)
 }
 
 struct Walk<'a> {
     source: &'a dyn FileSource,
-    /// The directory of each package met so far, with a slash at its end, and its patterns.
+    /// See [`Subpackages::IncludeByPrefix`].
+    by_prefix: bool,
+    /// The packages around the current place, innermost last: directory and patterns.
     packages: Vec<(String, Ignore)>,
     /// What is still to be looked at, the next last.
     pending: Vec<Step>,
@@ -115,13 +120,11 @@ struct Walk<'a> {
 struct Step {
     path: String,
     entry: Entry,
-    /// The package it belongs to, as an index.
-    package: usize,
 }
 
 impl Walk<'_> {
-    /// Reads the package's patterns; its index.
-    fn enter_package(&mut self, dir: &str, entries: &[Entry]) -> Result<usize, FileError> {
+    /// Reads the package's patterns.
+    fn enter_package(&mut self, dir: &str, entries: &[Entry]) -> Result<(), FileError> {
         let has_patterns = entries.iter().any(|entry| {
             entry.name == ignore::FILE_NAME
                 && matches!(entry.kind, EntryKind::File | EntryKind::SymlinkToFile)
@@ -130,24 +133,49 @@ impl Walk<'_> {
             true => Ignore::parse(&self.source.read(&join(dir, ignore::FILE_NAME))?),
             false => Ignore::default(),
         };
-        self.packages.push((join(dir, ""), ignore));
-        Ok(self.packages.len() - 1)
+        self.packages.push((dir.to_owned(), ignore));
+        Ok(())
     }
 
-    fn push(&mut self, dir: &str, mut entries: Vec<Entry>, package: usize) {
+    fn push(&mut self, dir: &str, mut entries: Vec<Entry>) {
         entries.sort_by(|a, b| b.name.cmp(&a.name));
         self.pending.extend(entries.into_iter().map(|entry| Step {
             path: join(dir, &entry.name),
             entry,
-            package,
         }));
     }
 
-    fn is_hidden(&self, path: &str, package: usize, is_directory: bool) -> bool {
-        self.packages.get(package).is_some_and(|(dir, ignore)| {
-            let path = path.strip_prefix(dir.as_str()).unwrap_or(path);
-            ignore.hides(path, is_directory)
-        })
+    fn is_hidden(&mut self, path: &str, is_directory: bool) -> bool {
+        let place = match (is_directory, path.rsplit_once('/')) {
+            (true, _) => path,
+            (false, Some((dir, _))) => dir,
+            (false, None) => "",
+        };
+        let by_prefix = self.by_prefix;
+        let is_outside = |(dir, _): &mut (String, Ignore)| match place.strip_prefix(dir.as_str()) {
+            Some(rest) if by_prefix || dir.is_empty() || rest.is_empty() => false,
+            Some(rest) => !rest.starts_with('/'),
+            None => true,
+        };
+        while self.packages.pop_if(is_outside).is_some() {}
+        self.packages
+            .last()
+            .is_some_and(|(dir, ignore)| ignore.hides(&relative(path, dir), is_directory))
+    }
+}
+
+/// The path as seen from a package that is above it or, by prefix, beside it.
+fn relative<'a>(path: &'a str, dir: &str) -> Cow<'a, str> {
+    let rest = path.strip_prefix(dir).unwrap_or(path);
+    if dir.is_empty() {
+        return Cow::Borrowed(rest);
+    }
+    match rest.strip_prefix('/') {
+        Some(below) => Cow::Borrowed(below),
+        None => {
+            let parent = dir.rfind('/').map_or(0, |slash| slash + 1);
+            Cow::Owned(format!("../{}", path.get(parent..).unwrap_or_default()))
+        }
     }
 }
 

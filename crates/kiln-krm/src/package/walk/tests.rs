@@ -74,6 +74,22 @@ fn patterns_of_a_subpackage_end_with_it() {
     );
 }
 
+/// Recorded with kpt.
+#[test]
+fn the_original_takes_a_longer_name_for_a_directory_inside() {
+    let files = [
+        ("a/Kptfile", ""),
+        ("a/.krmignore", "x.yaml\n"),
+        ("ab/x.yaml", ""),
+        ("x.yaml", ""),
+    ];
+    check(
+        &files,
+        Subpackages::IncludeByPrefix,
+        &["a/Kptfile", "x.yaml"],
+    );
+}
+
 #[test]
 fn patterns_below_the_top_of_a_package_do_not_count() {
     check(
