@@ -1,3 +1,5 @@
+//! The KRM check through the eyes of its caller; its rules are shown by recorded answers.
+
 use super::{ListKind, NotKrm, check_list, check_resource};
 
 #[test]

@@ -1,3 +1,5 @@
+//! Choosing tags, and what must hold of any image reference, version or constraint.
+
 use proptest::prelude::*;
 
 use super::{Constraint, ImageRef, TagRequest, Version, best_tag, normalize};

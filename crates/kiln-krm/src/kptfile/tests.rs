@@ -1,3 +1,5 @@
+//! Edits that keep comments, and the checks that no recorded answer reaches.
+
 use kiln_yaml::{Document, SequenceStyle};
 
 use super::edit::{

@@ -1,3 +1,5 @@
+//! Default places, and what must hold of any cleaned path.
+
 use proptest::prelude::*;
 
 use super::{base, clean, default_path, directory, generation_directory, join};

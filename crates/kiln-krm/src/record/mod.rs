@@ -5,6 +5,7 @@
 //! writing follow from it. Unknown keys are errors or ignored, as the reader is told. This is not a general
 //! serialiser: it knows the few types that the vocabulary needs.
 
+mod node;
 mod order;
 mod reader;
 mod text;
@@ -13,8 +14,9 @@ use std::collections::BTreeMap;
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
+pub(crate) use node::alias_targets;
 pub use reader::DecodeError;
-pub(crate) use reader::{Fatal, Reader, UnknownKeys, alias_targets, read_record};
+pub(crate) use reader::{Fatal, Reader, UnknownKeys, read_record};
 pub(crate) use text::new_text;
 
 /// A type that can be read off a tree and written as one.
@@ -59,7 +61,10 @@ impl Value for String {
         if !node.is_scalar() {
             return reader.misfit(node, type_name);
         }
-        node.value().clone_into(self);
+        *self = match node.tag() {
+            "!!binary" => text::decode_base64(node.value()).unwrap_or_default(),
+            _ => node.value().to_owned(),
+        };
         Ok(true)
     }
 
@@ -114,6 +119,10 @@ impl<V: Value> Value for Option<V> {
         type_name: &str,
         reader: &mut Reader<'_>,
     ) -> Result<bool, Fatal> {
+        // A collection whose tag says null is neither.
+        if node.tag() == "!!null" {
+            return reader.misfit(node, &format!("*{type_name}"));
+        }
         self.get_or_insert_default().read(node, type_name, reader)
     }
 

@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use kiln_yaml::{Document, Kind, NodeId, NodeRef, Style};
+use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
 use super::Value;
+use super::node::{alias_targets, allowed_alias_share, explicit_tag_lie, is_merge_key, line};
 use crate::gotext::quote;
 
 /// Why a tree does not fit a type, in go-yaml's words.
@@ -104,8 +105,10 @@ impl<'a> Reader<'a> {
                 reader.read_named(target, out, type_name)
             });
         }
-        if !V::READS_ANYTHING {
-            check_explicit_tag(node)?;
+        if !V::READS_ANYTHING
+            && let Some(lie) = explicit_tag_lie(node)
+        {
+            return Err(Fatal(lie));
         }
         if node.is_null() {
             return Ok(out.read_null());
@@ -134,7 +137,8 @@ impl<'a> Reader<'a> {
     pub(crate) fn misfit(&mut self, node: NodeRef<'_>, type_name: &str) -> Result<bool, Fatal> {
         let tag = node.tag();
         let shown = match (tag, node.value()) {
-            ("!!seq" | "!!map", _) => String::new(),
+            // Empty, unless a scalar has such a tag.
+            ("!!seq" | "!!map", value) => value.to_owned(),
             (_, value) if value.len() > 10 => {
                 let start = value.as_bytes().get(..7).unwrap_or_default();
                 format!(" `{}...`", String::from_utf8_lossy(start))
@@ -375,72 +379,10 @@ pub(crate) fn read_record(
     Ok(true)
 }
 
-/// What each alias of a document stands for: the last node before it that has its name as anchor.
-pub(crate) fn alias_targets(doc: &Document) -> HashMap<NodeId, NodeId> {
-    let mut anchors: HashMap<&str, NodeId> = HashMap::new();
-    let mut targets = HashMap::new();
-    let mut pending = vec![doc.root()];
-    while let Some(node) = pending.pop() {
-        if !node.anchor().is_empty() {
-            anchors.insert(node.anchor(), node.id());
-        }
-        if node.kind() == Kind::Alias
-            && let Some(target) = anchors.get(node.value())
-        {
-            targets.insert(node.id(), *target);
-        }
-        let first_new = pending.len();
-        pending.extend(node.children());
-        if let Some(children) = pending.get_mut(first_new..) {
-            children.reverse();
-        }
-    }
-    targets
-}
-
-/// A scalar with a tag of its own must look like what the tag says.
-fn check_explicit_tag(node: NodeRef<'_>) -> Result<(), Fatal> {
-    if !node.is_scalar() || !node.style().contains(Style::TAGGED) {
-        return Ok(());
-    }
-    let tag = node.tag();
-    if !matches!(
-        tag,
-        "!!bool" | "!!int" | "!!float" | "!!null" | "!!timestamp"
-    ) {
-        return Ok(());
-    }
-    let mut scratch = Document::new_mapping();
-    let plain = scratch.new_scalar(node.value(), "");
-    let looks_like = scratch.node(plain).tag();
-    if looks_like == tag || (tag == "!!float" && looks_like == "!!int") {
-        return Ok(());
-    }
-    Err(Fatal(format!(
-        "cannot decode {looks_like} `{}` as a {tag}",
-        node.value()
-    )))
-}
-
-fn is_merge_key(key: NodeRef<'_>) -> bool {
-    key.is_scalar() && key.value() == "<<" && key.tag() == "!!merge"
-}
-
-fn line(node: NodeRef<'_>) -> usize {
-    node.position().map_or(0, |position| position.line)
-}
-
 fn not_a_map() -> Fatal {
     Fatal("map merge requires map or sequence of maps as the value".to_owned())
 }
 
 fn excessive_aliasing() -> Fatal {
     Fatal("document contains excessive aliasing".to_owned())
-}
-
-/// The share of reads that may come through aliases: nearly all in small documents, a tenth in large ones.
-fn allowed_alias_share(reads: f64) -> f64 {
-    const SMALL: f64 = 400_000.0;
-    const LARGE: f64 = 4_000_000.0;
-    0.99 - 0.89 * ((reads - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0)
 }

@@ -1,4 +1,4 @@
-//! Scalars: how Go's encoder chooses a style for a string, and how its decoder reads an integer.
+//! Scalars: how Go's encoder chooses a style for a string, and how its decoder reads integers and binary data.
 
 use kiln_yaml::{Document, NodeId, NodeRef, Style};
 
@@ -87,4 +87,42 @@ fn whole(text: &str) -> Option<i64> {
         (10, digits)
     };
     i64::from_str_radix(&format!("{sign}{digits}"), radix).ok()
+}
+
+/// The text that is written in base64; line breaks do not count, and bytes that are not UTF-8 are replaced.
+pub(super) fn decode_base64(text: &str) -> Option<String> {
+    let symbols: Vec<u8> = text
+        .bytes()
+        .filter(|b| !matches!(b, b'\r' | b'\n'))
+        .collect();
+    let mut bytes = Vec::with_capacity(symbols.len() / 4 * 3);
+    let mut groups = symbols.chunks(4).peekable();
+    while let Some(group) = groups.next() {
+        let given = group.iter().take_while(|b| **b != b'=').count();
+        let is_padded = group.iter().skip(given).all(|b| *b == b'=');
+        let is_whole = given == 4 || (groups.peek().is_none() && given >= 2);
+        if group.len() != 4 || !is_padded || !is_whole {
+            return None;
+        }
+        let mut bits = 0u32;
+        for symbol in group {
+            bits = bits << 6 | sextet(*symbol)?;
+        }
+        let [_, a, b, c] = bits.to_be_bytes();
+        bytes.extend([a, b, c].iter().take(given - 1));
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn sextet(symbol: u8) -> Option<u32> {
+    let value = match symbol {
+        b'A'..=b'Z' => symbol - b'A',
+        b'a'..=b'z' => symbol - b'a' + 26,
+        b'0'..=b'9' => symbol - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        b'=' => 0,
+        _ => return None,
+    };
+    Some(u32::from(value))
 }

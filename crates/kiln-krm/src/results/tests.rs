@@ -1,3 +1,5 @@
+//! How lists of results are written.
+
 use super::{FunctionResult, FunctionResultList, ResultItem, Severity};
 
 #[test]

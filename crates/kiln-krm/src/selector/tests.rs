@@ -1,3 +1,5 @@
+//! Selectors of the command line; selection itself is shown by recorded answers.
+
 use super::parse_pair;
 
 #[test]
