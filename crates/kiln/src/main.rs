@@ -5,6 +5,8 @@ mod commands;
 mod compat;
 mod environment;
 mod package;
+#[cfg(test)]
+mod reference;
 mod ui;
 mod usage;
 

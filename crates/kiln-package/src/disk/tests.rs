@@ -1,3 +1,5 @@
+//! Every kind of entry, inside and outside of a package.
+
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;

@@ -1,3 +1,5 @@
+//! Journals that were cut off, damaged or forged.
+
 use super::*;
 
 fn sample() -> Journal {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The directory of recorded cases; none, said loudly, if it is not there.
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 pub(crate) fn directory(test: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("KILN_SHARED").map_or_else(beside, PathBuf::from);

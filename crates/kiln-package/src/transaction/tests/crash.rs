@@ -195,6 +195,7 @@ fn killed_for_real() {
 
 /// Needs the right to mount, so that a small disk can be filled.
 #[cfg(target_os = "linux")]
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 #[test]
 fn a_full_disk_changes_nothing() {
     use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};

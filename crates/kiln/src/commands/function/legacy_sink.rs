@@ -14,6 +14,8 @@ use crate::ui::Ui;
 
 /// Flags of `kiln fn sink` in the manner of kpt v0.39.
 #[derive(Args, Debug)]
+// More than one DIR is refused in kpt's words, which needs them parsed.
+#[command(override_usage = "kiln fn sink [OPTIONS] [DIR]")]
 pub(crate) struct LegacySinkArgs {
     /// The directory to write to, which must exist; standard output if not given
     #[arg(value_name = "DIR")]

@@ -15,6 +15,8 @@ use crate::ui::Ui;
 
 /// Flags of `kiln fn sink`.
 #[derive(Args, Debug)]
+// A missing DIR is refused in kpt's words, which needs it to be optional here.
+#[command(override_usage = "kiln fn sink [OPTIONS] DIR")]
 pub(crate) struct SinkArgs {
     /// The directory to make; it must not exist
     #[arg(value_name = "DIR")]

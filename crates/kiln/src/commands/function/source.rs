@@ -12,6 +12,8 @@ use crate::ui::Ui;
 
 /// Flags of `kiln fn source`.
 #[derive(Args, Debug)]
+// More than one DIR is refused in kpt's words, which needs them parsed.
+#[command(override_usage = "kiln fn source [OPTIONS] [DIR]")]
 pub(crate) struct SourceArgs {
     /// The package, or one file of it; the current directory if not given
     #[arg(value_name = "DIR")]

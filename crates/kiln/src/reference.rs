@@ -1,0 +1,58 @@
+//! The command line reference, docs/cli.md: made from the same definitions that parse the command line.
+
+use std::fmt::Write;
+
+use crate::cli;
+use crate::compat::Compat;
+use crate::environment::KILN_COMPAT;
+
+/// The whole reference.
+fn reference() -> String {
+    let mut out = String::from(
+        "# Command line reference\n\n\
+         Made from kiln's own definitions; a test fails when this file is stale\n\
+         (`KILN_UPDATE=1 cargo test -p kiln reference` writes it anew).\n",
+    );
+    let _ = write!(
+        out,
+        "\n## Environment\n\n\
+         - `{KILN_COMPAT}`: whose behaviour to show when `--compat` is not given.\n"
+    );
+    for (compat, title) in [
+        (Compat::Kiln, "kiln and today's kpt"),
+        (Compat::KptV039, "kpt v0.39 (`--compat=kpt-v0.39`)"),
+    ] {
+        let _ = write!(out, "\n## {title}\n");
+        let mut command = cli::grammar(compat);
+        command.build();
+        describe(&mut out, &mut command, "kiln");
+    }
+    out
+}
+
+/// A command and those below it; there are three levels of them.
+fn describe(out: &mut String, command: &mut clap::Command, name: &str) {
+    let help = command.render_long_help().to_string();
+    let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+    let _ = write!(out, "\n### {name}\n\n```text\n{}\n```\n", lines.join("\n"));
+    for below in command.get_subcommands_mut() {
+        if below.get_name() != "help" {
+            let name = format!("{name} {}", below.get_name());
+            describe(out, below, &name);
+        }
+    }
+}
+
+#[test]
+fn the_reference_is_up_to_date() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
+    let made = reference();
+    if std::env::var_os("KILN_UPDATE").is_some() {
+        std::fs::write(path, &made).expect("writes");
+    }
+    let kept = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        made, kept,
+        "docs/cli.md is stale; set KILN_UPDATE=1 to write it"
+    );
+}
