@@ -28,9 +28,12 @@ fn number_or_time(text: &str, first: u8) -> KnownTag {
             return KnownTag::Float;
         }
     }
-    // A dot first can only be a float.
+    // A dot first can only be a float, in which underscores must stand between digits.
     if first == b'.' {
-        return if is_float(text) {
+        let digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+        let mut underscores = text.match_indices('_').map(|(at, _)| at);
+        let well_placed = underscores.all(|at| digit(at.wrapping_sub(1)) && digit(at + 1));
+        return if well_placed && is_float(&text.replace('_', "")) {
             KnownTag::Float
         } else {
             KnownTag::Str
@@ -294,13 +297,14 @@ pub fn is_yaml_1_1_non_string(text: &str) -> bool {
         return true;
     };
     let root = doc.root();
+    // What Go cannot decode counts as a string.
+    if !is_decodable(root) {
+        return false;
+    }
     match root.kind() {
         Kind::Scalar => match root.stored_tag() {
-            // A `!` before nothing is a tag like any other in Go.
-            Tag::Implicit if root.value().is_empty() => !text
-                .split(" #")
-                .next()
-                .is_some_and(|text| text.contains('!')),
+            // In Go `!` is a tag like any other.
+            Tag::Implicit if has_bare_tag(text) => false,
             Tag::Implicit => is_non_string_word(root.value()),
             Tag::Known(tag) => !matches!(
                 tag,
@@ -308,31 +312,66 @@ pub fn is_yaml_1_1_non_string(text: &str) -> bool {
             ),
             Tag::Custom(_) => false,
         },
-        // Such keys are an error in Go, and what cannot be read counts as a string.
-        Kind::Mapping | Kind::Sequence => !has_collection_key(root),
+        Kind::Mapping | Kind::Sequence => true,
         Kind::Alias => false,
     }
 }
 
+/// Whether a `!` stands before the first value, perhaps with an anchor.
+fn has_bare_tag(text: &str) -> bool {
+    text.split_whitespace()
+        .take_while(|word| word.starts_with('&') || *word == "!")
+        .any(|word| word == "!")
+}
+
 /// Whether YAML 1.1 has a meaning for this plain scalar. Timestamps are left as strings.
 fn is_non_string_word(text: &str) -> bool {
+    !matches!(resolve_yaml_1_1(text), KnownTag::Str | KnownTag::Timestamp)
+}
+
+fn resolve_yaml_1_1(text: &str) -> KnownTag {
     const BOOLS: [&str; 16] = [
         "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off",
         "OFF",
     ];
     match resolve(text) {
-        KnownTag::Str => BOOLS.contains(&text),
-        KnownTag::Timestamp => false,
-        _ => true,
+        KnownTag::Str if BOOLS.contains(&text) => KnownTag::Bool,
+        // A sign behind `0o` is a novelty.
+        KnownTag::Int if base_zero_int(&text.replace('_', "")).is_none() && text.contains('o') => {
+            KnownTag::Str
+        }
+        tag => tag,
     }
 }
 
-fn has_collection_key(root: NodeRef<'_>) -> bool {
-    let mut found = false;
+/// Whether no key is a collection, what is merged are mappings, and every scalar with a tag of YAML's own fits it.
+fn is_decodable(root: NodeRef<'_>) -> bool {
+    let fits = |node: NodeRef<'_>| match node.stored_tag() {
+        Tag::Known(
+            tag @ (KnownTag::Null
+            | KnownTag::Bool
+            | KnownTag::Int
+            | KnownTag::Float
+            | KnownTag::Timestamp),
+        ) if node.is_scalar() => {
+            let meant = resolve_yaml_1_1(node.value());
+            meant == tag || (meant == KnownTag::Int && tag == KnownTag::Float)
+        }
+        _ => true,
+    };
+    let mut decodable = true;
     root.visit(|visit| {
-        found |= visit
-            .key()
-            .is_some_and(|key| key.is_mapping() || key.is_sequence());
+        let key_fits = |key: NodeRef<'_>| match key.kind() {
+            Kind::Mapping | Kind::Sequence => false,
+            _ if key.stored_tag() == Tag::Known(KnownTag::Merge) => is_mergeable(visit.node),
+            Kind::Scalar | Kind::Alias => fits(key),
+        };
+        decodable &= fits(visit.node) && visit.key().is_none_or(key_fits);
     });
-    found
+    decodable
+}
+
+fn is_mergeable(node: NodeRef<'_>) -> bool {
+    let is_one = |node: NodeRef<'_>| matches!(node.kind(), Kind::Mapping | Kind::Alias);
+    is_one(node) || (node.is_sequence() && node.items().all(is_one))
 }
