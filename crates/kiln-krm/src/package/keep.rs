@@ -31,15 +31,15 @@ pub(super) fn keep_bytes(
     before: &ReadSet,
     dialect: Dialect,
 ) -> Result<Option<Vec<u8>>, EncodeError> {
-    let file = before.get(path).filter(|file| file.is_utf8());
+    let file = before.get(path);
     let mut pieces = Vec::with_capacity(placed.len());
     for placed in placed {
         pieces.push(Piece::new(placed, path, before, dialect)?);
     }
     let is_in_place = |(number, piece): (usize, &Piece)| {
-        matches!(piece.content, Content::Kept) && piece.number_in(before.get(path)) == Some(number)
+        matches!(piece.content, Content::Kept) && piece.number_in(file) == Some(number)
     };
-    let count = before.get(path).map(|file| file.document_count());
+    let count = file.map(|file| file.document_count());
     if count == Some(pieces.len()) && pieces.iter().enumerate().all(is_in_place) {
         return Ok(None);
     }
@@ -54,6 +54,7 @@ pub(super) fn keep_bytes(
         let json = document.to_json()?;
         return Ok(Some(json.into_bytes()));
     }
+    let file = file.filter(|file| file.is_utf8());
     assemble(&pieces, file, dialect).map(Some)
 }
 

@@ -133,9 +133,6 @@ fn inside(path: &str, package: &str) -> Result<String, WriteError> {
             path: cleaned,
         });
     }
-    if cleaned == "." {
-        return Err(WriteError::Directory(path.to_owned()));
-    }
     if cleaned.contains('\0') {
         return Err(WriteError::NulInPath(cleaned.replace('\0', "\\0")));
     }

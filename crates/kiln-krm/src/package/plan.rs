@@ -118,6 +118,9 @@ pub fn plan_write(
     for placed in place(resources, &options.package, options.dialect)? {
         files.entry(placed.path.clone()).or_default().push(placed);
     }
+    for placed in files.values_mut() {
+        sort(placed)?;
+    }
     check_directories(&files)?;
     let mut changes = Vec::new();
     if options.emptied_files == EmptiedFiles::Delete {
@@ -127,8 +130,7 @@ pub fn plan_write(
             action: FileAction::Delete,
         }));
     }
-    for (path, mut placed) in files {
-        sort(&mut placed)?;
+    for (path, placed) in files {
         let file = before.get(&path);
         let content = match options.bytes {
             Bytes::Keep => keep_bytes(placed, &path, before, options.dialect)?,
@@ -147,9 +149,12 @@ pub fn plan_write(
     Ok(changes)
 }
 
-/// No file can be a directory on the way to another one.
+/// No file can be the package itself or a directory on the way to another one.
 fn check_directories(files: &BTreeMap<String, Vec<Placed>>) -> Result<(), WriteError> {
     for path in files.keys() {
+        if path == "." {
+            return Err(WriteError::Directory(path.clone()));
+        }
         for (slash, _) in path.match_indices('/') {
             if let Some(parent) = path.get(..slash)
                 && files.contains_key(parent)

@@ -311,6 +311,23 @@ fn newcomers_get_a_path_and_come_last() {
     );
 }
 
+#[test]
+fn packages_inside_a_package_remember_the_whole_path() {
+    let options = FileOptions::default();
+    let read = |dir: &str, text: &str| {
+        let outer = format!("{dir}/f.yaml");
+        crate::read::read_inner_file(&outer, "f.yaml", text.into(), &options).unwrap()
+    };
+    let mut resources = [read("a", "a:  1\n"), read("b", "b:  1\n")].concat();
+    let before = ReadSet::of(&resources);
+    assert_eq!(resources[0].file_place().0, "f.yaml");
+    for (resource, path) in resources.iter_mut().zip(["a/f.yaml", "b/f.yaml"]) {
+        *resource = moved(resource.clone(), path);
+    }
+    let plan = plan_write(resources, &before, &self::options(Bytes::Keep));
+    assert_eq!(plan, Ok(Vec::new()));
+}
+
 #[track_caller]
 fn refused(annotations: &[(&str, &str)], message: &str) {
     let mut resource = resource("kind: A\n");
@@ -338,7 +355,7 @@ fn places_that_are_refused() {
     refused(&[(PATH, "foo..bar.yaml")], &under("foo..bar.yaml"));
     refused(
         &[(PATH, "a/..")],
-        "config.kubernetes.io/path cannot be a directory: a/..",
+        "config.kubernetes.io/path cannot be a directory: .",
     );
     refused(
         &[(PATH, "f.yaml/x")],

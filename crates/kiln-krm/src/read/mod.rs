@@ -63,12 +63,23 @@ pub fn read_file(
     bytes: Vec<u8>,
     options: &FileOptions<'_>,
 ) -> Result<Vec<Resource>, ReadError> {
+    read_inner_file(path, path, bytes, options)
+}
+
+/// Reads a file of a package inside another one: its resources get their path in the inner package, and remember the
+/// file by its path in the outer one.
+pub fn read_inner_file(
+    outer_path: &str,
+    path: &str,
+    bytes: Vec<u8>,
+    options: &FileOptions<'_>,
+) -> Result<Vec<Resource>, ReadError> {
     let marks = Marks {
         path: Some(path),
         package_path: options.package_path,
         style: true,
     };
-    read_documents(path, bytes, options.dialect, &marks)
+    read_documents(outer_path, bytes, options.dialect, &marks)
 }
 
 /// Reads a file that is not part of a package, such as a function's configuration: its resources get no path.
