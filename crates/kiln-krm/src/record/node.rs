@@ -30,7 +30,7 @@ pub(crate) fn alias_targets(doc: &Document) -> HashMap<NodeId, NodeId> {
 }
 
 /// What to say of a scalar with a tag of its own that does not look like what the tag says.
-pub(super) fn explicit_tag_lie(node: NodeRef<'_>) -> Option<String> {
+pub(crate) fn explicit_tag_lie(node: NodeRef<'_>) -> Option<String> {
     if !node.is_scalar() || !node.style().contains(Style::TAGGED) {
         return None;
     }
@@ -56,16 +56,16 @@ pub(super) fn explicit_tag_lie(node: NodeRef<'_>) -> Option<String> {
     ))
 }
 
-pub(super) fn is_merge_key(key: NodeRef<'_>) -> bool {
+pub(crate) fn is_merge_key(key: NodeRef<'_>) -> bool {
     key.is_scalar() && key.value() == "<<" && key.tag() == "!!merge"
 }
 
-pub(super) fn line(node: NodeRef<'_>) -> usize {
+pub(crate) fn line(node: NodeRef<'_>) -> usize {
     node.position().map_or(0, |position| position.line)
 }
 
 /// The share of reads that may come through aliases: nearly all in small documents, a tenth in large ones.
-pub(super) fn allowed_alias_share(reads: f64) -> f64 {
+pub(crate) fn allowed_alias_share(reads: f64) -> f64 {
     const SMALL: f64 = 400_000.0;
     const LARGE: f64 = 4_000_000.0;
     0.99 - 0.89 * ((reads - SMALL) / (LARGE - SMALL)).clamp(0.0, 1.0)

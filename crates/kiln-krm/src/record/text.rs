@@ -90,7 +90,7 @@ fn whole(text: &str) -> Option<i64> {
 }
 
 /// The text that is written in base64; line breaks do not count, and bytes that are not UTF-8 are replaced.
-pub(super) fn decode_base64(text: &str) -> Option<String> {
+pub(crate) fn decode_base64(text: &str) -> Option<String> {
     let symbols: Vec<u8> = text
         .bytes()
         .filter(|b| !matches!(b, b'\r' | b'\n'))

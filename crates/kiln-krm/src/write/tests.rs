@@ -53,6 +53,7 @@ fn values_as_json() {
         ("!!float 1", "1"),
         ("!!int \"3\"", "3"),
         ("!foo x", "\"x\""),
+        ("!!binary aGVsbG8=", "\"hello\""),
         ("2001-1-2", "\"2001-01-02T00:00:00Z\""),
         ("2001-02-30", "\"2001-02-30\""),
         (
@@ -129,6 +130,14 @@ fn what_json_cannot_say() {
         (
             "k: !!bool \"yes\"\n",
             "yaml: cannot decode !!str `yes` as a !!bool",
+        ),
+        (
+            "k: !!binary \"!!\"\n",
+            "yaml: !!binary value contains invalid base64 data",
+        ),
+        (
+            "k: !!int 1.5\n",
+            "yaml: cannot decode !!float `1.5` as a !!int",
         ),
         ("a: &x [*x]\n", "yaml: anchor 'x' value contains itself"),
         (

@@ -2,20 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use kiln_yaml::{Kind, NodeId, NodeRef};
+use kiln_yaml::{Kind, NodeRef};
 
 use super::Reason;
+use crate::record::{is_merge_key, line};
 
 /// A mapping's pairs, sorted by key. The document's own mapping takes any scalar for a key and drops null ones.
 pub(super) fn entries<'a>(
     top: NodeRef<'a>,
-    targets: &HashMap<NodeId, NodeRef<'a>>,
+    target: impl Fn(NodeRef<'a>) -> NodeRef<'a>,
     is_document: bool,
 ) -> Result<Vec<(Option<String>, NodeRef<'a>)>, Reason> {
-    let target = |node: NodeRef<'a>| match node.kind() {
-        Kind::Alias => targets.get(&node.id()).copied().unwrap_or(node),
-        _ => node,
-    };
     let mut found: BTreeMap<String, NodeRef<'a>> = BTreeMap::new();
     let mut seen = HashSet::from([top.id()]);
     // Mappings still to be taken in, the nearest last: what is nearer wins.
@@ -25,7 +22,7 @@ pub(super) fn entries<'a>(
         let mut merged = None;
         for (key, value) in mapping.entries() {
             let key = target(key);
-            if key.tag() == "!!merge" {
+            if is_merge_key(key) {
                 merged = Some(value);
                 continue;
             }
@@ -40,7 +37,7 @@ pub(super) fn entries<'a>(
             }
         }
         if let Some(merged) = merged {
-            for source in sources(merged, target)?.into_iter().rev() {
+            for source in sources(merged, &target)?.into_iter().rev() {
                 if seen.insert(source.id()) {
                     pending.push(source);
                 }
@@ -71,7 +68,7 @@ fn sources<'a>(
     target: impl Fn(NodeRef<'a>) -> NodeRef<'a>,
 ) -> Result<Vec<NodeRef<'a>>, Reason> {
     let sources: Vec<NodeRef<'a>> = match merged.kind() {
-        Kind::Sequence => merged.items().map(&target).collect(),
+        Kind::Sequence => merged.items().map(target).collect(),
         _ => vec![target(merged)],
     };
     match sources.iter().all(|source| source.is_mapping()) {
@@ -92,8 +89,4 @@ fn check_unique(mapping: NodeRef<'_>) -> Result<(), Reason> {
         }
     }
     Ok(())
-}
-
-fn line(node: NodeRef<'_>) -> usize {
-    node.position().map_or(0, |position| position.line)
 }

@@ -13,6 +13,8 @@ use std::collections::HashMap;
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef, SequenceStyle};
 
+use crate::record::{alias_targets, allowed_alias_share};
+
 /// Why a document cannot be said in JSON.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("json: error calling MarshalJSON for type *yaml.RNode: {0}")]
@@ -52,18 +54,8 @@ pub enum Reason {
     #[error("json: unsupported value: {0}")]
     Value(&'static str),
     /// A text that is not what its tag says.
-    #[error("yaml: cannot decode {found} `{text}` as a {wanted}")]
-    Tag {
-        /// What the text resolves to.
-        found: String,
-        /// The text.
-        text: String,
-        /// The tag.
-        wanted: String,
-    },
-    /// Binary data.
-    #[error("yaml: !!binary values are not supported in JSON files")]
-    Binary,
+    #[error("yaml: {0}")]
+    Tag(String),
     /// An alias inside of what it stands for.
     #[error("yaml: anchor '{0}' value contains itself")]
     ContainsItself(String),
@@ -97,7 +89,7 @@ struct Open<'a> {
 
 struct Writer<'a> {
     document: &'a Document,
-    targets: HashMap<NodeId, NodeRef<'a>>,
+    targets: HashMap<NodeId, NodeId>,
     out: String,
     open: Vec<Open<'a>>,
     written: usize,
@@ -159,7 +151,7 @@ impl<'a> Writer<'a> {
         let mut node = node;
         if node.kind() == Kind::Alias {
             let name = node.value();
-            node = *self.targets.get(&node.id()).ok_or(Reason::Merge)?;
+            node = self.target(node);
             by_alias = true;
             if self.open.iter().any(|open| open.node == node.id()) {
                 return Err(Reason::ContainsItself(name.to_owned()));
@@ -169,7 +161,7 @@ impl<'a> Writer<'a> {
         let (children, close) = match node.kind() {
             Kind::Mapping => {
                 let is_top = self.open.is_empty();
-                let entries = entries::entries(node, &self.targets, is_top)?;
+                let entries = entries::entries(node, |key| self.target(key), is_top)?;
                 self.out.push('{');
                 (entries, '}')
             }
@@ -189,40 +181,23 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// What an alias stands for; any other node itself.
+    fn target(&self, node: NodeRef<'a>) -> NodeRef<'a> {
+        match self.targets.get(&node.id()) {
+            Some(target) => self.document.node(*target),
+            None => node,
+        }
+    }
+
     /// The limit of go-yaml: the larger the document, the smaller the part of it that aliases may account for.
     fn count(&mut self, by_alias: bool) -> Result<(), Reason> {
         self.written += 1;
         self.written_by_alias += usize::from(by_alias);
         let (written, by_alias) = (self.written as f64, self.written_by_alias as f64);
-        let position = ((written - 400_000.0) / 3_600_000.0).clamp(0.0, 1.0);
-        let allowed = 0.99 - position * 0.89;
+        let allowed = allowed_alias_share(written);
         if self.written_by_alias > 100 && self.written > 1000 && by_alias / written > allowed {
             return Err(Reason::ExcessiveAliasing);
         }
         Ok(())
     }
-}
-
-/// What each alias stands for: the last node before it that has its anchor.
-fn alias_targets(document: &Document) -> HashMap<NodeId, NodeRef<'_>> {
-    let mut anchors: HashMap<&str, NodeRef<'_>> = HashMap::new();
-    let mut targets = HashMap::new();
-    let mut pending = vec![document.root()];
-    while let Some(node) = pending.pop() {
-        if node.kind() == Kind::Alias {
-            if let Some(target) = anchors.get(node.value()) {
-                targets.insert(node.id(), *target);
-            }
-            continue;
-        }
-        if !node.anchor().is_empty() {
-            anchors.insert(node.anchor(), node);
-        }
-        let first_of_children = pending.len();
-        pending.extend(node.children());
-        if let Some(children) = pending.get_mut(first_of_children..) {
-            children.reverse();
-        }
-    }
-    targets
 }

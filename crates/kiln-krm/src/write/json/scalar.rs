@@ -3,6 +3,7 @@
 use kiln_yaml::NodeRef;
 
 use super::Reason;
+use crate::record::{decode_base64, explicit_tag_lie};
 
 pub(super) fn push_scalar(out: &mut String, node: NodeRef<'_>) -> Result<(), Reason> {
     let text = node.value();
@@ -24,16 +25,19 @@ pub(super) fn push_scalar(out: &mut String, node: NodeRef<'_>) -> Result<(), Rea
             None => None,
         },
         "!!timestamp" => timestamp(text).map(|time| format!("\"{time}\"")),
-        "!!binary" => return Err(Reason::Binary),
+        "!!binary" => decode_base64(text).map(|data| {
+            let mut word = String::new();
+            push_string(&mut word, &data);
+            word.replace('\u{fffd}', "\\ufffd")
+        }),
         _ => {
             push_string(out, text);
             return Ok(());
         }
     };
-    let word = word.ok_or_else(|| Reason::Tag {
-        found: "!!str".to_owned(),
-        text: text.to_owned(),
-        wanted: tag.to_owned(),
+    let word = word.ok_or_else(|| {
+        let lie = explicit_tag_lie(node);
+        Reason::Tag(lie.unwrap_or_else(|| format!("cannot decode `{text}` as a {tag}")))
     })?;
     out.push_str(&word);
     Ok(())
