@@ -1,5 +1,7 @@
 //! In which styles a text can be written so that it reads back the same.
 
+use crate::lines::is_break;
+
 /// The styles a scalar's text allows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allows {
@@ -42,48 +44,80 @@ pub(super) fn analyze(text: &str) -> Allows {
         };
     }
     let bytes = text.as_bytes();
-    let simple_start = bytes[0].is_ascii_alphanumeric() || matches!(bytes[0], b'_' | b'/' | b'.');
-    if simple_start && !text.starts_with("...") && bytes.iter().all(|byte| is_simple(*byte)) {
-        return Allows {
-            plain_in_flow: true,
-            plain_in_block: true,
-            single_quoted: true,
-            block: true,
-            multiline: false,
-        };
+    let seen = classes(bytes);
+    if seen & HARD == 0 {
+        easy(bytes, seen)
+    } else {
+        examine(bytes).allows()
     }
-    examine(bytes).allows()
 }
 
-/// Bytes that mean nothing to YAML anywhere but at the start.
-fn is_simple(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'-' | b'_'
-                | b'.'
-                | b'/'
-                | b'='
-                | b'+'
-                | b'@'
-                | b'%'
-                | b'('
-                | b')'
-                | b';'
-                | b'$'
-                | b'*'
-                | b'&'
-                | b'!'
-                | b'|'
-                | b'>'
-                | b'<'
-                | b'~'
-                | b'^'
-                | b'"'
-                | b'\''
-                | b'`'
-                | b'\\'
-        )
+/// Whether the text has a line break.
+pub(super) fn is_multiline(text: &str) -> bool {
+    classes(text.as_bytes()) & HARD != 0 && text.contains(is_break)
+}
+
+// Classes of bytes, as bits.
+const SPACE: u8 = 1;
+/// Indicators in flow collections, wherever they stand.
+const FLOW: u8 = 2;
+/// `:` and `#`, which depend on their neighbours.
+const RELATIVE: u8 = 4;
+/// Tabs, breaks, controls and everything beyond ASCII: looked at one by one.
+const HARD: u8 = 8;
+/// Indicators at the start only.
+const START: u8 = 16;
+/// `-` and `?`, which are indicators at the start if a blank follows. (`:` too.)
+const START_RELATIVE: u8 = 32;
+
+const CLASSES: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b' ' => SPACE,
+            b',' | b'[' | b']' | b'{' | b'}' => FLOW | START,
+            b'?' => FLOW | START_RELATIVE,
+            b':' => RELATIVE | START_RELATIVE,
+            b'#' => RELATIVE | START,
+            b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@' | b'`' => START,
+            // With `.` for `...` and `---`, which mark documents.
+            b'-' | b'.' => START_RELATIVE,
+            0x21..=0x7E => 0,
+            _ => HARD,
+        };
+        byte += 1;
+    }
+    table
+};
+
+fn classes(bytes: &[u8]) -> u8 {
+    bytes
+        .iter()
+        .fold(0, |seen, byte| seen | CLASSES[*byte as usize])
+}
+
+/// For printable ASCII: no breaks, no tabs, nothing special.
+fn easy(bytes: &[u8], seen: u8) -> Allows {
+    let at_start = CLASSES[bytes[0] as usize];
+    let (first_blank, last_blank) = (bytes[0] == b' ', bytes.last() == Some(&b' '));
+    let indicator_at_start = at_start & START != 0
+        || (at_start & START_RELATIVE != 0
+            && (bytes.starts_with(b"---")
+                || bytes.starts_with(b"...")
+                || (bytes[0] != b'.' && matches!(bytes.get(1), None | Some(b' ')))));
+    let relative_indicator = seen & RELATIVE != 0 && {
+        bytes.last() == Some(&b':') || bytes.windows(2).any(|pair| matches!(pair, b": " | b" #"))
+    };
+    let plain = !first_blank && !last_blank && !indicator_at_start && !relative_indicator;
+    let flow_indicator = seen & FLOW != 0 || (seen & RELATIVE != 0 && bytes.contains(&b':'));
+    Allows {
+        plain_in_flow: plain && !flow_indicator,
+        plain_in_block: plain,
+        single_quoted: true,
+        block: !last_blank,
+        multiline: false,
+    }
 }
 
 fn examine(bytes: &[u8]) -> Contains {

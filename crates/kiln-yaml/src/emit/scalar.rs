@@ -5,31 +5,19 @@ use super::sink::Sink;
 use crate::lines::{break_width, is_break};
 
 impl Sink {
-    pub(super) fn plain(&mut self, text: &str, indent: usize) {
+    /// Text that is one line: others are never written plain.
+    pub(super) fn plain(&mut self, text: &str) {
         if !text.is_empty() {
             self.blank();
-        }
-        if memchr::memchr3(b'\n', b'\r', 0xE2, text.as_bytes()).is_none()
-            && !text.contains('\u{85}')
-        {
             self.out.push_str(text);
-        } else {
-            self.folded_lines(text, indent, Quotes::Kept);
-        }
-        if !text.is_empty() {
             self.whitespace = false;
         }
         self.indention = false;
     }
 
+    /// Line breaks fold: the first of a run is written twice.
     pub(super) fn single_quoted(&mut self, text: &str, indent: usize) {
         self.separate("'");
-        self.folded_lines(text, indent, Quotes::Doubled);
-        self.attached("'");
-    }
-
-    /// Text whose line breaks fold: the first of a run is written twice.
-    fn folded_lines(&mut self, text: &str, indent: usize, quotes: Quotes) {
         let mut after_break = false;
         let mut rest = text;
         while let Some(&first) = rest.as_bytes().first() {
@@ -47,16 +35,18 @@ impl Sink {
             if after_break {
                 self.indent(indent);
             }
-            let end = run_end(rest);
-            let (run, after) = rest.split_at(end);
-            match quotes {
-                Quotes::Doubled => self.out.push_str(&run.replace('\'', "''")),
-                Quotes::Kept => self.out.push_str(run),
+            let (run, after) = rest.split_at(run_end(rest));
+            for (place, part) in run.split('\'').enumerate() {
+                if place > 0 {
+                    self.out.push_str("''");
+                }
+                self.out.push_str(part);
             }
             self.indention = false;
             rest = after;
             after_break = false;
         }
+        self.attached("'");
     }
 
     pub(super) fn double_quoted(&mut self, text: &str) {
@@ -194,12 +184,6 @@ impl Sink {
             after_break = false;
         }
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Quotes {
-    Kept,
-    Doubled,
 }
 
 /// The length of the text up to the first line break.

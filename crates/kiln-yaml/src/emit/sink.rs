@@ -2,6 +2,8 @@
 
 use crate::lines::break_width;
 
+const SPACES: &str = "                                ";
+
 #[derive(Debug)]
 pub(super) struct Sink {
     pub(super) out: String,
@@ -60,8 +62,11 @@ impl Sink {
         if self.foot_indent == Some(indent) {
             self.line_break();
         }
-        for _ in self.column()..indent {
-            self.out.push(' ');
+        let mut missing = indent.saturating_sub(self.column());
+        while missing > 0 {
+            let step = missing.min(SPACES.len());
+            self.out.push_str(&SPACES[..step]);
+            missing -= step;
         }
         self.whitespace = true;
         self.foot_indent = None;

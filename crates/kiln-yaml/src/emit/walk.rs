@@ -1,7 +1,7 @@
 //! Walking the tree and writing structure, properties and comments.
 
 use super::SequenceStyle;
-use super::analyze::{Allows, analyze};
+use super::analyze::{Allows, analyze, is_multiline};
 use super::sink::Sink;
 use crate::document::{Document, Slot};
 use crate::node::{Kind, KnownTag, NodeId, Style, Tag};
@@ -518,7 +518,7 @@ impl<'a> Walk<'a> {
         let text = node.value();
         let (tag, must_quote) = shown_scalar_tag(node);
         let allows = analyze(text);
-        let wanted = self.wanted_style(node, text, must_quote);
+        let wanted = wanted_style(node, allows, must_quote);
         let style = self.possible_style(wanted, text, allows, place);
         self.write_properties(node, tag);
         let indent = self.indent.map_or(2, |indent| indent + 2);
@@ -542,30 +542,7 @@ impl<'a> Walk<'a> {
                     self.sink.folded_text(text, indent);
                 }
             }
-            _ => self.sink.plain(text, indent),
-        }
-    }
-
-    /// The style the node asks for.
-    fn wanted_style(&self, node: NodeRef<'a>, text: &str, must_quote: bool) -> Style {
-        let style = node.style();
-        for candidate in [
-            Style::DOUBLE_QUOTED,
-            Style::SINGLE_QUOTED,
-            Style::LITERAL,
-            Style::FOLDED,
-        ] {
-            if style.contains(candidate) {
-                return candidate;
-            }
-        }
-        if memchr::memchr(b'\n', text.as_bytes()).is_some() {
-            // Inside flow collections this turns into double quotes further on.
-            Style::LITERAL
-        } else if must_quote {
-            Style::DOUBLE_QUOTED
-        } else {
-            Style::NONE
+            _ => self.sink.plain(text),
         }
     }
 
@@ -604,7 +581,7 @@ impl<'a> Walk<'a> {
             Kind::Alias => key.value().len(),
             Kind::Scalar => {
                 let text = key.value();
-                if analyze(text).multiline {
+                if is_multiline(text) {
                     return false;
                 }
                 key.anchor().len() + tag_length(shown_scalar_tag(key).0) + text.len()
@@ -695,5 +672,28 @@ fn shown_scalar_tag(node: NodeRef<'_>) -> (Option<&str>, bool) {
         (None, true)
     } else {
         (Some(node.tag()), false)
+    }
+}
+
+/// The style the node asks for.
+fn wanted_style(node: NodeRef<'_>, allows: Allows, must_quote: bool) -> Style {
+    let style = node.style();
+    if style.is_quoted_or_block() {
+        let styles = [
+            Style::DOUBLE_QUOTED,
+            Style::SINGLE_QUOTED,
+            Style::LITERAL,
+            Style::FOLDED,
+        ];
+        let wanted = styles.into_iter().find(|wanted| style.contains(*wanted));
+        return wanted.unwrap_or_default();
+    }
+    if allows.multiline && memchr::memchr(b'\n', node.value().as_bytes()).is_some() {
+        // Inside flow collections this turns into double quotes further on.
+        Style::LITERAL
+    } else if must_quote {
+        Style::DOUBLE_QUOTED
+    } else {
+        Style::NONE
     }
 }

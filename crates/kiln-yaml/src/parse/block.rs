@@ -30,7 +30,7 @@ impl Scanner<'_> {
                 text: Piece::Owned(text.into_boxed_str()),
                 style,
             },
-            reach: start.index,
+            reach: start.index as u32,
             start,
             end,
         });

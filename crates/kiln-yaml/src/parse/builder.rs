@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::scanner::Scanner;
-use super::token::{Failure, Mark, Piece, Scan, Stage, Token, TokenKind};
+use super::token::{Failure, Mark, Piece, Scan, Stage, TagParts, Token, TokenKind};
 use crate::document::{Document, Slot};
 use crate::node::{Content, KnownTag, Node, NodeId, Style, Tag, Text};
 
@@ -85,7 +85,12 @@ impl<'t> Builder<'t> {
     pub(super) fn new(text: &'t str, source: Arc<str>) -> Builder<'t> {
         Builder {
             scanner: Scanner::new(text),
-            doc: Document::with_source(source.clone()),
+            doc: {
+                let mut doc = Document::with_source(source.clone());
+                // A node takes about a dozen bytes of ordinary YAML: mostly one allocation, never a wasteful one.
+                doc.nodes.reserve(text.len() / 12);
+                doc
+            },
             source,
             open: Vec::new(),
             head: Piece::EMPTY,
@@ -118,7 +123,7 @@ impl<'t> Builder<'t> {
             let mark = self.peek()?.start;
             match self.peek()?.kind {
                 TokenKind::VersionDirective { .. }
-                | TokenKind::TagDirective { .. }
+                | TokenKind::TagDirective(_)
                 | TokenKind::DocumentStart
                 | TokenKind::DocumentEnd
                 | TokenKind::StreamEnd => {
@@ -147,9 +152,12 @@ impl<'t> Builder<'t> {
     /// The next token; the comments up to it move into the slots.
     fn peek(&mut self) -> Scan<&Token> {
         self.scanner.fill()?;
+        if self.scanner.comments.is_empty() {
+            return Ok(&self.scanner.tokens[0]);
+        }
         let token = &self.scanner.tokens[0];
         while let Some(comment) = self.scanner.comments.front() {
-            if token.reach < comment.anchor {
+            if (token.reach as usize) < comment.anchor {
                 break;
             }
             // A block's end has no head: it waits for the next real token.
@@ -196,7 +204,7 @@ impl<'t> Builder<'t> {
 
     fn text_of(&mut self, piece: Piece) -> Text {
         match piece {
-            Piece::Span(start, end) => Text::source(start, end),
+            Piece::Span(start, end) => Text::source(start as usize, end as usize),
             Piece::Owned(text) => self.doc.intern(&text),
         }
     }
@@ -240,7 +248,7 @@ impl<'t> Builder<'t> {
         match self.peek()?.kind {
             TokenKind::StreamEnd => return Ok(None),
             TokenKind::VersionDirective { .. }
-            | TokenKind::TagDirective { .. }
+            | TokenKind::TagDirective(_)
             | TokenKind::DocumentStart => {}
             _ if is_first => {
                 self.tag_directives.clear();
@@ -274,7 +282,11 @@ impl<'t> Builder<'t> {
                     }
                     version_seen = true;
                 }
-                TokenKind::TagDirective { handle, prefix } => {
+                TokenKind::TagDirective(parts) => {
+                    let TagParts {
+                        handle,
+                        rest: prefix,
+                    } = *parts;
                     if self
                         .tag_directives
                         .iter()
@@ -418,7 +430,7 @@ impl<'t> Builder<'t> {
         loop {
             match &self.peek()?.kind {
                 TokenKind::Anchor(_) if properties.anchor.is_none() => {}
-                TokenKind::Tag { .. } if tag_parts.is_none() => {}
+                TokenKind::Tag(_) if tag_parts.is_none() => {}
                 _ => break,
             }
             let Some(token) = self.scanner.take() else {
@@ -428,15 +440,15 @@ impl<'t> Builder<'t> {
             end = Some(token.end);
             match token.kind {
                 TokenKind::Anchor(name) => properties.anchor = Some(name),
-                TokenKind::Tag { handle, suffix } => {
+                TokenKind::Tag(parts) => {
                     tag_at = Some(token.start);
-                    tag_parts = Some((handle, suffix));
+                    tag_parts = Some(parts);
                 }
                 _ => {}
             }
         }
-        if let Some((handle, suffix)) = tag_parts {
-            let Some(tag) = self.expand_tag(&handle, &suffix) else {
+        if let Some(parts) = tag_parts {
+            let Some(tag) = self.expand_tag(&parts.handle, &parts.rest) else {
                 return self.fail(
                     start,
                     "found undefined tag handle",

@@ -109,7 +109,7 @@ impl Scanner<'_> {
         self.advance_to(end);
         self.comments.push_back(Comment {
             slot: Slot::Line,
-            text: Piece::Span(at, end),
+            text: Piece::span(at, end),
             anchor: anchor.index,
             start,
             end: 0,
@@ -218,7 +218,7 @@ impl Scanner<'_> {
                     line,
                     column,
                 };
-                run.text = Piece::Span(at, end);
+                run.text = Piece::span(at, end);
             } else {
                 run.text = self.join(&run.text, Some((at, end)));
             }
@@ -240,12 +240,13 @@ impl Scanner<'_> {
     /// `text`, a line feed, and the comment line at the given place or nothing.
     fn join(&self, text: &Piece, line: Option<(usize, usize)>) -> Piece {
         if let Piece::Span(start, end) = *text
+            && let (start, end) = (start as usize, end as usize)
             && self.byte_at(end) == b'\n'
         {
             // The source reads just like that.
             match line {
-                None => return Piece::Span(start, end + 1),
-                Some((from, to)) if from == end + 1 => return Piece::Span(start, to),
+                None => return Piece::span(start, end + 1),
+                Some((from, to)) if from == end + 1 => return Piece::span(start, to),
                 Some(_) => {}
             }
         }

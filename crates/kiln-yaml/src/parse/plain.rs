@@ -89,7 +89,7 @@ impl Scanner<'_> {
             self.simple_key_allowed = true;
         }
         let text = match folded {
-            None => Piece::Span(start.index, end.index),
+            None => Piece::span(start.index, end.index),
             Some(mut folded) => {
                 if line_start < end.index {
                     folded.push_str(&self.text[line_start..end.index]);
@@ -102,7 +102,7 @@ impl Scanner<'_> {
                 text,
                 style: Style::NONE,
             },
-            reach: start.index,
+            reach: start.index as u32,
             start,
             end,
         });
@@ -201,7 +201,7 @@ impl Scanner<'_> {
             self.scan_quoted_gap(crossed_break, &mut built, &mut from);
         }
         Ok(match built {
-            None => Piece::Span(first, self.at),
+            None => Piece::span(first, self.at),
             Some(mut built) => {
                 built.push_str(&self.text[from..self.at]);
                 Piece::Owned(built.into_boxed_str())

@@ -1,7 +1,7 @@
 //! Anchors, aliases, tags and directives.
 
 use super::scanner::Scanner;
-use super::token::{Mark, Piece, Scan, TokenKind};
+use super::token::{Mark, Piece, Scan, TagParts, TokenKind};
 
 impl Scanner<'_> {
     pub(super) fn fetch_anchor(&mut self, kind: fn(Piece) -> TokenKind) -> Scan<()> {
@@ -24,7 +24,7 @@ impl Scanner<'_> {
                 "did not find expected alphabetic or numeric character",
             );
         }
-        self.push(kind(Piece::Span(from, self.at)), start);
+        self.push(kind(Piece::span(from, self.at)), start);
         Ok(())
     }
 
@@ -65,10 +65,10 @@ impl Scanner<'_> {
             );
         }
         self.push(
-            TokenKind::Tag {
+            TokenKind::Tag(Box::new(TagParts {
                 handle: handle.into(),
-                suffix: suffix.into(),
-            },
+                rest: suffix.into(),
+            })),
             start,
         );
         Ok(())
@@ -222,10 +222,10 @@ impl Scanner<'_> {
                 "did not find expected whitespace or line break",
             );
         }
-        Ok(TokenKind::TagDirective {
+        Ok(TokenKind::TagDirective(Box::new(TagParts {
             handle: handle.into(),
-            prefix: prefix.into(),
-        })
+            rest: prefix.into(),
+        })))
     }
 }
 

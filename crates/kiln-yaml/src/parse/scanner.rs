@@ -73,10 +73,15 @@ impl<'t> Scanner<'t> {
     }
 
     /// Makes sure that the first token of the queue is final, together with the comments before it.
+    #[inline]
     pub(super) fn fill(&mut self) -> Scan<()> {
         if self.head_is_ready {
             return Ok(());
         }
+        self.fill_queue()
+    }
+
+    fn fill_queue(&mut self) -> Scan<()> {
         while self.tokens.len() <= 2 || self.head_may_become_key()? {
             self.fetch()?;
         }
@@ -278,7 +283,7 @@ impl<'t> Scanner<'t> {
             kind,
             start,
             end,
-            reach: start.index,
+            reach: start.index as u32,
         });
     }
 
@@ -436,7 +441,7 @@ impl<'t> Scanner<'t> {
             kind,
             start: mark,
             end: mark,
-            reach: mark.index,
+            reach: mark.index as u32,
         };
         match place {
             Some(place) if place <= self.tokens.len() => self.tokens.insert(place, token),
@@ -466,7 +471,7 @@ impl<'t> Scanner<'t> {
                 kind: TokenKind::BlockEnd,
                 start: end,
                 end,
-                reach,
+                reach: reach as u32,
             });
             self.indent = self.indents.pop().unwrap_or(-1);
         }

@@ -13,12 +13,17 @@ pub(super) struct Mark {
 /// Text that is a part of the source as it stands, or that had to be put together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Piece {
-    Span(usize, usize),
+    /// From one offset to another. Inputs are limited so that both fit.
+    Span(u32, u32),
     Owned(Box<str>),
 }
 
 impl Piece {
     pub(super) const EMPTY: Piece = Piece::Span(0, 0);
+
+    pub(super) fn span(start: usize, end: usize) -> Piece {
+        Piece::Span(start as u32, end as u32)
+    }
 
     pub(super) fn is_empty(&self) -> bool {
         match self {
@@ -29,7 +34,7 @@ impl Piece {
 
     pub(super) fn as_str<'a>(&'a self, source: &'a str) -> &'a str {
         match self {
-            Piece::Span(start, end) => &source[*start..*end],
+            Piece::Span(start, end) => &source[*start as usize..*end as usize],
             Piece::Owned(text) => text,
         }
     }
@@ -40,7 +45,7 @@ pub(super) enum TokenKind {
     StreamStart,
     StreamEnd,
     VersionDirective { major: u8, minor: u8 },
-    TagDirective { handle: Box<str>, prefix: Box<str> },
+    TagDirective(Box<TagParts>),
     DocumentStart,
     DocumentEnd,
     BlockSequenceStart,
@@ -56,8 +61,15 @@ pub(super) enum TokenKind {
     Value,
     Alias(Piece),
     Anchor(Piece),
-    Tag { handle: Box<str>, suffix: Box<str> },
+    Tag(Box<TagParts>),
     Scalar { text: Piece, style: Style },
+}
+
+/// A handle (`!!`) and what follows it, or what it stands for. Boxed in tokens, because it is rare.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct TagParts {
+    pub(super) handle: Box<str>,
+    pub(super) rest: Box<str>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,7 +78,7 @@ pub(super) struct Token {
     pub(super) start: Mark,
     pub(super) end: Mark,
     /// Comments anchored up to here are handed over with the token: its start, or just before it for a block's end.
-    pub(super) reach: usize,
+    pub(super) reach: u32,
 }
 
 /// What went wrong and where, before it is turned into an `Error` with line numbers as Go prints them.
