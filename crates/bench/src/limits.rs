@@ -41,18 +41,34 @@ const SHAPES: &[Shape] = &[
     ("anchors, aliases", |size| {
         [b"- &a b\n", &*repeat("- *a\n", size)].concat()
     }),
-    ("many anchors", numbered_anchors),
+    ("many anchors", |size| numbered("- &a{} b\n- *a{}\n", size)),
+    ("many tags", |size| numbered("- !t{} b\n", size)),
+    ("many keys", |size| numbered("k{}: 1\n", size)),
+    ("TAG directives", |size| {
+        [&*numbered("%TAG !t{}! tag:x,2000:\n", size), b"---\na"].concat()
+    }),
+    ("? with comments", |size| {
+        repeat("? a # c\n# d\n: b\n# e\n\n", size)
+    }),
     ("tags", |size| repeat("- !t a\n", size)),
 ];
 
-pub(crate) fn run(out: &mut dyn Write) -> anyhow::Result<()> {
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only shapes whose name contains this.
+    #[arg(default_value = "")]
+    name: String,
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     write!(out, "{:20}", "seconds at")?;
     for size in SIZES {
         write!(out, " {:>9}", format!("{} MB", size as f64 / 1e6))?;
     }
     writeln!(out, " {:>7}  outcome", "factor")?;
     let mut worst = 0.0_f64;
-    for (name, make) in SHAPES {
+    let chosen = SHAPES.iter().filter(|(name, _)| name.contains(&args.name));
+    for (name, make) in chosen {
         let mut seconds = [0.0; SIZES.len()];
         let mut outcome = String::new();
         write!(out, "{name:20}")?;
@@ -105,11 +121,12 @@ fn nested_maps(size: usize) -> Vec<u8> {
     out
 }
 
-fn numbered_anchors(size: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(size + 32);
+/// `pattern` again and again, with another number in place of `{}` each time.
+fn numbered(pattern: &str, size: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(size + 64);
     let mut number = 0_usize;
     while out.len() < size {
-        out.extend(format!("- &a{number} b\n- *a{number}\n").as_bytes());
+        out.extend(pattern.replace("{}", &number.to_string()).as_bytes());
         number += 1;
     }
     out

@@ -29,7 +29,7 @@ enum Command {
     /// A package of 5,000 files read and written unchanged.
     Read,
     /// Inputs made to be slow: time at 12.5, 25 and 50 MB.
-    Limits,
+    Limits(limits::Args),
     /// One measurement in this process, as a line of JSON.
     Measure(measure::Args),
 }
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     let done = match &Args::parse().command {
         Command::Yaml(args) => yaml::run(args, &mut out),
         Command::Read => read::run(&mut out),
-        Command::Limits => limits::run(&mut out),
+        Command::Limits(args) => limits::run(args, &mut out),
         Command::Measure(args) => measure::run(args, &mut out),
     };
     match done {
