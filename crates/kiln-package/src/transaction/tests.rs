@@ -11,6 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use kiln_krm::package::FileAction;
+
 use super::*;
 use crate::recover::{RecoverError, Recovery, recover};
 

@@ -58,6 +58,61 @@ fn the_name_the_variable_and_the_flag_choose() {
 }
 
 #[test]
+fn kpt_v0_39_refuses_packages_of_a_later_generation() {
+    for (kptfile, reason) in [
+        ("", "EOF"),
+        ("# c\n", "EOF"),
+        ("null\n", "unknown resource type: , Kind="),
+        ("x\n", "missing Resource metadata"),
+        ("a: b\n", "missing Resource metadata"),
+        ("kind: Kptfile\n", "unknown resource type: , Kind=Kptfile"),
+        ("metadata:\n  name: x\n", "unknown resource type: , Kind="),
+        (
+            "apiVersion: a/b/c\nkind: Kptfile\n",
+            "unexpected GroupVersion string: a/b/c",
+        ),
+        (
+            "apiVersion: kpt.dev/v1alpha1\nkind: Other\n",
+            "unknown resource type: kpt.dev/v1alpha1, Kind=Other",
+        ),
+        (
+            "a: b\n c: d\n",
+            "yaml: line 2: mapping values are not allowed in this context",
+        ),
+    ] {
+        let world = World::new();
+        world.write("pkg/sub/Kptfile", kptfile);
+        for verb in ["source", "sink"] {
+            let ran = world.kiln(&["--compat=kpt-v0.39", "fn", verb, "pkg"], RESOURCE);
+            assert_eq!(
+                (ran.code, ran.stderr),
+                (Some(1), format!("error: {reason}\n")),
+                "{kptfile}"
+            );
+        }
+    }
+    let world = World::new();
+    world.write("pkg/sub/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\n");
+    let ran = world.kiln(&["--compat=kpt-v0.39", "fn", "source", "pkg"], "");
+    let place = world.work().join("pkg/sub");
+    let wanted = format!(
+        "error: package at {place:?} is using a newer version (\"v1\") of the Kptfile schema. \
+         Please try updating kpt.\n"
+    );
+    assert_eq!(ran.stderr, wanted);
+    world.write(
+        "pkg/sub/Kptfile",
+        "apiVersion: kpt.dev/v1alpha1\nkind: Kptfile\n",
+    );
+    assert_eq!(
+        world
+            .kiln(&["--compat=kpt-v0.39", "fn", "source", "pkg"], "")
+            .code,
+        Some(0)
+    );
+}
+
+#[test]
 fn links_that_lead_out_are_read_only_as_kpt() {
     let world = World::new();
     world.write("outside.yaml", RESOURCE);

@@ -4,6 +4,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
 
 use super::*;
+use crate::journal::{Fingerprint, temporary_name};
 
 /// A package beside a directory that must not change.
 struct Neighbours {

@@ -1,5 +1,7 @@
 //! Random packages, random changes, random places to stop.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 
 use super::*;

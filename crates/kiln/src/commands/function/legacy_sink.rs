@@ -8,6 +8,7 @@ use kiln_krm::read::read_input;
 use kiln_krm::write::write_documents;
 use kiln_package::{NewFiles, system_words};
 
+use super::legacy_version::check_kptfiles;
 use super::sink::{planned, write};
 use crate::package;
 use crate::ui::Ui;
@@ -32,6 +33,7 @@ pub(crate) fn cmd_legacy_sink(ui: &Ui, args: &LegacySinkArgs) -> Result<()> {
             ui.write_data(write_documents(list.items, dialect)?.as_bytes())
         }
         [dir] => {
+            check_kptfiles(ui, dir)?;
             let changes = planned(ui, dir)?;
             let path = Path::new(dir);
             let metadata = path

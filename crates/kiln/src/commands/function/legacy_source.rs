@@ -7,6 +7,7 @@ use kiln_krm::read::read_input;
 use kiln_krm::{LEGACY_RESOURCE_LIST_API_VERSION, RESOURCE_LIST_KIND, Wrapper, write_list};
 use kiln_yaml::{Encoder, SequenceStyle};
 
+use super::legacy_version::check_kptfiles;
 use super::source::read_function_config;
 use crate::package::{self, Location};
 use crate::ui::Ui;
@@ -30,6 +31,10 @@ pub(crate) struct LegacySourceArgs {
 
 /// Prints the resources of directories, one after the other.
 pub(crate) fn cmd_legacy_source(ui: &Ui, args: &LegacySourceArgs) -> Result<()> {
+    // The original looks at the first directory only.
+    if let Some(dir) = args.dirs.first() {
+        check_kptfiles(ui, dir)?;
+    }
     let function_config = read_function_config(ui, args.function_config.as_deref())?;
     let dialect = ui.compat().dialect();
     let mut resources = Vec::new();

@@ -2,6 +2,7 @@
 
 mod legacy_sink;
 mod legacy_source;
+mod legacy_version;
 mod sink;
 mod source;
 

@@ -1,0 +1,154 @@
+//! What a set of changes comes to, checked against the disk as it is. Nothing is changed here.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+
+use kiln_krm::package::{FileAction, FileChange};
+
+use super::{Applied, ApplyError};
+use crate::dir::{Kind, Meta};
+use crate::journal::{Fingerprint, Journal, Put, temporary_name};
+use crate::tree::{Inside, PathError, Place, Tree};
+
+/// What is to be done, checked against the disk as it is.
+pub(super) struct Plan<'a> {
+    pub(super) journal: Journal,
+    /// What each of the journal's puts needs besides. No open directories: there may be thousands of files.
+    pub(super) puts: Vec<Staging<'a>>,
+}
+
+/// The new content of a file and what it replaces.
+pub(super) struct Staging<'a> {
+    pub(super) content: &'a [u8],
+    /// How many of the directories around it do not exist yet.
+    pub(super) missing: usize,
+    pub(super) old: Option<Meta>,
+}
+
+impl<'a> Plan<'a> {
+    /// Looks at everything that the changes are about; what the result will say once the plan is carried out.
+    pub(super) fn new(
+        tree: &Tree,
+        changes: &'a [FileChange],
+        package: u64,
+    ) -> Result<(Plan<'a>, Applied), ApplyError> {
+        let transaction = RandomState::new().build_hasher().finish();
+        let mut plan = Plan {
+            journal: Journal {
+                package,
+                directories: Vec::new(),
+                puts: Vec::new(),
+                deletes: Vec::new(),
+            },
+            puts: Vec::new(),
+        };
+        let mut applied = Applied::default();
+        let mut files = HashSet::new();
+        for FileChange { path, action } in changes {
+            let path_error = |source| match source {
+                PathError::IsDirectory(_) => ApplyError::IsDirectory { path: path.clone() },
+                source => ApplyError::Path {
+                    path: path.clone(),
+                    source,
+                },
+            };
+            let inside = Inside::new(path).map_err(path_error)?;
+            let file = match action {
+                FileAction::Write(content) => {
+                    let place = tree.place(inside).map_err(path_error)?;
+                    let file = place.path.clone();
+                    if has_content(&place, content).map_err(|error| path_error(error.into()))? {
+                        applied.unchanged.push(path.clone());
+                    } else {
+                        let temporary = temporary_name(transaction, plan.puts.len());
+                        plan.put(place, temporary, content);
+                        applied.written.push(path.clone());
+                    }
+                    file
+                }
+                FileAction::Delete => {
+                    if is_deletable(tree, &inside).map_err(path_error)? {
+                        plan.journal.deletes.push(inside.clone());
+                        applied.deleted.push(path.clone());
+                    }
+                    inside
+                }
+            };
+            // To write and to delete one file is a contradiction even where there is nothing to delete.
+            if !files.insert(file) {
+                return Err(ApplyError::Twice { path: path.clone() });
+            }
+        }
+        plan.check_directories(&files)?;
+        Ok((plan, applied))
+    }
+
+    fn put(&mut self, place: Place, temporary: String, content: &'a [u8]) {
+        self.journal.puts.push(Put {
+            path: place.path,
+            temporary,
+            content: Fingerprint::of(content),
+        });
+        self.puts.push(Staging {
+            content,
+            missing: place.missing,
+            old: place.old,
+        });
+    }
+
+    /// Lists the directories to be made, none of which may be a file of the same set.
+    fn check_directories(&mut self, files: &HashSet<Inside>) -> Result<(), ApplyError> {
+        let mut known = HashSet::new();
+        for (put, staging) in self.journal.puts.iter().zip(&self.puts) {
+            let depth = put.path.directories().len();
+            for count in depth - staging.missing + 1..=depth {
+                let Some(directory) = put.path.ancestor(count) else {
+                    continue;
+                };
+                if files.contains(&directory) {
+                    return Err(ApplyError::Path {
+                        path: put.path.show(),
+                        source: PathError::NotADirectory(directory.show()),
+                    });
+                }
+                if known.insert(directory.clone()) {
+                    self.journal.directories.push(directory);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether everything is as it is wanted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.journal.puts.is_empty() && self.journal.deletes.is_empty()
+    }
+}
+
+/// Whether the file exists with this very content. A file that may not be written is an error if it differs.
+fn has_content(place: &Place, content: &[u8]) -> io::Result<bool> {
+    let Some(old) = place.old else {
+        return Ok(false);
+    };
+    if old.size == content.len() as u64 && place.dir.read(place.path.name())? == content {
+        return Ok(true);
+    }
+    // A rename would replace a read-only file without asking.
+    place.dir.check_writable(place.path.name())?;
+    Ok(false)
+}
+
+/// Whether there is a file, or a link, to delete.
+fn is_deletable(tree: &Tree, path: &Inside) -> Result<bool, PathError> {
+    let dir = match tree.directory(path.directories()) {
+        Ok(dir) => dir,
+        Err(PathError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match dir.meta(path.name())?.map(|meta| meta.kind) {
+        None => Ok(false),
+        Some(Kind::Directory) => Err(PathError::IsDirectory(path.show())),
+        Some(_) => Ok(true),
+    }
+}
