@@ -33,16 +33,17 @@ pub(super) fn place(
     let mut highest: HashMap<String, i64> = HashMap::new();
     let mut wanted = Vec::with_capacity(resources.len());
     for resource in &resources {
-        if resource.meta().is_missing {
-            return Err(WriteError::MissingMetadata);
-        }
         let path = effective(resource, PATH, LEGACY_PATH, dialect).map(str::to_owned);
         let index = effective(resource, INDEX, LEGACY_INDEX, dialect).map(str::to_owned);
         if let (Some(path), Some(index)) = (&path, &index) {
             let highest = highest.entry(path.clone()).or_default();
             *highest = (*highest).max(index.parse().unwrap_or(0));
         }
-        let path = path.unwrap_or_else(|| paths::default_path("", resource.root()));
+        let path = match path {
+            Some(path) => path,
+            None if resource.meta().is_missing => return Err(WriteError::MissingMetadata),
+            None => paths::default_path("", resource.root()),
+        };
         wanted.push((path, index));
     }
     let mut placed = Vec::with_capacity(resources.len());

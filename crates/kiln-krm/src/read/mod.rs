@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use kiln_yaml::{Document, EditError, NodeRef, SequenceStyle, Slot, parse_first};
+use kiln_yaml::{Document, EditError, NodeId, NodeRef, SequenceStyle, Slot, Style, parse_first};
 use memchr::{memchr_iter, memmem};
 
 use crate::annotations::{
@@ -277,20 +277,48 @@ impl Marks<'_> {
             }
             Dialect::Legacy => (false, None),
         };
-        for (key, value) in [
+        let marks = [
             (LEGACY_INDEX, index),
             (LEGACY_PATH, self.path),
             (INDEX, index.filter(|_| internal)),
             (PACKAGE_PATH, self.package_path),
             (PATH, self.path.filter(|_| internal)),
             (SEQINDENT, style),
-        ] {
-            if let Some(value) = value {
-                document.root_mut().set_annotation(key, value)?;
+        ];
+        let mut annotations = None;
+        for (key, value) in marks {
+            let Some(value) = value else {
+                continue;
+            };
+            match annotations {
+                Some(annotations) => {
+                    let value = document.new_string(value);
+                    document.set_style(value, Style::SINGLE_QUOTED);
+                    document.node_mut(annotations).set(&[key], value)?;
+                }
+                None => {
+                    document.root_mut().set_annotation(key, value)?;
+                    annotations = settled_annotations(document.root());
+                }
             }
         }
         Ok(())
     }
+}
+
+/// The annotations, if setting one more would change nothing but them: no other field goes for being empty.
+fn settled_annotations(root: NodeRef<'_>) -> Option<NodeId> {
+    let is_empty_field = |parent: NodeRef<'_>, name: &str| {
+        parent
+            .entries()
+            .any(|(key, value)| key.value() == name && value.is_empty())
+    };
+    let metadata = root.get("metadata")?;
+    let annotations = metadata.get("annotations")?;
+    let is_settled = annotations.is_mapping()
+        && !is_empty_field(root, "metadata")
+        && !is_empty_field(metadata, "annotations");
+    is_settled.then(|| annotations.id())
 }
 
 /// The document, wrapped if it is a bare sequence and that is wanted.
