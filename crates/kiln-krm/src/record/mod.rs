@@ -14,12 +14,10 @@ use std::collections::BTreeMap;
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
-pub(crate) use node::{
-    alias_targets, allowed_alias_share, explicit_tag_lie, is_merge_key, line,
-};
-pub(crate) use text::decode_base64;
+pub(crate) use node::{alias_targets, allowed_alias_share, explicit_tag_lie, is_merge_key, line};
 pub use reader::DecodeError;
 pub(crate) use reader::{Fatal, Reader, UnknownKeys, read_record};
+pub(crate) use text::decode_base64;
 pub(crate) use text::new_text;
 
 /// A type that can be read off a tree and written as one.

@@ -95,7 +95,7 @@ impl Scanner<'_> {
         };
         let mut text = String::new();
         // The break of the line before, and the blank lines after it.
-        let mut line_break = String::new();
+        let mut line_break = "";
         let mut blank_lines = String::new();
         let mut line_began_blank = false;
         self.scan_block_breaks(&mut indent, &mut blank_lines, start, &mut end)?;
@@ -111,9 +111,9 @@ impl Scanner<'_> {
                     text.push(' ');
                 }
             } else {
-                text.push_str(&line_break);
+                text.push_str(line_break);
             }
-            line_break.clear();
+            line_break = "";
             text.push_str(&blank_lines);
             blank_lines.clear();
             line_began_blank = begins_blank;
@@ -130,13 +130,13 @@ impl Scanner<'_> {
                 self.newlines = newlines;
             }
             if self.at < self.src.len() {
-                self.read_break(&mut line_break);
+                line_break = self.take_break();
             }
             let mut known = Some(indent);
             self.scan_block_breaks(&mut known, &mut blank_lines, start, &mut end)?;
         }
         if chomp != Chomp::Strip {
-            text.push_str(&line_break);
+            text.push_str(line_break);
         }
         if chomp == Chomp::Keep {
             text.push_str(&blank_lines);
@@ -169,7 +169,7 @@ impl Scanner<'_> {
             if self.break_width_at(self.at) == 0 {
                 break;
             }
-            self.read_break(breaks);
+            breaks.push_str(self.take_break());
             *end = self.mark();
         }
         if indent.is_none() {

@@ -4,7 +4,7 @@
 //! token it follows; a run of comment lines is a foot of what stands above it or the head of what comes below,
 //! depending on blank lines, columns and closing brackets.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::scanner::Scanner;
 use super::token::{Mark, Piece, Scan, TokenKind};
@@ -29,7 +29,7 @@ pub(super) struct Comment {
 }
 
 /// The comments in the white space just scanned, by the column of their first character.
-pub(super) struct TouchingComments(HashMap<i64, Mark>);
+pub(super) struct TouchingComments(BTreeMap<i64, Mark>);
 
 impl TouchingComments {
     /// The first comment at a column (from one).
@@ -271,7 +271,7 @@ impl Scanner<'_> {
     /// The queued comments that reach back from the newest one without a gap, down to `stop`.
     pub(super) fn touching_comments(&self, stop: usize) -> TouchingComments {
         let mut stop = stop;
-        let mut by_column = HashMap::new();
+        let mut by_column = BTreeMap::new();
         for comment in self.comments.iter().rev() {
             if comment.end < stop {
                 break;

@@ -9,8 +9,8 @@ use crate::node::Style;
 struct Gap {
     /// The blanks on the line, as long as no break has come.
     blanks: (usize, usize),
-    /// The first line break, and those after it.
-    first_break: String,
+    /// The first line break, if there is one, and those after it.
+    first_break: &'static str,
     more_breaks: String,
 }
 
@@ -18,7 +18,7 @@ impl Gap {
     /// What a folded gap stands for. (After an escaped break there is no first one, and the gap is nothing.)
     fn push_to(&self, out: &mut String) {
         if !self.first_break.starts_with('\n') {
-            out.push_str(&self.first_break);
+            out.push_str(self.first_break);
             out.push_str(&self.more_breaks);
         } else if self.more_breaks.is_empty() {
             out.push(' ');
@@ -154,9 +154,9 @@ impl Scanner<'_> {
                 b' ' | b'\t' => self.skip_ascii(),
                 _ if self.break_width_at(self.at) > 0 => {
                     if *crossed {
-                        self.read_break(&mut gap.more_breaks);
+                        gap.more_breaks.push_str(self.take_break());
                     } else {
-                        self.read_break(&mut gap.first_break);
+                        gap.first_break = self.take_break();
                         *crossed = true;
                     }
                 }
@@ -280,10 +280,10 @@ impl Scanner<'_> {
                 }
             } else if self.break_width_at(self.at) > 0 {
                 if crossed {
-                    self.read_break(&mut gap.more_breaks);
+                    gap.more_breaks.push_str(self.take_break());
                 } else {
                     self.flush(built, from, gap.blanks.0);
-                    self.read_break(&mut gap.first_break);
+                    gap.first_break = self.take_break();
                     crossed = true;
                 }
             } else {

@@ -163,13 +163,15 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Moves over the line break here and adds it to `text` in its normal form.
-    pub(super) fn read_break(&mut self, text: &mut String) {
-        match self.byte() {
-            0xE2 => text.push_str(&self.text[self.at..self.at + 3]),
-            _ => text.push('\n'),
-        }
+    /// Moves over the line break here and returns its normal form.
+    pub(super) fn take_break(&mut self) -> &'static str {
+        let normal = match (self.byte(), self.byte_at(self.at + 2)) {
+            (0xE2, 0xA8) => "\u{2028}",
+            (0xE2, _) => "\u{2029}",
+            _ => "\n",
+        };
         self.skip_break();
+        normal
     }
 
     /// The end of the line that `from` is on, without its break.
