@@ -1,0 +1,337 @@
+//! Tokens to tree: the grammar, with an explicit stack of open collections, and who takes which comment.
+//!
+//! Comments that were handed over wait in three slots until a node takes them. Scalars, aliases, both ends of flow
+//! collections and the end of block mappings do; other places leave them for whatever comes next.
+
+mod collections;
+mod nodes;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::scanner::Scanner;
+use super::token::{Failure, Mark, Piece, Scan, Stage, TagParts, Token, TokenKind};
+use crate::document::{Document, Slot};
+use crate::node::{NodeId, Text};
+
+/// Builds the documents of one stream.
+pub(super) struct Builder<'t> {
+    scanner: Scanner<'t>,
+    source: Arc<str>,
+    doc: Document,
+    open: Vec<Open>,
+    head: Piece,
+    line: Piece,
+    foot: Piece,
+    /// The part of a head comment that is about the collection in a list item, not about its first child.
+    stem: Piece,
+    /// Anchors stay known for the rest of the stream.
+    anchors: HashSet<Box<str>>,
+    tag_directives: Vec<(Box<str>, Box<str>)>,
+    is_first: bool,
+    /// Where the document before this one ended.
+    documents_end: usize,
+    /// A problem met while looking behind a `-`. Go first finishes the item, where it may meet another one.
+    postponed: Option<Box<Failure>>,
+}
+
+/// A collection that is being filled.
+struct Open {
+    node: NodeId,
+    kind: OpenKind,
+    /// Where it began, for messages.
+    start: Mark,
+    /// The key whose value is awaited.
+    key: Option<NodeId>,
+    /// The key before that one.
+    previous_key: Option<NodeId>,
+    /// A flow mapping's key that was not announced has no value, whatever follows.
+    key_is_announced: bool,
+    is_first: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OpenKind {
+    BlockSequence,
+    IndentlessSequence,
+    BlockMapping,
+    FlowSequence,
+    FlowMapping,
+    /// `[a: b]`: a mapping of one pair without braces.
+    FlowPair,
+}
+
+/// Which node properties and collections may begin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Allowed {
+    Block,
+    BlockOrIndentlessSequence,
+    Flow,
+}
+
+#[derive(Default)]
+struct Comments {
+    head: Option<Piece>,
+    line: Option<Piece>,
+    foot: Option<Piece>,
+}
+
+#[derive(Default)]
+struct Properties {
+    anchor: Option<Piece>,
+    tag: Option<String>,
+}
+
+impl<'t> Builder<'t> {
+    pub(super) fn new(text: &'t str, source: Arc<str>) -> Builder<'t> {
+        Builder {
+            scanner: Scanner::new(text),
+            doc: {
+                let mut doc = Document::with_source(source.clone());
+                // A node takes about a dozen bytes of ordinary YAML: mostly one allocation, never a wasteful one.
+                doc.nodes.reserve(text.len() / 12);
+                doc
+            },
+            source,
+            open: Vec::new(),
+            head: Piece::EMPTY,
+            line: Piece::EMPTY,
+            foot: Piece::EMPTY,
+            stem: Piece::EMPTY,
+            anchors: HashSet::new(),
+            tag_directives: Vec::new(),
+            is_first: true,
+            documents_end: 0,
+            postponed: None,
+        }
+    }
+
+    /// How far the text has been looked at.
+    pub(super) fn position(&self) -> usize {
+        self.scanner.at
+    }
+
+    /// The next document, or none at the end of the stream.
+    pub(super) fn document(&mut self) -> Scan<Option<Document>> {
+        if self.peek()?.kind == TokenKind::StreamStart {
+            self.skip()?;
+        }
+        let Some(explicit) = self.start_document()? else {
+            return Ok(None);
+        };
+        self.is_first = false;
+        let content = explicit && {
+            let mark = self.peek()?.start;
+            match self.peek()?.kind {
+                TokenKind::VersionDirective { .. }
+                | TokenKind::TagDirective(_)
+                | TokenKind::DocumentStart
+                | TokenKind::DocumentEnd
+                | TokenKind::StreamEnd => {
+                    let empty = self.add_empty(Properties::default(), mark, mark);
+                    self.attach(empty)?;
+                    false
+                }
+                _ => true,
+            }
+        };
+        if content || !explicit {
+            self.node(Allowed::Block)?;
+            while !self.open.is_empty() {
+                self.step()?;
+            }
+        }
+        self.end_document()?;
+        self.doc.span = self.documents_end..self.doc.span.end;
+        self.documents_end = self.doc.span.end;
+        let next = Document::with_source(self.source.clone());
+        Ok(Some(std::mem::replace(&mut self.doc, next)))
+    }
+
+    // ---- tokens and comments ---------------------------------------------------------------------------
+
+    /// The next token; the comments up to it move into the slots.
+    fn peek(&mut self) -> Scan<&Token> {
+        self.scanner.fill()?;
+        if self.scanner.comments.is_empty() {
+            return Ok(&self.scanner.tokens[0]);
+        }
+        let token = &self.scanner.tokens[0];
+        while let Some(comment) = self.scanner.comments.front() {
+            if (token.reach as usize) < comment.anchor {
+                break;
+            }
+            // A block's end has no head: it waits for the next real token.
+            if comment.slot == Slot::Head && token.kind == TokenKind::BlockEnd {
+                break;
+            }
+            let slot = match comment.slot {
+                Slot::Head => &mut self.head,
+                Slot::Line => &mut self.line,
+                Slot::Foot => &mut self.foot,
+            };
+            let Some(comment) = self.scanner.comments.pop_front() else {
+                break;
+            };
+            if slot.is_empty() {
+                *slot = comment.text;
+            } else {
+                let text = self.scanner.text;
+                let joined = format!("{}\n{}", slot.as_str(text), comment.text.as_str(text));
+                *slot = Piece::Owned(joined.into_boxed_str());
+            }
+        }
+        Ok(&self.scanner.tokens[0])
+    }
+
+    fn skip(&mut self) -> Scan<()> {
+        self.scanner.fill()?;
+        self.scanner.take();
+        Ok(())
+    }
+
+    fn take_comments(&mut self) -> Comments {
+        self.stem = Piece::EMPTY;
+        let take = |piece: &mut Piece| {
+            let piece = std::mem::replace(piece, Piece::EMPTY);
+            (!piece.is_empty()).then_some(piece)
+        };
+        Comments {
+            head: take(&mut self.head),
+            line: take(&mut self.line),
+            foot: take(&mut self.foot),
+        }
+    }
+
+    fn text_of(&mut self, piece: Piece) -> Text {
+        match piece {
+            Piece::Span(start, end) => Text::source(start as usize, end as usize),
+            Piece::Owned(text) => self.doc.intern(&text),
+        }
+    }
+
+    fn set_comments(&mut self, node: NodeId, comments: Comments) {
+        if let Some(head) = comments.head {
+            let text = self.text_of(head);
+            self.doc.extra_mut(node).head = text;
+        }
+        if let Some(line) = comments.line {
+            let text = self.text_of(line);
+            self.doc.extra_mut(node).line = text;
+        }
+        if let Some(foot) = comments.foot {
+            let text = self.text_of(foot);
+            self.doc.extra_mut(node).foot = text;
+        }
+    }
+
+    fn fail<T>(&self, context: Option<Mark>, message: &str, problem: Mark) -> Scan<T> {
+        Err(Box::new(Failure {
+            message: message.to_owned(),
+            context,
+            problem,
+            stage: Stage::Grammar,
+        }))
+    }
+
+    // ---- documents -------------------------------------------------------------------------------------
+
+    /// Reads up to the document's content; tells whether it began with `---`, none at the end of the stream.
+    fn start_document(&mut self) -> Scan<Option<bool>> {
+        if !self.is_first {
+            while self.peek()?.kind == TokenKind::DocumentEnd {
+                self.skip()?;
+            }
+        }
+        let start = self.peek()?.start;
+        self.doc.begin = start.index;
+        let is_first = self.is_first;
+        match self.peek()?.kind {
+            TokenKind::StreamEnd => return Ok(None),
+            TokenKind::VersionDirective { .. }
+            | TokenKind::TagDirective(_)
+            | TokenKind::DocumentStart => {}
+            _ if is_first => {
+                self.tag_directives.clear();
+                self.split_document_head();
+                return Ok(Some(false));
+            }
+            _ => {}
+        }
+        self.directives()?;
+        let token = self.peek()?;
+        if token.kind != TokenKind::DocumentStart {
+            let problem = token.start;
+            return self.fail(None, "did not find expected <document start>", problem);
+        }
+        self.skip()?;
+        Ok(Some(true))
+    }
+
+    fn directives(&mut self) -> Scan<()> {
+        self.tag_directives.clear();
+        let mut version_seen = false;
+        loop {
+            let token = self.peek()?.clone();
+            match token.kind {
+                TokenKind::VersionDirective { major, minor } => {
+                    if version_seen {
+                        return self.fail(None, "found duplicate %YAML directive", token.start);
+                    }
+                    if (major, minor) != (1, 1) {
+                        return self.fail(None, "found incompatible YAML document", token.start);
+                    }
+                    version_seen = true;
+                }
+                TokenKind::TagDirective(parts) => {
+                    let TagParts {
+                        handle,
+                        rest: prefix,
+                    } = *parts;
+                    if self
+                        .tag_directives
+                        .iter()
+                        .any(|(known, _)| *known == handle)
+                    {
+                        return self.fail(None, "found duplicate %TAG directive", token.start);
+                    }
+                    self.tag_directives.push((handle, prefix));
+                }
+                _ => return Ok(()),
+            }
+            self.skip()?;
+        }
+    }
+
+    /// Gives what stands above the last blank line of the head comment to the document.
+    fn split_document_head(&mut self) {
+        let head = self.head.as_str(self.scanner.text);
+        if head.is_empty() {
+            return;
+        }
+        let (upper, lower) =
+            if let Some(all) = head.strip_suffix('\n').filter(|all| !all.is_empty()) {
+                (all.to_owned(), String::new())
+            } else if let Some(at) = head.rfind("\n\n") {
+                (head[..at].to_owned(), head[at + 2..].to_owned())
+            } else {
+                return;
+            };
+        self.doc.head = self.doc.intern(&upper);
+        self.head = Piece::Owned(lower.into_boxed_str());
+    }
+
+    fn end_document(&mut self) -> Scan<()> {
+        let token = self.peek()?;
+        let explicit = token.kind == TokenKind::DocumentEnd;
+        self.doc.span.end = self.peek()?.start.index;
+        if explicit {
+            self.skip()?;
+        }
+        let comments = self.take_comments();
+        if let Some(foot) = comments.foot.or(comments.head) {
+            self.doc.foot = self.text_of(foot);
+        }
+        Ok(())
+    }
+}
