@@ -1,0 +1,1 @@
+//! Functions that are images, run by docker, podman or nerdctl.

@@ -1,0 +1,77 @@
+//! What travels with a call: limits, deadline, and whether the caller still wants the answer.
+
+use std::time::{Duration, Instant};
+
+use crate::cancel::CancelToken;
+
+/// The time a function has unless told otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+
+/// How much a function may write unless told otherwise, in bytes.
+pub const DEFAULT_MAX_OUTPUT: u64 = 512 * 1024 * 1024;
+
+/// The circumstances of a call.
+#[derive(Clone, Debug, Default)]
+pub struct RunContext {
+    /// When the function is killed.
+    pub deadline: Option<Deadline>,
+    /// What it may use.
+    pub limits: Limits,
+    /// Tells that the caller has given up.
+    pub cancel: CancelToken,
+}
+
+/// A moment, and how long before it was set, which is what users know it by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Deadline {
+    /// The moment.
+    pub at: Instant,
+    /// The time that was given.
+    pub timeout: Duration,
+}
+
+/// What a function may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// How much it may write, output and talk together, in bytes.
+    pub max_output: u64,
+    /// How much memory it may have, in bytes; as much as there is if not given.
+    pub memory: Option<u64>,
+}
+
+impl Deadline {
+    /// The moment when `timeout` from now is over; none if that is beyond all time.
+    pub fn after(timeout: Duration) -> Option<Deadline> {
+        let at = Instant::now().checked_add(timeout)?;
+        Some(Deadline { at, timeout })
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            max_output: DEFAULT_MAX_OUTPUT,
+            memory: None,
+        }
+    }
+}
+
+/// A duration as Go writes it: `5m0s`, `1.5s`, `20ms`.
+pub(crate) fn go_duration(duration: Duration) -> String {
+    let milliseconds = duration.as_millis();
+    if milliseconds == 0 {
+        return "0s".to_owned();
+    }
+    if milliseconds < 1000 {
+        return format!("{milliseconds}ms");
+    }
+    let seconds = duration.as_secs();
+    let fraction = format!(".{:03}", milliseconds % 1000);
+    let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}{fraction}s"),
+        (0, _) => format!("{minutes}m{seconds}{fraction}s"),
+        _ => format!("{hours}h{minutes}m{seconds}{fraction}s"),
+    }
+}

@@ -1,0 +1,117 @@
+//! What comes of running a function, and why it may not have come to its end.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use kiln_krm::ResourceList;
+
+/// What a function that ran to its end left behind, whether it succeeded or not.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Zero for success, -1 for a function that was killed by a signal.
+    pub exit_code: i32,
+    /// What it answered.
+    pub output: Output,
+    /// What it printed besides.
+    pub stderr: Vec<u8>,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// A function's answer.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// Text that still has to be parsed.
+    Wire(Vec<u8>),
+    /// A tree, from a runner that works on trees.
+    List(ResourceList),
+}
+
+impl Outcome {
+    /// Whether the function says that it succeeded.
+    pub fn is_success(&self) -> bool {
+        self.exit_code == 0
+    }
+
+    /// What it printed besides, as text.
+    pub fn stderr_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.stderr)
+    }
+}
+
+/// Why a function could not be run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The program is not there or cannot be executed. kpt writes `unexpected function error: ` before it.
+    #[error(transparent)]
+    NotStarted(#[from] StartError),
+    /// What is needed to run the function is not there.
+    #[error(transparent)]
+    Unavailable(Box<dyn Error + Send + Sync>),
+    /// Its time was up, and it was killed.
+    #[error(
+        "function did not finish within {} and was killed; a longer time can be given with --timeout",
+        crate::context::go_duration(*timeout)
+    )]
+    TimedOut {
+        /// The time it had.
+        timeout: Duration,
+        /// What it had printed until then.
+        stderr: Vec<u8>,
+    },
+    /// It wrote too much, and was killed.
+    #[error(
+        "function wrote more than {limit} bytes and was killed; more can be allowed with --max-output"
+    )]
+    OutputTooLarge {
+        /// How much it may write.
+        limit: u64,
+    },
+    /// The caller gave up, and it was killed.
+    #[error("function was interrupted")]
+    Cancelled,
+    /// The operating system got in the way.
+    #[error("{doing}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// What went wrong.
+        source: io::Error,
+    },
+}
+
+/// Why a program could not be started, in Go's words.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is no program.
+    #[error("exec: no command")]
+    NoCommand,
+    /// No directory of the search path has it.
+    #[error(
+        "exec: {}: executable file not found in $PATH",
+        kiln_krm::gotext::quote(program)
+    )]
+    NotOnPath {
+        /// The name.
+        program: String,
+    },
+    /// A relative directory of the search path has it.
+    #[error(
+        "exec: {}: cannot run executable found relative to current directory",
+        kiln_krm::gotext::quote(program)
+    )]
+    RelativeToCurrentDirectory {
+        /// The name.
+        program: String,
+    },
+    /// The operating system refused.
+    #[error("fork/exec {program}: {reason}")]
+    ForkExec {
+        /// The path.
+        program: String,
+        /// The system's words.
+        reason: String,
+    },
+}
