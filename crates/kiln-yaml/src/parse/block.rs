@@ -58,7 +58,7 @@ impl Scanner<'_> {
             self.skip_ascii();
         }
         if self.byte() == b'#' {
-            self.scan_line_comment(start);
+            self.scan_line_comment(start.index);
             let end = self.line_end(self.at);
             if end > self.at {
                 self.advance_to(end);

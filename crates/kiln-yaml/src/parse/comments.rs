@@ -91,7 +91,7 @@ impl Scanner<'_> {
     }
 
     /// Queues the comment that follows the newest token on its line.
-    pub(super) fn scan_line_comment(&mut self, anchor: Mark) {
+    pub(super) fn scan_line_comment(&mut self, anchor: usize) {
         if self.newlines > 0 {
             return;
         }
@@ -110,7 +110,7 @@ impl Scanner<'_> {
         self.comments.push_back(Comment {
             slot: Slot::Line,
             text: Piece::span(at, end),
-            anchor: anchor.index,
+            anchor,
             start,
             end: 0,
             scan: 0,
@@ -152,7 +152,7 @@ impl Scanner<'_> {
         let mut run = Run {
             text: Piece::EMPTY,
             start: Mark::default(),
-            anchor: token.start.index,
+            anchor: token.reach as usize,
             scan: scan_start.index,
         };
         let indent = self.indent.max(0);

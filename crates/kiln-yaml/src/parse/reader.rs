@@ -8,6 +8,8 @@ use std::borrow::Cow;
 /// Go decodes its input in blocks of this many bytes.
 const BLOCK: usize = 512;
 
+const INCOMPLETE: &str = "incomplete UTF-8 octet sequence";
+
 /// How far beyond its position Go's scanner looks.
 const LOOKAHEAD: usize = 4;
 
@@ -60,7 +62,11 @@ fn utf8(input: &[u8], mark: usize) -> Decoded<'_> {
         text: Cow::Borrowed(&text[..end]),
         stop: message.map(|message| Stop {
             message,
-            noticed_from: ((end + mark) / BLOCK * BLOCK).saturating_sub(mark),
+            noticed_from: match message {
+                // Only noticed when nothing more comes.
+                INCOMPLETE => end + LOOKAHEAD,
+                _ => ((end + mark) / BLOCK * BLOCK).saturating_sub(mark),
+            },
         }),
     }
 }
@@ -75,7 +81,7 @@ fn utf8_problem(rest: &[u8]) -> &'static str {
         _ => return "invalid leading UTF-8 octet",
     };
     if rest.len() < width {
-        return "incomplete UTF-8 octet sequence";
+        return INCOMPLETE;
     }
     let mut value = u32::from(rest[0]) & (0x7F >> width);
     for byte in &rest[1..width] {

@@ -135,11 +135,7 @@ impl<'a> Walk<'a> {
     pub(super) fn write_tag(&mut self, tag: &str) {
         self.sink.blank();
         if tag.len() > 1 && tag.starts_with('!') {
-            let handle = if tag.len() > 2 && tag.starts_with("!!") {
-                2
-            } else {
-                1
-            };
+            let handle = if tag.starts_with("!!") { 2 } else { 1 };
             self.sink.out.push_str(&tag[..handle]);
             self.write_tag_text(&tag[handle..]);
         } else {

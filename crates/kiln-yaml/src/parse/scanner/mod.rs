@@ -118,8 +118,8 @@ impl<'t> Scanner<'t> {
         let belongs_to_previous =
             (self.flow_level == 0 && byte == b':') || (self.flow_level > 0 && byte == b',');
         let comment_anchor = match self.tokens.back() {
-            Some(last) if belongs_to_previous => last.start,
-            _ => self.mark(),
+            Some(last) if belongs_to_previous => last.reach as usize,
+            _ => self.at,
         };
         self.fetch_content(byte)?;
         let after_dash = matches!(
