@@ -22,7 +22,7 @@ pub struct Error {
     /// The line go-yaml prints, if it prints one.
     pub(crate) go_line: Option<usize>,
     pub(crate) position: Position,
-    pub(crate) snippet: String,
+    pub(crate) snippet: Snippet,
 }
 
 impl Error {
@@ -42,24 +42,51 @@ impl Error {
     }
 
     /// A message for people: `file:line:column: what`, the line in question and a caret below the place.
-    pub fn report(&self, file: &str) -> String {
-        let Position { line, column } = self.position;
+    ///
+    /// `lines_before` is how many lines of the file stand before the text that was parsed.
+    pub fn report(&self, file: &str, lines_before: usize) -> String {
+        let line = self.position.line + lines_before;
+        let column = self.position.column;
         let mut out = format!("{file}:{line}:{column}: {}", self.message);
-        if !self.snippet.is_empty() {
+        if !self.snippet.text.trim().is_empty() {
             let gutter = line.to_string().len();
-            let caret_at = column.min(self.snippet.chars().count() + 1);
-            let pad: String = self
-                .snippet
-                .chars()
-                .take(caret_at - 1)
-                .map(|c| if c == '\t' { '\t' } else { ' ' })
-                .collect();
-            out.push_str(&format!(
-                "\n{line} | {}\n{:gutter$} | {pad}^",
-                self.snippet, ""
-            ));
+            let before = self.snippet.text.chars().take(self.snippet.caret);
+            let pad: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            let text = &self.snippet.text;
+            out.push_str(&format!("\n{line} | {text}\n{:gutter$} | {pad}^", ""));
         }
         out
+    }
+}
+
+/// The part of a line that a message shows, and the number of characters before the place in question.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Snippet {
+    text: String,
+    caret: usize,
+}
+
+impl Snippet {
+    /// Most characters shown before the place and from it on.
+    const REACH: usize = 80;
+
+    /// Cuts a part out of a line of any length. Control characters are replaced: nothing in a file may speak to a
+    /// terminal.
+    pub(crate) fn around(line: &str, column: usize) -> Snippet {
+        let place = column.saturating_sub(1);
+        let skipped = place.saturating_sub(Self::REACH);
+        let shown = line.chars().skip(skipped).take(2 * Self::REACH);
+        let text: String = shown
+            .map(|c| match c {
+                '\t' => c,
+                _ if c.is_control() => char::REPLACEMENT_CHARACTER,
+                _ => c,
+            })
+            .collect();
+        Snippet {
+            caret: (place - skipped).min(text.chars().count()),
+            text,
+        }
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn read(ui: &Ui, location: &Location, list: &ListOptions) -> Result<V
         package_path: None,
     };
     let resources = read_files(&files, &wanted, &options)
-        .map_err(|error| problem::of_file(ui.compat(), location, &files, &error))?;
+        .map_err(|error| problem::of_file(ui.compat(), location, &error))?;
     drop(lock);
     Ok(resources)
 }
@@ -45,8 +45,7 @@ pub(crate) fn input<T>(
     bytes: Vec<u8>,
     read: impl FnOnce(Vec<u8>) -> Result<T, ReadError>,
 ) -> Result<T> {
-    let copy = bytes.clone();
-    read(bytes).map_err(|error| problem::of_content(ui.compat(), "<stdin>", &copy, &error, None))
+    read(bytes).map_err(|error| problem::of_content(ui.compat(), "<stdin>", &error, None))
 }
 
 /// Keeps other kiln commands off a package, and first puts right what an interrupted one left there.

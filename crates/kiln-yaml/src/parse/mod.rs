@@ -18,13 +18,11 @@ use self::builder::Builder;
 use self::reader::Stop;
 use self::token::{Failure, Stage};
 use crate::document::Document;
-use crate::error::{Error, Position};
-use crate::lines::LineIndex;
+use crate::error::{Error, Position, Snippet};
+use crate::lines::{LineIndex, is_break};
 
 /// Longest input: positions are kept in 31 bits.
 const MAX_BYTES: usize = (1 << 31) - 1;
-/// How much of a long line a message shows.
-const SNIPPET: usize = 120;
 
 /// The first document of a text; none if there is no document in it.
 ///
@@ -61,7 +59,7 @@ fn read(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
             message: format!("the input has {} bytes, more than {MAX_BYTES}", input.len()),
             go_line: None,
             position: Position { line: 1, column: 1 },
-            snippet: String::new(),
+            snippet: Snippet::default(),
         };
         return (documents, Some(error));
     }
@@ -113,16 +111,15 @@ fn error(source: &str, failure: Failure, stop: Option<&Stop>) -> Error {
 
 fn place(source: &str, offset: usize, message: String, go_line: Option<usize>) -> Error {
     let position = LineIndex::new(source).position(source, offset);
-    let offset = offset.min(source.len());
-    let start = source[..offset].rfind('\n').map_or(0, |at| at + 1);
-    let line = source[start..]
-        .split(['\n', '\r'])
-        .next()
-        .unwrap_or_default();
+    let before = &source[..offset.min(source.len())];
+    let start = before.rfind(is_break).map_or(0, |at| {
+        at + before[at..].chars().next().map_or(1, char::len_utf8)
+    });
+    let line = source[start..].split(is_break).next().unwrap_or_default();
     Error {
         message,
         go_line,
+        snippet: Snippet::around(line, position.column),
         position,
-        snippet: line.chars().take(SNIPPET).collect(),
     }
 }

@@ -1,10 +1,8 @@
 //! What is wrong with a package, for people: kpt's words, or the place and the text around it.
 
 use anyhow::{Error, anyhow};
-use kiln_krm::package::{FileError, FileSource, PackageError};
+use kiln_krm::package::{FileError, PackageError};
 use kiln_krm::read::ReadError;
-use kiln_package::DiskFiles;
-use kiln_yaml::Position;
 
 use super::Location;
 use crate::compat::Compat;
@@ -16,12 +14,7 @@ pub(super) fn of_listing(location: &Location, error: &FileError) -> Error {
 }
 
 /// A file cannot be read, or not be understood.
-pub(super) fn of_file(
-    compat: Compat,
-    location: &Location,
-    files: &DiskFiles,
-    error: &PackageError,
-) -> Error {
+pub(super) fn of_file(compat: Compat, location: &Location, error: &PackageError) -> Error {
     match error {
         PackageError::File(error) => {
             let (path, reason) = parts(error);
@@ -33,10 +26,8 @@ pub(super) fn of_file(
             }
         }
         PackageError::Read { path, error } => {
-            // Read once more only to show the line.
-            let bytes = files.read(path).unwrap_or_default();
             let absolute = location.absolute(path);
-            of_content(compat, &location.show(path), &bytes, error, Some(&absolute))
+            of_content(compat, &location.show(path), error, Some(&absolute))
         }
     }
 }
@@ -45,7 +36,6 @@ pub(super) fn of_file(
 pub(super) fn of_content(
     compat: Compat,
     shown: &str,
-    bytes: &[u8],
     error: &ReadError,
     absolute: Option<&str>,
 ) -> Error {
@@ -59,14 +49,7 @@ pub(super) fn of_content(
             },
             _,
         ) => {
-            let Position { line, column } = error.position();
-            anyhow!(with_snippet(
-                shown,
-                line + lines_before,
-                column,
-                error.message(),
-                bytes
-            ))
+            anyhow!(error.report(shown, *lines_before))
         }
         (Compat::Kiln, error, _) => anyhow!("{shown}: {error}"),
         (_, error, Some(absolute)) => anyhow!("{absolute}: {error}"),
@@ -80,36 +63,4 @@ fn parts(error: &FileError) -> (&str, &str) {
         FileError::IsDirectory(path) => (path, "is a directory"),
         FileError::Failed { path, reason } => (path, reason),
     }
-}
-
-/// The widest line that is shown whole.
-const WIDEST: usize = 160;
-
-/// `file:line:column: what`, the line in question and a caret below the place.
-///
-/// A document's own report counts lines from the document; here they count from the file's first.
-fn with_snippet(file: &str, line: usize, column: usize, message: &str, bytes: &[u8]) -> String {
-    let head = format!("{file}:{line}:{column}: {message}");
-    let text = String::from_utf8_lossy(bytes);
-    let Some(snippet) = text.lines().nth(line.saturating_sub(1)) else {
-        return head;
-    };
-    if snippet.trim().is_empty() || snippet.chars().count() > WIDEST {
-        return head;
-    }
-    let before = snippet.chars().take(column.saturating_sub(1));
-    let pad: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-    let gutter = " ".repeat(line.to_string().len());
-    // Nothing in a file may speak to the terminal.
-    let shown: String = snippet
-        .chars()
-        .map(|c| {
-            if c.is_control() && c != '\t' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect();
-    format!("{head}\n{line} | {shown}\n{gutter} | {pad}^")
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use kiln_krm::read::read_input;
 use kiln_krm::write::write_documents;
-use kiln_package::{NewFiles, system_words};
+use kiln_package::{ApplyOptions, NewFiles, system_words};
 
 use super::legacy_version::check_kptfiles;
 use super::sink::{planned, write};
@@ -47,7 +47,11 @@ pub(crate) fn cmd_legacy_sink(ui: &Ui, args: &LegacySinkArgs) -> Result<()> {
                 },
                 _ => path,
             };
-            write(ui, root, &changes, NewFiles::Private)
+            let options = ApplyOptions {
+                new_files: NewFiles::Private,
+                ..ApplyOptions::default()
+            };
+            write(ui, root, &changes, options)
         }
         dirs => bail!("accepts at most 1 arg(s), received {}", dirs.len()),
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use kiln_krm::package::{Bytes, EmptiedFiles, FileChange, ReadSet, WriteOptions, plan_write};
 use kiln_krm::read::read_input;
-use kiln_package::{Access, ApplyError, ApplyOptions, NewFiles, apply, system_words};
+use kiln_package::{Access, ApplyError, ApplyOptions, Durability, apply, system_words};
 
 use crate::compat::Compat;
 use crate::package;
@@ -21,6 +21,9 @@ pub(crate) struct SinkArgs {
     /// The directory to make; it must not exist
     #[arg(value_name = "DIR")]
     dirs: Vec<String>,
+    /// Wait until everything is on the disk, so that a power loss cannot take it back
+    #[arg(long)]
+    durable: bool,
 }
 
 /// Writes resources to a new directory.
@@ -50,7 +53,15 @@ pub(crate) fn cmd_sink(ui: &Ui, args: &SinkArgs) -> Result<()> {
     let changes = planned(ui, dir)?;
     let made = make_directories(path)
         .with_context(|| format!("failed to create output directory {dir:?}"))?;
-    let written = write(ui, path, &changes, NewFiles::Umask);
+    let durability = match args.durable {
+        true => Durability::Durable,
+        false => Durability::Fast,
+    };
+    let options = ApplyOptions {
+        durability,
+        ..ApplyOptions::default()
+    };
+    let written = write(ui, path, &changes, options);
     if written.is_err() {
         // What holds something by now stays, a journal above all.
         for directory in made.iter().rev() {
@@ -79,13 +90,9 @@ pub(super) fn write(
     ui: &Ui,
     root: &Path,
     changes: &[FileChange],
-    new_files: NewFiles,
+    options: ApplyOptions,
 ) -> Result<()> {
     let _lock = package::lock(ui, root, Access::Write)?;
-    let options = ApplyOptions {
-        new_files,
-        ..ApplyOptions::default()
-    };
     match apply(root, changes, options) {
         Ok(_) => Ok(()),
         Err(error @ ApplyError::IsDirectory { .. }) => Err(anyhow!("{error}")),

@@ -7,6 +7,7 @@ use kiln_krm::write::write_documents;
 use kiln_krm::{Wrapper, write_list};
 use kiln_yaml::Document;
 
+use crate::compat::Compat;
 use crate::package::{self, Location};
 use crate::ui::Ui;
 
@@ -55,7 +56,11 @@ pub(crate) fn cmd_source(ui: &Ui, args: &SourceArgs) -> Result<()> {
     let function_config = read_function_config(ui, args.fn_config.as_deref())?;
     let dialect = ui.compat().dialect();
     let location = Location::resolve(ui, args.dirs.first().map_or(".", String::as_str))?;
-    let options = ListOptions::new(dialect, Subpackages::Include);
+    let subpackages = match ui.compat() {
+        Compat::Kpt => Subpackages::IncludeByPrefix,
+        Compat::Kiln | Compat::KptV039 => Subpackages::Include,
+    };
+    let options = ListOptions::new(dialect, subpackages);
     let resources = package::read(ui, &location, &options)?;
     let text = match args.output.as_str() {
         "unwrap" => write_documents(resources, dialect)?,
