@@ -1,1 +1,10 @@
 //! Functions that are local executables.
+//!
+//! [`ExecRuntime`] knows command lines and paths of programs, nothing else. A program gets the caller's environment and
+//! working directory; the list is on its standard input and its answer on its standard output.
+
+mod runtime;
+mod words;
+
+pub use runtime::{ExecError, ExecRuntime};
+pub use words::{SplitError, split};

@@ -11,6 +11,7 @@ mod context;
 mod function;
 mod input;
 mod outcome;
+pub mod process;
 mod runtime;
 
 pub use cancel::{CancelGuard, CancelToken};

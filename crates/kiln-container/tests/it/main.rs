@@ -1,0 +1,1 @@
+//! Images, run by a docker of our own making.

@@ -1,0 +1,102 @@
+//! The runtime of local executables.
+
+use std::ffi::{OsStr, OsString};
+use std::sync::Arc;
+
+use kiln_krm::gotext::quote;
+use kiln_runtime::process::{self, Program};
+use kiln_runtime::{
+    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
+};
+
+use crate::words::{SplitError, split};
+
+/// Runs programs of this machine, or says that it may not.
+pub struct ExecRuntime {
+    /// Where programs are searched for; none if none may be run.
+    search_path: Option<Arc<OsStr>>,
+}
+
+/// Why a declared program is not run.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ExecError {
+    /// The user has not said that programs may be run.
+    #[error("must run with `--allow-exec` option to allow running function binaries")]
+    NotAllowed,
+    /// The command line is no command line.
+    #[error("exec command {} must be valid: {reason}", quote(command_line))]
+    BadCommandLine {
+        /// As it was declared.
+        command_line: String,
+        /// What is wrong with it.
+        reason: SplitError,
+    },
+}
+
+impl ExecRuntime {
+    /// Programs are searched for in `search_path`, which is what `$PATH` says.
+    pub fn new(search_path: impl Into<OsString>) -> ExecRuntime {
+        let search_path = search_path.into();
+        ExecRuntime {
+            search_path: Some(search_path.into()),
+        }
+    }
+
+    /// A runtime that refuses every program.
+    pub fn forbidden() -> ExecRuntime {
+        ExecRuntime { search_path: None }
+    }
+}
+
+impl Runtime for ExecRuntime {
+    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        if let Target::Image(_) = function.target {
+            return Err(FindError::not_found(function));
+        }
+        let search_path = self.search_path.as_ref();
+        let search_path = search_path.ok_or_else(|| FindError::refused(ExecError::NotAllowed))?;
+        let mut words = words(function).map_err(FindError::refused)?.into_iter();
+        Ok(Arc::new(ExecRunner {
+            // Without a word the declaration itself is looked for, in vain.
+            program: words.next().unwrap_or_else(|| function.name().to_owned()),
+            arguments: words.collect(),
+            search_path: Arc::clone(search_path),
+        }))
+    }
+}
+
+/// The program and its arguments.
+fn words(function: &FunctionSpec) -> Result<Vec<String>, ExecError> {
+    match &function.target {
+        Target::Exec(command_line) => {
+            split(command_line).map_err(|reason| ExecError::BadCommandLine {
+                command_line: command_line.clone(),
+                reason,
+            })
+        }
+        Target::Image(name) | Target::Program(name) => Ok(vec![name.clone()]),
+    }
+}
+
+struct ExecRunner {
+    program: String,
+    arguments: Vec<String>,
+    search_path: Arc<OsStr>,
+}
+
+impl Runner for ExecRunner {
+    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        let program = Program {
+            name: &self.program,
+            arguments: &self.arguments,
+            search_path: &self.search_path,
+        };
+        let finished = process::run(program, input.wire().as_bytes(), ctx)?;
+        Ok(Outcome {
+            exit_code: finished.exit_code,
+            output: Output::Wire(finished.stdout),
+            stderr: finished.stderr,
+            elapsed: finished.elapsed,
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! Functions that are programs of this machine.
+
+use std::time::Duration;
+
+use kiln_exec::ExecRuntime;
+use kiln_krm::{Dialect, Resource};
+use kiln_runtime::{
+    Deadline, FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runtime,
+    Target,
+};
+use kiln_yaml::{Document, parse_first};
+
+const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+const LIST: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: a
+functionConfig:
+  data:
+    k: v
+";
+
+fn document(text: &str) -> Document {
+    parse_first(text.as_bytes()).unwrap().unwrap()
+}
+
+fn find_error(runtime: &ExecRuntime, function: &FunctionSpec) -> FindError {
+    runtime.find(function).err().unwrap()
+}
+
+fn run(function: &FunctionSpec) -> Result<Outcome, RunError> {
+    let items = [Resource::new(document(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n",
+    ))];
+    let config = document("data:\n  k: v\n");
+    let input = Input::new(Dialect::Current, &items, Some(&config));
+    let ctx = RunContext {
+        deadline: Deadline::after(Duration::from_secs(60)),
+        ..RunContext::default()
+    };
+    let runner = ExecRuntime::new(SEARCH_PATH).find(function).ok().unwrap();
+    runner.run(&input, &ctx)
+}
+
+fn wire(outcome: Outcome) -> String {
+    match outcome.output {
+        Output::Wire(bytes) => String::from_utf8(bytes).unwrap(),
+        Output::List(_) => panic!("a process answers with text"),
+    }
+}
+
+#[test]
+fn the_list_goes_in_and_the_answer_comes_out() {
+    assert_eq!(wire(run(&FunctionSpec::exec("cat")).unwrap()), LIST);
+    let outcome = run(&FunctionSpec::exec("sed -e 's/k: v/k: new value/'")).unwrap();
+    assert_eq!(outcome.exit_code, 0);
+    assert_eq!(wire(outcome), LIST.replace("k: v", "k: new value"));
+}
+
+#[test]
+fn a_failing_function_is_data() {
+    let command_line = "sh -c 'echo partial; echo oops >&2; exit 7'";
+    let outcome = run(&FunctionSpec::exec(command_line)).unwrap();
+    assert_eq!(outcome.exit_code, 7);
+    assert_eq!(outcome.stderr_text(), "oops\n");
+    assert_eq!(wire(outcome), "partial\n");
+    let outcome = run(&FunctionSpec::exec("sh -c 'kill -9 $$'")).unwrap();
+    assert_eq!(outcome.exit_code, -1);
+}
+
+#[test]
+fn programs_get_no_arguments_and_are_not_split() {
+    let error = run(&FunctionSpec::new(Target::Program("./no such".to_owned()))).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "fork/exec ./no such: no such file or directory"
+    );
+    let outcome = run(&FunctionSpec::new(Target::Program("/bin/cat".to_owned())));
+    assert_eq!(wire(outcome.unwrap()), LIST);
+}
+
+#[test]
+fn what_cannot_start_is_an_error_of_the_run() {
+    for (command_line, expected) in [
+        ("./nope -x", "fork/exec ./nope: no such file or directory"),
+        (
+            "x-x y",
+            r#"exec: "x-x": executable file not found in $PATH"#,
+        ),
+        (" ", r#"exec: " ": executable file not found in $PATH"#),
+        ("''", "exec: no command"),
+    ] {
+        let error = run(&FunctionSpec::exec(command_line)).unwrap_err();
+        assert!(matches!(error, RunError::NotStarted(_)));
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn bad_quotes_are_refused_when_the_function_is_found() {
+    let error = find_error(
+        &ExecRuntime::new(SEARCH_PATH),
+        &FunctionSpec::exec("cat \"unclosed"),
+    );
+    assert!(matches!(error, FindError::Refused(_)));
+    assert_eq!(
+        error.to_string(),
+        r#"exec command "cat \"unclosed" must be valid: EOF found when expecting closing quote"#
+    );
+}
+
+#[test]
+fn nothing_runs_unless_it_may() {
+    let error = find_error(&ExecRuntime::forbidden(), &FunctionSpec::exec("cat"));
+    assert!(matches!(error, FindError::Refused(_)));
+    assert_eq!(
+        error.to_string(),
+        "must run with `--allow-exec` option to allow running function binaries"
+    );
+}
+
+#[test]
+fn images_are_for_others() {
+    for runtime in [ExecRuntime::new(SEARCH_PATH), ExecRuntime::forbidden()] {
+        let error = find_error(&runtime, &FunctionSpec::image("example.com/x:v1"));
+        assert!(matches!(error, FindError::NotFound { .. }));
+    }
+}

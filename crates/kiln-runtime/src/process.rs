@@ -1,0 +1,168 @@
+//! Child processes: started, fed, listened to, and never left behind.
+//!
+//! One loop waits for everything at once, so that no amount of input or output makes it and the child wait for each
+//! other. The child leads a process group of its own; when its time is up, when it writes too much or when the caller
+//! gives up, the group is killed with everything else that descends from the child. Whatever happens, the child has been
+//! waited for when [`run`] returns.
+//!
+//! Deliberately absent: shells, pseudo-terminals, and a polite signal first: functions have nothing to save.
+
+mod kill;
+mod lookup;
+mod pump;
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::context::{Limits, RunContext};
+use crate::outcome::{RunError, StartError};
+
+/// A program and its arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// A name to be searched for, or a path if it has a slash.
+    pub name: &'a str,
+    /// What follows the name.
+    pub arguments: &'a [String],
+    /// `$PATH`: where names are searched for.
+    pub search_path: &'a OsStr,
+}
+
+/// A child that came to its end.
+#[derive(Debug)]
+pub struct Finished {
+    /// Zero for success, -1 if a signal killed it.
+    pub exit_code: i32,
+    /// The signal that killed it.
+    pub signal: Option<i32>,
+    /// What it wrote to standard output.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: Vec<u8>,
+    /// From its start to its end.
+    pub elapsed: Duration,
+}
+
+/// Runs a program to its end, with `input` on its standard input and the caller's environment and directory.
+///
+/// A child that does not read its input is fine. One that leaves processes behind which keep its output open is waited
+/// for as long as they write; a second after they have fallen silent they are killed.
+pub fn run(program: Program<'_>, input: &[u8], ctx: &RunContext) -> Result<Finished, RunError> {
+    if ctx.cancel.is_cancelled() {
+        return Err(RunError::Cancelled);
+    }
+    let started = Instant::now();
+    let mut running = Running::start(program, ctx.limits)?;
+    let printed = pump::pump(&mut running.child, input, ctx);
+    let status = running.finish(printed.is_ok())?;
+    let printed = printed?;
+    Ok(Finished {
+        exit_code: status.code().unwrap_or(-1),
+        signal: status.signal(),
+        stdout: printed.stdout,
+        stderr: printed.stderr,
+        elapsed: started.elapsed(),
+    })
+}
+
+/// A child that is killed and waited for when it is dropped.
+struct Running {
+    child: Child,
+    waited: bool,
+}
+
+impl Running {
+    fn start(program: Program<'_>, limits: Limits) -> Result<Running, RunError> {
+        let path = lookup::find(program.name, program.search_path)?;
+        let child = Command::new(&path)
+            .arg0(program.name)
+            .args(program.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| StartError::ForkExec {
+                program: path.to_string_lossy().into_owned(),
+                reason: system_words(&error),
+            })?;
+        let running = Running {
+            child,
+            waited: false,
+        };
+        limit_memory(&running.child, limits)?;
+        Ok(running)
+    }
+
+    /// Waits for the child, which has ended unless it is to be killed.
+    fn finish(mut self, ended: bool) -> Result<ExitStatus, RunError> {
+        if !ended {
+            kill::kill_all(&self.child);
+        }
+        self.waited = true;
+        let status = self.child.wait();
+        status.map_err(|source| RunError::Io {
+            doing: "wait for the function",
+            source,
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.waited {
+            kill::kill_all(&self.child);
+            // There is nobody to tell, and nothing more to do.
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Limits the memory of a child that has just started. `RLIMIT_DATA` and not `RLIMIT_AS`: Go and Java programs reserve
+/// far more addresses than they ever use.
+#[cfg(target_os = "linux")]
+fn limit_memory(child: &Child, limits: Limits) -> Result<(), RunError> {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let Some(memory) = limits.memory else {
+        return Ok(());
+    };
+    let limit = Rlimit {
+        current: Some(memory),
+        maximum: Some(memory),
+    };
+    match prlimit(Some(Pid::from_child(child)), Resource::Data, limit) {
+        // It has ended already.
+        Ok(_) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Err(errno) => Err(RunError::Io {
+            doing: "limit the memory of the function",
+            source: errno.into(),
+        }),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_: &Child, limits: Limits) -> Result<(), RunError> {
+    match limits.memory {
+        None => Ok(()),
+        Some(_) => Err(RunError::Io {
+            doing: "limit the memory of the function",
+            source: io::ErrorKind::Unsupported.into(),
+        }),
+    }
+}
+
+/// The words of the operating system as Go writes them: lower case, no number.
+fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = match text.rfind(" (os error ") {
+        Some(at) => &text[..at],
+        None => &text,
+    };
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_lowercase().chain(chars).collect()
+    })
+}

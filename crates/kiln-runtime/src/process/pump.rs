@@ -1,0 +1,266 @@
+//! Feeding a child and listening to it, all at the same time.
+
+use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::{Child, ChildStdin};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, ioctl_fionbio};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::context::RunContext;
+use crate::outcome::RunError;
+
+/// What a child wrote.
+pub(super) struct Printed {
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: Vec<u8>,
+}
+
+/// How long processes that a child left behind may be silent while they keep its output open.
+const SILENCE: Duration = Duration::from_secs(1);
+
+const CHUNK: usize = 64 * 1024;
+
+const ENDED: u8 = b'e';
+const CANCELLED: u8 = b'c';
+
+/// Feeds and listens until the child has ended and its output is closed. Afterwards the child is still to be waited for,
+/// and with an error, to be killed.
+pub(super) fn pump(child: &mut Child, input: &[u8], ctx: &RunContext) -> Result<Printed, RunError> {
+    let (news, teller) = io::pipe().map_err(talking)?;
+    let cancel_teller = teller.try_clone().map_err(talking)?;
+    let _listening = ctx
+        .cancel
+        .on_cancel(move || tell(&cancel_teller, CANCELLED));
+    tell_when_ended(child, teller)?;
+    let mut pump = Pump {
+        feed: child.stdin.take().map(|pipe| Feed { pipe, rest: input }),
+        stdout: Stream::new(child.stdout.take()),
+        stderr: Stream::new(child.stderr.take()),
+        news,
+        ended: false,
+        last_sign: Instant::now(),
+    };
+    pump.prepare().map_err(talking)?;
+    while !pump.is_done() {
+        if let Some(deadline) = ctx.deadline
+            && Instant::now() >= deadline.at
+        {
+            return Err(RunError::TimedOut {
+                timeout: deadline.timeout,
+                stderr: pump.stderr.bytes,
+            });
+        }
+        if pump.is_abandoned() {
+            super::kill::kill_all(child);
+            break;
+        }
+        match pump.step(pump.patience(ctx)).map_err(talking)? {
+            Some(CANCELLED) => return Err(RunError::Cancelled),
+            Some(_) => pump.ended = true,
+            None => {}
+        }
+        let limit = ctx.limits.max_output;
+        if pump.stdout.bytes.len() as u64 + pump.stderr.bytes.len() as u64 > limit {
+            return Err(RunError::OutputTooLarge { limit });
+        }
+    }
+    Ok(Printed {
+        stdout: pump.stdout.bytes,
+        stderr: pump.stderr.bytes,
+    })
+}
+
+fn talking(source: io::Error) -> RunError {
+    RunError::Io {
+        doing: "talk to the function",
+        source,
+    }
+}
+
+/// Says when the child has ended, without waiting for it in the sense of the operating system: until that is done its
+/// number, which is also that of its group, cannot be given to another process.
+fn tell_when_ended(child: &Child, teller: PipeWriter) -> Result<(), RunError> {
+    let child = Pid::from_child(child);
+    let waiter = move || {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while matches!(waitid(WaitId::Pid(child), options), Err(Errno::INTR)) {}
+        tell(&teller, ENDED);
+    };
+    let spawned = thread::Builder::new().spawn(waiter);
+    spawned.map(drop).map_err(talking)
+}
+
+/// Nobody listens any more if it fails, and that is fine.
+fn tell(mut teller: &PipeWriter, news: u8) {
+    let _ = teller.write(&[news]);
+}
+
+struct Pump<'a> {
+    feed: Option<Feed<'a>>,
+    stdout: Stream<std::process::ChildStdout>,
+    stderr: Stream<std::process::ChildStderr>,
+    news: PipeReader,
+    ended: bool,
+    /// When something was last heard.
+    last_sign: Instant,
+}
+
+/// What is still to be written, and where to.
+struct Feed<'a> {
+    pipe: ChildStdin,
+    rest: &'a [u8],
+}
+
+/// What is being read, and what was read so far.
+struct Stream<T> {
+    pipe: Option<T>,
+    bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+enum Source {
+    Feed,
+    Stdout,
+    Stderr,
+    News,
+}
+
+impl Pump<'_> {
+    /// No read or write may block: the one loop has others to look after.
+    fn prepare(&self) -> io::Result<()> {
+        for (_, descriptor, _) in self.sources() {
+            ioctl_fionbio(descriptor, true)?;
+        }
+        Ok(())
+    }
+
+    fn sources(&self) -> impl Iterator<Item = (Source, BorrowedFd<'_>, PollFlags)> {
+        let feed = self.feed.as_ref().map(|feed| feed.pipe.as_fd());
+        let stdout = self.stdout.pipe.as_ref().map(AsFd::as_fd);
+        let stderr = self.stderr.pipe.as_ref().map(AsFd::as_fd);
+        let sources = [
+            (Source::Feed, feed, PollFlags::OUT),
+            (Source::Stdout, stdout, PollFlags::IN),
+            (Source::Stderr, stderr, PollFlags::IN),
+            (Source::News, Some(self.news.as_fd()), PollFlags::IN),
+        ];
+        sources
+            .into_iter()
+            .filter_map(|(source, descriptor, flags)| Some((source, descriptor?, flags)))
+    }
+
+    /// Nothing can come any more.
+    fn is_done(&self) -> bool {
+        self.ended && self.stdout.pipe.is_none() && self.stderr.pipe.is_none()
+    }
+
+    /// The child has ended, and those who hold its output say nothing.
+    fn is_abandoned(&self) -> bool {
+        self.ended && self.last_sign.elapsed() >= SILENCE
+    }
+
+    /// How long to wait for the next event; none for as long as it takes.
+    fn patience(&self, ctx: &RunContext) -> Option<Duration> {
+        let deadline = ctx
+            .deadline
+            .map(|deadline| deadline.at.saturating_duration_since(Instant::now()));
+        let silence = self
+            .ended
+            .then(|| SILENCE.saturating_sub(self.last_sign.elapsed()));
+        deadline.into_iter().chain(silence).min()
+    }
+
+    /// Waits for something to happen and deals with it; answers with the news, if there are any.
+    fn step(&mut self, patience: Option<Duration>) -> io::Result<Option<u8>> {
+        let ready = self.wait(patience)?;
+        let mut news = None;
+        for source in ready {
+            self.last_sign = Instant::now();
+            match source {
+                Source::Feed => self.feed()?,
+                Source::Stdout => self.stdout.read()?,
+                Source::Stderr => self.stderr.read()?,
+                Source::News => news = self.read_news()?,
+            }
+        }
+        Ok(news)
+    }
+
+    fn wait(&self, patience: Option<Duration>) -> io::Result<Vec<Source>> {
+        let sources: Vec<_> = self.sources().collect();
+        let mut descriptors: Vec<PollFd<'_>> = sources
+            .iter()
+            .map(|(_, descriptor, flags)| PollFd::from_borrowed_fd(*descriptor, *flags))
+            .collect();
+        let timeout = patience.and_then(|patience| Timespec::try_from(patience).ok());
+        match poll(&mut descriptors, timeout.as_ref()) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(Vec::new()),
+            Err(errno) => return Err(errno.into()),
+        }
+        let ready = sources
+            .iter()
+            .zip(&descriptors)
+            .filter(|(_, descriptor)| !descriptor.revents().is_empty())
+            .map(|((source, _, _), _)| *source);
+        Ok(ready.collect())
+    }
+
+    /// Writes as much as fits, and closes the pipe when all is written or nobody reads.
+    fn feed(&mut self) -> io::Result<()> {
+        let Some(feed) = &mut self.feed else {
+            return Ok(());
+        };
+        while !feed.rest.is_empty() {
+            match feed.pipe.write(feed.rest) {
+                Ok(written) => feed.rest = feed.rest.get(written..).unwrap_or_default(),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.feed = None;
+        Ok(())
+    }
+
+    fn read_news(&mut self) -> io::Result<Option<u8>> {
+        let mut byte = [0];
+        match self.news.read(&mut byte) {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(byte[0])),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl<T: Read> Stream<T> {
+    fn new(pipe: Option<T>) -> Stream<T> {
+        let bytes = Vec::new();
+        Stream { pipe, bytes }
+    }
+
+    /// Reads once, so that a child that never stops writing cannot keep the loop from looking at its clock.
+    fn read(&mut self) -> io::Result<()> {
+        let Some(pipe) = &mut self.pipe else {
+            return Ok(());
+        };
+        let mut chunk = [0; CHUNK];
+        match pipe.read(&mut chunk) {
+            Ok(0) => self.pipe = None,
+            Ok(length) => self.bytes.extend_from_slice(&chunk[..length]),
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}

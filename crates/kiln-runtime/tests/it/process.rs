@@ -1,0 +1,305 @@
+//! Children that behave in every way children can.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kiln_runtime::process::{Finished, Program, run};
+use kiln_runtime::{CancelToken, Deadline, Limits, RunContext, RunError};
+
+const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+fn call(
+    name: &str,
+    arguments: &[&str],
+    input: &[u8],
+    ctx: &RunContext,
+) -> Result<Finished, RunError> {
+    let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
+    let program = Program {
+        name,
+        arguments: &arguments,
+        search_path: OsStr::new(SEARCH_PATH),
+    };
+    run(program, input, ctx)
+}
+
+fn shell(script: &str, input: &[u8], ctx: &RunContext) -> Result<Finished, RunError> {
+    call("sh", &["-c", script], input, ctx)
+}
+
+fn within(timeout: Duration) -> RunContext {
+    RunContext {
+        deadline: Deadline::after(timeout),
+        ..RunContext::default()
+    }
+}
+
+/// Long enough never to be reached by a test that passes.
+fn patient() -> RunContext {
+    within(Duration::from_secs(60))
+}
+
+fn at_most(max_output: u64) -> RunContext {
+    let limits = Limits {
+        max_output,
+        ..Limits::default()
+    };
+    RunContext {
+        limits,
+        ..patient()
+    }
+}
+
+/// Whether a process is there and not just waiting to be waited for.
+fn is_alive(process: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// Killing is asynchronous: gives the system a moment.
+#[track_caller]
+fn assert_gone(process: &str) {
+    let started = Instant::now();
+    while is_alive(process) {
+        assert!(
+            started.elapsed() < Duration::from_secs(5),
+            "{process} lives"
+        );
+        thread::yield_now();
+    }
+}
+
+fn written_number(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.trim().to_owned()
+}
+
+#[test]
+fn everything_that_is_printed_is_kept() {
+    let finished = shell("cat; echo talk >&2; exit 7", b"input", &patient()).unwrap();
+    assert_eq!(finished.exit_code, 7);
+    assert_eq!(finished.signal, None);
+    assert_eq!(finished.stdout, b"input");
+    assert_eq!(finished.stderr, b"talk\n");
+}
+
+#[test]
+fn no_size_makes_us_wait_for_each_other() {
+    let input = vec![b'x'; 20 << 20];
+    // Both pipes are filled before anything is read.
+    let script = "head -c 3000000 /dev/zero >&2; head -c 3000000 /dev/zero; cat";
+    let finished = shell(script, &input, &patient()).unwrap();
+    assert_eq!(finished.stderr.len(), 3_000_000);
+    assert_eq!(finished.stdout.len(), 3_000_000 + input.len());
+}
+
+#[test]
+fn input_need_not_be_read() {
+    let input = vec![b'x'; 5 << 20];
+    for script in [
+        "exit 0",
+        "exec <&-; echo",
+        "head -c 10 >/dev/null; exec <&-; sleep 0.1",
+    ] {
+        assert_eq!(shell(script, &input, &patient()).unwrap().exit_code, 0);
+    }
+}
+
+#[test]
+fn a_signal_is_exit_code_minus_one() {
+    let finished = shell("kill -9 $$", b"", &patient()).unwrap();
+    assert_eq!((finished.exit_code, finished.signal), (-1, Some(9)));
+}
+
+#[test]
+fn what_cannot_start_is_told_in_the_words_of_go() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = directory.path().join("text");
+    std::fs::write(&text, "").unwrap();
+    let text = text.to_str().unwrap();
+    for (name, expected) in [
+        (
+            "./nope",
+            "fork/exec ./nope: no such file or directory".to_owned(),
+        ),
+        (text, format!("fork/exec {text}: permission denied")),
+        (
+            "nope-nope",
+            r#"exec: "nope-nope": executable file not found in $PATH"#.to_owned(),
+        ),
+        ("", "exec: no command".to_owned()),
+    ] {
+        let error = call(name, &[], b"", &patient()).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn programs_see_the_name_they_were_called_by() {
+    let finished = call(
+        "sh",
+        &["-c", "tr '\\0' ' ' </proc/$$/cmdline"],
+        b"",
+        &patient(),
+    );
+    let stdout = finished.unwrap().stdout;
+    assert!(
+        stdout.starts_with(b"sh -c "),
+        "{}",
+        String::from_utf8_lossy(&stdout)
+    );
+}
+
+#[test]
+fn time_ends_for_the_child_and_all_it_started() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().display();
+    // One in the group, one in a session of its own.
+    let script = format!(
+        "sleep 100 & echo $! >{place}/a; setsid sh -c 'echo $$ >{place}/b; exec sleep 100' & \
+         echo $$ >{place}/c; echo talk >&2; wait"
+    );
+    let started = Instant::now();
+    let error = shell(&script, b"", &within(Duration::from_millis(500))).unwrap_err();
+    assert!(started.elapsed() < Duration::from_secs(20));
+    let RunError::TimedOut { timeout, stderr } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(timeout, Duration::from_millis(500));
+    assert_eq!(stderr, b"talk\n");
+    for name in ["a", "b", "c"] {
+        assert_gone(&written_number(&directory.path().join(name)));
+    }
+}
+
+#[test]
+fn giving_up_wakes_the_one_who_waits() {
+    let cancel = CancelToken::new();
+    let ctx = RunContext {
+        cancel: cancel.clone(),
+        ..patient()
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let started = directory.path().join("started");
+    let script = format!(
+        "mkfifo {0}; echo $$ >{0}; exec sleep 100",
+        started.display()
+    );
+    let worker = thread::spawn(move || shell(&script, b"", &ctx));
+    while !started.exists() {
+        thread::yield_now();
+    }
+    // Blocks until the child writes.
+    let process = written_number(&started);
+    cancel.cancel();
+    let error = worker.join().unwrap().unwrap_err();
+    assert!(matches!(error, RunError::Cancelled), "{error}");
+    assert_gone(&process);
+    let ctx = RunContext {
+        cancel,
+        ..patient()
+    };
+    let error = shell("echo never", b"", &ctx).unwrap_err();
+    assert!(matches!(error, RunError::Cancelled), "{error}");
+}
+
+#[test]
+fn too_much_output_is_cut_off() {
+    for script in ["yes", "yes >&2"] {
+        let error = shell(script, b"", &at_most(1 << 20)).unwrap_err();
+        assert!(
+            matches!(error, RunError::OutputTooLarge { limit: 1_048_576 }),
+            "{error}"
+        );
+    }
+    let exact = shell("head -c 1000 /dev/zero", b"", &at_most(1000)).unwrap();
+    assert_eq!(exact.stdout.len(), 1000);
+}
+
+#[test]
+fn a_gigabyte_stops_at_the_default_limit() {
+    let error = shell("head -c 1073741824 /dev/zero", b"", &patient()).unwrap_err();
+    assert!(
+        matches!(error, RunError::OutputTooLarge { limit: 536_870_912 }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_daemon_that_keeps_our_pipes_does_not_keep_us() {
+    let script = "sleep 100 & echo $!";
+    let started = Instant::now();
+    let finished = shell(script, b"", &patient()).unwrap();
+    assert!(started.elapsed() < Duration::from_secs(20));
+    assert_eq!(finished.exit_code, 0);
+    let daemon = String::from_utf8(finished.stdout).unwrap();
+    assert_gone(daemon.trim());
+}
+
+#[test]
+fn a_daemon_that_closed_our_pipes_lives_on() {
+    let script = "sleep 3 </dev/null >/dev/null 2>&1 & echo $!";
+    let finished = shell(script, b"", &patient()).unwrap();
+    assert!(finished.elapsed < Duration::from_secs(2));
+    let daemon = String::from_utf8(finished.stdout).unwrap();
+    assert!(is_alive(daemon.trim()));
+}
+
+#[test]
+fn who_still_writes_is_listened_to() {
+    let script = "(for i in 1 2 3; do sleep 0.6; echo $i; done) & echo 0";
+    let finished = shell(script, b"", &patient()).unwrap();
+    assert_eq!(finished.stdout, b"0\n1\n2\n3\n");
+}
+
+#[test]
+fn nobody_is_left_unwaited_for() {
+    for _ in 0..20 {
+        shell("exit 0", b"", &patient()).unwrap();
+        shell("sleep 9", b"", &within(Duration::from_millis(5))).unwrap_err();
+    }
+    let us = std::process::id().to_string();
+    let listed = call("ps", &["-o", "stat=,args=", "--ppid", &us], b"", &patient()).unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    // Tests beside this one have children too, but they are not those of this test.
+    let left: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.contains("sleep 9"))
+        .collect();
+    assert!(left.is_empty(), "{listed}");
+}
+
+#[test]
+fn memory_can_be_limited() {
+    let limits = Limits {
+        memory: Some(64 << 20),
+        ..Limits::default()
+    };
+    let ctx = RunContext {
+        limits,
+        ..patient()
+    };
+    // The variable grows to 200 MB, if it may.
+    let script = "sleep 0.2; x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}";
+    let finished = shell(script, b"", &ctx).unwrap();
+    assert_ne!(
+        finished.exit_code,
+        0,
+        "{}",
+        String::from_utf8_lossy(&finished.stdout)
+    );
+    assert_eq!(shell("echo small", b"", &ctx).unwrap().exit_code, 0);
+}
+
+#[test]
+fn what_we_open_stays_with_us() {
+    let open = std::fs::File::open("/dev/zero").unwrap();
+    let script = "ls -l /proc/self/fd";
+    let finished = shell(script, b"", &patient()).unwrap();
+    let listed = String::from_utf8(finished.stdout).unwrap();
+    assert!(listed.contains(" 0 -> pipe:"), "{listed}");
+    assert!(!listed.contains("/dev/zero"), "{listed}");
+    drop(open);
+}
