@@ -3,8 +3,10 @@
 mod edits;
 mod equality;
 mod fixtures;
+mod input;
 mod linear;
 mod order;
+mod pairs;
 mod random_edits;
 mod scalars;
 mod visit;
