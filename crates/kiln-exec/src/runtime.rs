@@ -94,6 +94,7 @@ impl Runner for ExecRunner {
         let finished = process::run(program, input.wire().as_bytes(), ctx)?;
         Ok(Outcome {
             exit_code: finished.exit_code,
+            signal: finished.signal,
             output: Output::Wire(finished.stdout),
             stderr: finished.stderr,
             elapsed: finished.elapsed,

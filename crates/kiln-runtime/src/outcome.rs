@@ -12,6 +12,8 @@ use kiln_krm::ResourceList;
 pub struct Outcome {
     /// Zero for success, -1 for a function that was killed by a signal.
     pub exit_code: i32,
+    /// The signal that killed it.
+    pub signal: Option<i32>,
     /// What it answered.
     pub output: Output,
     /// What it printed besides.
@@ -35,10 +37,42 @@ impl Outcome {
         self.exit_code == 0
     }
 
+    /// How it ended, in Go's words: `exit status 7`, `signal: killed`.
+    pub fn exit_text(&self) -> String {
+        exit_text(self.exit_code, self.signal)
+    }
+
     /// What it printed besides, as text.
     pub fn stderr_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.stderr)
     }
+}
+
+/// How a process ended, in Go's words.
+pub(crate) fn exit_text(exit_code: i32, signal: Option<i32>) -> String {
+    match signal {
+        None => format!("exit status {exit_code}"),
+        Some(signal) => format!("signal: {}", signal_text(signal)),
+    }
+}
+
+fn signal_text(signal: i32) -> String {
+    let text = match signal {
+        1 => "hangup",
+        2 => "interrupt",
+        3 => "quit",
+        4 => "illegal instruction",
+        5 => "trace/breakpoint trap",
+        6 => "aborted",
+        8 => "floating point exception",
+        9 => "killed",
+        11 => "segmentation fault",
+        13 => "broken pipe",
+        14 => "alarm clock",
+        15 => "terminated",
+        other => return format!("signal {other}"),
+    };
+    text.to_owned()
 }
 
 /// Why a function could not be run to its end.

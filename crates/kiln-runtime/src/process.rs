@@ -18,7 +18,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::context::{Limits, RunContext};
-use crate::outcome::{RunError, StartError};
+use crate::outcome::{RunError, StartError, exit_text};
 
 /// A program and its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,13 @@ pub struct Finished {
     pub stderr: Vec<u8>,
     /// From its start to its end.
     pub elapsed: Duration,
+}
+
+impl Finished {
+    /// How it ended, in Go's words: `exit status 7`, `signal: killed`.
+    pub fn exit_text(&self) -> String {
+        exit_text(self.exit_code, self.signal)
+    }
 }
 
 /// Runs a program to its end, with `input` on its standard input and the caller's environment and directory.

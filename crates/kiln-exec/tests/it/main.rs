@@ -67,10 +67,12 @@ fn a_failing_function_is_data() {
     let command_line = "sh -c 'echo partial; echo oops >&2; exit 7'";
     let outcome = run(&FunctionSpec::exec(command_line)).unwrap();
     assert_eq!(outcome.exit_code, 7);
+    assert_eq!(outcome.exit_text(), "exit status 7");
     assert_eq!(outcome.stderr_text(), "oops\n");
     assert_eq!(wire(outcome), "partial\n");
     let outcome = run(&FunctionSpec::exec("sh -c 'kill -9 $$'")).unwrap();
     assert_eq!(outcome.exit_code, -1);
+    assert_eq!(outcome.exit_text(), "signal: killed");
 }
 
 #[test]

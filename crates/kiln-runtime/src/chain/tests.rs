@@ -28,6 +28,7 @@ impl Runner for Exits {
     fn run(&self, _: &Input<'_>, _: &RunContext) -> Result<Outcome, RunError> {
         Ok(Outcome {
             exit_code: self.0,
+            signal: None,
             output: Output::Wire(Vec::new()),
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
