@@ -2,8 +2,10 @@
 
 mod value;
 
+use kiln_krm::kptfile::Kptfile;
+use kiln_krm::roundtrip;
 use kiln_yaml::{
-    Document, Encoder, NodeId, SequenceStyle, Slot, Style, parse_all, parse_until_error,
+    Document, EditError, Encoder, NodeId, SequenceStyle, Slot, Style, parse_all, parse_until_error,
 };
 
 /// What ends a line in YAML 1.1, as it can occur in a value.
@@ -27,7 +29,7 @@ pub fn parse(input: &[u8]) {
     if let Some(error) = error {
         let place = error.position();
         assert!(place.line > 0 && place.column > 0);
-        assert!(!error.report("input").is_empty());
+        assert!(!error.report("input", 0).is_empty());
     }
 }
 
@@ -68,6 +70,73 @@ pub fn roundtrip(input: &[u8]) {
         let again =
             again.unwrap_or_else(|error| panic!("refused what was written: {error}\n{first}"));
         value::assert_same(&documents, &again, &first);
+    }
+}
+
+/// What was set is there, and an edit that found nothing to do changed nothing.
+///
+/// The input's first line is `key=value`, the rest is the text to edit.
+pub fn edit(input: &[u8]) {
+    let Some((key, value, text)) = split_edit(input) else {
+        return;
+    };
+    let Ok(Some(document)) = kiln_yaml::parse(text) else {
+        return;
+    };
+    const ANNOTATION: usize = 0;
+    let all: [Edit; 4] = [
+        |doc, key, value| doc.root_mut().set_annotation(key, value),
+        |doc, key, value| doc.root_mut().set_label(key, value),
+        |doc, key, value| doc.root_mut().set_string(&["spec", key], value),
+        |doc, key, value| doc.root_mut().set_string(&[key], value),
+    ];
+    for (number, set) in all.into_iter().enumerate() {
+        let mut edited = document.clone();
+        match set(&mut edited, key, value) {
+            Ok(Some(id)) => {
+                assert_eq!(edited.node(id).value(), value);
+                assert!(!edited.is_unchanged());
+            }
+            // An empty `metadata` is dropped before an annotation is set, even if it then cannot be.
+            Ok(None) => assert!(number == ANNOTATION || edited.is_unchanged()),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+        kiln_yaml::to_string(&edited, SequenceStyle::Wide);
+    }
+    let mut edited = document.clone();
+    if let Ok(false) = edited.root_mut().remove(&["metadata", key]) {
+        assert!(edited.is_unchanged());
+    }
+}
+
+/// Sets a key to a value somewhere and returns the node now in place.
+type Edit = fn(&mut Document, &str, &str) -> Result<Option<NodeId>, EditError>;
+
+fn split_edit(input: &[u8]) -> Option<(&str, &str, &str)> {
+    let (edit, text) = str::from_utf8(input).ok()?.split_once('\n')?;
+    let (key, value) = edit.split_once('=')?;
+    Some((key, value, text))
+}
+
+/// No bytes make the reader of Kptfiles panic, and what it read survives being written.
+pub fn kptfile(input: &[u8]) {
+    match Kptfile::read(input) {
+        Ok(kptfile) => {
+            let written = kptfile.to_struct_yaml();
+            if let Err(error) = Kptfile::read(written.as_bytes()) {
+                panic!("refused what was written: {error}\n{written}");
+            }
+        }
+        Err(problem) => assert!(!problem.to_string().is_empty()),
+    }
+}
+
+/// No bytes make the readers and writers of resources panic.
+pub fn resources(input: &[u8]) {
+    // Whether the outcome is right is for the recorded pairs to say.
+    let _ = roundtrip::kio(input);
+    if roundtrip::pkg(input).is_ok() {
+        let _ = roundtrip::wireback(input);
     }
 }
 
