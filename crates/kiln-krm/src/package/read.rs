@@ -52,10 +52,18 @@ pub struct ReadSet {
 impl ReadSet {
     /// The files behind resources as they were read, before any function has had them.
     pub fn of(resources: &[Resource]) -> ReadSet {
-        let origins = resources.iter().filter_map(Resource::origin);
-        let files = origins.map(|origin| (origin.file().path().to_owned(), origin.file().clone()));
-        ReadSet {
-            files: files.collect(),
+        let mut set = ReadSet::default();
+        set.add(resources);
+        set
+    }
+
+    /// Adds the files behind further resources.
+    pub fn add(&mut self, resources: &[Resource]) {
+        for origin in resources.iter().filter_map(Resource::origin) {
+            let file = origin.file();
+            if !self.files.contains_key(file.path()) {
+                self.files.insert(file.path().to_owned(), file.clone());
+            }
         }
     }
 

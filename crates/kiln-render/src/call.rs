@@ -1,0 +1,328 @@
+//! One function called on one list of resources: everything that is done around it, in kpt's order.
+
+use std::time::Instant;
+
+use kiln_krm::annotations::{self, PACKAGE_PATH};
+use kiln_krm::check::{ListKind, check_list};
+use kiln_krm::read::read_function_output;
+use kiln_krm::results::{FunctionResult, FunctionResultList, Severity, read_results};
+use kiln_krm::{Dialect, Resource, ResourceList, paths};
+use kiln_runtime::{Input, Outcome, Output, RunError};
+use kiln_yaml::{Document, NodeRef};
+
+use crate::error::Failure;
+use crate::function::ReadyFunction;
+use crate::log::{Event, Log};
+use crate::options::{Behaviour, FunctionOptions};
+use crate::restore::{Returned, restore, set_ids};
+
+/// The package on whose behalf a function is called.
+#[derive(Clone, Copy)]
+pub(crate) struct CallingPackage<'a> {
+    /// Its absolute path.
+    pub(crate) path: &'a str,
+    /// Its name in messages.
+    pub(crate) name: &'a str,
+}
+
+/// A call of a function.
+pub(crate) struct Call<'a> {
+    pub(crate) function: &'a ReadyFunction,
+    pub(crate) config: Option<&'a Document>,
+    pub(crate) package: Option<CallingPackage<'a>>,
+    /// Whether the function gets a selection, so that its size is worth telling.
+    pub(crate) is_selection: bool,
+    pub(crate) options: &'a FunctionOptions<'a>,
+    pub(crate) log: &'a dyn Log,
+}
+
+impl Call<'_> {
+    /// Calls the function. What it reports is added to `results` if it got far enough.
+    ///
+    /// The inputs are marked on the way. After a success those are gone that the function left as they were: they are
+    /// part of the output.
+    pub(crate) fn run(
+        &self,
+        inputs: &mut Vec<Resource>,
+        results: &mut FunctionResultList,
+    ) -> Result<Vec<Resource>, Failure> {
+        let function = self.function.name();
+        self.log.event(&Event::Running {
+            function,
+            resources: self.is_selection.then_some(inputs.len()),
+            package: self.package.map(|package| package.name),
+        });
+        let started = Instant::now();
+        let mut result = self.function.new_result();
+        let done = self.perform(inputs, &mut result, results);
+        let elapsed = started.elapsed();
+        match done {
+            Ok(returned) => {
+                self.log.event(&Event::Passed {
+                    function,
+                    elapsed,
+                    result: &result,
+                });
+                Ok(materialize(returned, inputs))
+            }
+            Err(error) => {
+                let by_exit_code = matches!(error, CallError::ExitCode);
+                self.log.event(&Event::Failed {
+                    function,
+                    elapsed,
+                    result: &result,
+                    by_exit_code,
+                });
+                Err(match error {
+                    CallError::ExitCode => Failure::Told,
+                    CallError::Failure(failure) => failure,
+                })
+            }
+        }
+    }
+
+    fn perform(
+        &self,
+        inputs: &mut [Resource],
+        result: &mut FunctionResult,
+        results: &mut FunctionResultList,
+    ) -> Result<Vec<Returned>, CallError> {
+        check_list(inputs.iter().map(Resource::root), ListKind::Input).map_err(text)?;
+        let Filtered {
+            mut returned,
+            reported,
+            error,
+        } = self.filter(inputs, result);
+        if let Some(package) = self.package {
+            set_package(&mut returned, inputs, package.path)?;
+        }
+        let roots = || -> Vec<NodeRef<'_>> {
+            returned
+                .iter()
+                .filter_map(|item| item.root(inputs))
+                .collect()
+        };
+        paths::check_paths(roots()).map_err(text)?;
+        check_list(roots(), ListKind::Output).map_err(text)?;
+        if let Some(reported) = reported {
+            result.results = read_results(reported.root()).map_err(text)?;
+        }
+        let error = error.or_else(|| self.reported_error(result));
+        match error {
+            None => {
+                results.items.push(result.clone());
+                Ok(returned)
+            }
+            Some(error) => {
+                if !matches!(error, CallError::ExitCode) {
+                    result.exit_code = 1;
+                }
+                results.exit_code = 1;
+                results.items.push(result.clone());
+                Err(error)
+            }
+        }
+    }
+
+    /// An error among what a function reports that says it succeeded.
+    fn reported_error(&self, result: &FunctionResult) -> Option<CallError> {
+        if self.options.behaviour == Behaviour::Kpt {
+            return None;
+        }
+        let is_error =
+            |item: &&kiln_krm::results::ResultItem| item.known_severity() == Some(Severity::Error);
+        let errors = result.results.iter().filter(is_error).count();
+        (errors > 0).then(|| {
+            CallError::from(format!(
+                "function {} reported {errors} error(s) in its results",
+                kiln_krm::gotext::quote(self.function.name())
+            ))
+        })
+    }
+
+    /// Runs the function and reads its answer.
+    fn filter(&self, inputs: &mut [Resource], result: &mut FunctionResult) -> Filtered {
+        let config_path = self
+            .config
+            .map(|config| kiln_krm::meta::file_place(config.root()).0.to_owned());
+        let directory = paths::generation_directory(config_path.as_deref().unwrap_or_default());
+        if let Err(error) = set_ids(inputs) {
+            return Filtered::failed(text(error));
+        }
+        let input = Input::new(Dialect::Current, inputs, self.config);
+        let ran = self.function.runner.run(&input, &self.options.context());
+        drop(input);
+        let (output, exit) = self.take_outcome(ran, result);
+        let list = match output {
+            Output::List(list) => Ok(list),
+            Output::Wire(bytes) => read_function_output(bytes, Dialect::Current).map_err(text),
+        };
+        let prefers_exit = self.options.behaviour == Behaviour::Kiln;
+        let list = match (list, exit) {
+            (Ok(list), exit) => (list, exit),
+            (Err(_), Some(exit)) if prefers_exit => return Filtered::failed(exit),
+            (Err(error), exit) => {
+                if exit.is_some() {
+                    result.stderr.clear();
+                }
+                return Filtered::failed(error);
+            }
+        };
+        let (ResourceList { items, results, .. }, exit) = list;
+        let mut returned = match restore(items, inputs, self.options.behaviour) {
+            Ok(returned) => returned,
+            Err(error) => return Filtered::failed(text(error)),
+        };
+        if exit.is_none()
+            && let Err(error) = set_default_paths(&mut returned, inputs, &directory)
+        {
+            return Filtered {
+                returned: Vec::new(),
+                reported: results,
+                error: Some(error),
+            };
+        }
+        Filtered {
+            returned,
+            reported: results,
+            error: exit,
+        }
+    }
+
+    /// What the function answered, and how it failed if it did.
+    fn take_outcome(
+        &self,
+        ran: Result<Outcome, RunError>,
+        result: &mut FunctionResult,
+    ) -> (Output, Option<CallError>) {
+        let nothing = || Output::Wire(Vec::new());
+        match ran {
+            Ok(outcome) => {
+                result.stderr = outcome.stderr_text().into_owned();
+                result.exit_code = i64::from(outcome.exit_code);
+                let error = (!outcome.is_success()).then_some(CallError::ExitCode);
+                (outcome.output, error)
+            }
+            Err(RunError::TimedOut { stderr, .. }) if self.options.behaviour == Behaviour::Kpt => {
+                result.stderr = String::from_utf8_lossy(&stderr).into_owned();
+                result.exit_code = -1;
+                (nothing(), Some(CallError::ExitCode))
+            }
+            Err(RunError::NotStarted(error)) => {
+                let error = CallError::from(format!("unexpected function error: {error}"));
+                (nothing(), Some(error))
+            }
+            Err(RunError::Unavailable(error)) => {
+                let error = CallError::Failure(Failure::Explained(error.to_string()));
+                (nothing(), Some(error))
+            }
+            Err(error) => (nothing(), Some(CallError::from(chain(&error)))),
+        }
+    }
+}
+
+/// What came of running a function.
+struct Filtered {
+    returned: Vec<Returned>,
+    reported: Option<Document>,
+    error: Option<CallError>,
+}
+
+impl Filtered {
+    fn failed(error: CallError) -> Filtered {
+        Filtered {
+            returned: Vec::new(),
+            reported: None,
+            error: Some(error),
+        }
+    }
+}
+
+enum CallError {
+    /// The function says so itself.
+    ExitCode,
+    Failure(Failure),
+}
+
+impl From<String> for CallError {
+    fn from(text: String) -> CallError {
+        CallError::Failure(Failure::Text(text))
+    }
+}
+
+fn text(error: impl std::error::Error) -> CallError {
+    CallError::from(error.to_string())
+}
+
+/// An error with its causes in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// What was returned belongs to the calling package unless it says otherwise.
+fn set_package(
+    returned: &mut [Returned],
+    inputs: &mut [Resource],
+    package: &str,
+) -> Result<(), CallError> {
+    for item in returned {
+        let Some(resource) = item.resource_mut(inputs) else {
+            continue;
+        };
+        if resource.meta().is_missing {
+            return Err(text(paths::PathError::NoMetadata));
+        }
+        let given = resource.annotation(PACKAGE_PATH).unwrap_or_default();
+        if given.is_empty() {
+            resource
+                .set_annotation(PACKAGE_PATH, package)
+                .map_err(text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives a path to what has none.
+fn set_default_paths(
+    returned: &mut [Returned],
+    inputs: &mut [Resource],
+    directory: &str,
+) -> Result<(), CallError> {
+    for item in returned {
+        let Some(resource) = item.resource_mut(inputs) else {
+            continue;
+        };
+        annotations::mirror(resource).map_err(text)?;
+        if resource.meta().is_missing {
+            return Err(text(paths::PathError::NoMetadata));
+        }
+        if resource.annotation(annotations::PATH).is_some() {
+            continue;
+        }
+        let path = paths::default_path(directory, resource.root());
+        for key in [annotations::PATH, annotations::LEGACY_PATH] {
+            resource.set_annotation(key, &path).map_err(text)?;
+        }
+    }
+    Ok(())
+}
+
+fn materialize(returned: Vec<Returned>, inputs: &mut Vec<Resource>) -> Vec<Resource> {
+    let mut slots: Vec<Option<Resource>> = std::mem::take(inputs).into_iter().map(Some).collect();
+    let mut outputs = Vec::with_capacity(returned.len());
+    for item in returned {
+        match item {
+            Returned::New(resource) => outputs.push(resource),
+            Returned::Kept(place) => outputs.extend(slots.get_mut(place).and_then(Option::take)),
+        }
+    }
+    inputs.extend(slots.into_iter().flatten());
+    outputs
+}

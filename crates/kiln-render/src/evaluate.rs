@@ -1,0 +1,75 @@
+//! Calling one function on one list of resources, outside of any pipeline.
+
+use kiln_krm::Resource;
+use kiln_krm::kptfile::Selector;
+use kiln_krm::results::FunctionResultList;
+use kiln_krm::selector::select;
+use kiln_runtime::Target;
+use kiln_yaml::{Document, NodeRef};
+
+use crate::call::Call;
+use crate::error::Failure;
+use crate::function::ReadyFunction;
+use crate::log::Log;
+use crate::options::FunctionOptions;
+use crate::pipeline::mutate_list;
+use crate::selection::{Rest, set_resource_ids};
+
+/// What is to be called, and on what.
+pub struct Evaluation<'a> {
+    /// The function, by its final name.
+    pub target: Target,
+    /// `NAME=value` or `NAME`, for images.
+    pub env: Vec<String>,
+    /// Its configuration.
+    pub config: Option<Document>,
+    /// Which resources it gets; all if empty.
+    pub selector: Selector,
+    /// Which of these it does not get.
+    pub exclusion: Selector,
+    /// How it is run.
+    pub options: &'a FunctionOptions<'a>,
+}
+
+/// Calls a function; what it reports is added to `results`, whether it succeeds or not.
+pub fn evaluate(
+    evaluation: Evaluation<'_>,
+    mut resources: Vec<Resource>,
+    results: &mut FunctionResultList,
+    log: &dyn Log,
+) -> Result<Vec<Resource>, Failure> {
+    let Evaluation {
+        target,
+        env,
+        config,
+        selector,
+        exclusion,
+        options,
+    } = evaluation;
+    let function = ReadyFunction::find(target, env, config, options)?;
+    let is_selection = !selector.is_empty() || !exclusion.is_empty();
+    let call = Call {
+        function: &function,
+        config: function.config.as_ref(),
+        package: None,
+        is_selection,
+        options,
+        log,
+    };
+    if !is_selection {
+        return mutate_list(&call, &mut resources, results);
+    }
+    let text = |error: kiln_yaml::EditError| Failure::Text(error.to_string());
+    set_resource_ids(&mut resources).map_err(text)?;
+    let roots: Vec<NodeRef<'_>> = resources.iter().map(Resource::root).collect();
+    let taken = select(
+        &roots,
+        &[selector],
+        &[exclusion],
+        options.behaviour.overlap(),
+    );
+    let (mut selected, rest) = Rest::split(resources, taken);
+    let output = mutate_list(&call, &mut selected, results)?;
+    let merged = rest.merge(output).map_err(text)?;
+    Ok(merged.into_iter().map(|(resource, _)| resource).collect())
+}

@@ -1,0 +1,152 @@
+//! A function of a pipeline made ready: its name resolved, its runner found, its configuration read.
+
+use std::sync::Arc;
+
+use kiln_krm::image::{self, NoMatchingTag, TagRequest};
+use kiln_krm::kptfile::Function;
+use kiln_krm::results::FunctionResult;
+use kiln_runtime::{FindError, FunctionSpec, Runner, Target};
+use kiln_yaml::{Document, Style};
+
+use crate::error::Failure;
+use crate::log::{Event, Log};
+use crate::options::{Behaviour, FunctionOptions};
+
+/// What names begin with that are no images but part of the program.
+const BUILTIN_PREFIX: &str = "builtins/";
+
+/// A function that can be run.
+pub(crate) struct ReadyFunction {
+    /// The image as it was resolved; excludes `exec`.
+    pub(crate) image: String,
+    /// The whole command line.
+    pub(crate) exec: String,
+    pub(crate) runner: Arc<dyn Runner>,
+    pub(crate) config: Option<Document>,
+}
+
+impl ReadyFunction {
+    /// Finds what runs a function that has its final name.
+    pub(crate) fn find(
+        target: Target,
+        env: Vec<String>,
+        config: Option<Document>,
+        options: &FunctionOptions<'_>,
+    ) -> Result<ReadyFunction, Failure> {
+        let spec = FunctionSpec {
+            target,
+            network: options.network,
+            env,
+        };
+        let runner = options.runtime.find(&spec).map_err(find_failure)?;
+        let (image, exec) = match spec.target {
+            Target::Image(image) => (image, String::new()),
+            Target::Exec(exec) | Target::Program(exec) => (String::new(), exec),
+        };
+        Ok(ReadyFunction {
+            image,
+            exec,
+            runner,
+            config,
+        })
+    }
+
+    /// What the function is called in messages.
+    pub(crate) fn name(&self) -> &str {
+        match self.image.as_str() {
+            "" => &self.exec,
+            image => image,
+        }
+    }
+
+    /// A report without anything in it yet.
+    pub(crate) fn new_result(&self) -> FunctionResult {
+        FunctionResult {
+            image: self.image.clone(),
+            exec: self.exec.clone(),
+            ..FunctionResult::default()
+        }
+    }
+}
+
+fn find_failure(error: FindError) -> Failure {
+    match error {
+        FindError::NotFound { .. } => Failure::Text(error.to_string()),
+        FindError::Refused(error) => Failure::Text(error.to_string()),
+    }
+}
+
+/// The image that a function of a pipeline runs, with prefix and tag.
+///
+/// Gives what is known of the name even if it cannot be resolved, because the render status tells it.
+pub(crate) fn resolve_image(
+    function: &Function,
+    options: &FunctionOptions<'_>,
+    log: &dyn Log,
+) -> Result<String, (String, Failure)> {
+    let prefixed = image::with_prefix(options.image_prefix, &function.image);
+    let is_builtin = options.behaviour == Behaviour::Kiln && prefixed.starts_with(BUILTIN_PREFIX);
+    if is_builtin {
+        return Ok(prefixed);
+    }
+    if function.tag.is_empty() {
+        return Ok(match image::has_tag_or_digest(&prefixed) {
+            true => prefixed,
+            false => format!("{prefixed}:latest"),
+        });
+    }
+    let failed = |text: String| (String::new(), Failure::Text(text));
+    let mut reference = image::normalize(&prefixed).map_err(|error| {
+        failed(format!(
+            "failed to parse image {prefixed:?} as reference: {error}"
+        ))
+    })?;
+    reference.digest = None;
+    let request = TagRequest::parse(&function.tag).map_err(|error| failed(error.to_string()))?;
+    if let Some(warning) = request.warning() {
+        log.event(&Event::Warning(&warning));
+    }
+    let tag = match request {
+        TagRequest::Exact(tag) | TagRequest::Literal { tag, .. } => tag,
+        TagRequest::Constraint(constraint) => {
+            let tags = (options.tags)(&reference.name());
+            let best = image::best_tag(&constraint, tags.iter().map(String::as_str));
+            best.map(str::to_owned)
+                .ok_or_else(|| failed(NoMatchingTag(function.tag.clone()).to_string()))?
+        }
+    };
+    reference.tag = Some(tag);
+    Ok(reference.to_string())
+}
+
+/// The configuration that a `configMap` stands for; none if it is empty.
+pub(crate) fn config_map(function: &Function) -> Option<Document> {
+    if function.config_map.is_empty() {
+        return None;
+    }
+    let mut document = Document::new_mapping();
+    let root = document.root().id();
+    for (key, value) in [("apiVersion", "v1"), ("kind", "ConfigMap")] {
+        push(&mut document, root, key, value);
+    }
+    let key = document.new_scalar("metadata", "");
+    let metadata = document.new_mapping_node();
+    document.push_entry(root, key, metadata);
+    push(&mut document, metadata, "name", "function-input");
+    let key = document.new_scalar("data", "");
+    let data = document.new_mapping_node();
+    document.set_style(data, Style::FLOW);
+    document.push_entry(root, key, data);
+    for (key, value) in &function.config_map {
+        let key = document.new_scalar(key, "");
+        let value = document.new_string(value);
+        document.push_entry(data, key, value);
+    }
+    Some(document)
+}
+
+fn push(document: &mut Document, mapping: kiln_yaml::NodeId, key: &str, value: &str) {
+    let key = document.new_scalar(key, "");
+    let value = document.new_scalar(value, "");
+    document.push_entry(mapping, key, value);
+}

@@ -1,0 +1,72 @@
+//! What a render or an evaluation is to be done with.
+
+use std::time::Duration;
+
+use kiln_krm::selector::Overlap;
+use kiln_runtime::{CancelToken, Deadline, Limits, Network, RunContext, Runtime};
+
+/// Whose behaviour where they differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Behaviour {
+    /// What nothing changed stays as it was, results of severity error are failures, and a function's exit code
+    /// counts more than an answer nobody can read.
+    #[default]
+    Kiln,
+    /// As kpt does it.
+    Kpt,
+}
+
+impl Behaviour {
+    /// What happens to a resource that several selectors match.
+    pub(crate) fn overlap(self) -> Overlap {
+        match self {
+            Behaviour::Kiln => Overlap::Once,
+            Behaviour::Kpt => Overlap::Repeated,
+        }
+    }
+}
+
+/// How functions are run.
+pub struct FunctionOptions<'a> {
+    /// Whose behaviour.
+    pub behaviour: Behaviour,
+    /// What runs the functions.
+    pub runtime: &'a dyn Runtime,
+    /// What stands before the short names of images.
+    pub image_prefix: &'a str,
+    /// Finds the tags of an image, for functions that ask for a range of versions.
+    pub tags: &'a dyn Fn(&str) -> Vec<String>,
+    /// The network of containers.
+    pub network: Network,
+    /// The time that each function has; all the time in the world if not given.
+    pub timeout: Option<Duration>,
+    /// What each function may use.
+    pub limits: Limits,
+    /// Tells that the user has given up.
+    pub cancel: CancelToken,
+}
+
+impl FunctionOptions<'_> {
+    /// The circumstances of a function that starts now.
+    pub(crate) fn context(&self) -> RunContext {
+        RunContext {
+            deadline: self.timeout.and_then(Deadline::after),
+            limits: self.limits,
+            cancel: self.cancel.clone(),
+        }
+    }
+}
+
+/// How a package is rendered.
+pub struct RenderOptions<'a> {
+    /// How functions are run.
+    pub functions: FunctionOptions<'a>,
+    /// The package's absolute path, by which functions and messages know it.
+    pub root: &'a str,
+    /// Where the user is; messages name packages as seen from there.
+    pub working_directory: &'a str,
+    /// Whether command lines may be run.
+    pub allow_exec: bool,
+    /// Whether resources of the Config Connector are marked as having passed through functions.
+    pub attribution: bool,
+}

@@ -1,0 +1,428 @@
+//! The pipeline of one package: mutators, then validators, stop at the first failure.
+
+use std::collections::HashMap;
+
+use kiln_krm::annotations::{self, ID, LEGACY_ID, MIGRATION_ID, PACKAGE_PATH, RESOURCE_ID};
+use kiln_krm::check::{ListKind, check_list};
+use kiln_krm::kptfile::{Function, Pipeline, Step};
+use kiln_krm::package::FileSource;
+use kiln_krm::results::{FunctionResultList, Severity};
+use kiln_krm::selector::select;
+use kiln_krm::{Resource, paths};
+use kiln_runtime::Target;
+use kiln_yaml::{Document, NodeRef};
+
+use crate::call::{Call, CallingPackage};
+use crate::error::{Failure, Raised, Trace};
+use crate::function::{ReadyFunction, config_map, resolve_image};
+use crate::log::{Event, Log};
+use crate::options::RenderOptions;
+use crate::package::Package;
+use crate::selection::{Rest, set_resource_ids};
+
+/// What a render has come to so far, over all packages.
+pub(crate) struct Progress {
+    pub(crate) results: FunctionResultList,
+    pub(crate) mutation_steps: Vec<Step>,
+    pub(crate) validation_steps: Vec<Step>,
+    pub(crate) functions: usize,
+}
+
+/// Why a pipeline stopped, and what there was at that moment.
+pub(crate) struct Stopped {
+    pub(crate) raised: Raised,
+    pub(crate) resources: Vec<Resource>,
+}
+
+/// What the pipelines of all packages share.
+pub(crate) struct Runner<'a> {
+    pub(crate) files: &'a dyn FileSource,
+    pub(crate) options: &'a RenderOptions<'a>,
+    pub(crate) log: &'a dyn Log,
+    /// Whether inputs that functions have consumed are wanted back.
+    pub(crate) keeps_consumed: bool,
+}
+
+/// A list on its way through the mutators.
+struct Current {
+    resources: Vec<Resource>,
+    /// The place among the pipeline's inputs, for what no function has had yet.
+    places: Vec<Option<usize>>,
+}
+
+/// What went through a pipeline.
+pub(crate) struct Finished {
+    pub(crate) resources: Vec<Resource>,
+    /// The inputs that functions have consumed, by their place, with the marks they got for it.
+    pub(crate) consumed: HashMap<usize, Resource>,
+}
+
+impl Runner<'_> {
+    /// Runs the pipeline of a package; `own_paths` are those of the package's own resources as they were read.
+    pub(crate) fn run(
+        &self,
+        package: &Package,
+        input: Vec<Resource>,
+        own_paths: &[String],
+        progress: &mut Progress,
+    ) -> Result<Finished, Stopped> {
+        self.log.event(&Event::Package {
+            name: &package.name,
+        });
+        let Some(pipeline) = package.pipeline() else {
+            return match check_list(input.iter().map(Resource::root), ListKind::Input) {
+                Ok(()) => Ok(Finished {
+                    resources: input,
+                    consumed: HashMap::new(),
+                }),
+                Err(error) => Err(Stopped {
+                    raised: Failure::Text(error.to_string()).into(),
+                    resources: input,
+                }),
+            };
+        };
+        if let Err(invalid) = pipeline.check_config_paths(own_paths.iter().map(String::as_str)) {
+            return Err(Stopped {
+                raised: Failure::PipelineAtRun(invalid).into(),
+                resources: input,
+            });
+        }
+        let traced = |(failure, resources)| Stopped {
+            raised: Trace::new("pipeline.run", &package.path, Raised::Failure(failure)).into(),
+            resources,
+        };
+        let mutated = self.run_mutators(package, pipeline, input, progress);
+        let mut finished = mutated.map_err(traced)?;
+        if let Err(failure) = self.run_validators(package, pipeline, &finished.resources, progress)
+        {
+            let resources = std::mem::take(&mut finished.resources);
+            return Err(traced((failure, resources)));
+        }
+        self.log.event(&Event::PackageDone);
+        Ok(finished)
+    }
+
+    fn run_mutators(
+        &self,
+        package: &Package,
+        pipeline: &Pipeline,
+        input: Vec<Resource>,
+        progress: &mut Progress,
+    ) -> Result<Finished, (Failure, Vec<Resource>)> {
+        let mut ready = Vec::new();
+        for function in &pipeline.mutators {
+            match self.make_ready(package, function) {
+                Ok(function) => ready.push(function),
+                Err((step, failure)) => {
+                    progress.mutation_steps.push(step);
+                    return Err((failure, input));
+                }
+            }
+        }
+        let mut consumed = HashMap::new();
+        let mut current = Current {
+            places: (0..input.len()).map(Some).collect(),
+            resources: input,
+        };
+        for (function, ready) in pipeline.mutators.iter().zip(ready) {
+            let before = progress.results.items.len();
+            let mutated = self.mutate(package, function, &ready, current, progress, &mut consumed);
+            let failure = mutated.as_ref().err().map(|(failure, _)| failure);
+            let step = step(function, &ready, &progress.results, before, failure);
+            progress.mutation_steps.push(step);
+            current = mutated?;
+            progress.functions += 1;
+        }
+        Ok(Finished {
+            resources: current.resources,
+            consumed,
+        })
+    }
+
+    fn mutate(
+        &self,
+        package: &Package,
+        function: &Function,
+        ready: &ReadyFunction,
+        current: Current,
+        progress: &mut Progress,
+        consumed: &mut HashMap<usize, Resource>,
+    ) -> Result<Current, (Failure, Vec<Resource>)> {
+        let is_selection = is_selection(function);
+        let Current {
+            mut resources,
+            places,
+        } = current;
+        if is_selection && let Err(error) = set_resource_ids(&mut resources) {
+            return Err((Failure::Text(error.to_string()), resources));
+        }
+        let config = self.current_config(package, function, ready, &resources);
+        let (mut selected, rest) = match is_selection {
+            true => {
+                let chosen = self.choose(&resources, function);
+                Rest::split(resources, chosen)
+            }
+            false => (resources, Rest::default()),
+        };
+        let call = Call {
+            function: ready,
+            config: config.as_ref(),
+            package: Some(CallingPackage {
+                path: &package.path,
+                name: &package.name,
+            }),
+            is_selection,
+            options: &self.options.functions,
+            log: self.log,
+        };
+        let output = mutate_list(&call, &mut selected, &mut progress.results);
+        let output = match output {
+            Ok(output) => output,
+            Err(failure) => {
+                let mut resources = rest.put_back(selected);
+                clear_marks(&mut resources);
+                return Err((failure, resources));
+            }
+        };
+        if !is_selection {
+            if self.keeps_consumed {
+                remember(consumed, selected, &places);
+            }
+            let places = vec![None; output.len()];
+            return Ok(Current {
+                resources: output,
+                places,
+            });
+        }
+        if self.keeps_consumed {
+            let place_of = |place: &usize| places.get(*place).copied().flatten();
+            let taken: Vec<Option<usize>> = rest.taken().iter().map(place_of).collect();
+            remember(consumed, selected, &taken);
+        }
+        let merged = rest
+            .merge(output)
+            .map_err(|error| (Failure::Text(error.to_string()), Vec::new()))?;
+        let mut current = Current {
+            resources: Vec::with_capacity(merged.len()),
+            places: Vec::with_capacity(merged.len()),
+        };
+        for (resource, place) in merged {
+            current.resources.push(resource);
+            let place = place.and_then(|place| places.get(place).copied());
+            current.places.push(place.flatten());
+        }
+        Ok(current)
+    }
+
+    fn run_validators(
+        &self,
+        package: &Package,
+        pipeline: &Pipeline,
+        input: &[Resource],
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
+        for function in &pipeline.validators {
+            let before = progress.results.items.len();
+            let ready = self
+                .make_ready(package, function)
+                .map_err(|(step, failure)| {
+                    progress.validation_steps.push(step);
+                    failure
+                })?;
+            let config = self.current_config(package, function, &ready, input);
+            let chosen = self.choose(input, function).into_iter();
+            let chosen = chosen.filter_map(|place| input.get(place));
+            let mut selected: Vec<Resource> = chosen.cloned().collect();
+            let call = Call {
+                function: &ready,
+                config: config.as_ref(),
+                package: Some(CallingPackage {
+                    path: &package.path,
+                    name: &package.name,
+                }),
+                is_selection: is_selection(function),
+                options: &self.options.functions,
+                log: self.log,
+            };
+            let validated = call.run(&mut selected, &mut progress.results);
+            let failure = validated.as_ref().err();
+            let step = step(function, &ready, &progress.results, before, failure);
+            progress.validation_steps.push(step);
+            validated?;
+            progress.functions += 1;
+        }
+        Ok(())
+    }
+
+    /// Resolves a function's name, finds its runner and reads its configuration.
+    fn make_ready(
+        &self,
+        package: &Package,
+        function: &Function,
+    ) -> Result<ReadyFunction, (Step, Failure)> {
+        let failed = |image: String, failure: Failure| {
+            let step = Step {
+                name: function.name.clone(),
+                image,
+                exec: function.exec.clone(),
+                exit_code: 1,
+                execution_error: failure.chain_text(),
+                ..Step::default()
+            };
+            (step, failure)
+        };
+        if !function.exec.is_empty() && !self.options.allow_exec {
+            let text = "must run with `--allow-exec` option to allow running function binaries";
+            let failure = Failure::Text(text.to_owned());
+            return Err(failed(function.image.clone(), failure));
+        }
+        let config = self
+            .read_config(package, function)
+            .map_err(|failure| failed(function.image.clone(), failure))?;
+        let options = &self.options.functions;
+        let target = if function.image.is_empty() {
+            Target::Exec(function.exec.clone())
+        } else {
+            let image = resolve_image(function, options, self.log);
+            Target::Image(image.map_err(|(image, failure)| failed(image, failure))?)
+        };
+        let image = match &target {
+            Target::Image(image) => image.clone(),
+            Target::Exec(_) | Target::Program(_) => String::new(),
+        };
+        ReadyFunction::find(target, Vec::new(), config, options)
+            .map_err(|failure| failed(image, failure))
+    }
+
+    /// The configuration as it is in the package's files, before any function has changed it.
+    fn read_config(
+        &self,
+        package: &Package,
+        function: &Function,
+    ) -> Result<Option<Document>, Failure> {
+        let path = &function.config_path;
+        if path.is_empty() {
+            return Ok(config_map(function));
+        }
+        let quoted = kiln_krm::gotext::quote(path);
+        let bytes = self
+            .files
+            .read(&package.outer(path))
+            .map_err(|_| Failure::Text(format!("missing function config {quoted}")))?;
+        kiln_yaml::parse_first(&bytes)
+            .map_err(|error| Failure::Text(format!("invalid function config {quoted} {error}")))
+    }
+
+    /// The configuration as earlier functions left it: the first resource at its path, else as it was read.
+    fn current_config(
+        &self,
+        package: &Package,
+        function: &Function,
+        ready: &ReadyFunction,
+        resources: &[Resource],
+    ) -> Option<Document> {
+        let path = function.config_path.as_str();
+        let is_config = |resource: &&Resource| {
+            resource.file_place().0 == path
+                && resource.annotation(PACKAGE_PATH) == Some(&package.path)
+        };
+        let found = match path {
+            "" => None,
+            _ => resources.iter().find(is_config),
+        };
+        match found {
+            Some(resource) => Some(resource.document().clone()),
+            None => ready.config.clone(),
+        }
+    }
+
+    /// The places of what a function gets.
+    fn choose(&self, resources: &[Resource], function: &Function) -> Vec<usize> {
+        let roots: Vec<NodeRef<'_>> = resources.iter().map(Resource::root).collect();
+        let overlap = self.options.functions.behaviour.overlap();
+        select(&roots, &function.selectors, &function.exclusions, overlap)
+    }
+}
+
+/// Runs a function that changes what it gets, keeping the two families of annotations in step.
+pub(crate) fn mutate_list(
+    call: &Call<'_>,
+    selected: &mut Vec<Resource>,
+    results: &mut FunctionResultList,
+) -> Result<Vec<Resource>, Failure> {
+    let text = |error: annotations::FamilyError| Failure::Text(error.to_string());
+    let snapshot = annotations::prepare(selected).map_err(text)?;
+    let mut output = call.run(selected, results)?;
+    // kpt's renderer looks no further at a list without resources; its evaluation does.
+    if !output.is_empty() || call.package.is_none() {
+        annotations::reconcile(&mut output, &snapshot).map_err(text)?;
+    }
+    Ok(output)
+}
+
+fn is_selection(function: &Function) -> bool {
+    !function.selectors.is_empty() || !function.exclusions.is_empty()
+}
+
+/// Removes what was put on resources for a function that then failed.
+pub(crate) fn clear_marks(resources: &mut [Resource]) {
+    for resource in resources {
+        for key in [LEGACY_ID, MIGRATION_ID, ID, RESOURCE_ID] {
+            // What cannot carry annotations has none.
+            let _ = resource.remove_annotation(key);
+        }
+    }
+}
+
+fn remember(
+    consumed: &mut HashMap<usize, Resource>,
+    selected: Vec<Resource>,
+    places: &[Option<usize>],
+) {
+    for (resource, place) in selected.into_iter().zip(places) {
+        if let Some(place) = place {
+            consumed.insert(*place, resource);
+        }
+    }
+}
+
+/// How a function's run went, for the render status.
+fn step(
+    function: &Function,
+    ready: &ReadyFunction,
+    results: &FunctionResultList,
+    before: usize,
+    failure: Option<&Failure>,
+) -> Step {
+    let mut step = Step {
+        name: function.name.clone(),
+        image: ready.image.clone(),
+        exec: ready.exec.clone(),
+        ..Step::default()
+    };
+    let reported = results.items.get(before..).and_then(<[_]>::last);
+    match (reported, failure) {
+        (Some(result), _) => {
+            step.stderr = result.stderr.clone();
+            step.exit_code = result.exit_code;
+            step.results = result.results.clone();
+            let errors = result.results.iter();
+            step.error_results = errors
+                .filter(|item| item.known_severity() == Some(Severity::Error))
+                .cloned()
+                .collect();
+        }
+        (None, Some(failure)) => {
+            step.exit_code = 1;
+            step.execution_error = failure.chain_text();
+        }
+        (None, None) => {}
+    }
+    step
+}
+
+/// The paths of resources as they were read.
+pub(crate) fn paths_of(resources: &[Resource]) -> Vec<String> {
+    let places = resources.iter().map(|resource| resource.file_place().0);
+    places.map(paths::clean).collect()
+}
