@@ -1,7 +1,7 @@
 //! Writing a scalar's text in the five styles.
 
 use super::analyze::{is_printable, width};
-use super::sink::Sink;
+use super::sink::{Segment, Sink, segments};
 use crate::lines::{break_width, is_break};
 
 impl Sink {
@@ -19,32 +19,28 @@ impl Sink {
     pub(super) fn single_quoted(&mut self, text: &str, indent: usize) {
         self.separate("'");
         let mut after_break = false;
-        let mut rest = text;
-        while let Some(&first) = rest.as_bytes().first() {
-            let width = break_width(rest.as_bytes(), 0);
-            if width > 0 {
-                if !after_break && first == b'\n' {
-                    self.line_break();
+        for segment in segments(text) {
+            match segment {
+                Segment::Break(line_break) => {
+                    if !after_break && line_break == "\n" {
+                        self.line_break();
+                    }
+                    self.copy_break(line_break);
                 }
-                let (line_break, after) = rest.split_at(width);
-                self.copy_break(line_break);
-                rest = after;
-                after_break = true;
-                continue;
-            }
-            if after_break {
-                self.indent(indent);
-            }
-            let (run, after) = rest.split_at(run_end(rest));
-            for (place, part) in run.split('\'').enumerate() {
-                if place > 0 {
-                    self.out.push_str("''");
+                Segment::Line(line) => {
+                    if after_break {
+                        self.indent(indent);
+                    }
+                    for (place, part) in line.split('\'').enumerate() {
+                        if place > 0 {
+                            self.out.push_str("''");
+                        }
+                        self.out.push_str(part);
+                    }
+                    self.indention = false;
                 }
-                self.out.push_str(part);
             }
-            self.indention = false;
-            rest = after;
-            after_break = false;
+            after_break = matches!(segment, Segment::Break(_));
         }
         self.attached("'");
     }
@@ -125,27 +121,15 @@ impl Sink {
 
     pub(super) fn literal_text(&mut self, text: &str, indent: usize) {
         self.whitespace = true;
-        let mut after_break = true;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let width = break_width(rest.as_bytes(), 0);
-            if width > 0 {
-                let width = if rest.starts_with("\r\n") { 1 } else { width };
-                let (line_break, after) = rest.split_at(width);
-                self.copy_break(line_break);
-                rest = after;
-                after_break = true;
-                continue;
+        for segment in segments(text) {
+            match segment {
+                Segment::Break(line_break) => self.copy_break(line_break),
+                Segment::Line(line) => {
+                    self.indent(indent);
+                    self.out.push_str(line);
+                    self.indention = false;
+                }
             }
-            if after_break {
-                self.indent(indent);
-            }
-            let end = run_end(rest);
-            let (run, after) = rest.split_at(end);
-            self.out.push_str(run);
-            self.indention = false;
-            rest = after;
-            after_break = false;
         }
     }
 
@@ -158,35 +142,22 @@ impl Sink {
         };
         let mut after_break = true;
         let mut line_began_blank = true;
-        let mut rest = text;
-        while let Some(&first) = rest.as_bytes().first() {
-            let width = break_width(rest.as_bytes(), 0);
-            if width > 0 {
-                let width = if rest.starts_with("\r\n") { 1 } else { width };
-                if !after_break && !line_began_blank && first == b'\n' && !starts_blank {
-                    self.line_break();
+        for segment in segments(text) {
+            match segment {
+                Segment::Break(line_break) => {
+                    if !after_break && !line_began_blank && line_break == "\n" && !starts_blank {
+                        self.line_break();
+                    }
+                    self.copy_break(line_break);
                 }
-                let (line_break, after) = rest.split_at(width);
-                self.copy_break(line_break);
-                rest = after;
-                after_break = true;
-                continue;
+                Segment::Line(line) => {
+                    self.indent(indent);
+                    line_began_blank = line.starts_with([' ', '\t']);
+                    self.out.push_str(line);
+                    self.indention = false;
+                }
             }
-            if after_break {
-                self.indent(indent);
-                line_began_blank = matches!(first, b' ' | b'\t');
-            }
-            let end = run_end(rest);
-            let (run, after) = rest.split_at(end);
-            self.out.push_str(run);
-            self.indention = false;
-            rest = after;
-            after_break = false;
+            after_break = matches!(segment, Segment::Break(_));
         }
     }
-}
-
-/// The length of the text up to the first line break.
-fn run_end(text: &str) -> usize {
-    text.find(is_break).unwrap_or(text.len())
 }

@@ -1,6 +1,6 @@
 //! The text being written, and what must be known of its end to go on: column, blanks, indentation.
 
-use crate::lines::break_width;
+use crate::lines::is_break;
 
 const SPACES: &str = "                                ";
 
@@ -107,34 +107,22 @@ impl Sink {
 
     /// Writes a comment and ends its line; further lines of it are indented.
     pub(super) fn comment(&mut self, comment: &str, indent: usize) {
-        let mut rest = comment;
         let mut after_break = false;
-        let mut needs_mark = true;
-        while !rest.is_empty() {
-            let width = break_width(rest.as_bytes(), 0);
-            if width > 0 {
-                // CR and LF are taken one by one.
-                let width = if rest.starts_with("\r\n") { 1 } else { width };
-                let (line_break, after) = rest.split_at(width);
-                self.copy_break(line_break);
-                rest = after;
-                after_break = true;
-                needs_mark = true;
-                continue;
+        for segment in segments(comment) {
+            match segment {
+                Segment::Break(line_break) => self.copy_break(line_break),
+                Segment::Line(line) => {
+                    if after_break {
+                        self.indent(indent);
+                    }
+                    if !line.starts_with('#') {
+                        self.out.push_str("# ");
+                    }
+                    self.out.push_str(line);
+                    self.indention = false;
+                }
             }
-            if after_break {
-                self.indent(indent);
-            }
-            if needs_mark && !rest.starts_with('#') {
-                self.out.push_str("# ");
-            }
-            needs_mark = false;
-            let end = line_end(rest);
-            let (line, after) = rest.split_at(end);
-            self.out.push_str(line);
-            rest = after;
-            self.indention = false;
-            after_break = false;
+            after_break = matches!(segment, Segment::Break(_));
         }
         if !after_break {
             self.line_break();
@@ -143,10 +131,30 @@ impl Sink {
     }
 }
 
-/// The length of the first line.
-fn line_end(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    (0..bytes.len())
-        .find(|at| matches!(bytes[*at], b'\n' | b'\r' | 0xC2 | 0xE2) && break_width(bytes, *at) > 0)
-        .unwrap_or(bytes.len())
+/// A text in pieces: line breaks, each on its own (CR and LF are two), and what stands between them.
+#[derive(Clone, Copy)]
+pub(super) enum Segment<'a> {
+    Break(&'a str),
+    Line(&'a str),
+}
+
+pub(super) fn segments(text: &str) -> impl Iterator<Item = Segment<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest.find(is_break).unwrap_or(rest.len());
+        let is_line = end > 0;
+        let end = match is_line {
+            true => end,
+            false => rest.chars().next().map_or(0, char::len_utf8),
+        };
+        let (segment, after) = rest.split_at(end);
+        rest = after;
+        Some(match is_line {
+            true => Segment::Line(segment),
+            false => Segment::Break(segment),
+        })
+    })
 }

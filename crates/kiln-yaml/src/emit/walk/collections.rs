@@ -3,6 +3,7 @@
 use super::{Children, Frame, Layout, Place, Walk};
 use crate::document::Slot;
 use crate::emit::SequenceStyle;
+use crate::emit::sink::Sink;
 use crate::node::{Kind, Style};
 use crate::noderef::NodeRef;
 
@@ -132,28 +133,14 @@ impl<'a> Walk<'a> {
         if !self.line.is_empty() {
             self.key_line = std::mem::take(&mut self.line);
         }
-        let simple = self.is_simple_key(key);
-        if let Some(frame) = self.current() {
-            frame.at_key = false;
-            frame.simple_key = simple;
-        }
-        if simple {
-            self.node(key, Place::SimpleKey, true);
-        } else {
-            self.sink.indenting("?");
-            self.node(key, Place::KeyOrValue, true);
-        }
+        self.key(key, |sink| sink.indenting("?"));
     }
 
     pub(super) fn block_value(&mut self, value: Option<NodeRef<'a>>) {
         let Some(value) = value else {
             return self.close();
         };
-        let simple = self.current().is_some_and(|frame| {
-            frame.at_key = true;
-            frame.simple_key
-        });
-        if simple {
+        if self.key_was_simple() {
             self.sink.attached(":");
         } else {
             self.sink.indent(self.columns());
@@ -177,6 +164,29 @@ impl<'a> Walk<'a> {
         self.node(value, Place::KeyOrValue, false);
         self.write_line();
         self.write_foot();
+    }
+
+    /// Writes a key; one that cannot stand alone gets its mark first.
+    fn key(&mut self, key: NodeRef<'a>, mark: impl FnOnce(&mut Sink)) {
+        let simple = self.is_simple_key(key);
+        if let Some(frame) = self.current() {
+            frame.at_key = false;
+            frame.simple_key = simple;
+        }
+        if simple {
+            self.node(key, Place::SimpleKey, true);
+        } else {
+            mark(self.sink);
+            self.node(key, Place::KeyOrValue, true);
+        }
+    }
+
+    /// Goes on from a key to its value.
+    fn key_was_simple(&mut self) -> bool {
+        self.current().is_some_and(|frame| {
+            frame.at_key = true;
+            frame.simple_key
+        })
     }
 
     pub(super) fn flow_start(&mut self, bracket: &str) {
@@ -249,28 +259,14 @@ impl<'a> Walk<'a> {
             return;
         };
         self.begin_flow_child(is_first);
-        let simple = self.is_simple_key(key);
-        if let Some(frame) = self.current() {
-            frame.at_key = false;
-            frame.simple_key = simple;
-        }
-        if simple {
-            self.node(key, Place::SimpleKey, true);
-        } else {
-            self.sink.separate("?");
-            self.node(key, Place::KeyOrValue, true);
-        }
+        self.key(key, |sink| sink.separate("?"));
     }
 
     pub(super) fn flow_value(&mut self, value: Option<NodeRef<'a>>) {
         let Some(value) = value else {
             return self.close();
         };
-        let simple = self.current().is_some_and(|frame| {
-            frame.at_key = true;
-            frame.simple_key
-        });
-        if simple {
+        if self.key_was_simple() {
             self.sink.attached(":");
         } else {
             self.sink.separate(":");
