@@ -1,0 +1,160 @@
+//! What a case is: a directory, what it runs, and what is expected of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use kiln_yaml::{Document, NodeRef, parse};
+
+use super::config::Config;
+
+/// The directory that makes a directory a case.
+pub(super) const EXPECTED: &str = ".expected";
+/// The file at the top of a tree of cases that holds their command lines.
+const COMMANDS: &str = "commands.yaml";
+
+/// One golden case.
+#[derive(Debug)]
+pub(super) struct Case {
+    /// The directory of the tree that the case belongs to, and the case's path in it.
+    pub(super) name: String,
+    pub(super) dir: PathBuf,
+    pub(super) commands: Commands,
+    pub(super) config: Config,
+    pub(super) generation: Generation,
+}
+
+/// Whose command line a case was recorded from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Generation {
+    /// Today's kpt: compared to the byte.
+    Current,
+    /// kpt v0.39: compared by value, because its encoder is not worth imitating.
+    Legacy,
+}
+
+/// Lines of shell that a case brings along.
+#[derive(Default, Debug)]
+pub(super) struct Commands {
+    /// What to run in the copy instead of what the configuration says.
+    pub(super) run: Option<String>,
+    pub(super) setup: Option<String>,
+    pub(super) teardown: Option<String>,
+    /// Paths of scripts, and what is in them.
+    pub(super) executables: Vec<(String, String)>,
+}
+
+impl Case {
+    /// The last component of the case's directory, which its copy is called by.
+    pub(super) fn base_name(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
+
+    /// What the case runs on that was not recorded along with it.
+    pub(super) fn missing_input(&self) -> Option<String> {
+        let entries = fs::read_dir(&self.dir).ok()?.flatten();
+        let mut visible =
+            entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+        if visible.next().is_none() {
+            return Some("the package".to_owned());
+        }
+        let outside = self
+            .config
+            .paths()
+            .filter(|path| path.starts_with("../../"));
+        let mut missing = outside.filter(|path| !self.dir.join(EXPECTED).join(path).exists());
+        missing.next().map(str::to_owned)
+    }
+
+    /// A file of what is expected, trimmed; none if there is no such file.
+    pub(super) fn expected(&self, name: &str) -> Option<String> {
+        let bytes = fs::read(self.dir.join(EXPECTED).join(name)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).trim().to_owned())
+    }
+}
+
+/// All cases at or below a directory, in the order of their names.
+pub(super) fn find(dir: &Path) -> Result<Vec<Case>> {
+    let dir = dir.canonicalize()?;
+    let mut cases = Vec::new();
+    let mut pending = vec![dir];
+    while let Some(dir) = pending.pop() {
+        if dir.join(EXPECTED).is_dir() {
+            cases.push(load(dir)?);
+            continue;
+        }
+        for entry in fs::read_dir(&dir)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                pending.push(entry.path());
+            }
+        }
+    }
+    cases.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(cases)
+}
+
+fn load(dir: PathBuf) -> Result<Case> {
+    let tree = dir
+        .ancestors()
+        .skip(1)
+        .find(|above| above.join(COMMANDS).is_file());
+    let top = tree.or(dir.parent()).unwrap_or(&dir);
+    let key = slashed(dir.strip_prefix(top)?);
+    let commands = match tree {
+        Some(tree) => read_commands(&tree.join(COMMANDS), &key)?,
+        None => Commands::default(),
+    };
+    let config = Config::read(&dir.join(EXPECTED).join("config.yaml"))?;
+    let is_legacy = dir
+        .components()
+        .any(|part| part.as_os_str() == "legacy-run")
+        || config.test_type == "run";
+    let top = top.file_name().unwrap_or_default().to_string_lossy();
+    Ok(Case {
+        name: format!("{top}/{key}"),
+        commands,
+        config,
+        generation: match is_legacy {
+            true => Generation::Legacy,
+            false => Generation::Current,
+        },
+        dir,
+    })
+}
+
+fn slashed(path: &Path) -> String {
+    let parts = path
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy());
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// The document of a YAML file; none if there is nothing but comments in it.
+pub(super) fn read_yaml(path: &Path) -> Result<Option<Document>> {
+    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    parse(&text).with_context(|| path.display().to_string())
+}
+
+fn read_commands(path: &Path, key: &str) -> Result<Commands> {
+    let document = read_yaml(path)?;
+    let mut commands = Commands::default();
+    let root = document.as_ref().map(Document::root);
+    let Some(case) = root.and_then(|root| root.get(key)) else {
+        return Ok(commands);
+    };
+    for (key, value) in case.entries() {
+        let lines: Vec<&str> = value.items().map(NodeRef::value).collect();
+        let script = lines.join("\n");
+        match (key.value(), key.value().strip_prefix("executable ")) {
+            ("run", _) => commands.run = Some(script),
+            ("setup", _) => commands.setup = Some(script),
+            ("teardown", _) => commands.teardown = Some(script),
+            (_, Some(name)) => commands
+                .executables
+                .push((name.to_owned(), format!("#!/bin/bash\n{script}\n"))),
+            (other, None) => bail!("{}: what is {other:?}?", path.display()),
+        }
+    }
+    Ok(commands)
+}

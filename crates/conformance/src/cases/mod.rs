@@ -1,0 +1,208 @@
+//! The `cases` suite: golden case directories against any program that speaks `kpt fn`.
+//!
+//! A case is a directory with a directory `.expected` in it. It runs on a fresh copy of its own under git, with the
+//! program under test on the path as `kpt`, and what it prints, how it ends and what `git diff` says of the copy must
+//! be what was recorded. Nothing here knows kiln: the originals run in the same way, and where they fail too, the case
+//! or this runner is wrong.
+
+mod case;
+mod compare;
+mod config;
+mod engine;
+mod gaps;
+mod judge;
+mod process;
+mod values;
+mod world;
+
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use anyhow::{Context, bail};
+use regex::Regex;
+
+use case::Case;
+use gaps::{Gaps, Listed};
+use judge::{Verdict, judge};
+use world::Subject;
+
+/// Where the list of known gaps is, from the root of the repository.
+const KNOWN_GAPS: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../conformance/known-gaps.yaml"
+);
+
+/// Flags of the suite.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Cases, or directories of them.
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// The program to test; kiln, built now, if not given.
+    #[arg(long, value_name = "PATH")]
+    bin: Option<PathBuf>,
+    /// Only cases whose name matches this regular expression.
+    #[arg(long, value_name = "REGEX")]
+    only: Option<Regex>,
+    /// How many cases to run at once; as many as there are cores if not given.
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// A container engine to put on the path as `docker`; one that has no image if not given.
+    #[arg(long, value_name = "PATH")]
+    fake_docker: Option<PathBuf>,
+    /// Show whole diffs, and passed and skipped cases by name.
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+/// Runs the cases that the command line names.
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<CaseTally> {
+    let bin = match &args.bin {
+        Some(bin) => bin.clone(),
+        None => engine::build_kiln()?,
+    };
+    let suite = Suite {
+        bin: &bin,
+        fake_docker: args.fake_docker.as_deref(),
+        only: args.only.as_ref(),
+        jobs: args.jobs,
+        verbose: args.verbose,
+    };
+    suite.run(&args.dirs, out)
+}
+
+/// How cases are to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Suite<'a> {
+    /// The program to test.
+    pub bin: &'a Path,
+    /// A container engine to put on the path.
+    pub fake_docker: Option<&'a Path>,
+    /// Which cases to run, by name.
+    pub only: Option<&'a Regex>,
+    /// How many to run at once.
+    pub jobs: Option<usize>,
+    /// Whether to tell of passed and skipped cases too.
+    pub verbose: bool,
+}
+
+impl Suite<'_> {
+    /// Runs all cases at or below some directories and writes what is wrong with them.
+    pub fn run(&self, dirs: &[PathBuf], out: &mut dyn Write) -> anyhow::Result<CaseTally> {
+        let mut cases = Vec::new();
+        for dir in dirs {
+            let found = case::find(dir)
+                .with_context(|| format!("cannot read the cases of {}", dir.display()))?;
+            cases.extend(found);
+        }
+        if let Some(only) = self.only {
+            cases.retain(|case| only.is_match(&case.name));
+        }
+        if cases.is_empty() {
+            bail!("no case to run");
+        }
+        let gaps = Gaps::read(Path::new(KNOWN_GAPS))?;
+        let subject = Subject::new(self.bin, self.fake_docker)?;
+        let mut tally = CaseTally::default();
+        for (case, verdict) in cases.iter().zip(self.judge_all(&cases, &subject)) {
+            let listed = gaps.listed(case, &subject);
+            let verdict = after_gaps(verdict?, listed);
+            tally.count(&verdict);
+            self.write(case, &verdict, out)?;
+        }
+        Ok(tally)
+    }
+
+    /// The verdicts on all cases, in the order of the cases.
+    fn judge_all(&self, cases: &[Case], subject: &Subject) -> Vec<anyhow::Result<Verdict>> {
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        let jobs = self.jobs.unwrap_or_else(cores).clamp(1, cases.len());
+        let next = AtomicUsize::new(0);
+        let verdicts = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for _ in 0..jobs {
+                scope.spawn(|| {
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(case) = cases.get(at) else { break };
+                        let verdict =
+                            judge(case, subject).with_context(|| format!("case {}", case.name));
+                        let mut verdicts = verdicts.lock().unwrap_or_else(PoisonError::into_inner);
+                        verdicts.push((at, verdict));
+                    }
+                });
+            }
+        });
+        let mut verdicts = verdicts
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        verdicts.sort_by_key(|(at, _)| *at);
+        verdicts.into_iter().map(|(_, verdict)| verdict).collect()
+    }
+
+    fn write(&self, case: &Case, verdict: &Verdict, out: &mut dyn Write) -> anyhow::Result<()> {
+        match verdict {
+            Verdict::Passed if self.verbose => writeln!(out, "ok    {}", case.name)?,
+            Verdict::Skipped(reason) if self.verbose => {
+                writeln!(out, "skip  {}: {reason}", case.name)?;
+            }
+            Verdict::Passed | Verdict::Skipped(_) => {}
+            Verdict::Failed(problems) => {
+                writeln!(out, "FAIL  {}", case.name)?;
+                for problem in problems {
+                    writeln!(out, "  {}", problem.show(self.verbose))?;
+                }
+                writeln!(out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many cases passed, failed and were skipped.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct CaseTally {
+    /// As recorded.
+    pub passed: usize,
+    /// Not as recorded, or listed as failing and not so.
+    pub failed: usize,
+    /// Cannot be run here, or known to fail.
+    pub skipped: usize,
+}
+
+impl CaseTally {
+    fn count(&mut self, verdict: &Verdict) {
+        match verdict {
+            Verdict::Passed => self.passed += 1,
+            Verdict::Failed(_) => self.failed += 1,
+            Verdict::Skipped(_) => self.skipped += 1,
+        }
+    }
+}
+
+impl fmt::Display for CaseTally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CaseTally {
+            passed,
+            failed,
+            skipped,
+        } = self;
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")
+    }
+}
+
+/// What a verdict means for a case that may be listed as one that fails.
+fn after_gaps(verdict: Verdict, listed: Option<Listed<'_>>) -> Verdict {
+    match (verdict, listed) {
+        (Verdict::Failed(_), Some(listed)) => Verdict::Skipped(listed.to_string()),
+        (Verdict::Passed, Some(listed)) => Verdict::Failed(vec![listed.no_longer()]),
+        (verdict, _) => verdict,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Running a program to its end, or until its time is over.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// How long a case may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a program did.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// None if it was stopped because its time was over.
+    pub(super) code: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+/// Runs a program with nothing on its standard input. Its streams go through files in `scratch`, so that a process
+/// that it leaves behind holds nobody up.
+pub(super) fn run(command: &mut Command, scratch: &Path) -> io::Result<Outcome> {
+    let (out, err) = (scratch.join("stdout"), scratch.join("stderr"));
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(File::create(&out)?)
+        .stderr(File::create(&err)?)
+        .process_group(0)
+        .spawn()?;
+    let group = format!("-{}", child.id());
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let status = child.wait();
+            let _ = sender.send(());
+            status
+        });
+        let is_late = receiver.recv_timeout(PATIENCE).is_err();
+        if is_late {
+            let _ = Command::new("kill").args(["-9", "--", &group]).status();
+        }
+        let status = waiting
+            .join()
+            .map_err(|_| io::Error::other("the waiting thread panicked"))??;
+        let ended = status.code().or(status.signal().map(|signal| 128 + signal));
+        Ok(Outcome {
+            code: ended.filter(|_| !is_late),
+            stdout: text(&out)?,
+            stderr: text(&err)?,
+        })
+    })
+}
+
+fn text(path: &Path) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+}

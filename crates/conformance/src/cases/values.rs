@@ -1,0 +1,104 @@
+//! Comparison by value, for cases of kpt v0.39: files and what is printed must mean the same, however it is written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+use kiln_yaml::{NodeRef, parse_all};
+
+use super::case::Case;
+use super::judge::Problem;
+use super::process::Outcome;
+use super::world::World;
+
+/// What is wrong with what was printed. Talk is compared as it is, data by value.
+pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let wanted = case.config.stderr.as_deref().unwrap_or_default();
+    let stderr = world.without_place(&outcome.stderr);
+    if stderr != wanted {
+        problems.push(Problem::text("stderr", wanted, &stderr));
+    }
+    let wanted = case.config.stdout.as_deref().unwrap_or_default();
+    if !are_same(wanted, &outcome.stdout) {
+        problems.push(Problem::text("stdout", wanted, &outcome.stdout));
+    }
+    problems
+}
+
+/// What is wrong with the files of the copy, compared with those of the case after the recorded change.
+pub(super) fn files(case: &Case, world: &World) -> Result<Vec<Problem>> {
+    let place = world.top().join("wanted");
+    world.copy_case(case, &place)?;
+    if case.expected("diff.patch").is_some() {
+        world.apply_patch(&place, &case.dir.join(".expected/diff.patch"))?;
+    }
+    let (wanted, got) = (contents(&place)?, contents(world.copy())?);
+    let mut problems = Vec::new();
+    for path in got.keys().filter(|path| !wanted.contains_key(*path)) {
+        problems.push(Problem::Plain(format!("{path} is not expected")));
+    }
+    for (path, wanted) in &wanted {
+        match got.get(path) {
+            None => problems.push(Problem::Plain(format!("{path} is missing"))),
+            Some(got) if are_same(wanted, got) => {}
+            Some(got) => problems.push(Problem::text(path, wanted, got)),
+        }
+    }
+    Ok(problems)
+}
+
+/// All files below a directory with their content, git's own left out.
+fn contents(root: &Path) -> Result<BTreeMap<String, String>> {
+    let mut all = BTreeMap::new();
+    let mut pending = vec![root.to_owned()];
+    while let Some(dir) = pending.pop() {
+        for entry in fs::read_dir(&dir)? {
+            let entry = entry?;
+            if entry.file_name() == ".git" {
+                continue;
+            }
+            let path = entry.path();
+            if entry.file_type()?.is_dir() {
+                pending.push(path);
+                continue;
+            }
+            // A link is what it points to by name, for it may point nowhere.
+            let content = match fs::read_link(&path) {
+                Ok(target) => format!("link to {}", target.display()),
+                Err(_) => String::from_utf8_lossy(&fs::read(&path)?).into_owned(),
+            };
+            all.insert(path.strip_prefix(root)?.display().to_string(), content);
+        }
+    }
+    Ok(all)
+}
+
+fn are_same(wanted: &str, got: &str) -> bool {
+    wanted == got || documents(wanted).is_some_and(|wanted| documents(got) == Some(wanted))
+}
+
+/// The documents of a text with nothing left of how they were written; none if it is no YAML.
+fn documents(text: &str) -> Option<Vec<String>> {
+    let documents = parse_all(text.as_bytes()).ok()?;
+    let values = documents.iter().map(|document| value(document.root()));
+    Some(values.collect())
+}
+
+/// A value spelt in one way only. The cases are small, so this may recurse.
+fn value(node: NodeRef<'_>) -> String {
+    if node.is_mapping() {
+        let mut pairs: Vec<String> = node
+            .entries()
+            .map(|(key, item)| format!("{}: {}", value(key), value(item)))
+            .collect();
+        pairs.sort();
+        format!("{{{}}}", pairs.join(", "))
+    } else if node.is_sequence() {
+        let items: Vec<String> = node.items().map(value).collect();
+        format!("[{}]", items.join(", "))
+    } else {
+        format!("{} {:?}", node.tag(), node.value())
+    }
+}

@@ -1,0 +1,271 @@
+//! A place of its own for each run: an empty home, a cleared environment, the program under test on the path as `kpt`.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+use super::case::{Case, EXPECTED, Generation};
+use super::config::Flag;
+use super::engine::NO_IMAGES;
+use super::process::{self, Outcome};
+
+/// The program under test, and the container engine it finds.
+pub(super) struct Subject {
+    bin: PathBuf,
+    fake_docker: Option<PathBuf>,
+}
+
+impl Subject {
+    pub(super) fn new(bin: &Path, fake_docker: Option<&Path>) -> Result<Subject> {
+        let absolute = |path: &Path| {
+            path.canonicalize()
+                .with_context(|| path.display().to_string())
+        };
+        Ok(Subject {
+            bin: absolute(bin)?,
+            fake_docker: fake_docker.map(absolute).transpose()?,
+        })
+    }
+
+    /// Whether it is ours, by its name.
+    pub(super) fn is_kiln(&self) -> bool {
+        self.bin.file_name().is_some_and(|name| name == "kiln")
+    }
+
+    /// Whether an engine was given that is to do what cases ask of it.
+    pub(super) fn has_engine(&self) -> bool {
+        self.fake_docker.is_some()
+    }
+}
+
+/// Where one case runs.
+pub(super) struct World {
+    base: TempDir,
+    /// The directory that copies and results are in; messages are cleaned of it.
+    top: PathBuf,
+    copy: PathBuf,
+    generation: Generation,
+}
+
+const GIT: [&str; 10] = [
+    "-c",
+    "user.name=t",
+    "-c",
+    "user.email=t@example.com",
+    "-c",
+    "core.abbrev=7",
+    "-c",
+    "commit.gpgsign=false",
+    "-c",
+    "init.defaultBranch=main",
+];
+
+impl World {
+    /// A fresh copy of a case, committed.
+    pub(super) fn new(case: &Case, subject: &Subject) -> Result<World> {
+        let base = TempDir::new().context("cannot make a temporary directory")?;
+        // The original runner's name for it; what is printed may not depend on it.
+        let top = base.path().canonicalize()?.join("kpt-pipeline-e2e-1");
+        for dir in ["home", "bin", "elsewhere"] {
+            fs::create_dir(base.path().join(dir))?;
+        }
+        fs::create_dir(&top)?;
+        let bin = base.path().join("bin");
+        symlink(&subject.bin, bin.join("kpt"))?;
+        match &subject.fake_docker {
+            Some(docker) => symlink(docker, bin.join("docker"))?,
+            None => write_executable(&bin.join("docker"), NO_IMAGES)?,
+        }
+        let world = World {
+            copy: top.join(case.base_name()),
+            generation: case.generation,
+            base,
+            top,
+        };
+        world.copy_case(case, &world.copy)?;
+        world.link_testdata(case)?;
+        world.git(&["init", "-q", "."])?;
+        world.git(&["add", "-Af"])?;
+        world.git(&["commit", "-q", "--allow-empty", "-m", "first"])?;
+        Ok(world)
+    }
+
+    /// Functions of kpt's own cases name their programs from the directory that its tests run in.
+    fn link_testdata(&self, case: &Case) -> Result<()> {
+        let Some((_, path)) = case.name.split_once("/kpt/") else {
+            return Ok(());
+        };
+        let link = self.elsewhere().join("testdata").join(path);
+        if let Some(parent) = link.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        Ok(symlink(&self.copy, link)?)
+    }
+
+    /// The copy that the case runs on.
+    pub(super) fn copy(&self) -> &Path {
+        &self.copy
+    }
+
+    /// Puts the case's files and scripts into a new directory.
+    pub(super) fn copy_case(&self, case: &Case, to: &Path) -> Result<()> {
+        let status = Command::new("cp").arg("-a").args([&case.dir, to]).status();
+        if !status.context("cannot run cp")?.success() {
+            bail!("cannot copy {}", case.dir.display());
+        }
+        for (name, script) in &case.commands.executables {
+            let path = to.join(name);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            write_executable(&path, script)?;
+        }
+        Ok(())
+    }
+
+    /// Runs what the case runs.
+    pub(super) fn run(&self, case: &Case) -> Result<Outcome> {
+        match &case.commands.run {
+            Some(script) => self.shell(script),
+            None => {
+                let kpt = self.base.path().join("bin/kpt");
+                let mut command = self.command(&kpt, &self.elsewhere());
+                command.args(["fn", &case.config.test_type]).arg(&self.copy);
+                if case.expected("results.yaml").is_some() {
+                    command.arg("--results-dir").arg(self.results_dir());
+                }
+                if case.dir.join("out").is_dir() {
+                    command.arg("-o").arg(self.copy.join("out"));
+                }
+                for flag in &case.config.flags {
+                    match flag {
+                        Flag::Plain(word) => command.arg(word),
+                        Flag::Path(flag, path) => {
+                            command.arg(flag).arg(self.named_file(case, path))
+                        }
+                    };
+                }
+                if !case.config.arguments.is_empty() {
+                    command.arg("--").args(&case.config.arguments);
+                }
+                Ok(process::run(&mut command, self.base.path())?)
+            }
+        }
+    }
+
+    /// A file by its path from `.expected`: that of the case, as the original runner has it, else that of the copy,
+    /// where the case's scripts are.
+    fn named_file(&self, case: &Case, path: &str) -> PathBuf {
+        let original = case.dir.join(EXPECTED).join(path);
+        let copied = self.copy.join(EXPECTED).join(path);
+        match (original.canonicalize(), copied.canonicalize()) {
+            (Ok(found), _) | (Err(_), Ok(found)) => found,
+            (Err(_), Err(_)) => original,
+        }
+    }
+
+    /// Runs lines of shell in the copy.
+    pub(super) fn shell(&self, script: &str) -> Result<Outcome> {
+        let mut command = self.command(Path::new("bash"), &self.copy);
+        Ok(process::run(
+            command.args(["-c", script]),
+            self.base.path(),
+        )?)
+    }
+
+    /// Everything that has changed in the copy, as `git diff` shows it.
+    pub(super) fn diff(&self) -> Result<String> {
+        self.git(&["add", "-Af"])?;
+        self.git(&["diff", "--cached", "HEAD"])
+    }
+
+    /// The results that were written, whatever the file is called; none if there is no directory of them.
+    pub(super) fn results(&self) -> Result<Option<String>> {
+        let Ok(entries) = fs::read_dir(self.results_dir()) else {
+            return Ok(None);
+        };
+        let mut all = String::new();
+        for entry in entries {
+            all.push_str(&String::from_utf8_lossy(&fs::read(entry?.path())?));
+        }
+        Ok(Some(all))
+    }
+
+    /// The images that a container engine without images was asked for since the last time.
+    pub(super) fn take_images(&self) -> String {
+        let path = self.base.path().join("bin/docker.images");
+        let images = fs::read_to_string(&path).unwrap_or_default();
+        let _ = fs::remove_file(path);
+        images
+    }
+
+    /// A text without the place that the world happens to be at.
+    pub(super) fn without_place(&self, text: &str) -> String {
+        text.replace(&format!("{}/", self.top.display()), "")
+    }
+
+    /// The directory that copies and results are in.
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// A directory that has nothing to do with the copy.
+    fn elsewhere(&self) -> PathBuf {
+        self.base.path().join("elsewhere")
+    }
+
+    fn results_dir(&self) -> PathBuf {
+        self.top.join("results")
+    }
+
+    /// Runs git in the copy and gives its output.
+    fn git(&self, args: &[&str]) -> Result<String> {
+        git(&mut self.command(Path::new("git"), &self.copy), args)
+    }
+
+    /// Applies a patch in a directory outside of any repository.
+    pub(super) fn apply_patch(&self, dir: &Path, patch: &Path) -> Result<()> {
+        let mut command = self.command(Path::new("git"), dir);
+        command.arg("apply").arg(patch);
+        git(&mut command, &[]).map(|_| ())
+    }
+
+    fn command(&self, program: &Path, dir: &Path) -> Command {
+        let base = self.base.path();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let compat = match self.generation {
+            Generation::Current => "kpt",
+            Generation::Legacy => "kpt-v0.39",
+        };
+        let mut command = Command::new(program);
+        command
+            .current_dir(dir)
+            .env_clear()
+            .env("PATH", format!("{}:{path}", base.join("bin").display()))
+            .env("HOME", base.join("home"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("KILN_COMPAT", compat);
+        command
+    }
+}
+
+fn git(command: &mut Command, args: &[&str]) -> Result<String> {
+    if !args.is_empty() {
+        command.args(GIT).args(args);
+    }
+    let output = command.output().context("cannot run git")?;
+    if !output.status.success() {
+        bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn write_executable(path: &Path, content: &str) -> Result<()> {
+    fs::write(path, content)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
