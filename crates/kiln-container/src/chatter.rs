@@ -1,0 +1,67 @@
+//! What engines print about their own work, which is not what the function printed.
+
+use crate::engine::Engine;
+
+/// Lines of docker that tell of pulling.
+const DOCKER: &[&str] = &[
+    ": Already exists",
+    ": Pulling fs layer",
+    ": Verifying Checksum",
+    ": Download complete",
+    ": Pulling from",
+    ": Waiting",
+    ": Pull complete",
+    "Digest: sha256",
+    "Status: Downloaded newer image",
+    "Status: Image is up to date for",
+    "Unable to find image",
+];
+
+/// Lines of podman, besides digests that stand alone.
+const PODMAN: &[&str] = &[
+    "Trying to pull",
+    "Getting image source signatures",
+    "Copying blob sha256:",
+    "Copying config sha256:",
+    "Writing manifest to image destination",
+    "Storing signatures",
+];
+
+/// Lines of nerdctl, besides digests that stand alone.
+const NERDCTL: &[&str] = &[
+    "index-sha256:",
+    "Copying blob sha256:",
+    "manifest-sha256:",
+    "config-sha256:",
+    "layer-sha256:",
+    "elapsed:",
+    "++++++++++++++++++++++++++++++++++++++",
+    "--------------------------------------",
+];
+
+/// What is left without the engine's own lines, and without a last line break.
+pub(crate) fn without_chatter(engine: Engine, stderr: &[u8]) -> Vec<u8> {
+    let stderr = stderr.strip_suffix(b"\n").unwrap_or(stderr);
+    let lines = stderr
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| !is_chatter(engine, line));
+    lines.collect::<Vec<_>>().join(&b'\n')
+}
+
+fn is_chatter(engine: Engine, line: &[u8]) -> bool {
+    let (marks, digests) = match engine {
+        Engine::Docker => (DOCKER, false),
+        Engine::Podman => (PODMAN, true),
+        Engine::Nerdctl => (NERDCTL, true),
+    };
+    let line_text = String::from_utf8_lossy(line);
+    marks.iter().any(|mark| line_text.contains(mark)) || digests && is_digest(line)
+}
+
+fn is_digest(line: &[u8]) -> bool {
+    line.len() == 64 && line.iter().all(u8::is_ascii_hexdigit)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! The engines, and whether one is there.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use kiln_krm::gotext::quote;
+use kiln_krm::image::{Constraint, Version, VersionError};
+use kiln_runtime::process::{self, Finished, Program};
+use kiln_runtime::{CancelToken, Deadline, RunContext, RunError};
+
+/// A program that runs containers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// docker
+    Docker,
+    /// podman
+    Podman,
+    /// nerdctl
+    Nerdctl,
+}
+
+/// Why an engine cannot be used. The words are kpt's.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EngineError {
+    /// No engine has that name.
+    #[error("unsupported runtime: {} the runtime must be one of [docker podman nerdctl]", quote(.0))]
+    Unsupported(String),
+    /// It is not there, or does not answer.
+    #[error("{reason}\n{}", hint(*engine))]
+    Unavailable {
+        /// The engine.
+        engine: Engine,
+        /// What happened when it was asked for its version.
+        reason: String,
+    },
+    /// Its version cannot be read.
+    #[error(
+        "docker client version must be {OLDEST_DOCKER} or greater: found invalid version {found}: {reason}"
+    )]
+    UnknownVersion {
+        /// What it says.
+        found: String,
+        /// What is wrong with that.
+        reason: VersionError,
+    },
+    /// It is too old.
+    #[error("docker client version must be {OLDEST_DOCKER} or greater: found {found}")]
+    TooOld {
+        /// Its version.
+        found: String,
+    },
+}
+
+/// `--pull` came with this version.
+const OLDEST_DOCKER: &str = "v20.10.0";
+
+const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Engine {
+    /// The engine that a setting names, in any case; docker if it names none.
+    pub fn parse(setting: &str) -> Result<Engine, EngineError> {
+        match setting.to_lowercase().as_str() {
+            "" | "docker" => Ok(Engine::Docker),
+            "podman" => Ok(Engine::Podman),
+            "nerdctl" => Ok(Engine::Nerdctl),
+            _ => Err(EngineError::Unsupported(setting.to_owned())),
+        }
+    }
+
+    /// The name of its command.
+    pub fn program(self) -> &'static str {
+        match self {
+            Engine::Docker => "docker",
+            Engine::Podman => "podman",
+            Engine::Nerdctl => "nerdctl",
+        }
+    }
+
+    /// Asks the engine for its version. What it answers is the inner result; the outer one is for those who gave up.
+    pub(crate) fn check(
+        self,
+        search_path: &OsStr,
+        cancel: &CancelToken,
+    ) -> Result<Result<(), EngineError>, RunError> {
+        let arguments: &[&str] = match self {
+            Engine::Docker => &["version", "--format", "{{.Client.Version}}"],
+            Engine::Podman | Engine::Nerdctl => &["version"],
+        };
+        let ctx = RunContext {
+            deadline: Deadline::after(VERSION_TIMEOUT),
+            cancel: cancel.clone(),
+            ..RunContext::default()
+        };
+        let answer = self.call(search_path, arguments, &ctx);
+        if let Err(RunError::Cancelled) = answer {
+            return Err(RunError::Cancelled);
+        }
+        Ok(self.judge(answer))
+    }
+
+    /// Runs the engine's command with nothing on its standard input.
+    pub(crate) fn call(
+        self,
+        search_path: &OsStr,
+        arguments: &[&str],
+        ctx: &RunContext,
+    ) -> Result<Finished, RunError> {
+        let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
+        let program = Program {
+            name: self.program(),
+            arguments: &arguments,
+            search_path,
+        };
+        process::run(program, b"", ctx)
+    }
+
+    fn judge(self, answer: Result<Finished, RunError>) -> Result<(), EngineError> {
+        let unavailable = |reason| EngineError::Unavailable {
+            engine: self,
+            reason,
+        };
+        let version = match answer {
+            Ok(finished) if finished.exit_code != 0 => {
+                return Err(unavailable(finished.exit_text()));
+            }
+            Ok(finished) => finished.stdout,
+            // What Go says of a process that it killed.
+            Err(RunError::TimedOut { .. }) => return Err(unavailable("signal: killed".to_owned())),
+            Err(error) => return Err(unavailable(error.to_string())),
+        };
+        match self {
+            Engine::Podman | Engine::Nerdctl => Ok(()),
+            Engine::Docker if version.is_empty() => {
+                Err(unavailable("docker does not tell its version".to_owned()))
+            }
+            Engine::Docker => {
+                let version = String::from_utf8_lossy(&version);
+                check_docker_version(version.strip_suffix('\n').unwrap_or(&version))
+            }
+        }
+    }
+}
+
+fn check_docker_version(found: &str) -> Result<(), EngineError> {
+    let version = Version::parse(found).map_err(|reason| EngineError::UnknownVersion {
+        found: found.to_owned(),
+        reason,
+    })?;
+    let constraint = Constraint::parse(&format!(">={OLDEST_DOCKER}"));
+    if constraint.is_ok_and(|constraint| constraint.matches(&version)) {
+        return Ok(());
+    }
+    let found = found.to_owned();
+    Err(EngineError::TooOld { found })
+}
+
+fn hint(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Docker => {
+            "docker must be running to use this command\n\
+             To install docker, follow the instructions at https://docs.docker.com/get-docker/.\n"
+        }
+        Engine::Podman => {
+            "podman must be installed.\n\
+             To install podman, follow the instructions at https://podman.io/getting-started/installation.\n"
+        }
+        Engine::Nerdctl => {
+            "nerdctl must be installed.\n\
+             To install nerdctl, follow the instructions at https://github.com/containerd/nerdctl#install.\n"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! The runtime of images.
+
+use std::ffi::OsStr;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kiln_krm::gotext::quote;
+use kiln_runtime::process::{self, Finished, Program};
+use kiln_runtime::{
+    Deadline, FindError, FunctionSpec, Input, Limits, Outcome, Output, RunContext, RunError,
+    Runner, Runtime, Target,
+};
+
+use crate::chatter::without_chatter;
+use crate::command::{CommandStyle, ContainerOptions, run_arguments};
+use crate::engine::{Engine, EngineError};
+
+/// Runs every image, if there is an engine.
+pub struct ContainerRuntime {
+    shared: Arc<Shared>,
+}
+
+/// Why the images that an engine holds cannot be listed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "failed to list local tags using {}: {reason}; stderr: {stderr}",
+    quote(engine)
+)]
+pub struct TagListError {
+    engine: &'static str,
+    reason: String,
+    stderr: String,
+}
+
+/// The time that clearing up may take.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl ContainerRuntime {
+    /// Nothing is checked here: an engine that nobody needs need not be there.
+    pub fn new(options: ContainerOptions) -> ContainerRuntime {
+        let engine = match options.style {
+            CommandStyle::Legacy => Ok(Engine::Docker),
+            CommandStyle::Kiln | CommandStyle::Kpt => Engine::parse(&options.engine),
+        };
+        let shared = Shared {
+            options,
+            engine,
+            checked: Mutex::new(None),
+        };
+        ContainerRuntime {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Asks an image for its documentation: runs it with `--help` and with an empty list on its standard input.
+    pub fn help(
+        &self,
+        image: &str,
+        empty_list: &str,
+        ctx: &RunContext,
+    ) -> Result<Finished, RunError> {
+        let engine = self.shared.available_engine(ctx)?;
+        let arguments = ["run", "--rm", "-i", image, "--help"].map(str::to_owned);
+        self.shared.run(engine, &arguments, empty_list, ctx)
+    }
+
+    /// The tags of an image that the engine holds.
+    pub fn local_tags(&self, image: &str, ctx: &RunContext) -> Result<Vec<String>, TagListError> {
+        let engine = self.shared.engine.clone().unwrap_or(Engine::Docker);
+        let fail = |reason, stderr| TagListError {
+            engine: engine.program(),
+            reason,
+            stderr,
+        };
+        let filter = format!("reference={image}");
+        let format = "{{ .Tag }}";
+        let arguments = ["image", "ls", "--filter", &filter, "--format", format];
+        let listed = engine
+            .call(self.shared.search_path(), &arguments, ctx)
+            .map_err(|error| fail(error.to_string(), String::new()))?;
+        if listed.exit_code != 0 {
+            let stderr = String::from_utf8_lossy(&listed.stderr).into_owned();
+            return Err(fail(listed.exit_text(), stderr));
+        }
+        let listed = String::from_utf8_lossy(&listed.stdout);
+        let tags = listed.lines().map(str::trim).filter(|tag| !tag.is_empty());
+        Ok(tags.map(str::to_owned).collect())
+    }
+}
+
+impl Runtime for ContainerRuntime {
+    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        match function.target {
+            Target::Image(_) => Ok(Arc::new(ContainerRunner {
+                shared: Arc::clone(&self.shared),
+                function: function.clone(),
+            })),
+            Target::Exec(_) | Target::Program(_) => Err(FindError::not_found(function)),
+        }
+    }
+}
+
+struct Shared {
+    options: ContainerOptions,
+    engine: Result<Engine, EngineError>,
+    /// What the engine said when it was asked, which happens once.
+    checked: Mutex<Option<Result<(), EngineError>>>,
+}
+
+impl Shared {
+    fn search_path(&self) -> &OsStr {
+        &self.options.search_path
+    }
+
+    /// The engine, if it is there and new enough. The older command does not ask.
+    fn available_engine(&self, ctx: &RunContext) -> Result<Engine, RunError> {
+        let unavailable = |error| RunError::Unavailable(Box::new(error));
+        let engine = self.engine.clone().map_err(unavailable)?;
+        if self.options.style == CommandStyle::Legacy {
+            return Ok(engine);
+        }
+        // Whoever comes second waits for the answer that the first one gets.
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = match &*checked {
+            Some(answer) => answer.clone(),
+            None => {
+                let answer = engine.check(self.search_path(), &ctx.cancel)?;
+                checked.insert(answer).clone()
+            }
+        };
+        answer.map(|()| engine).map_err(unavailable)
+    }
+
+    fn run(
+        &self,
+        engine: Engine,
+        arguments: &[String],
+        input: &str,
+        ctx: &RunContext,
+    ) -> Result<Finished, RunError> {
+        let program = Program {
+            name: engine.program(),
+            arguments,
+            search_path: self.search_path(),
+        };
+        // The limit is for the container, not for the command that talks to it.
+        let limits = Limits {
+            memory: None,
+            ..ctx.limits
+        };
+        let ctx = RunContext {
+            limits,
+            ..ctx.clone()
+        };
+        process::run(program, input.as_bytes(), &ctx)
+    }
+
+    /// Kills and removes a container whose client is gone. It may never have been there, or be gone already, so what the
+    /// engine says does not matter.
+    fn remove(&self, engine: Engine, name: &str) {
+        for arguments in [&["kill", name][..], &["rm", "--force", name]] {
+            // Not the caller's deadline, which is over, nor the caller's token, which may be cancelled.
+            let ctx = RunContext {
+                deadline: Deadline::after(REMOVAL_TIMEOUT),
+                ..RunContext::default()
+            };
+            let _ = engine.call(self.search_path(), arguments, &ctx);
+        }
+    }
+}
+
+struct ContainerRunner {
+    shared: Arc<Shared>,
+    function: FunctionSpec,
+}
+
+impl Runner for ContainerRunner {
+    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        let Shared { options, .. } = &*self.shared;
+        let engine = self.shared.available_engine(ctx)?;
+        let name = (options.style == CommandStyle::Kiln).then(new_name);
+        let memory = ctx.limits.memory;
+        let arguments = run_arguments(options, &self.function, name.as_deref(), memory);
+        let finished = self.shared.run(engine, &arguments, input.wire(), ctx);
+        let client_was_killed = match &finished {
+            Ok(finished) => finished.signal.is_some(),
+            Err(error) => !matches!(error, RunError::NotStarted(_)),
+        };
+        if let Some(name) = name
+            && client_was_killed
+        {
+            self.shared.remove(engine, &name);
+        }
+        let finished = finished?;
+        let stderr = match options.style {
+            CommandStyle::Legacy => finished.stderr,
+            CommandStyle::Kiln | CommandStyle::Kpt => without_chatter(engine, &finished.stderr),
+        };
+        Ok(Outcome {
+            exit_code: finished.exit_code,
+            signal: finished.signal,
+            output: Output::Wire(finished.stdout),
+            stderr,
+            elapsed: finished.elapsed,
+        })
+    }
+}
+
+/// A name that no other container has, on whatever machine the engine runs.
+fn new_name() -> String {
+    let random = RandomState::new().build_hasher().finish();
+    format!("kiln-{random:016x}")
+}
