@@ -4,16 +4,15 @@
 //! wrote. At every level the fields of the original come first, new ones after them; lists are walked by place.
 //! The rules, the error and the loss of the document's own comments are those of kyaml's `SyncOrder`.
 
-mod quote;
 mod repeats;
 
 use std::collections::HashMap;
 use std::fmt;
 
-use self::quote::go_quoted;
 use self::repeats::{Repeat, Repeats};
 use crate::document::{Document, Slot};
 use crate::edit::EditError;
+use crate::gotext::go_quote;
 use crate::merge_comments::Start;
 use crate::node::{Kind, NodeId};
 use crate::noderef::NodeRef;
@@ -30,7 +29,7 @@ pub enum SyncOrderError {
 impl fmt::Display for SyncOrderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            SyncOrderError::NotAList(error) => go_quoted(&error.to_string()),
+            SyncOrderError::NotAList(error) => go_quote(&error.to_string()),
             SyncOrderError::TooManyRepeats => "too many repeated keys".to_owned(),
         };
         write!(f, "failed to sync field order: {text}")
