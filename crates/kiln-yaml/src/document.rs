@@ -10,6 +10,7 @@ use crate::error::Position;
 use crate::lines::LineIndex;
 use crate::node::{Content, Extra, KnownTag, Node, NodeId, Style, Tag, Text};
 use crate::noderef::NodeRef;
+use crate::tags::TagTable;
 
 /// One YAML document as an editable tree.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ pub struct Document {
     pub(crate) pool: String,
     pub(crate) nodes: Vec<Node>,
     pub(crate) extras: Vec<Extra>,
-    pub(crate) tags: Vec<Box<str>>,
+    pub(crate) tags: TagTable,
     pub(crate) root: NodeId,
     pub(crate) head: Text,
     pub(crate) foot: Text,
@@ -71,7 +72,7 @@ impl Document {
             pool: String::new(),
             nodes: Vec::new(),
             extras: Vec::new(),
-            tags: Vec::new(),
+            tags: TagTable::default(),
             root: NodeId::NIL,
             head: Text::EMPTY,
             foot: Text::EMPTY,
@@ -194,8 +195,8 @@ impl Document {
             Content::Mapping { .. } => Content::MAPPING,
             Content::Sequence { .. } => Content::SEQUENCE,
         };
-        let tag = match record.tag {
-            Tag::Custom(_) => self.intern_tag(from.tag_text(record.tag)),
+        let tag = match record.tag.unpack() {
+            Tag::Custom(_) => self.intern_tag(from.tag_text(record.tag.unpack())),
             // Without its place a node no longer shows that it was read, and so has the tag that its text resolves to.
             Tag::Implicit if !shared && node.span().is_some() => node.resolved_tag(),
             other => other,
@@ -233,14 +234,14 @@ impl Document {
         let record = self.record_mut(node);
         if let Content::Scalar(old) | Content::Alias(old) = &mut record.content {
             *old = text;
-            record.tag = tag;
+            record.tag = tag.into();
         }
     }
 
     /// Sets a node's tag; empty means "whatever the text resolves to".
     pub fn set_tag(&mut self, node: NodeId, tag: &str) {
         let tag = self.intern_tag(tag);
-        self.record_mut(node).tag = tag;
+        self.record_mut(node).tag = tag.into();
     }
 
     /// Sets how a node is written.
@@ -392,19 +393,16 @@ impl Document {
         if let Some(known) = KnownTag::from_short(&short) {
             return Tag::Known(known);
         }
-        let place = self.tags.iter().position(|known| **known == *short);
-        let index = place.unwrap_or_else(|| {
-            self.tags.push(short.into_boxed_str());
-            self.tags.len() - 1
-        });
-        Tag::Custom(index as u16)
+        // Parsing refuses a document with too many tags, so that only edits by the million could meet the limit.
+        let number = self.tags.number_of(short.into_boxed_str());
+        number.map_or(Tag::Implicit, Tag::Custom)
     }
 
     pub(crate) fn tag_text(&self, tag: Tag) -> &str {
         match tag {
             Tag::Implicit => "",
             Tag::Known(known) => known.as_str(),
-            Tag::Custom(index) => &self.tags[index as usize],
+            Tag::Custom(index) => self.tags.name(index),
         }
     }
 

@@ -20,6 +20,7 @@ mod noderef;
 mod parse;
 mod resolve;
 mod sync_order;
+mod tags;
 mod visit;
 
 pub use document::{Document, Slot};

@@ -88,7 +88,43 @@ pub(crate) enum Tag {
     Implicit,
     Known(KnownTag),
     /// Index into the document's table of other tags.
-    Custom(u16),
+    Custom(u32),
+}
+
+/// A tag in three bytes, so that a node stays small.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PackedTag([u8; 3]);
+
+impl PackedTag {
+    const FIRST_CUSTOM: u32 = 1 + KnownTag::ALL.len() as u32;
+    /// How many other tags a document can have.
+    pub(crate) const MAX_CUSTOM: usize = (1 << 24) - 1 - Self::FIRST_CUSTOM as usize;
+
+    pub(crate) fn unpack(self) -> Tag {
+        let [low, middle, high] = self.0;
+        match u32::from_le_bytes([low, middle, high, 0]) {
+            0 => Tag::Implicit,
+            number => match KnownTag::ALL.get(number as usize - 1) {
+                Some((known, _)) => Tag::Known(*known),
+                None => Tag::Custom(number - Self::FIRST_CUSTOM),
+            },
+        }
+    }
+}
+
+impl From<Tag> for PackedTag {
+    fn from(tag: Tag) -> PackedTag {
+        let number = match tag {
+            Tag::Implicit => 0,
+            Tag::Known(known) => {
+                let place = KnownTag::ALL.iter().position(|(tag, _)| *tag == known);
+                1 + place.unwrap_or_default() as u32
+            }
+            Tag::Custom(index) => Self::FIRST_CUSTOM + index,
+        };
+        let [low, middle, high, _] = number.to_le_bytes();
+        PackedTag([low, middle, high])
+    }
 }
 
 /// The tags of YAML's own repository that occur in practice.
@@ -206,7 +242,7 @@ impl Content {
 pub(crate) struct Node {
     pub(crate) content: Content,
     pub(crate) style: Style,
-    pub(crate) tag: Tag,
+    pub(crate) tag: PackedTag,
     /// Index into the document's extras, or `NO_EXTRA`.
     pub(crate) extra: u32,
     pub(crate) next: NodeId,
@@ -223,11 +259,30 @@ impl Node {
         Node {
             content,
             style,
-            tag,
+            tag: tag.into(),
             extra: Node::NO_EXTRA,
             next: NodeId::NIL,
             start: Node::NO_PLACE,
             end: Node::NO_PLACE,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KnownTag, Node, PackedTag, Tag};
+
+    #[test]
+    fn a_node_has_32_bytes() {
+        assert_eq!(size_of::<Node>(), 32);
+    }
+
+    #[test]
+    fn tags_survive_packing() {
+        let custom = [0, 1, 70_000, PackedTag::MAX_CUSTOM as u32].map(Tag::Custom);
+        let known = KnownTag::ALL.map(|(known, _)| Tag::Known(known));
+        for tag in [Tag::Implicit].into_iter().chain(known).chain(custom) {
+            assert_eq!(PackedTag::from(tag).unpack(), tag);
         }
     }
 }

@@ -83,11 +83,11 @@ impl<'a> NodeRef<'a> {
     }
 
     pub(crate) fn stored_tag(self) -> Tag {
-        self.record().tag
+        self.record().tag.unpack()
     }
 
     pub(crate) fn resolved_tag(self) -> Tag {
-        match (self.record().tag, self.record().content) {
+        match (self.record().tag.unpack(), self.record().content) {
             (Tag::Implicit, Content::Scalar(text)) => Tag::Known(resolve(self.doc.text(text))),
             (tag, _) => tag,
         }

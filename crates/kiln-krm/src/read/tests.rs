@@ -1,3 +1,5 @@
+//! Tests of the module above.
+
 use super::*;
 
 fn read(text: &str) -> Result<Vec<Resource>, ReadError> {

@@ -1,3 +1,5 @@
+//! Tests of the module above.
+
 use super::*;
 
 fn resource(text: &str) -> Resource {

@@ -6,7 +6,7 @@
 mod collections;
 mod nodes;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::scanner::Scanner;
@@ -27,7 +27,7 @@ pub(super) struct Builder<'t> {
     stem: Piece,
     /// Anchors stay known for the rest of the stream.
     anchors: HashSet<Box<str>>,
-    tag_directives: Vec<(Box<str>, Box<str>)>,
+    tag_directives: HashMap<Box<str>, Box<str>>,
     is_first: bool,
     /// Where the document before this one ended.
     documents_end: usize,
@@ -99,7 +99,7 @@ impl<'t> Builder<'t> {
             foot: Piece::EMPTY,
             stem: Piece::EMPTY,
             anchors: HashSet::new(),
-            tag_directives: Vec::new(),
+            tag_directives: HashMap::new(),
             is_first: true,
             documents_end: 0,
             postponed: None,
@@ -288,14 +288,9 @@ impl<'t> Builder<'t> {
                         handle,
                         rest: prefix,
                     } = *parts;
-                    if self
-                        .tag_directives
-                        .iter()
-                        .any(|(known, _)| *known == handle)
-                    {
+                    if self.tag_directives.insert(handle, prefix).is_some() {
                         return self.fail(None, "found duplicate %TAG directive", token.start);
                     }
-                    self.tag_directives.push((handle, prefix));
                 }
                 _ => return Ok(()),
             }

@@ -127,6 +127,10 @@ impl Builder<'_> {
                     tag_at.unwrap_or_default(),
                 );
             };
+            if self.doc.tags.is_full() {
+                let problem = tag_at.unwrap_or_default();
+                return self.fail(start, "found too many different tags", problem);
+            }
             properties.tag = Some(tag);
         }
         Ok((properties, start, end))
@@ -136,12 +140,9 @@ impl Builder<'_> {
         if handle.is_empty() {
             return Some(suffix.to_owned());
         }
-        let declared = self
-            .tag_directives
-            .iter()
-            .find(|(known, _)| **known == *handle);
+        let declared = self.tag_directives.get(handle);
         let prefix = match (declared, handle) {
-            (Some((_, prefix)), _) => prefix,
+            (Some(prefix), _) => prefix,
             (None, "!") => "!",
             (None, "!!") => YAML_TAGS,
             (None, _) => return None,
