@@ -139,6 +139,10 @@ impl Shared {
         input: &str,
         ctx: &RunContext,
     ) -> Result<Finished, RunError> {
+        kiln_sandbox::keep_descriptors().map_err(|source| RunError::Io {
+            doing: "keep open files from the container engine",
+            source,
+        })?;
         let program = Program {
             name: engine.program(),
             arguments,

@@ -86,6 +86,10 @@ struct ExecRunner {
 
 impl Runner for ExecRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        kiln_sandbox::keep_descriptors().map_err(|source| RunError::Io {
+            doing: "keep open files from the function",
+            source,
+        })?;
         let program = Program {
             name: &self.program,
             arguments: &self.arguments,

@@ -57,7 +57,7 @@ impl Default for Limits {
 }
 
 /// A duration as Go writes it: `5m0s`, `1.5s`, `20ms`.
-pub(crate) fn go_duration(duration: Duration) -> String {
+pub fn go_duration(duration: Duration) -> String {
     let milliseconds = duration.as_millis();
     if milliseconds == 0 {
         return "0s".to_owned();

@@ -24,6 +24,10 @@ pub struct Outcome {
 
 /// A function's answer.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each call, and it is taken apart at once"
+)]
 pub enum Output {
     /// Text that still has to be parsed.
     Wire(Vec<u8>),

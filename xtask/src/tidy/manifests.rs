@@ -3,16 +3,20 @@
 use super::Violation;
 use super::tree::{Crate, Tree};
 
+/// The one crate with unsafe code. It cannot inherit lints that forbid it.
+const UNSAFE: &str = "kiln-sandbox";
+
 /// Checks one member's manifest.
 pub(super) fn check(crate_: &Crate, tree: &Tree, violations: &mut Vec<Violation>) {
     let path = crate_.manifest_path();
     let manifest = &crate_.manifest;
     let mut wrong = |message: String| violations.push(Violation::file(&path, message));
 
-    let lints = manifest
-        .get("lints")
-        .and_then(|lints| lints.get("workspace"));
-    if lints.and_then(toml::Value::as_bool) != Some(true) {
+    if crate_.name == UNSAFE {
+        if lint(manifest, "rust", "unsafe_code") != Some("deny") {
+            wrong("[lints.rust] unsafe_code = \"deny\" is missing".to_owned());
+        }
+    } else if !inherits_lints(manifest) {
         wrong("[lints] workspace = true is missing".to_owned());
     }
     if crate_.directory.rsplit('/').next() != Some(crate_.name.as_str()) {
@@ -38,6 +42,17 @@ pub(super) fn check(crate_: &Crate, tree: &Tree, violations: &mut Vec<Violation>
     if !tree.files.contains_key(&main) || !declares_test(manifest) {
         wrong("tests/it is never run: no [[test]] with path tests/it/main.rs".to_owned());
     }
+}
+
+fn inherits_lints(manifest: &toml::Table) -> bool {
+    let workspace = manifest
+        .get("lints")
+        .and_then(|lints| lints.get("workspace"));
+    workspace.and_then(toml::Value::as_bool) == Some(true)
+}
+
+fn lint<'a>(manifest: &'a toml::Table, tool: &str, name: &str) -> Option<&'a str> {
+    manifest.get("lints")?.get(tool)?.get(name)?.as_str()
 }
 
 fn package_bool(manifest: &toml::Table, key: &str) -> Option<bool> {

@@ -419,6 +419,17 @@ fn integration_tests_that_never_run() {
 }
 
 #[test]
+fn lints_of_the_one_unsafe_crate() {
+    let path = "crates/kiln-sandbox/Cargo.toml";
+    let sound = "[package]\nname = \"kiln-sandbox\"\n[lints.rust]\nunsafe_code = \"deny\"\n";
+    assert_eq!(violations(&[(path, sound)]), Vec::<String>::new());
+    check_one(
+        &[(path, &sound.replace("deny", "allow"))],
+        "crates/kiln-sandbox/Cargo.toml: [lints.rust] unsafe_code = \"deny\" is missing",
+    );
+}
+
+#[test]
 fn lints_not_inherited() {
     check_one(
         &[("crates/kiln/Cargo.toml", "[package]\nname = \"kiln\"\n")],

@@ -133,3 +133,14 @@ fn images_are_for_others() {
         assert!(matches!(error, FindError::NotFound { .. }));
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn functions_get_none_of_our_files() {
+    let file = std::fs::File::open("/dev/zero").unwrap();
+    // As if it had been inherited: the duplicate is not closed when a program is executed.
+    let _inherited = rustix::io::dup(&file).unwrap();
+    let listed = wire(run(&FunctionSpec::exec("ls /proc/self/fd")).unwrap());
+    // The fourth is the directory that is being listed.
+    assert_eq!(listed, "0\n1\n2\n3\n");
+}
