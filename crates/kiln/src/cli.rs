@@ -120,7 +120,7 @@ fn dashes_for_underscores(arg: OsString) -> OsString {
 }
 
 /// The spellings of a truth value that Go's flags take.
-fn go_bool(text: &str) -> Result<bool, String> {
+pub(crate) fn go_bool(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
         "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),

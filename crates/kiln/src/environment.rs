@@ -2,3 +2,9 @@
 
 /// Whose behaviour to show when `--compat` is not given: `kiln`, `kpt` or `kpt-v0.39`.
 pub(crate) const KILN_COMPAT: &str = "KILN_COMPAT";
+/// What stands before the short names of images when `--image-prefix` is not given.
+pub(crate) const KPT_IMAGE_PREFIX: &str = "KPT_IMAGE_PREFIX";
+/// Any value keeps render from marking the resources of the Config Connector.
+pub(crate) const KRM_DISABLE_ATTRIBUTION: &str = "KRM_DISABLE_ATTRIBUTION";
+/// Where programs are searched for.
+pub(crate) const PATH: &str = "PATH";

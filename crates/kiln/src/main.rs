@@ -18,7 +18,7 @@ use anyhow::Result;
 use crate::cli::{Command, LegacyCommand, Parsed};
 use crate::commands::{completion, function};
 use crate::compat::Compat;
-use crate::ui::Ui;
+use crate::ui::{Failed, Ui};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -40,7 +40,11 @@ fn main() -> ExitCode {
         // Whoever read our output has enough of it: `kiln fn source | head`.
         Err(error) if ui::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            ui.say(&format!("error: {error:#}"));
+            match error.downcast_ref::<Failed>() {
+                Some(Failed(Some(message))) => ui.say(message),
+                Some(Failed(None)) => {}
+                None => ui.say(&format!("error: {error:#}")),
+            }
             ExitCode::FAILURE
         }
     }

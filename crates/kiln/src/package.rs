@@ -13,7 +13,7 @@ use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
 
 use crate::ui::Ui;
 
-pub(crate) use location::Location;
+pub(crate) use location::{Location, absolute, resolve_as_named};
 
 /// The resources at a place, read while no other kiln command writes there.
 pub(crate) fn read(ui: &Ui, location: &Location, list: &ListOptions) -> Result<Vec<Resource>> {

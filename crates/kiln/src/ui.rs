@@ -43,6 +43,18 @@ impl Ui {
     }
 }
 
+/// The end of a command that has told all there is to tell, or is told in these very words.
+#[derive(Debug)]
+pub(crate) struct Failed(pub(crate) Option<String>);
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.as_deref().unwrap_or("failed"))
+    }
+}
+
+impl std::error::Error for Failed {}
+
 /// Whether an error only says that the reader of our output has gone.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

@@ -57,7 +57,7 @@ impl Location {
         Location::at(path, named)
     }
 
-    fn at(path: PathBuf, named: &str) -> Result<Location> {
+    pub(crate) fn at(path: PathBuf, named: &str) -> Result<Location> {
         let is_directory = path
             .symlink_metadata()
             .with_context(|| format!("cannot look at {}", path.display()))?
@@ -110,8 +110,31 @@ impl Location {
     }
 }
 
+/// The path without links, as seen from where its name is: a relative name stays relative. Empty means here.
+pub(crate) fn resolve_as_named(ui: &Ui, named: &str) -> Result<String> {
+    let path = match named {
+        "" => absolute("")?,
+        named => PathBuf::from(named),
+    };
+    let resolved = resolve_links(&path).map_err(|message| anyhow!("{message}"))?;
+    let resolved = resolved
+        .to_str()
+        .ok_or_else(|| anyhow!("the name of {} is not UTF-8", resolved.display()))?;
+    let resolved = paths::clean(resolved);
+    let is_link = path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_symlink());
+    if is_link {
+        ui.say(&format!(
+            "[WARN] resolved symlink {named:?} to {resolved:?}, \
+             please note that the symlinks within the package are ignored"
+        ));
+    }
+    Ok(resolved)
+}
+
 /// The path from the root of the file system, cleaned by its letters as Go does it.
-fn absolute(named: &str) -> Result<PathBuf> {
+pub(crate) fn absolute(named: &str) -> Result<PathBuf> {
     if named.starts_with('/') {
         return Ok(paths::clean(named).into());
     }
@@ -127,12 +150,19 @@ const MOST_LINKS: usize = 255;
 
 /// The path without links, or Go's words on why there is none: they name the part that is missing.
 fn resolve_links(path: &Path) -> Result<PathBuf, String> {
-    let mut resolved = PathBuf::from("/");
+    let mut resolved = match path.is_absolute() {
+        true => PathBuf::from("/"),
+        false => PathBuf::new(),
+    };
     let mut pending: Vec<_> = reversed(path);
     let mut links = 0;
     while let Some(name) = pending.pop() {
         if name == ".." {
-            resolved.pop();
+            if resolved.as_os_str().is_empty() || resolved.ends_with("..") {
+                resolved.push("..");
+            } else {
+                resolved.pop();
+            }
             continue;
         }
         let next = resolved.join(&name);

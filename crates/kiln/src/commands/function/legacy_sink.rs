@@ -34,7 +34,7 @@ pub(crate) fn cmd_legacy_sink(ui: &Ui, args: &LegacySinkArgs) -> Result<()> {
         }
         [dir] => {
             check_kptfiles(ui, dir)?;
-            let changes = planned(ui, dir)?;
+            let changes = planned(ui, dir, ui.read_data()?)?;
             let path = Path::new(dir);
             let metadata = path
                 .metadata()

@@ -1,10 +1,16 @@
 //! `kiln fn`: functions and the resources they are run on.
 
+mod eval;
+mod eval_args;
 mod legacy_sink;
 mod legacy_source;
 mod legacy_version;
+mod output;
+mod render;
+mod running;
 mod sink;
 mod source;
+mod terminal;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -21,6 +27,10 @@ pub(crate) struct FnArgs {
 
 #[derive(Subcommand, Debug)]
 enum FnCommand {
+    /// Run the functions that a package declares
+    Render(render::RenderArgs),
+    /// Run one function on a package or on standard input
+    Eval(Box<eval::EvalArgs>),
     /// Print the resources of a package
     Source(source::SourceArgs),
     /// Write resources from standard input to a new directory
@@ -46,6 +56,8 @@ enum LegacyFnCommand {
 /// Does what `kiln fn` was asked for.
 pub(crate) fn cmd_fn(ui: &Ui, args: &FnArgs) -> Result<()> {
     match &args.command {
+        FnCommand::Render(args) => render::cmd_render(ui, args),
+        FnCommand::Eval(args) => eval::cmd_eval(ui, args),
         FnCommand::Source(args) => source::cmd_source(ui, args),
         FnCommand::Sink(args) => sink::cmd_sink(ui, args),
     }

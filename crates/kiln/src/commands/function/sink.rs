@@ -38,6 +38,16 @@ pub(crate) fn cmd_sink(ui: &Ui, args: &SinkArgs) -> Result<()> {
     if ui.compat() == Compat::Kiln && args.dirs.len() > 1 {
         bail!("accepts 1 arg(s), received {}", args.dirs.len());
     }
+    check_absent(ui, dir)?;
+    let durability = match args.durable {
+        true => Durability::Durable,
+        false => Durability::Fast,
+    };
+    fill(ui, dir, ui.read_data()?, durability)
+}
+
+/// Refuses a directory that is there already.
+pub(super) fn check_absent(ui: &Ui, dir: &str) -> Result<()> {
     let path = Path::new(dir);
     match path.metadata() {
         Ok(metadata) => {
@@ -47,16 +57,17 @@ pub(crate) fn cmd_sink(ui: &Ui, args: &SinkArgs) -> Result<()> {
             }
             bail!("directory {dir:?} already exists, please delete the directory and retry");
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => bail!("stat {dir}: {}", system_words(&error)),
     }
-    let changes = planned(ui, dir)?;
+}
+
+/// Makes a directory and writes the resources of a list to it.
+pub(super) fn fill(ui: &Ui, dir: &str, list: Vec<u8>, durability: Durability) -> Result<()> {
+    let path = Path::new(dir);
+    let changes = planned(ui, dir, list)?;
     let made = make_directories(path)
         .with_context(|| format!("failed to create output directory {dir:?}"))?;
-    let durability = match args.durable {
-        true => Durability::Durable,
-        false => Durability::Fast,
-    };
     let options = ApplyOptions {
         durability,
         ..ApplyOptions::default()
@@ -71,10 +82,9 @@ pub(crate) fn cmd_sink(ui: &Ui, args: &SinkArgs) -> Result<()> {
     written
 }
 
-/// What standard input's resources come to as files.
-pub(super) fn planned(ui: &Ui, dir: &str) -> Result<Vec<FileChange>> {
+/// What the resources of a list come to as files.
+pub(super) fn planned(ui: &Ui, dir: &str, input: Vec<u8>) -> Result<Vec<FileChange>> {
     let dialect = ui.compat().dialect();
-    let input = ui.read_data()?;
     let list = package::input(ui, input, |bytes| read_input(bytes, dialect))?;
     let options = WriteOptions {
         dialect,
@@ -101,7 +111,7 @@ pub(super) fn write(
 }
 
 /// Makes a directory and those around it, 0755 less the umask; gives the ones that are new.
-fn make_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn make_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
     use std::os::unix::fs::DirBuilderExt;
     let mut missing: Vec<&Path> = path
         .ancestors()

@@ -1,0 +1,278 @@
+//! `kiln fn eval`
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use kiln_krm::kptfile::{
+    FILE_NAME, Function, FunctionKind, OpenConfigError, check_function_config, edit,
+};
+use kiln_krm::package::{
+    Bytes, EmptiedFiles, FileAction, FileChange, ListOptions, ReadSet, Subpackages, WriteOptions,
+    plan_write,
+};
+use kiln_krm::read::{read_input, read_loose_file};
+use kiln_krm::results::FunctionResultList;
+use kiln_krm::{Dialect, Resource, paths};
+use kiln_package::{ApplyOptions, system_words};
+use kiln_render::{Behaviour, Evaluation, Failure, evaluate};
+use kiln_runtime::{Network, Target};
+use kiln_yaml::{Document, SequenceStyle};
+
+pub(crate) use super::eval_args::EvalArgs;
+use super::output::{Destination, make_results_directory, save_results};
+use super::sink::write;
+use super::terminal::Terminal;
+use crate::package::{self, Location, absolute, resolve_as_named};
+use crate::ui::{Failed, Ui};
+
+/// Runs one function.
+pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
+    let running = args.running.check(ui)?;
+    let saves_as = args.check_saving()?;
+    make_results_directory(&args.results_dir)?;
+    let destination = Destination::parse(ui, &args.output)?;
+    let named = args.check_dirs()?;
+    let data_config = args.data_config()?;
+    let target = args.target(running.prefix())?;
+    let config_path = config_path(args)?;
+    let place = match named {
+        "-" => None,
+        named => Some(Place::resolve(ui, named)?),
+    };
+    if let (Some(_), Some(config), Some(place)) = (saves_as, &config_path, &place) {
+        check_is_inside(config, &place.path)?;
+    }
+    let (selector, exclusion) = args.selection()?;
+    let saved = saves_as.map(|kind| {
+        let function = saved_function(args, &target, place.as_ref(), config_path.as_deref());
+        function.map(|function| (kind, function))
+    });
+    let saved = saved.transpose()?;
+
+    let input = read(ui, place.as_ref())?;
+    let before = ReadSet::of(&input);
+    let config = match &config_path {
+        Some(path) => read_config(&args.fn_config, path)?,
+        None => data_config,
+    };
+    let (input, set_aside) = set_aside(input, place.as_ref(), config_path.as_deref());
+    let network = match args.has_network() {
+        true => Network::Host,
+        false => Network::None,
+    };
+    let evaluation = Evaluation {
+        target,
+        env: args.env.clone(),
+        config: Some(config),
+        selector: selector.clone(),
+        exclusion: exclusion.clone(),
+        options: &running.options(network),
+    };
+    let mut results = FunctionResultList::new();
+    let output = evaluate(evaluation, input, &mut results, &Terminal::new(ui));
+    let output = output.map(|mut output| {
+        output.extend(set_aside);
+        output
+    });
+    let output = match (output, &place, &destination) {
+        (Ok(output), Some(place), Destination::InPlace) => {
+            write_back(ui, place, output, &before, running.behaviour())?;
+            Ok(None)
+        }
+        (output, _, _) => output.map(Some),
+    };
+    if let Ok(Some(path)) = save_results(&args.results_dir, &results) {
+        ui.say(&format!("\nFor complete results, see {path}"));
+    }
+    match output {
+        Err(failure) => return Err(failed(failure)),
+        Ok(Some(output)) => destination.write(ui, &output)?,
+        Ok(None) => {}
+    }
+    if let Some((kind, mut function)) = saved {
+        if !selector.is_empty() {
+            function.selectors.push(selector);
+        }
+        if !exclusion.is_empty() {
+            function.exclusions.push(exclusion);
+        }
+        save(ui, place.as_ref(), kind, &function, running.behaviour())?;
+    }
+    Ok(())
+}
+
+/// A package, or one file of it.
+struct Place {
+    /// The absolute path.
+    path: PathBuf,
+    location: Location,
+}
+
+impl Place {
+    fn resolve(ui: &Ui, named: &str) -> Result<Place> {
+        let resolved = resolve_as_named(ui, named)?;
+        let path = absolute(&resolved)?;
+        Ok(Place {
+            location: Location::at(path.clone(), named)?,
+            path,
+        })
+    }
+}
+
+fn failed(failure: Failure) -> anyhow::Error {
+    match failure {
+        Failure::Told => Failed(None).into(),
+        Failure::Explained(text) => Failed(Some(format!("{text} "))).into(),
+        failure => anyhow!(failure.chain_text()),
+    }
+}
+
+/// The absolute path of the file that `--fn-config` names.
+fn config_path(args: &EvalArgs) -> Result<Option<PathBuf>> {
+    let named = args.fn_config.as_str();
+    if named.is_empty() {
+        return Ok(None);
+    }
+    if !Path::new(named).exists() {
+        bail!("missing function config file: {named}");
+    }
+    Ok(Some(absolute(named)?))
+}
+
+fn check_is_inside(config: &Path, package: &Path) -> Result<()> {
+    let (config, package) = (config.display().to_string(), package.display().to_string());
+    if !config.starts_with(&package) {
+        bail!("--fn-config must be under {package} if saving functions to Kptfile (--save=true)");
+    }
+    Ok(())
+}
+
+fn read(ui: &Ui, place: Option<&Place>) -> Result<Vec<Resource>> {
+    match place {
+        None => {
+            let list = package::input(ui, ui.read_data()?, |bytes| {
+                read_input(bytes, Dialect::Current)
+            })?;
+            Ok(list.items)
+        }
+        Some(place) => {
+            let list = ListOptions::new(Dialect::Current, Subpackages::Include);
+            package::read(ui, &place.location, &list)
+        }
+    }
+}
+
+fn read_config(named: &str, path: &Path) -> Result<Document> {
+    let open = || {
+        let bytes = std::fs::read(path).map_err(|error| {
+            OpenConfigError::Open(format!("open {}: {}", path.display(), system_words(&error)))
+        })?;
+        let resources = read_loose_file(bytes, Dialect::Current)
+            .map_err(|error| OpenConfigError::Read(error.to_string()))?;
+        Ok(resources.into_iter().map(Resource::into_document).collect())
+    };
+    let _ = named;
+    Ok(check_function_config(&path.display().to_string(), open())?)
+}
+
+/// Takes the function's configuration out of what the function works on, if it is part of the package.
+fn set_aside(
+    input: Vec<Resource>,
+    place: Option<&Place>,
+    config: Option<&Path>,
+) -> (Vec<Resource>, Option<Resource>) {
+    let (Some(place), Some(config)) = (place, config) else {
+        return (input, None);
+    };
+    let is_config = |resource: &Resource| {
+        let path = resource.file_place().0;
+        !path.is_empty() && place.location.root().join(path) == *config
+    };
+    let (mut configs, others): (Vec<_>, Vec<_>) = input.into_iter().partition(is_config);
+    (others, configs.pop())
+}
+
+fn write_back(
+    ui: &Ui,
+    place: &Place,
+    output: Vec<Resource>,
+    before: &ReadSet,
+    behaviour: Behaviour,
+) -> Result<()> {
+    let options = WriteOptions {
+        dialect: Dialect::Current,
+        bytes: match behaviour {
+            Behaviour::Kiln => Bytes::Keep,
+            Behaviour::Kpt => Bytes::Reencode,
+        },
+        emptied_files: EmptiedFiles::Delete,
+        package: place.path.display().to_string(),
+    };
+    let changes = plan_write(output, before, &options)?;
+    write(ui, place.location.root(), &changes, ApplyOptions::default())
+}
+
+/// The function as a pipeline declares it.
+fn saved_function(
+    args: &EvalArgs,
+    target: &Target,
+    place: Option<&Place>,
+    config: Option<&Path>,
+) -> Result<Function> {
+    let mut function = Function::default();
+    match target {
+        Target::Image(image) => {
+            function.image = image.clone();
+            function.tag = args.tag.clone();
+        }
+        Target::Exec(command) | Target::Program(command) => function.exec = command.clone(),
+    }
+    if let (Some(config), Some(place)) = (config, place) {
+        let inside = config.strip_prefix(&place.path).unwrap_or(config);
+        function.config_path = paths::clean(&inside.display().to_string());
+    } else {
+        let (_, pairs) = args.split_data()?;
+        let pairs = pairs.into_iter();
+        function.config_map = pairs
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+    }
+    Ok(function)
+}
+
+fn save(
+    ui: &Ui,
+    place: Option<&Place>,
+    kind: FunctionKind,
+    function: &Function,
+    behaviour: Behaviour,
+) -> Result<()> {
+    let directory = match place {
+        Some(place) => place.path.clone(),
+        None => absolute("")?,
+    };
+    let original = std::fs::read(directory.join(FILE_NAME)).ok();
+    let original = original.and_then(|bytes| kiln_yaml::parse_first(&bytes).ok().flatten());
+    let valid = original.filter(|original| kiln_krm::kptfile::Kptfile::decode(original).is_ok());
+    let Some(mut document) = valid else {
+        ui.say("function not added: Kptfile not exists");
+        return Ok(());
+    };
+    let saved = match behaviour {
+        Behaviour::Kpt => edit::save_like_kpt(&document, kind, function).map(|(changed, saved)| {
+            document = changed;
+            saved
+        }),
+        Behaviour::Kiln => edit::save_function(&mut document, kind, function),
+    };
+    let saved = saved.context("function is not added to Kptfile")?;
+    let change = FileChange {
+        path: FILE_NAME.to_owned(),
+        action: FileAction::Write(
+            kiln_yaml::to_string(&document, SequenceStyle::Wide).into_bytes(),
+        ),
+    };
+    write(ui, &directory, &[change], ApplyOptions::default())?;
+    ui.say(&saved.message(function, kind));
+    Ok(())
+}

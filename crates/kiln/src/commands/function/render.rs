@@ -1,0 +1,195 @@
+//! `kiln fn render`
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
+use kiln_package::{Access, ApplyOptions, DiskFiles, system_words};
+use kiln_render::{RenderError, RenderOptions, Rendered, render};
+use kiln_runtime::Network;
+
+use super::output::{Destination, make_results_directory, save_results};
+use super::running::RunningArgs;
+use super::sink::write;
+use super::terminal::Terminal;
+use crate::cli::go_bool;
+use crate::environment::KRM_DISABLE_ATTRIBUTION;
+use crate::package::{self, absolute, resolve_as_named};
+use crate::ui::{Failed, Ui};
+
+/// Flags of `kiln fn render`.
+#[derive(Args, Debug)]
+#[command(override_usage = "kiln fn render [OPTIONS] [DIR]")]
+pub(crate) struct RenderArgs {
+    /// The package; the current directory if not given
+    // kpt does not look at what follows the first.
+    #[arg(value_name = "DIR")]
+    dirs: Vec<String>,
+    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, or a new directory; in place if not given
+    #[arg(
+        short,
+        long,
+        value_name = "WHERE",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    output: String,
+    /// A directory for results.yaml, which tells what functions reported
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    results_dir: String,
+    /// Allow functions that are programs of this machine
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    allow_exec: Option<bool>,
+    /// Give containers the network of the host
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    allow_network: Option<bool>,
+    /// Tell only what goes wrong
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    running: RunningArgs,
+}
+
+/// Runs the functions that a package declares.
+pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
+    let named = resolve_as_named(ui, args.dirs.first().map_or("", String::as_str))?;
+    let destination = Destination::parse(ui, &args.output)?;
+    make_results_directory(&args.results_dir)?;
+    let running = args.running.check(ui)?;
+    let root = absolute(&named)?;
+    let files = open(ui, &root)?;
+    let text = |path: &Path| {
+        let text = path.to_str().map(str::to_owned);
+        text.ok_or_else(|| anyhow!("the name of {} is not UTF-8", path.display()))
+    };
+    let working_directory = std::env::current_dir().context("cannot tell the current directory")?;
+    let (root_text, working_directory) = (text(&root)?, text(&working_directory)?);
+    let network = match args.allow_network {
+        Some(true) => Network::Host,
+        _ => Network::None,
+    };
+    let options = RenderOptions {
+        functions: running.options(network),
+        root: &root_text,
+        working_directory: &working_directory,
+        allow_exec: args.allow_exec == Some(true),
+        attribution: std::env::var_os(KRM_DISABLE_ATTRIBUTION).is_none_or(|value| value.is_empty()),
+    };
+    let log = Terminal::new(ui).quiet(args.quiet);
+    let rendered = render(&files, &options, &log).map_err(failed)?;
+    match destination {
+        Destination::InPlace => finish_in_place(ui, args, &root, &files, rendered),
+        destination => finish_elsewhere(ui, args, &destination, rendered),
+    }
+}
+
+/// Opens a package, after putting right what an interrupted command left there.
+fn open(ui: &Ui, root: &Path) -> Result<DiskFiles> {
+    let opened = DiskFiles::open(root, ui.compat().outside_links());
+    match opened {
+        Ok(files) => {
+            package::lock(ui, root, Access::Read)?;
+            Ok(files)
+        }
+        Err(error) => {
+            let problem = format!(
+                "open {}: {}",
+                root.join(FILE_NAME).display(),
+                system_words(&error)
+            );
+            let error = KptfileError {
+                path: root.display().to_string(),
+                problem: KptfileProblem::Io(problem),
+            };
+            Err(Failed(Some(format!("{error} "))).into())
+        }
+    }
+}
+
+fn finish_in_place(
+    ui: &Ui,
+    args: &RenderArgs,
+    root: &Path,
+    files: &DiskFiles,
+    mut rendered: Rendered,
+) -> Result<()> {
+    let saves = rendered.resources.is_some();
+    let changes = rendered
+        .plan(files)
+        .map_err(|error| not_saved(&rendered, &error.to_string()))?;
+    if let Err(error) = write(ui, root, &changes, ApplyOptions::default()) {
+        return Err(not_saved(&rendered, &format!("{error:#}")));
+    }
+    if saves && !args.quiet {
+        ui.say(&summary(&rendered));
+    }
+    save_and_tell(ui, args, &rendered)?;
+    outcome(rendered)
+}
+
+fn finish_elsewhere(
+    ui: &Ui,
+    args: &RenderArgs,
+    destination: &Destination,
+    mut rendered: Rendered,
+) -> Result<()> {
+    save_and_tell(ui, args, &rendered)?;
+    let resources = rendered.resources.take().unwrap_or_default();
+    outcome(rendered)?;
+    destination.write(ui, &resources)
+}
+
+fn save_and_tell(ui: &Ui, args: &RenderArgs, rendered: &Rendered) -> Result<()> {
+    if matches!(rendered.error, Some(RenderError::Plain(_))) {
+        return Ok(());
+    }
+    match save_results(&args.results_dir, &rendered.results) {
+        Ok(Some(path)) => ui.say(&format!("For complete results, see {path}")),
+        Ok(None) => {}
+        // The failure of the render is what matters then.
+        Err(_) if rendered.error.is_some() => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+fn outcome(rendered: Rendered) -> Result<()> {
+    match rendered.error {
+        None => Ok(()),
+        Some(error) => Err(failed(error)),
+    }
+}
+
+fn failed(error: RenderError) -> anyhow::Error {
+    Failed(error.message()).into()
+}
+
+fn not_saved(rendered: &Rendered, text: &str) -> anyhow::Error {
+    match &rendered.error {
+        None => anyhow!("failed to save resources: {text}"),
+        Some(error) => {
+            anyhow!("failed to save resources: {text} (original render error: {error})")
+        }
+    }
+}
+
+fn summary(rendered: &Rendered) -> String {
+    let (functions, packages) = (rendered.functions, rendered.packages);
+    match (&rendered.error, functions) {
+        (None, _) => {
+            format!("Successfully executed {functions} function(s) in {packages} package(s).")
+        }
+        (Some(_), 0) => format!("Failed to execute any functions in {packages} package(s)."),
+        (Some(_), _) => {
+            format!("Partially executed {functions} function(s) in {packages} package(s).")
+        }
+    }
+}

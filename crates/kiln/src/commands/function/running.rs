@@ -1,0 +1,179 @@
+//! The flags that say how functions are run, and what runs them.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use kiln_exec::ExecRuntime;
+use kiln_krm::image::{DEFAULT_PREFIX, check_prefix};
+use kiln_render::{Behaviour, Builtins, FunctionOptions};
+use kiln_runtime::{
+    CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, Runtime,
+};
+
+use crate::cli::go_bool;
+use crate::compat::Compat;
+use crate::environment::{KPT_IMAGE_PREFIX, PATH};
+use crate::ui::Ui;
+
+/// Flags of every command that runs functions.
+#[derive(Args, Debug)]
+pub(super) struct RunningArgs {
+    /// What stands before the short names of images [env: KPT_IMAGE_PREFIX]
+    #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
+    image_prefix: Option<String>,
+    /// When to pull images: Always, IfNotPresent or Never
+    #[arg(long, value_name = "POLICY", default_value = "IfNotPresent", value_parser = pull_policy)]
+    image_pull_policy: PullPolicy,
+    /// Accepted because kpt has it; functions in WebAssembly cannot be run yet
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    allow_alpha_wasm: Option<bool>,
+    /// How long a function may run: 90s, 5m, 1h30m; 0 for as long as it likes
+    #[arg(long, value_name = "TIME", value_parser = go_time)]
+    timeout: Option<Duration>,
+    /// How much a function may write, in bytes, or with K, M or G
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_output: Option<u64>,
+}
+
+/// When images are pulled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum PullPolicy {
+    Always,
+    IfNotPresent,
+    Never,
+}
+
+/// The flags, checked.
+pub(super) struct Running {
+    prefix: String,
+    runtime: Chain,
+    behaviour: Behaviour,
+    timeout: Option<Duration>,
+    limits: Limits,
+}
+
+impl RunningArgs {
+    /// Checks the flags that can be wrong.
+    pub(super) fn check(&self, ui: &Ui) -> Result<Running> {
+        if self.allow_alpha_wasm == Some(true) {
+            bail!("functions in WebAssembly cannot be run yet, leave out --allow-alpha-wasm");
+        }
+        let prefix = match &self.image_prefix {
+            Some(prefix) => prefix.clone(),
+            None => std::env::var(KPT_IMAGE_PREFIX)
+                .ok()
+                .filter(|prefix| !prefix.is_empty())
+                .unwrap_or_else(|| DEFAULT_PREFIX.to_owned()),
+        };
+        check_prefix(&prefix)?;
+        let timeout = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
+        Ok(Running {
+            prefix,
+            runtime: Chain::new(self.runtimes()),
+            behaviour: match ui.compat() {
+                Compat::Kiln => Behaviour::Kiln,
+                Compat::Kpt | Compat::KptV039 => Behaviour::Kpt,
+            },
+            timeout: (!timeout.is_zero()).then_some(timeout),
+            limits: Limits {
+                max_output: self.max_output.unwrap_or(DEFAULT_MAX_OUTPUT),
+                memory: None,
+            },
+        })
+    }
+
+    fn runtimes(&self) -> Vec<Box<dyn Runtime>> {
+        let search_path = std::env::var_os(PATH).unwrap_or_default();
+        vec![Box::new(Builtins), Box::new(ExecRuntime::new(search_path))]
+    }
+}
+
+impl Running {
+    /// How functions are run.
+    pub(super) fn options(&self, network: Network) -> FunctionOptions<'_> {
+        FunctionOptions {
+            behaviour: self.behaviour,
+            runtime: &self.runtime,
+            image_prefix: &self.prefix,
+            tags: &no_tags,
+            network,
+            timeout: self.timeout,
+            limits: self.limits,
+            cancel: CancelToken::new(),
+        }
+    }
+
+    /// What stands before the short names of images.
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Whose behaviour.
+    pub(super) fn behaviour(&self) -> Behaviour {
+        self.behaviour
+    }
+}
+
+/// Nobody has been asked for the tags of an image.
+fn no_tags(_: &str) -> Vec<String> {
+    Vec::new()
+}
+
+fn pull_policy(text: &str) -> Result<PullPolicy, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "always" => Ok(PullPolicy::Always),
+        "ifnotpresent" => Ok(PullPolicy::IfNotPresent),
+        "never" => Ok(PullPolicy::Never),
+        _ => Err("must be one of: Always, IfNotPresent, Never".to_owned()),
+    }
+}
+
+/// A time as Go writes it: numbers with units, one after the other.
+fn go_time(text: &str) -> Result<Duration, String> {
+    let invalid = || format!("{text:?} is not a time such as 90s, 5m or 1h30m");
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let mut rest = text;
+    let mut total = Duration::ZERO;
+    while !rest.is_empty() {
+        let number = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .and_then(|end| rest.split_at_checked(end));
+        let (number, tail) = number.ok_or_else(invalid)?;
+        let unit_end = tail
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at_checked(unit_end).ok_or_else(invalid)?;
+        let seconds = match unit {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(invalid()),
+        };
+        let number: f64 = number.parse().map_err(|_| invalid())?;
+        let part = Duration::try_from_secs_f64(number * seconds).map_err(|_| invalid())?;
+        total = total.checked_add(part).ok_or_else(invalid)?;
+        rest = tail;
+    }
+    match total {
+        Duration::ZERO => Err(invalid()),
+        total => Ok(total),
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let invalid = || format!("{text:?} is not a size such as 1000, 64K, 512M or 2G");
+    let (number, unit) = match text.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (text.get(..at), 1 << 10),
+        Some((at, 'M' | 'm')) => (text.get(..at), 1 << 20),
+        Some((at, 'G' | 'g')) => (text.get(..at), 1 << 30),
+        _ => (Some(text), 1),
+    };
+    let number: u64 = number
+        .and_then(|number| number.parse().ok())
+        .ok_or_else(invalid)?;
+    number.checked_mul(unit).ok_or_else(invalid)
+}
