@@ -75,6 +75,18 @@ pub fn run(program: Program<'_>, input: &[u8], ctx: &RunContext) -> Result<Finis
     })
 }
 
+/// Makes this process the parent of all whose own parents end, so that a function that has to be killed takes even its
+/// daemons with it. For programs that run functions and end; one that stays would collect the dead of others. Where the
+/// system has no such thing, nothing is done.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        // A system that refuses leaves us with the descendants that can be seen.
+        let us = rustix::process::getpid();
+        let _ = rustix::process::set_child_subreaper(Some(us));
+    }
+}
+
 /// A child that is killed and waited for when it is dropped.
 struct Running {
     child: Child,

@@ -5,62 +5,112 @@ use std::process::Child;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// Kills the group of a child that has not been waited for yet, so that its number is still its own, and all its
-/// descendants, those that made a group of their own too.
+/// descendants, those that made a group or a session of their own too.
 ///
-/// A process whose parents have all ended, and which left the group, cannot be told from a stranger; it stays.
+/// A process that left the session and whose parents have all ended cannot be told from a stranger, unless we adopt
+/// orphans ([`super::adopt_orphans`]).
 pub(super) fn kill_all(child: &Child) {
     let leader = Pid::from_child(child);
     // Who is stopped starts nobody while we look.
     let _ = kill_process_group(leader, Signal::STOP);
-    let descendants = descendants(leader);
+    let family = family::of(leader);
     // Errors mean that there is nothing left to kill.
     let _ = kill_process_group(leader, Signal::KILL);
-    for descendant in descendants {
-        let _ = kill_process(descendant, Signal::KILL);
+    for &member in &family {
+        let _ = kill_process(member, Signal::KILL);
     }
+    family::bury(&family);
 }
 
-/// All processes below `ancestor` as the system lists them at this moment.
+/// Who descends from whom, by what `/proc` says.
 #[cfg(target_os = "linux")]
-fn descendants(ancestor: Pid) -> Vec<Pid> {
-    let mut found = Vec::new();
-    let mut parents = vec![ancestor.as_raw_nonzero().get()];
-    let processes = processes();
-    while let Some(parent) = parents.pop() {
-        for (process, its_parent) in &processes {
-            if *its_parent == parent {
-                parents.push(*process);
-                found.extend(Pid::from_raw(*process));
+mod family {
+    use rustix::process::{Pid, WaitOptions, child_subreaper, getpid, getsid, waitpid};
+
+    struct Process {
+        id: i32,
+        parent: i32,
+        session: i32,
+        /// In ticks since the system started.
+        started: u64,
+    }
+
+    /// All processes that descend from `leader` at this moment, without itself.
+    pub(super) fn of(leader: Pid) -> Vec<Pid> {
+        let processes = processes();
+        let leader = leader.as_raw_nonzero().get();
+        let mut parents = vec![leader];
+        let mut found: Vec<i32> = adopted(leader, &processes);
+        parents.extend(&found);
+        while let Some(parent) = parents.pop() {
+            let children = processes.iter().filter(|process| process.parent == parent);
+            for child in children {
+                parents.push(child.id);
+                found.push(child.id);
             }
         }
+        found.into_iter().filter_map(Pid::from_raw).collect()
     }
-    found
+
+    /// Orphans that came to us since `leader` started. Those we start ourselves are in our session; these have left it.
+    fn adopted(leader: i32, processes: &[Process]) -> Vec<i32> {
+        let started = processes
+            .iter()
+            .find(|process| process.id == leader)
+            .map(|process| process.started);
+        let (Some(started), Ok(Some(_)), Ok(session)) = (started, child_subreaper(), getsid(None))
+        else {
+            return Vec::new();
+        };
+        let us = getpid().as_raw_nonzero().get();
+        let session = session.as_raw_nonzero().get();
+        let orphans = processes.iter().filter(|process| {
+            process.parent == us && process.session != session && process.started >= started
+        });
+        orphans.map(|process| process.id).collect()
+    }
+
+    /// Waits for those killed who are our children by now; for all others it does nothing.
+    pub(super) fn bury(family: &[Pid]) {
+        for &member in family {
+            let _ = waitpid(Some(member), WaitOptions::empty());
+        }
+    }
+
+    fn processes() -> Vec<Process> {
+        let Ok(entries) = std::fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let processes = names.filter_map(|name| {
+            let id = name.parse().ok()?;
+            let stat = std::fs::read(format!("/proc/{name}/stat")).ok()?;
+            parse(id, &stat)
+        });
+        processes.collect()
+    }
+
+    /// Reads a line like `7 (name) S 1 …`; the name may have anything in it, parentheses too.
+    fn parse(id: i32, stat: &[u8]) -> Option<Process> {
+        let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+        let fields = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
+        let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+        Some(Process {
+            id,
+            parent: fields.get(1)?.parse().ok()?,
+            session: fields.get(3)?.parse().ok()?,
+            started: fields.get(19)?.parse().ok()?,
+        })
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn descendants(_: Pid) -> Vec<Pid> {
-    Vec::new()
-}
+mod family {
+    use rustix::process::Pid;
 
-/// Every process with its parent.
-#[cfg(target_os = "linux")]
-fn processes() -> Vec<(i32, i32)> {
-    let Ok(entries) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let processes = names.filter_map(|name| {
-        let process = name.parse().ok()?;
-        let stat = std::fs::read(format!("/proc/{name}/stat")).ok()?;
-        Some((process, parent(&stat)?))
-    });
-    processes.collect()
-}
+    pub(super) fn of(_: Pid) -> Vec<Pid> {
+        Vec::new()
+    }
 
-/// The parent in a line like `7 (name) S 1 …`; the name may have anything in it, parentheses too.
-#[cfg(target_os = "linux")]
-fn parent(stat: &[u8]) -> Option<i32> {
-    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
-    let fields = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-    fields.split_ascii_whitespace().nth(1)?.parse().ok()
+    pub(super) fn bury(_: &[Pid]) {}
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kiln_runtime::process::{Finished, Program, run};
+use kiln_runtime::process::{Finished, Program, adopt_orphans, run};
 use kiln_runtime::{CancelToken, Deadline, Limits, RunContext, RunError};
 
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -162,14 +162,30 @@ fn time_ends_for_the_child_and_all_it_started() {
          echo $$ >{place}/c; echo talk >&2; wait"
     );
     let started = Instant::now();
-    let error = shell(&script, b"", &within(Duration::from_millis(500))).unwrap_err();
+    let error = shell(&script, b"", &within(Duration::from_secs(2))).unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(20));
     let RunError::TimedOut { timeout, stderr } = error else {
         panic!("{error}");
     };
-    assert_eq!(timeout, Duration::from_millis(500));
+    assert_eq!(timeout, Duration::from_secs(2));
     assert_eq!(stderr, b"talk\n");
     for name in ["a", "b", "c"] {
+        assert_gone(&written_number(&directory.path().join(name)));
+    }
+}
+
+#[test]
+fn even_daemons_end_when_we_adopt_them() {
+    adopt_orphans();
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().display();
+    let script = format!(
+        "setsid -f sh -c 'sleep 100 & echo $! >{place}/a; echo $$ >{place}/b; exec sleep 100' \
+         </dev/null >/dev/null 2>&1; sleep 100"
+    );
+    let error = shell(&script, b"", &within(Duration::from_secs(2))).unwrap_err();
+    assert!(matches!(error, RunError::TimedOut { .. }), "{error}");
+    for name in ["a", "b"] {
         assert_gone(&written_number(&directory.path().join(name)));
     }
 }
