@@ -2,10 +2,12 @@
 
 pub mod annotations;
 pub mod check;
+pub mod declaration;
 mod dialect;
 pub mod gotext;
 pub mod image;
 pub mod kptfile;
+pub mod legacy_words;
 mod list;
 pub mod meta;
 mod origin;

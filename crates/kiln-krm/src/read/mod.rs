@@ -20,6 +20,7 @@ use crate::annotations::{
     self, COMPACT, INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, SEQINDENT, WIDE,
 };
 use crate::dialect::Dialect;
+use crate::legacy_words;
 use crate::list::{ResourceList, Wrapper};
 use crate::origin::{Origin, Place, SourceFile};
 use crate::resource::Resource;
@@ -55,6 +56,9 @@ pub enum ReadError {
     /// A document, or its metadata, is not a mapping.
     #[error(transparent)]
     Edit(#[from] EditError),
+    /// The same in the words of the older command.
+    #[error("{0}")]
+    LegacyEdit(String),
 }
 
 /// Reads a file of a package. Lists in it stay what they are.
@@ -154,7 +158,7 @@ fn unwrap(wrapper: &Resource) -> ResourceList {
             api_version: wrapper.api_version().to_owned(),
             kind: wrapper.kind().to_owned(),
         }),
-        items: items.map(Resource::new).collect(),
+        items: items.map(Resource::item).collect(),
         function_config: part("functionConfig"),
         results: part("results"),
     }
@@ -247,7 +251,14 @@ impl Pieces {
                 continue;
             };
             let mut document = wrapped(document, marks.style && dialect == Dialect::Current);
-            marks.set(&mut document, pieces.documents.len(), &text, dialect)?;
+            let marked = marks.set(&mut document, pieces.documents.len(), &text, dialect);
+            marked.map_err(|error| match dialect {
+                Dialect::Current => ReadError::Edit(error),
+                Dialect::Legacy => {
+                    let path = legacy_words::path_to_annotations(document.root());
+                    ReadError::LegacyEdit(legacy_words::wrong_kind(&error, path))
+                }
+            })?;
             pieces.documents.push(document);
             pieces.places.push(split::place(bytes, range));
         }

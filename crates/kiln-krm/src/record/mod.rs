@@ -107,6 +107,36 @@ impl Value for i64 {
     }
 }
 
+impl Value for bool {
+    fn type_name() -> String {
+        "bool".to_owned()
+    }
+
+    fn read(
+        &mut self,
+        node: NodeRef<'_>,
+        type_name: &str,
+        reader: &mut Reader<'_>,
+    ) -> Result<bool, Fatal> {
+        *self = match (node.tag(), node.value()) {
+            ("!!bool", text) => text.eq_ignore_ascii_case("true"),
+            // Words of YAML 1.1 that are only texts otherwise; not all of them.
+            ("!!str", "y" | "Y" | "yes" | "on") => true,
+            ("!!str", "n" | "N" | "no" | "off") => false,
+            _ => return reader.misfit(node, type_name),
+        };
+        Ok(true)
+    }
+
+    fn write(&self, doc: &mut Document) -> NodeId {
+        doc.new_scalar(&self.to_string(), "!!bool")
+    }
+
+    fn is_zero(&self) -> bool {
+        !*self
+    }
+}
+
 impl<V: Value> Value for Option<V> {
     const READS_ANYTHING: bool = V::READS_ANYTHING;
 

@@ -68,6 +68,18 @@ impl<'a> Reader<'a> {
         node: NodeId,
         unknown_keys: UnknownKeys,
     ) -> Result<V, DecodeError> {
+        match Reader::what_fits(doc, node, unknown_keys) {
+            (value, None) => Ok(value),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// As much of a value as a node gives, and what is wrong with the rest.
+    pub(crate) fn what_fits<V: Value>(
+        doc: &'a Document,
+        node: NodeId,
+        unknown_keys: UnknownKeys,
+    ) -> (V, Option<DecodeError>) {
         let mut reader = Reader {
             doc,
             unknown_keys,
@@ -80,11 +92,12 @@ impl<'a> Reader<'a> {
             settled: None,
         };
         let mut value = V::default();
-        match reader.read(doc.node(node), &mut value) {
-            Err(Fatal(message)) => Err(DecodeError::Stopped(message)),
-            Ok(_) if !reader.problems.is_empty() => Err(DecodeError::Misfits(reader.problems)),
-            Ok(_) => Ok(value),
-        }
+        let error = match reader.read(doc.node(node), &mut value) {
+            Err(Fatal(message)) => Some(DecodeError::Stopped(message)),
+            Ok(_) if !reader.problems.is_empty() => Some(DecodeError::Misfits(reader.problems)),
+            Ok(_) => None,
+        };
+        (value, error)
     }
 
     /// Reads a node as a value; false if the value has not been set.

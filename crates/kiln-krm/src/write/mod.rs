@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use kiln_yaml::{Document, EditError, Encoder, SequenceStyle};
 
-use crate::annotations::{SEQINDENT, WIDE, reader_keys};
+use crate::annotations::{LEGACY_INDEX, SEQINDENT, WIDE, reader_keys};
 use crate::dialect::Dialect;
 use crate::meta;
 use crate::read::BARE_SEQUENCE_KEY;
@@ -105,17 +105,42 @@ fn unwrapped(document: &Document) -> Cow<'_, Document> {
     }
 }
 
-/// The older writer decides document by document, by whether its text happens to be JSON; no separators between those.
+/// Writes resources as the older command prints them: with their paths.
+pub fn write_legacy_stream(resources: Vec<Resource>) -> Result<String, EncodeError> {
+    let mut documents = Vec::with_capacity(resources.len());
+    for mut resource in resources {
+        resource.clear_annotations(&[LEGACY_INDEX])?;
+        documents.push(Unmarked {
+            document: resource.into_document(),
+            style: SequenceStyle::Compact,
+        });
+    }
+    write_legacy(&documents)
+}
+
+/// The older writer decides document by document, by whether its text happens to be JSON; only YAML is separated, and
+/// only from YAML before it.
 fn write_legacy(documents: &[Unmarked]) -> Result<String, EncodeError> {
-    let mut out = String::new();
-    let mut encoder = Encoder::new();
-    for unmarked in documents {
-        if json::is_valid(&unmarked.to_yaml()) {
-            out.push_str(&json::to_json(&unmarked.document)?);
-        } else {
+    let texts: Vec<String> = documents.iter().map(Unmarked::to_yaml).collect();
+    if !texts.iter().any(|text| json::is_valid(text)) {
+        let mut encoder = Encoder::new();
+        for unmarked in documents {
             encoder.document(&unmarked.document, unmarked.style);
         }
+        return Ok(encoder.finish());
     }
-    out.push_str(&encoder.finish());
+    let mut out = String::new();
+    let mut has_yaml = false;
+    for (unmarked, text) in documents.iter().zip(&texts) {
+        if json::is_valid(text) {
+            out.push_str(&json::to_json(&unmarked.document)?);
+            continue;
+        }
+        if has_yaml {
+            out.push_str("---\n");
+        }
+        has_yaml = true;
+        out.push_str(text);
+    }
     Ok(out)
 }

@@ -1,0 +1,38 @@
+//! What the older command says of a node that is of the wrong kind.
+
+use kiln_yaml::{EditError, Kind, NodeRef};
+
+/// An error of an edit in the older words; `path` leads to the node in question.
+pub fn wrong_kind(error: &EditError, path: &str) -> String {
+    match error {
+        EditError::WrongKind {
+            expected,
+            found,
+            contents,
+        } => format!(
+            "wrong Node Kind for {path} expected: {} was {}: value: {{{}}}",
+            kind(*expected),
+            kind(*found),
+            contents.trim()
+        ),
+        other => other.to_string(),
+    }
+}
+
+/// The path of what keeps a resource from having annotations.
+pub fn path_to_annotations(resource: NodeRef<'_>) -> &'static str {
+    match resource.get("metadata") {
+        _ if !resource.is_mapping() => "",
+        Some(metadata) if metadata.is_mapping() => "metadata.annotations",
+        _ => "metadata",
+    }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mapping => "MappingNode",
+        Kind::Sequence => "SequenceNode",
+        Kind::Scalar => "ScalarNode",
+        Kind::Alias => "AliasNode",
+    }
+}
