@@ -33,18 +33,27 @@ fn find_error(runtime: &ExecRuntime, function: &FunctionSpec) -> FindError {
     runtime.find(function).err().unwrap()
 }
 
+fn config_map(name: &str) -> Resource {
+    let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n");
+    Resource::new(document(&text))
+}
+
 fn run(function: &FunctionSpec) -> Result<Outcome, RunError> {
-    let items = [Resource::new(document(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n",
-    ))];
+    let items = [config_map("a")];
     let config = document("data:\n  k: v\n");
-    let input = Input::new(Dialect::Current, &items, Some(&config));
+    run_on(
+        function,
+        &Input::new(Dialect::Current, &items, Some(&config)),
+    )
+}
+
+fn run_on(function: &FunctionSpec, input: &Input<'_>) -> Result<Outcome, RunError> {
     let ctx = RunContext {
         deadline: Deadline::after(Duration::from_secs(60)),
         ..RunContext::default()
     };
     let runner = ExecRuntime::new(SEARCH_PATH).find(function).ok().unwrap();
-    runner.run(&input, &ctx)
+    runner.run(input, &ctx)
 }
 
 fn wire(outcome: Outcome) -> String {
@@ -60,6 +69,20 @@ fn the_list_goes_in_and_the_answer_comes_out() {
     let outcome = run(&FunctionSpec::exec("sed -e 's/k: v/k: new value/'")).unwrap();
     assert_eq!(outcome.exit_code, 0);
     assert_eq!(wire(outcome), LIST.replace("k: v", "k: new value"));
+}
+
+#[test]
+fn ten_thousand_resources_come_back_whole() {
+    let items: Vec<Resource> = (0..10_000)
+        .map(|n| config_map(&format!("map-{n}")))
+        .collect();
+    let input = Input::new(Dialect::Current, &items, None);
+    let answer = wire(run_on(&FunctionSpec::exec("cat"), &input).unwrap());
+    assert!(answer.len() > 500_000);
+    assert!(answer == input.wire(), "the answer differs");
+    // Who reads only a little of it is not kept waiting, nor are we.
+    let outcome = run_on(&FunctionSpec::exec("head -c 100"), &input).unwrap();
+    assert_eq!(wire(outcome), answer[..100]);
 }
 
 #[test]
