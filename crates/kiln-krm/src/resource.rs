@@ -3,7 +3,7 @@
 //! A resource that was read from a file remembers where, so that it can be written back with its own bytes if nothing
 //! has changed it. It is not checked: any mapping will do.
 
-use kiln_yaml::{Document, EditError, NodeRef};
+use kiln_yaml::{Document, EditError, NodeRef, Start};
 
 use crate::annotations;
 use crate::meta::{self, Meta};
@@ -16,6 +16,8 @@ pub struct Resource {
     origin: Option<Origin>,
     /// Whether anything but the annotations about its place may have changed since it was read.
     touched: bool,
+    /// Whether it stood in a list, so that it is not a document of its own.
+    is_item: bool,
 }
 
 /// A resource's type.
@@ -47,6 +49,15 @@ impl Resource {
             document,
             origin: None,
             touched: true,
+            is_item: false,
+        }
+    }
+
+    /// A resource that was an item of a list.
+    pub(crate) fn item(document: Document) -> Resource {
+        Resource {
+            is_item: true,
+            ..Resource::new(document)
         }
     }
 
@@ -55,6 +66,7 @@ impl Resource {
             document,
             origin: Some(origin),
             touched: false,
+            is_item: false,
         }
     }
 
@@ -77,6 +89,14 @@ impl Resource {
     /// The top node.
     pub fn root(&self) -> NodeRef<'_> {
         self.document.root()
+    }
+
+    /// Where the resource's tree begins: what was an item of a list has no document of its own.
+    pub fn start(&self) -> Start {
+        match self.is_item {
+            true => Start::Node(self.root().id()),
+            false => Start::Document,
+        }
     }
 
     /// Where the resource was read from.

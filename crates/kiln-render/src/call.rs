@@ -6,7 +6,7 @@ use kiln_krm::annotations::{self, PACKAGE_PATH};
 use kiln_krm::check::{ListKind, check_list};
 use kiln_krm::read::read_function_output;
 use kiln_krm::results::{FunctionResult, FunctionResultList, Severity, read_results};
-use kiln_krm::{Dialect, Resource, ResourceList, paths};
+use kiln_krm::{Dialect, Resource, ResourceList, meta, paths};
 use kiln_runtime::{Input, Outcome, Output, RunError};
 use kiln_yaml::{Document, NodeRef};
 
@@ -25,10 +25,33 @@ pub(crate) struct CallingPackage<'a> {
     pub(crate) name: &'a str,
 }
 
+/// What a function is configured by.
+#[derive(Clone, Copy)]
+pub(crate) enum Config<'a> {
+    Nothing,
+    Document(&'a Document),
+    /// One of its own inputs, which it gets with the marks that inputs get.
+    Input(usize),
+}
+
+impl<'a> Config<'a> {
+    pub(crate) fn of(document: Option<&'a Document>) -> Config<'a> {
+        document.map_or(Config::Nothing, Config::Document)
+    }
+
+    fn document(self, inputs: &'a [Resource]) -> Option<&'a Document> {
+        match self {
+            Config::Nothing => None,
+            Config::Document(document) => Some(document),
+            Config::Input(place) => inputs.get(place).map(Resource::document),
+        }
+    }
+}
+
 /// A call of a function.
 pub(crate) struct Call<'a> {
     pub(crate) function: &'a ReadyFunction,
-    pub(crate) config: Option<&'a Document>,
+    pub(crate) config: Config<'a>,
     pub(crate) package: Option<CallingPackage<'a>>,
     /// Whether the function gets a selection, so that its size is worth telling.
     pub(crate) is_selection: bool,
@@ -142,14 +165,13 @@ impl Call<'_> {
 
     /// Runs the function and reads its answer.
     fn filter(&self, inputs: &mut [Resource], result: &mut FunctionResult) -> Filtered {
-        let config_path = self
-            .config
-            .map(|config| kiln_krm::meta::file_place(config.root()).0.to_owned());
-        let directory = paths::generation_directory(config_path.as_deref().unwrap_or_default());
         if let Err(error) = set_ids(inputs) {
             return Filtered::failed(text(error));
         }
-        let input = Input::new(Dialect::Current, inputs, self.config);
+        let config = self.config.document(inputs);
+        let config_path = config.map_or("", |config| meta::file_place(config.root()).0);
+        let directory = paths::generation_directory(config_path);
+        let input = Input::new(Dialect::Current, inputs, config);
         let ran = self.function.runner.run(&input, &self.options.context());
         drop(input);
         let (output, exit) = self.take_outcome(ran, result);

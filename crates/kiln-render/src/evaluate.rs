@@ -7,7 +7,7 @@ use kiln_krm::selector::select;
 use kiln_runtime::Target;
 use kiln_yaml::{Document, NodeRef};
 
-use crate::call::Call;
+use crate::call::{Call, Config};
 use crate::error::Failure;
 use crate::function::ReadyFunction;
 use crate::log::Log;
@@ -50,7 +50,7 @@ pub fn evaluate(
     let is_selection = !selector.is_empty() || !exclusion.is_empty();
     let call = Call {
         function: &function,
-        config: function.config.as_ref(),
+        config: Config::of(function.config.as_ref()),
         package: None,
         is_selection,
         options,

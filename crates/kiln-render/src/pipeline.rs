@@ -12,7 +12,7 @@ use kiln_krm::{Resource, paths};
 use kiln_runtime::Target;
 use kiln_yaml::{Document, NodeRef};
 
-use crate::call::{Call, CallingPackage};
+use crate::call::{Call, CallingPackage, Config};
 use crate::error::{Failure, Raised, Trace};
 use crate::function::{ReadyFunction, config_map, resolve_image};
 use crate::log::{Event, Log};
@@ -156,7 +156,11 @@ impl Runner<'_> {
         if is_selection && let Err(error) = set_resource_ids(&mut resources) {
             return Err((Failure::Text(error.to_string()), resources));
         }
-        let config = self.current_config(package, function, ready, &resources);
+        let config_place = find_config(package, function, &resources);
+        let config = config_place.and_then(|place| resources.get(place));
+        let unselected_config = config
+            .filter(|_| is_selection)
+            .map(|config| config.document().clone());
         let (mut selected, rest) = match is_selection {
             true => {
                 let chosen = self.choose(&resources, function);
@@ -164,9 +168,17 @@ impl Runner<'_> {
             }
             false => (resources, Rest::default()),
         };
+        let config = match config_place {
+            None => Config::of(ready.config.as_ref()),
+            Some(place) if !is_selection => Config::Input(place),
+            Some(place) => match rest.taken().iter().rposition(|taken| *taken == place) {
+                Some(selected) => Config::Input(selected),
+                None => Config::of(unselected_config.as_ref()),
+            },
+        };
         let call = Call {
             function: ready,
-            config: config.as_ref(),
+            config,
             package: Some(CallingPackage {
                 path: &package.path,
                 name: &package.name,
@@ -229,13 +241,14 @@ impl Runner<'_> {
                     progress.validation_steps.push(step);
                     failure
                 })?;
-            let config = self.current_config(package, function, &ready, input);
+            let config = find_config(package, function, input).and_then(|place| input.get(place));
+            let config = config.map(Resource::document).or(ready.config.as_ref());
             let chosen = self.choose(input, function).into_iter();
             let chosen = chosen.filter_map(|place| input.get(place));
             let mut selected: Vec<Resource> = chosen.cloned().collect();
             let call = Call {
                 function: &ready,
-                config: config.as_ref(),
+                config: Config::of(config),
                 package: Some(CallingPackage {
                     path: &package.path,
                     name: &package.name,
@@ -313,29 +326,6 @@ impl Runner<'_> {
             .map_err(|error| Failure::Text(format!("invalid function config {quoted} {error}")))
     }
 
-    /// The configuration as earlier functions left it: the first resource at its path, else as it was read.
-    fn current_config(
-        &self,
-        package: &Package,
-        function: &Function,
-        ready: &ReadyFunction,
-        resources: &[Resource],
-    ) -> Option<Document> {
-        let path = function.config_path.as_str();
-        let is_config = |resource: &&Resource| {
-            resource.file_place().0 == path
-                && resource.annotation(PACKAGE_PATH) == Some(&package.path)
-        };
-        let found = match path {
-            "" => None,
-            _ => resources.iter().find(is_config),
-        };
-        match found {
-            Some(resource) => Some(resource.document().clone()),
-            None => ready.config.clone(),
-        }
-    }
-
     /// The places of what a function gets.
     fn choose(&self, resources: &[Resource], function: &Function) -> Vec<usize> {
         let roots: Vec<NodeRef<'_>> = resources.iter().map(Resource::root).collect();
@@ -358,6 +348,17 @@ pub(crate) fn mutate_list(
         annotations::reconcile(&mut output, &snapshot).map_err(text)?;
     }
     Ok(output)
+}
+
+/// The place of a function's configuration as earlier functions left it, if it is still there.
+fn find_config(package: &Package, function: &Function, resources: &[Resource]) -> Option<usize> {
+    let path = function.config_path.as_str();
+    if path.is_empty() {
+        return None;
+    }
+    resources.iter().position(|resource| {
+        resource.file_place().0 == path && resource.annotation(PACKAGE_PATH) == Some(&package.path)
+    })
 }
 
 fn is_selection(function: &Function) -> bool {

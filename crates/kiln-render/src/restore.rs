@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use kiln_krm::Resource;
 use kiln_krm::annotations::{ID, LEGACY_ID};
 use kiln_krm::schema::Schema;
-use kiln_yaml::{EditError, NodeRef, Slot, Start, SyncOrderError, copy_comments, sync_order};
+use kiln_yaml::{EditError, NodeRef, Slot, SyncOrderError, copy_comments, sync_order};
 
 use crate::options::Behaviour;
 
@@ -103,13 +103,9 @@ fn place_of(id: &str) -> Option<usize> {
 fn restore_one(output: &mut Resource, input: &Resource) -> Result<(), RestoreError> {
     let origin = input.origin().cloned();
     let from = input.document();
+    let start = output.start();
     let document = output.document_mut();
-    let start = Start::Node(document.root().id());
-    copy_comments(
-        (from, Start::Node(from.root().id())),
-        (document, start),
-        Schema::builtin(),
-    )?;
+    copy_comments((from, input.start()), (document, start), Schema::builtin())?;
     sync_order(from.root(), document, start)?;
     if origin.is_some() {
         let restored = std::mem::replace(output, Resource::new(kiln_yaml::Document::new_mapping()));

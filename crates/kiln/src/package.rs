@@ -1,6 +1,7 @@
 //! Packages as commands see them: where they are, reading them safely, and telling what is wrong with them.
 
 mod location;
+pub(crate) mod outside;
 mod problem;
 
 use std::path::Path;

@@ -7,7 +7,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use kiln_krm::package::{Bytes, EmptiedFiles, FileChange, ReadSet, WriteOptions, plan_write};
 use kiln_krm::read::read_input;
-use kiln_package::{Access, ApplyError, ApplyOptions, Durability, apply, system_words};
+use kiln_package::{
+    Access, ApplyError, ApplyOptions, Durability, OutsideLinks, apply, system_words,
+};
 
 use crate::compat::Compat;
 use crate::package;
@@ -103,7 +105,20 @@ pub(super) fn write(
     options: ApplyOptions,
 ) -> Result<()> {
     let _lock = package::lock(ui, root, Access::Write)?;
-    match apply(root, changes, options) {
+    let applied = match ui.compat().outside_links() {
+        OutsideLinks::Refuse => apply(root, changes, options),
+        OutsideLinks::Follow => {
+            let (inside, outside) = package::outside::split(root, changes);
+            let applied = apply(root, &inside, options);
+            if applied.is_ok() {
+                for write in outside {
+                    write.perform(root)?;
+                }
+            }
+            applied
+        }
+    };
+    match applied {
         Ok(_) => Ok(()),
         Err(error @ ApplyError::IsDirectory { .. }) => Err(anyhow!("{error}")),
         Err(error) => Err(error.into()),
