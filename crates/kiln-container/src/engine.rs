@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kiln_krm::gotext::quote;
 use kiln_krm::image::{Constraint, Version, VersionError};
-use kiln_runtime::process::{self, Finished, Program};
+use kiln_runtime::process::{self, Ending, Finished, Program};
 use kiln_runtime::{CancelToken, Deadline, RunContext, RunError};
 
 /// A program that runs containers.
@@ -110,6 +110,7 @@ impl Engine {
             name: self.program(),
             arguments: &arguments,
             search_path,
+            ending: Ending::Killed,
         };
         process::run(program, b"", ctx)
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_krm::gotext::quote;
-use kiln_runtime::process::{self, Finished, Program};
+use kiln_runtime::process::{self, Ending, Finished, Program};
 use kiln_runtime::{
     Deadline, FindError, FunctionSpec, Input, Limits, Outcome, Output, RunContext, RunError,
     Runner, Runtime, Target,
@@ -147,6 +147,8 @@ impl Shared {
             name: engine.program(),
             arguments,
             search_path: self.search_path(),
+            // It passes the signal on to the container, which is all that can be done for one without a name.
+            ending: Ending::Asked,
         };
         // The limit is for the container, not for the command that talks to it.
         let limits = Limits {
@@ -196,16 +198,22 @@ impl Runner for ContainerRunner {
         {
             self.shared.remove(engine, &name);
         }
-        let finished = finished?;
-        let stderr = match options.style {
-            CommandStyle::Legacy => finished.stderr,
-            CommandStyle::Kiln | CommandStyle::Kpt => without_chatter(engine, &finished.stderr),
+        let function_stderr = |stderr: Vec<u8>| match options.style {
+            CommandStyle::Legacy => stderr,
+            CommandStyle::Kiln | CommandStyle::Kpt => without_chatter(engine, &stderr),
         };
+        let finished = finished.map_err(|error| match error {
+            RunError::TimedOut { timeout, stderr } => RunError::TimedOut {
+                timeout,
+                stderr: function_stderr(stderr),
+            },
+            error => error,
+        })?;
         Ok(Outcome {
             exit_code: finished.exit_code,
             signal: finished.signal,
             output: Output::Wire(finished.stdout),
-            stderr,
+            stderr: function_stderr(finished.stderr),
             elapsed: finished.elapsed,
         })
     }

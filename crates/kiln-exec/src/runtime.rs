@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 use kiln_krm::gotext::quote;
-use kiln_runtime::process::{self, Program};
+use kiln_runtime::process::{self, Ending, Program};
 use kiln_runtime::{
     FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
 };
@@ -94,6 +94,7 @@ impl Runner for ExecRunner {
             name: &self.program,
             arguments: &self.arguments,
             search_path: &self.search_path,
+            ending: Ending::Killed,
         };
         let finished = process::run(program, input.wire().as_bytes(), ctx)?;
         Ok(Outcome {

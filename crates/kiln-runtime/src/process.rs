@@ -5,7 +5,7 @@
 //! gives up, the group is killed with everything else that descends from the child. Whatever happens, the child has been
 //! waited for when [`run`] returns.
 //!
-//! Deliberately absent: shells, pseudo-terminals, and a polite signal first: functions have nothing to save.
+//! Deliberately absent: shells and pseudo-terminals.
 
 mod kill;
 mod lookup;
@@ -29,6 +29,18 @@ pub struct Program<'a> {
     pub arguments: &'a [String],
     /// `$PATH`: where names are searched for.
     pub search_path: &'a OsStr,
+    /// What happens to it when it has to end before its time.
+    pub ending: Ending,
+}
+
+/// How a program is made to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ending {
+    /// It is killed at once.
+    #[default]
+    Killed,
+    /// It is interrupted and killed a little later: it stands for something elsewhere that it has to end itself.
+    Asked,
 }
 
 /// A child that came to its end.
@@ -63,7 +75,7 @@ pub fn run(program: Program<'_>, input: &[u8], ctx: &RunContext) -> Result<Finis
     }
     let started = Instant::now();
     let mut running = Running::start(program, ctx.limits)?;
-    let printed = pump::pump(&mut running.child, input, ctx);
+    let printed = pump::pump(&mut running.child, program.ending, input, ctx);
     let status = running.finish(printed.is_ok())?;
     let printed = printed?;
     Ok(Finished {

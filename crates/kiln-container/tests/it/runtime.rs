@@ -204,11 +204,14 @@ fn a_container_is_gone_when_it_wrote_too_much_or_lost_its_client() {
 }
 
 #[test]
-fn kpt_leaves_its_container_alone() {
-    let engine = hanging();
+fn a_container_without_a_name_is_interrupted() {
+    let script = format!(
+        "{VERSION}trap 'echo interrupted >>$here/calls; exit' INT; while :; do sleep 0.1; done"
+    );
+    let engine = FakeEngine::new("docker", &script);
     let ctx = within(Duration::from_secs(2));
     run(&engine.runtime(CommandStyle::Kpt), &ctx).unwrap_err();
-    assert_eq!(engine.calls().len(), 2);
+    assert_eq!(engine.calls()[1..], [KPT_RUN, "interrupted"]);
 }
 
 #[test]

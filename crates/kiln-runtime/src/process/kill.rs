@@ -22,6 +22,11 @@ pub(super) fn kill_all(child: &Child) {
     family::bury(&family);
 }
 
+/// Interrupts the group of a child, as the terminal would.
+pub(super) fn ask(child: &Child) {
+    let _ = kill_process_group(Pid::from_child(child), Signal::INT);
+}
+
 /// Who descends from whom, by what `/proc` says.
 #[cfg(target_os = "linux")]
 mod family {

@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use super::{Ending, kill};
 use crate::context::RunContext;
 use crate::outcome::RunError;
 
@@ -27,9 +28,17 @@ const CHUNK: usize = 64 * 1024;
 const ENDED: u8 = b'e';
 const CANCELLED: u8 = b'c';
 
+/// How long a child that was asked to end has for it.
+const ENDING: Duration = Duration::from_secs(2);
+
 /// Feeds and listens until the child has ended and its output is closed. Afterwards the child is still to be waited for,
 /// and with an error, to be killed.
-pub(super) fn pump(child: &mut Child, input: &[u8], ctx: &RunContext) -> Result<Printed, RunError> {
+pub(super) fn pump(
+    child: &mut Child,
+    ending: Ending,
+    input: &[u8],
+    ctx: &RunContext,
+) -> Result<Printed, RunError> {
     let (news, teller) = io::pipe().map_err(talking)?;
     let cancel_teller = teller.try_clone().map_err(talking)?;
     let _listening = ctx
@@ -45,29 +54,12 @@ pub(super) fn pump(child: &mut Child, input: &[u8], ctx: &RunContext) -> Result<
         last_sign: Instant::now(),
     };
     pump.prepare().map_err(talking)?;
-    while !pump.is_done() {
-        if let Some(deadline) = ctx.deadline
-            && Instant::now() >= deadline.at
-        {
-            return Err(RunError::TimedOut {
-                timeout: deadline.timeout,
-                stderr: pump.stderr.bytes,
-            });
-        }
-        if pump.is_abandoned() {
-            super::kill::kill_all(child);
-            break;
-        }
-        match pump.step(pump.patience(ctx)).map_err(talking)? {
-            Some(CANCELLED) => return Err(RunError::Cancelled),
-            Some(_) => pump.ended = true,
-            None => {}
-        }
-        let limit = ctx.limits.max_output;
-        if pump.stdout.bytes.len() as u64 + pump.stderr.bytes.len() as u64 > limit {
-            return Err(RunError::OutputTooLarge { limit });
-        }
+    let heard = pump.listen(child, ctx);
+    if heard.is_err() && ending == Ending::Asked {
+        kill::ask(child);
+        pump.let_end();
     }
+    heard?;
     Ok(Printed {
         stdout: pump.stdout.bytes,
         stderr: pump.stderr.bytes,
@@ -136,6 +128,50 @@ impl Pump<'_> {
             ioctl_fionbio(descriptor, true)?;
         }
         Ok(())
+    }
+
+    fn listen(&mut self, child: &Child, ctx: &RunContext) -> Result<(), RunError> {
+        while !self.is_done() {
+            if let Some(deadline) = ctx.deadline
+                && Instant::now() >= deadline.at
+            {
+                return Err(RunError::TimedOut {
+                    timeout: deadline.timeout,
+                    stderr: std::mem::take(&mut self.stderr.bytes),
+                });
+            }
+            if self.is_abandoned() {
+                kill::kill_all(child);
+                break;
+            }
+            match self.step(self.patience(ctx)).map_err(talking)? {
+                Some(CANCELLED) => return Err(RunError::Cancelled),
+                Some(_) => self.ended = true,
+                None => {}
+            }
+            let limit = ctx.limits.max_output;
+            if self.stdout.bytes.len() as u64 + self.stderr.bytes.len() as u64 > limit {
+                return Err(RunError::OutputTooLarge { limit });
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits a while for the end of a child, without keeping what it still has to say.
+    fn let_end(&mut self) {
+        let until = Instant::now() + ENDING;
+        while !self.ended {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.step(Some(left)) {
+                Ok(news) => self.ended = news == Some(ENDED),
+                Err(_) => return,
+            }
+            if left.is_zero() {
+                return;
+            }
+            self.stdout.bytes.clear();
+            self.stderr.bytes.clear();
+        }
     }
 
     fn sources(&self) -> impl Iterator<Item = (Source, BorrowedFd<'_>, PollFlags)> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kiln_runtime::process::{Finished, Program, adopt_orphans, run};
+use kiln_runtime::process::{Ending, Finished, Program, adopt_orphans, run};
 use kiln_runtime::{CancelToken, Deadline, Limits, RunContext, RunError};
 
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -21,6 +21,7 @@ fn call(
         name,
         arguments: &arguments,
         search_path: OsStr::new(SEARCH_PATH),
+        ending: Ending::Killed,
     };
     run(program, input, ctx)
 }
@@ -318,4 +319,29 @@ fn what_we_open_stays_with_us() {
     assert!(listed.contains(" 0 -> pipe:"), "{listed}");
     assert!(!listed.contains("/dev/zero"), "{listed}");
     drop(open);
+}
+
+#[test]
+fn who_is_asked_may_clear_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().display();
+    // The second one does not listen.
+    for (name, trap) in [
+        ("a", format!("echo >{place}/a; exit")),
+        ("b", String::new()),
+    ] {
+        let script = format!("trap '{trap}' INT; while :; do sleep 0.1; done");
+        let arguments = ["-c".to_owned(), script];
+        let program = Program {
+            name: "sh",
+            arguments: &arguments,
+            search_path: OsStr::new(SEARCH_PATH),
+            ending: Ending::Asked,
+        };
+        let started = Instant::now();
+        let error = run(program, b"", &within(Duration::from_secs(1))).unwrap_err();
+        assert!(matches!(error, RunError::TimedOut { .. }), "{error}");
+        assert!(started.elapsed() < Duration::from_secs(20));
+        assert_eq!(directory.path().join(name).exists(), name == "a");
+    }
 }
