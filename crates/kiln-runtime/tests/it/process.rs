@@ -273,19 +273,21 @@ fn who_still_writes_is_listened_to() {
 
 #[test]
 fn nobody_is_left_unwaited_for() {
-    for _ in 0..20 {
-        shell("exit 0", b"", &patient()).unwrap();
-        shell("sleep 9", b"", &within(Duration::from_millis(5))).unwrap_err();
+    let script = "echo $$ >&2; exec sleep";
+    let ended = shell(&format!("{script} 0"), b"", &patient()).unwrap();
+    let killed = shell(
+        &format!("{script} 100"),
+        b"",
+        &within(Duration::from_secs(1)),
+    );
+    let RunError::TimedOut { stderr: killed, .. } = killed.unwrap_err() else {
+        panic!("it ended");
+    };
+    for number in [ended.stderr, killed] {
+        let number = String::from_utf8(number).unwrap();
+        let process = Path::new("/proc").join(number.trim());
+        assert!(!process.exists(), "{number} is still there");
     }
-    let us = std::process::id().to_string();
-    let listed = call("ps", &["-o", "stat=,args=", "--ppid", &us], b"", &patient()).unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    // Tests beside this one have children too, but they are not those of this test.
-    let left: Vec<&str> = listed
-        .lines()
-        .filter(|line| line.contains("sleep 9"))
-        .collect();
-    assert!(left.is_empty(), "{listed}");
 }
 
 #[test]
