@@ -15,6 +15,10 @@ const SHAPES: &[Shape] = &[
     ("# (a line each)", |size| repeat("#\n", size)),
     ("# and blank lines", |size| repeat("#\n\n", size)),
     ("indented #", |size| repeat("a: 1\n   #\n # c\n\n", size)),
+    ("indented # only", |size| repeat("  # c\n", size)),
+    ("ragged #", |size| {
+        [b"a:\n    b: 1\n", &*repeat("  # c\n # d\n", size)].concat()
+    }),
     ("# in flow", |size| {
         [b"[", &*repeat("a, #\n", size), b"]"].concat()
     }),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::scanner::Scanner;
-use super::token::{Mark, Piece, Scan, TokenKind};
+use super::token::{Lines, Mark, Piece, Scan, TokenKind};
 use crate::document::Slot;
 
 /// How far ahead a comment is looked for over blanks and line breaks.
@@ -40,7 +40,7 @@ impl TouchingComments {
 
 /// The comment lines seen so far in one scan that have not been queued yet.
 struct Run {
-    text: Piece,
+    text: Lines,
     start: Mark,
     /// What a foot comment belongs to.
     anchor: usize,
@@ -51,7 +51,7 @@ impl Run {
     fn take(&mut self, slot: Slot, anchor: usize, end: usize) -> Comment {
         Comment {
             slot,
-            text: std::mem::replace(&mut self.text, Piece::EMPTY),
+            text: self.text.take(),
             anchor,
             start: self.start,
             end,
@@ -150,7 +150,7 @@ impl Scanner<'_> {
         };
         let after_value_indicator = token.kind == TokenKind::Value;
         let mut run = Run {
-            text: Piece::EMPTY,
+            text: Lines::default(),
             start: Mark::default(),
             anchor: token.reach as usize,
             scan: scan_start.index,
@@ -190,7 +190,7 @@ impl Scanner<'_> {
                         self.comments.push_back(run.take(Slot::Foot, anchor, at));
                         (run.scan, run.anchor) = (at, at);
                     } else if byte != 0 {
-                        run.text = self.join(&run.text, None);
+                        run.text.push_break(self.text);
                     }
                 }
                 if self.break_width_at(at) == 0 {
@@ -218,10 +218,8 @@ impl Scanner<'_> {
                     line,
                     column,
                 };
-                run.text = Piece::span(at, end);
-            } else {
-                run.text = self.join(&run.text, Some((at, end)));
             }
+            run.text.push(&Piece::span(at, end), self.text);
             after_blank_line = false;
             self.move_over_white_space_to(at);
             self.advance_to(end);
@@ -235,27 +233,6 @@ impl Scanner<'_> {
             let end = self.at + ahead.min(REACH) - 1;
             self.comments.push_back(run.take(Slot::Head, anchor, end));
         }
-    }
-
-    /// `text`, a line feed, and the comment line at the given place or nothing.
-    fn join(&self, text: &Piece, line: Option<(usize, usize)>) -> Piece {
-        if let Piece::Span(start, end) = *text
-            && let (start, end) = (start as usize, end as usize)
-            && self.byte_at(end) == b'\n'
-        {
-            // The source reads just like that.
-            match line {
-                None => return Piece::span(start, end + 1),
-                Some((from, to)) if from == end + 1 => return Piece::span(start, to),
-                Some(_) => {}
-            }
-        }
-        let mut joined = String::from(text.as_str(self.text));
-        joined.push('\n');
-        if let Some((from, to)) = line {
-            joined.push_str(&self.text[from..to]);
-        }
-        Piece::Owned(joined.into_boxed_str())
     }
 
     fn move_over_white_space_to(&mut self, end: usize) {

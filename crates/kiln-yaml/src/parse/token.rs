@@ -40,6 +40,82 @@ impl Piece {
     }
 }
 
+/// Text that grows line by line: a part of the source for as long as it reads just like that, then a text of its own.
+#[derive(Default)]
+pub(super) struct Lines {
+    span: (usize, usize),
+    built: String,
+}
+
+impl Lines {
+    pub(super) fn is_empty(&self) -> bool {
+        self.built.is_empty() && self.span.0 == self.span.1
+    }
+
+    pub(super) fn as_str<'a>(&'a self, source: &'a str) -> &'a str {
+        match self.built.as_str() {
+            "" => &source[self.span.0..self.span.1],
+            built => built,
+        }
+    }
+
+    /// Adds a line feed, unless this is the first line, and a piece of text.
+    pub(super) fn push(&mut self, piece: &Piece, source: &str) {
+        match *piece {
+            Piece::Span(start, end) if self.is_empty() => {
+                self.span = (start as usize, end as usize);
+                return;
+            }
+            Piece::Span(start, end)
+                if self.built.is_empty()
+                    && start as usize == self.span.1 + 1
+                    && source.as_bytes().get(self.span.1) == Some(&b'\n') =>
+            {
+                self.span.1 = end as usize;
+                return;
+            }
+            _ => {}
+        }
+        if !self.is_empty() {
+            self.push_break(source);
+        }
+        self.built_mut(source).push_str(piece.as_str(source));
+    }
+
+    /// Adds a line feed.
+    pub(super) fn push_break(&mut self, source: &str) {
+        if self.built.is_empty() && source.as_bytes().get(self.span.1) == Some(&b'\n') {
+            self.span.1 += 1;
+        } else {
+            self.built_mut(source).push('\n');
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Piece {
+        let Lines { span, built } = std::mem::take(self);
+        match built.is_empty() {
+            true => Piece::span(span.0, span.1),
+            false => Piece::Owned(built.into_boxed_str()),
+        }
+    }
+
+    fn built_mut(&mut self, source: &str) -> &mut String {
+        if self.built.is_empty() {
+            self.built.push_str(&source[self.span.0..self.span.1]);
+        }
+        &mut self.built
+    }
+}
+
+impl From<String> for Lines {
+    fn from(built: String) -> Lines {
+        Lines {
+            span: (0, 0),
+            built,
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum TokenKind {
     StreamStart,

@@ -59,7 +59,7 @@ impl Builder<'_> {
             let rest = head.get(stem_length + 1..).unwrap_or_default().to_owned();
             let stem = head[..stem_length].to_owned();
             self.stem = Piece::Owned(stem.into_boxed_str());
-            self.head = Piece::Owned(rest.into_boxed_str());
+            self.head = rest.into();
         }
         Ok(mark)
     }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::scanner::Scanner;
-use super::token::{Failure, Mark, Piece, Scan, Stage, TagParts, Token, TokenKind};
+use super::token::{Failure, Lines, Mark, Piece, Scan, Stage, TagParts, Token, TokenKind};
 use crate::document::{Document, Slot};
 use crate::node::{NodeId, Text};
 
@@ -20,9 +20,9 @@ pub(super) struct Builder<'t> {
     source: Arc<str>,
     doc: Document,
     open: Vec<Open>,
-    head: Piece,
-    line: Piece,
-    foot: Piece,
+    head: Lines,
+    line: Lines,
+    foot: Lines,
     /// The part of a head comment that is about the collection in a list item, not about its first child.
     stem: Piece,
     /// Anchors stay known for the rest of the stream.
@@ -94,9 +94,9 @@ impl<'t> Builder<'t> {
             },
             source,
             open: Vec::new(),
-            head: Piece::EMPTY,
-            line: Piece::EMPTY,
-            foot: Piece::EMPTY,
+            head: Lines::default(),
+            line: Lines::default(),
+            foot: Lines::default(),
             stem: Piece::EMPTY,
             anchors: HashSet::new(),
             tag_directives: HashMap::new(),
@@ -173,13 +173,7 @@ impl<'t> Builder<'t> {
             let Some(comment) = self.scanner.comments.pop_front() else {
                 break;
             };
-            if slot.is_empty() {
-                *slot = comment.text;
-            } else {
-                let text = self.scanner.text;
-                let joined = format!("{}\n{}", slot.as_str(text), comment.text.as_str(text));
-                *slot = Piece::Owned(joined.into_boxed_str());
-            }
+            slot.push(&comment.text, self.scanner.text);
         }
         Ok(&self.scanner.tokens[0])
     }
@@ -192,10 +186,7 @@ impl<'t> Builder<'t> {
 
     fn take_comments(&mut self) -> Comments {
         self.stem = Piece::EMPTY;
-        let take = |piece: &mut Piece| {
-            let piece = std::mem::replace(piece, Piece::EMPTY);
-            (!piece.is_empty()).then_some(piece)
-        };
+        let take = |lines: &mut Lines| (!lines.is_empty()).then(|| lines.take());
         Comments {
             head: take(&mut self.head),
             line: take(&mut self.line),
@@ -313,7 +304,7 @@ impl<'t> Builder<'t> {
                 return;
             };
         self.doc.head = self.doc.intern(&upper);
-        self.head = Piece::Owned(lower.into_boxed_str());
+        self.head = lower.into();
     }
 
     fn end_document(&mut self) -> Scan<()> {
