@@ -7,9 +7,9 @@ mod problem;
 use std::path::Path;
 
 use anyhow::{Context, Error, Result};
-use kiln_krm::Resource;
 use kiln_krm::package::{ListOptions, PackageFile, list_package_files};
 use kiln_krm::read::{FileOptions, ReadError};
+use kiln_krm::{Dialect, Resource};
 use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
 
 use crate::ui::Ui;
@@ -18,6 +18,16 @@ pub(crate) use location::{Location, absolute, resolve_as_named};
 
 /// The resources at a place, read while no other kiln command writes there.
 pub(crate) fn read(ui: &Ui, location: &Location, list: &ListOptions) -> Result<Vec<Resource>> {
+    read_as(ui, location, list, ui.compat().dialect())
+}
+
+/// The same by the rules of a dialect.
+pub(crate) fn read_as(
+    ui: &Ui,
+    location: &Location,
+    list: &ListOptions,
+    dialect: Dialect,
+) -> Result<Vec<Resource>> {
     let lock = lock(ui, location.root(), Access::Read)?;
     let files = DiskFiles::open(location.root(), ui.compat().outside_links())
         .with_context(|| format!("cannot open {}", location.root().display()))?;
@@ -31,7 +41,7 @@ pub(crate) fn read(ui: &Ui, location: &Location, list: &ListOptions) -> Result<V
             .collect(),
     };
     let options = FileOptions {
-        dialect: ui.compat().dialect(),
+        dialect,
         package_path: None,
     };
     let resources = read_files(&files, &wanted, &options)

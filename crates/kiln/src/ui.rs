@@ -41,6 +41,11 @@ impl Ui {
         let message = message.strip_suffix('\n').unwrap_or(message);
         let _ = writeln!(io::stderr().lock(), "{message}");
     }
+
+    /// Passes on what a function said, as it said it.
+    pub(crate) fn pass_on(&self, said: &[u8]) {
+        let _ = io::stderr().lock().write_all(said);
+    }
 }
 
 /// The end of a command that has told all there is to tell, or is told in these very words.

@@ -7,6 +7,7 @@ mod legacy_source;
 mod legacy_version;
 mod output;
 mod render;
+mod run;
 mod running;
 mod sink;
 mod source;
@@ -31,6 +32,8 @@ enum FnCommand {
     Render(render::RenderArgs),
     /// Run one function on a package or on standard input
     Eval(Box<eval::EvalArgs>),
+    /// Run functions that resources declare by annotations, as kpt v0.39 did
+    Run(Box<run::RunArgs>),
     /// Print the resources of a package
     Source(source::SourceArgs),
     /// Write resources from standard input to a new directory
@@ -47,6 +50,8 @@ pub(crate) struct LegacyFnArgs {
 
 #[derive(Subcommand, Debug)]
 enum LegacyFnCommand {
+    /// Run functions that resources declare by annotations
+    Run(Box<run::RunArgs>),
     /// Print the resources of directories or of standard input
     Source(legacy_source::LegacySourceArgs),
     /// Write resources from standard input to a directory or to standard output
@@ -58,6 +63,7 @@ pub(crate) fn cmd_fn(ui: &Ui, args: &FnArgs) -> Result<()> {
     match &args.command {
         FnCommand::Render(args) => render::cmd_render(ui, args),
         FnCommand::Eval(args) => eval::cmd_eval(ui, args),
+        FnCommand::Run(args) => run::cmd_run(ui, args),
         FnCommand::Source(args) => source::cmd_source(ui, args),
         FnCommand::Sink(args) => sink::cmd_sink(ui, args),
     }
@@ -66,6 +72,7 @@ pub(crate) fn cmd_fn(ui: &Ui, args: &FnArgs) -> Result<()> {
 /// Does what `kiln fn` was asked for, as kpt v0.39 did it.
 pub(crate) fn cmd_legacy_fn(ui: &Ui, args: &LegacyFnArgs) -> Result<()> {
     match &args.command {
+        LegacyFnCommand::Run(args) => run::cmd_run(ui, args),
         LegacyFnCommand::Source(args) => legacy_source::cmd_legacy_source(ui, args),
         LegacyFnCommand::Sink(args) => legacy_sink::cmd_legacy_sink(ui, args),
     }

@@ -1,0 +1,261 @@
+//! Which functions there are, and in which order they run.
+
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime, Mount};
+use kiln_exec::ExecRuntime;
+use kiln_krm::Resource;
+use kiln_krm::annotations::{LEGACY_INDEX, LEGACY_PATH};
+use kiln_krm::declaration::{Declaration, Declared, declared_function};
+use kiln_krm::paths::clean;
+use kiln_runtime::{Chain, FunctionSpec, Network, Runner, Runtime, Target};
+
+use super::flags::RunArgs;
+use super::read;
+use super::step::{Config, Scope, Step, directory_of};
+use crate::compat::Compat;
+use crate::environment::PATH;
+use crate::package::Location;
+use crate::ui::Ui;
+
+/// Where candidates come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The resources that functions are run on.
+    Input,
+    /// Another directory or the command line.
+    Elsewhere,
+}
+
+/// All functions in the order in which they run. Nothing has been run when one of them cannot be.
+pub(super) fn steps(
+    ui: &Ui,
+    args: &RunArgs,
+    resources: &[Resource],
+    imperative: Option<Resource>,
+) -> Result<Vec<(Step, Config)>> {
+    let mut finder = Finder::new(ui, args);
+    if imperative.is_none() && args.fn_path.is_empty() {
+        let candidates = resources.iter().enumerate();
+        let candidates = candidates.filter(|(_, resource)| declared_function(resource).is_some());
+        let mut candidates: Vec<Config> = candidates
+            .map(|(at, resource)| Config {
+                resource: resource.clone(),
+                original: Some(at),
+            })
+            .collect();
+        sort(&mut candidates)?;
+        finder.add(Source::Input, candidates)?;
+    }
+    let elsewhere = from_directories(ui, &args.fn_path)?.into_iter();
+    let elsewhere = elsewhere.chain(imperative).map(|resource| Config {
+        resource,
+        original: None,
+    });
+    finder.add(Source::Elsewhere, elsewhere.collect())?;
+    Ok(finder.steps)
+}
+
+/// The resources of other directories. The original forgets all but those of the last.
+fn from_directories(ui: &Ui, dirs: &[String]) -> Result<Vec<Resource>> {
+    let mut resources = Vec::new();
+    for dir in dirs {
+        if ui.compat() == Compat::KptV039 {
+            resources.clear();
+        }
+        resources.extend(read(ui, &Location::unresolved(dir)?)?);
+    }
+    Ok(resources)
+}
+
+struct Finder<'a> {
+    ui: &'a Ui,
+    args: &'a RunArgs,
+    runtime: Chain,
+    steps: Vec<(Step, Config)>,
+    /// How many declarations there were, those that are not run included.
+    count: usize,
+}
+
+impl<'a> Finder<'a> {
+    fn new(ui: &'a Ui, args: &'a RunArgs) -> Finder<'a> {
+        let search_path = std::env::var_os(PATH).unwrap_or_default();
+        let user = args.as_current_user.then(|| {
+            let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
+            format!("{}:{}", user.as_raw(), group.as_raw())
+        });
+        let container = ContainerRuntime::new(ContainerOptions {
+            search_path: search_path.clone(),
+            style: CommandStyle::Legacy,
+            mounts: args.mount.iter().map(|text| Mount::parse(text)).collect(),
+            user,
+            ..ContainerOptions::default()
+        });
+        let exec = ExecRuntime::new(search_path);
+        Finder {
+            ui,
+            args,
+            runtime: Chain::new(vec![Box::new(container), Box::new(exec)]),
+            steps: Vec::new(),
+            count: 0,
+        }
+    }
+
+    fn add(&mut self, source: Source, candidates: Vec<Config>) -> Result<()> {
+        for candidate in candidates {
+            let Some(declared) = declared_function(&candidate.resource) else {
+                continue;
+            };
+            self.tell_problem(source, &candidate.resource, &declared);
+            let declaration = declared.declaration;
+            if declaration.container.network && !self.args.network {
+                bail!("network required but not enabled with --network");
+            }
+            let number = self.count;
+            self.count += 1;
+            let Some(function) = self.function(&candidate.resource, &declaration)? else {
+                continue;
+            };
+            let runner: Arc<dyn Runner> = self.runtime.find(&function)?;
+            let is_image = matches!(function.target, Target::Image(_));
+            let is_global = self.args.global_scope || (is_image && source == Source::Elsewhere);
+            let dir = self.args.results_dir.as_deref();
+            let dir = dir.filter(|dir| !dir.is_empty());
+            let step = Step {
+                name: function.name().to_owned(),
+                runner,
+                directory: candidate.directory(),
+                scope: match is_global {
+                    true => Scope::Global,
+                    false => Scope::Directory,
+                },
+                results_file: dir.map(|dir| results_file(dir, number)),
+                defers_failure: declaration.defer_failure,
+            };
+            self.steps.push((step, candidate));
+        }
+        Ok(())
+    }
+
+    /// What a declaration asks to be run; none if nothing, or what is not allowed.
+    fn function(&self, config: &Resource, declared: &Declaration) -> Result<Option<FunctionSpec>> {
+        let container = &declared.container;
+        if !container.image.is_empty() {
+            let mut function = FunctionSpec::image(container.image.clone());
+            if container.network {
+                function.network = Network::Host;
+            }
+            // The defaults win over what is declared, and the command line over both.
+            let defaults = ["LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true"];
+            function.env.extend(container.envs.iter().cloned());
+            function.env.extend(defaults.map(str::to_owned));
+            function.env.extend(self.args.env.iter().cloned());
+            return Ok(Some(function));
+        }
+        let script = &declared.starlark;
+        let is_script = !script.path.is_empty() || !script.url.is_empty();
+        if is_script && self.args.enable_star {
+            check_script_path(&script.path)?;
+            bail!("functions in Starlark cannot be run yet");
+        }
+        let program = &declared.exec.path;
+        if !program.is_empty() && self.args.enable_exec {
+            return Ok(Some(FunctionSpec::new(Target::Program(program.clone()))));
+        }
+        if !program.is_empty() {
+            self.tell_skipped(config, program, "--enable-exec");
+        } else if is_script {
+            self.tell_skipped(config, &script.path, "--enable-star");
+        }
+        Ok(None)
+    }
+
+    /// The original says nothing.
+    fn tell_skipped(&self, config: &Resource, what: &str, flag: &str) {
+        if self.ui.compat() == Compat::Kiln {
+            let path = config.annotation(LEGACY_PATH).unwrap_or("<stdin>");
+            let message = format!("skipped function {what:?} of {path}, which needs {flag}");
+            self.ui.say(&message);
+        }
+    }
+
+    /// The original looks twice at declarations among its input, and complains each time.
+    fn tell_problem(&self, source: Source, config: &Resource, declared: &Declared) {
+        let Some(problem) = &declared.problem else {
+            return;
+        };
+        match (self.ui.compat(), source) {
+            (Compat::KptV039, Source::Input) => self.ui.say(&format!("{problem}\n{problem}")),
+            (Compat::KptV039, Source::Elsewhere) => self.ui.say(problem),
+            (Compat::Kiln | Compat::Kpt, _) => {
+                let path = config.annotation(LEGACY_PATH).unwrap_or("<stdin>");
+                let message = format!("{path}: the declared function is not valid: {problem}");
+                self.ui.say(&message);
+            }
+        }
+    }
+}
+
+fn results_file(dir: &str, number: usize) -> PathBuf {
+    Path::new(&clean(dir)).join(format!("results-{number}.yaml"))
+}
+
+fn check_script_path(path: &str) -> Result<()> {
+    let path = match path {
+        "" => return Ok(()),
+        path => clean(path),
+    };
+    if path.starts_with('/') {
+        bail!("absolute function path {path} not allowed");
+    }
+    if path.starts_with("..") {
+        bail!("function path {path} not allowed to start with ../");
+    }
+    Ok(())
+}
+
+/// Deeper directories first, then by the directory's name; functions of one file in its order.
+fn sort(candidates: &mut [Config]) -> Result<()> {
+    for (at, one) in candidates.iter().enumerate() {
+        let is_same = |other: &&Config| path(&other.resource) == path(&one.resource);
+        if candidates.iter().skip(at + 1).any(|other| is_same(&other)) {
+            let index = one.resource.annotation(LEGACY_INDEX).unwrap_or_default();
+            index.parse::<i64>().map_err(|_| {
+                let quoted = kiln_krm::gotext::quote(index);
+                anyhow!("strconv.Atoi: parsing {quoted}: invalid syntax")
+            })?;
+        }
+    }
+    candidates.sort_by(|one, other| order(&one.resource, &other.resource));
+    Ok(())
+}
+
+fn order(one: &Resource, other: &Resource) -> Ordering {
+    let (one_path, other_path) = (path(one), path(other));
+    if one_path == other_path {
+        return index(one).cmp(&index(other));
+    }
+    let (one, other) = (directory_of(one_path), directory_of(other_path));
+    depth(&other)
+        .cmp(&depth(&one))
+        .then_with(|| one.cmp(&other))
+}
+
+fn path(resource: &Resource) -> &str {
+    resource.annotation(LEGACY_PATH).unwrap_or_default()
+}
+
+fn index(resource: &Resource) -> i64 {
+    let index = resource.annotation(LEGACY_INDEX).unwrap_or_default();
+    index.parse().unwrap_or(0)
+}
+
+fn depth(dir: &str) -> usize {
+    match dir {
+        "." => 0,
+        dir => dir.split('/').count(),
+    }
+}

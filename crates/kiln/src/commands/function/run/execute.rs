@@ -1,0 +1,198 @@
+//! Running one function after the other, each on what it sees of the outcome of those before it.
+
+use std::collections::HashMap;
+
+use anyhow::{Result, anyhow, bail};
+use kiln_krm::annotations::{LEGACY_ID, LEGACY_PATH};
+use kiln_krm::legacy_words::{path_to_annotations, wrong_kind};
+use kiln_krm::paths::default_path;
+use kiln_krm::read::read_input;
+use kiln_krm::schema::Schema;
+use kiln_krm::{Dialect, Resource, ResourceList};
+use kiln_runtime::{Input, Limits, Output, RunContext, RunError};
+use kiln_yaml::{EditError, SequenceStyle, Start, copy_comments, sync_order};
+
+use super::flags::RunArgs;
+use super::save_results;
+use super::step::{Config, Step};
+use crate::compat::Compat;
+use crate::ui::Ui;
+
+/// What all functions together came to.
+pub(super) struct Ending {
+    /// What is to be written; none if a function left nothing, which ends the run without writing.
+    pub(super) resources: Option<Vec<Resource>>,
+    /// The failures that were to wait until now.
+    pub(super) late: Vec<String>,
+}
+
+/// A resource on its way through the functions.
+struct Item {
+    resource: Resource,
+    /// Its place among those that were read, as long as no function has had it.
+    original: Option<usize>,
+}
+
+/// Runs all functions.
+pub(super) fn execute(
+    ui: &Ui,
+    args: &RunArgs,
+    resources: Vec<Resource>,
+    steps: Vec<(Step, Config)>,
+) -> Result<Ending> {
+    let items = resources.into_iter().enumerate();
+    let mut items: Vec<Item> = items
+        .map(|(at, resource)| Item {
+            resource,
+            original: Some(at),
+        })
+        .collect();
+    let (steps, mut configs): (Vec<Step>, Vec<Config>) = steps.into_iter().unzip();
+    let mut late = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        if args.log_steps {
+            ui.say(&format!("Running {}", step.name));
+        }
+        let sees = |item: &Item| step.sees(&item.resource);
+        let (mut seen, unseen): (Vec<Item>, Vec<Item>) = items.into_iter().partition(sees);
+        number(&mut seen, &mut configs)?;
+        let inputs: Vec<Resource> = seen.into_iter().map(|item| item.resource).collect();
+        let config = configs.get(at).map(|config| &config.resource);
+        let (outputs, failure) = run(ui, step, &inputs, config)?;
+        late.extend(failure);
+        let outputs = outputs.into_iter().map(|resource| Item {
+            resource,
+            original: None,
+        });
+        items = outputs.chain(unseen).collect();
+        if items.is_empty() {
+            return Ok(Ending {
+                resources: None,
+                late,
+            });
+        }
+    }
+    let resources = items.into_iter().map(|item| item.resource).collect();
+    Ok(Ending {
+        resources: Some(resources),
+        late,
+    })
+}
+
+/// Numbers resources, so that comments find their way back. A function's configuration that is still the very resource
+/// that was read gets the number as well.
+fn number(items: &mut [Item], configs: &mut [Config]) -> Result<()> {
+    let places = configs.iter().enumerate();
+    let places: HashMap<usize, usize> = places
+        .filter_map(|(at, config)| Some((config.original?, at)))
+        .collect();
+    for (at, item) in items.iter_mut().enumerate() {
+        let id = (at + 1).to_string();
+        annotate(&mut item.resource, LEGACY_ID, &id)?;
+        let place = item.original.and_then(|original| places.get(&original));
+        if let Some(config) = place.and_then(|at| configs.get_mut(*at)) {
+            annotate(&mut config.resource, LEGACY_ID, &id)?;
+        }
+    }
+    Ok(())
+}
+
+fn annotate(resource: &mut Resource, key: &str, value: &str) -> Result<()> {
+    let set = resource.set_annotation(key, value);
+    set.map_err(|error| anyhow!(wrong_kind(&error, path_to_annotations(resource.root()))))
+}
+
+/// Runs a function: what came of it, and its failure if that is to wait.
+fn run(
+    ui: &Ui,
+    step: &Step,
+    inputs: &[Resource],
+    config: Option<&Resource>,
+) -> Result<(Vec<Resource>, Option<String>)> {
+    let ctx = RunContext {
+        limits: Limits {
+            max_output: u64::MAX,
+            memory: None,
+        },
+        ..RunContext::default()
+    };
+    let config = config.map(Resource::document);
+    let input = Input::new(Dialect::Legacy, inputs, config);
+    let (output, failure) = match step.runner.run(&input, &ctx) {
+        Ok(outcome) => {
+            ui.pass_on(&outcome.stderr);
+            let failure = (!outcome.is_success()).then(|| outcome.exit_text());
+            (outcome.output, failure)
+        }
+        Err(error @ RunError::NotStarted(_)) => (Output::Wire(Vec::new()), Some(error.to_string())),
+        Err(error) => return Err(error.into()),
+    };
+    let failure = failure.map(|failure| match ui.compat() {
+        Compat::Kiln => format!("function {:?}: {failure}", step.name),
+        Compat::Kpt | Compat::KptV039 => failure,
+    });
+    let list = match (output, &failure) {
+        (Output::List(list), _) => list,
+        (Output::Wire(text), failure) => match (read_input(text, Dialect::Legacy), failure) {
+            (Ok(list), _) => list,
+            // What a function that failed printed may be anything; that it failed matters more.
+            (Err(_), Some(failure)) if ui.compat() == Compat::Kiln => bail!("{failure}"),
+            (Err(error), _) => bail!("{error}"),
+        },
+    };
+    let ResourceList { items, results, .. } = list;
+    let mut outputs = Vec::with_capacity(items.len());
+    for output in items {
+        outputs.push(restore(ui, output, inputs)?);
+    }
+    if let (Some(path), Some(results)) = (&step.results_file, &results) {
+        save_results(path, &kiln_yaml::to_string(results, SequenceStyle::Compact))?;
+    }
+    match failure {
+        Some(failure) if !step.defers_failure => bail!("{failure}"),
+        failure => {
+            place(&mut outputs, &step.directory)?;
+            Ok((outputs, failure))
+        }
+    }
+}
+
+/// Gives a resource the comments back that its input had, and in kiln's own mode the order of its fields.
+fn restore(ui: &Ui, mut output: Resource, inputs: &[Resource]) -> Result<Resource> {
+    let id = output.annotation(LEGACY_ID);
+    let input = id
+        .and_then(|id| id.parse::<usize>().ok())
+        .and_then(|number| inputs.get(number.checked_sub(1)?));
+    let Some(input) = input else {
+        return Ok(output);
+    };
+    let from = input.document();
+    let document = output.document_mut();
+    let start = Start::Node(document.root().id());
+    let copied = copy_comments(
+        (from, Start::Node(from.root().id())),
+        (document, start),
+        Schema::builtin(),
+    );
+    let in_old_words = |error: EditError| anyhow!(wrong_kind(&error, ""));
+    copied.map_err(in_old_words)?;
+    if ui.compat() == Compat::Kiln {
+        sync_order(from.root(), document, start)?;
+    }
+    output.remove_annotation(LEGACY_ID).map_err(in_old_words)?;
+    Ok(output.with_origin(input.origin().cloned()))
+}
+
+/// Gives a path to resources that have none.
+fn place(outputs: &mut [Resource], dir: &str) -> Result<()> {
+    for resource in outputs {
+        if resource.meta().is_missing {
+            bail!("missing Resource metadata");
+        }
+        if resource.annotation(LEGACY_PATH).is_none() {
+            let path = default_path(dir, resource.root());
+            annotate(resource, LEGACY_PATH, &path)?;
+        }
+    }
+    Ok(())
+}

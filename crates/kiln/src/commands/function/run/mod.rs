@@ -1,0 +1,105 @@
+//! `kiln fn run`: the command of kpt v0.39 that runs functions declared by resources, or one named on the command line.
+//!
+//! Resources and lists are those of that time, whatever the compatibility: functions written for it expect them. There
+//! is no default timeout.
+
+mod discover;
+mod execute;
+mod flags;
+mod step;
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use kiln_krm::package::{
+    Bytes, EmptiedFiles, ListOptions, ReadSet, Subpackages, WriteOptions, plan_write,
+};
+use kiln_krm::read::read_input;
+use kiln_krm::write::write_legacy_stream;
+use kiln_krm::{Dialect, Resource};
+use kiln_package::{ApplyOptions, NewFiles};
+
+use super::legacy_version::check_kptfiles;
+use super::sink::write;
+use crate::compat::Compat;
+use crate::package::{self, Location};
+use crate::ui::{Failed, Ui};
+use execute::{Ending, execute};
+
+pub(crate) use flags::RunArgs;
+
+/// Runs functions on a directory or on standard input.
+pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
+    if let (Compat::KptV039, Some(dir)) = (ui.compat(), args.dirs.first()) {
+        check_kptfiles(ui, dir)?;
+    }
+    args.check()?;
+    let imperative = args.function()?;
+    let location = match args.dirs.first() {
+        Some(dir) => Some(Location::unresolved(dir)?),
+        None => None,
+    };
+    let resources = match &location {
+        Some(location) => read(ui, location)?,
+        None => {
+            let input = ui.read_data()?;
+            package::input(ui, input, |bytes| read_input(bytes, Dialect::Legacy))?.items
+        }
+    };
+    let before = ReadSet::of(&resources);
+    let steps = discover::steps(ui, args, &resources, imperative)?;
+    let Ending { resources, late } = execute(ui, args, resources, steps)?;
+    if let Some(resources) = resources {
+        match location {
+            Some(location) if !args.dry_run => save(ui, &location, resources, &before)?,
+            _ => ui.write_data(write_legacy_stream(resources)?.as_bytes())?,
+        }
+    }
+    match late.is_empty() {
+        true => Ok(()),
+        false => Err(Failed(Some(format!("error: {}", late.join("\n---\n")))).into()),
+    }
+}
+
+/// The resources of a directory: sub-packages are not special, and Kptfiles are no resources.
+fn read(ui: &Ui, location: &Location) -> Result<Vec<Resource>> {
+    let options = ListOptions::new(Dialect::Legacy, Subpackages::Ordinary);
+    package::read_as(ui, location, &options, Dialect::Legacy)
+}
+
+/// Writes the resources back to where they were read from.
+fn save(ui: &Ui, location: &Location, resources: Vec<Resource>, before: &ReadSet) -> Result<()> {
+    let (bytes, new_files) = match ui.compat() {
+        Compat::Kiln => (Bytes::Keep, NewFiles::default()),
+        Compat::Kpt | Compat::KptV039 => (Bytes::Reencode, NewFiles::Private),
+    };
+    let options = WriteOptions {
+        dialect: Dialect::Legacy,
+        bytes,
+        emptied_files: EmptiedFiles::Delete,
+        package: location.absolute(""),
+    };
+    let changes = plan_write(resources, before, &options)?;
+    let options = ApplyOptions {
+        new_files,
+        ..ApplyOptions::default()
+    };
+    write(ui, location.root(), &changes, options)
+}
+
+/// Where the results of a function go.
+fn save_results(path: &Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let opened = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| {
+        let words = kiln_package::system_words(&error);
+        anyhow!("open {}: {words}", path.display())
+    })
+}
