@@ -55,7 +55,7 @@ impl Case {
         let entries = fs::read_dir(&self.dir).ok()?.flatten();
         let mut visible =
             entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
-        if visible.next().is_none() {
+        if self.commands.run.is_none() && visible.next().is_none() {
             return Some("the package".to_owned());
         }
         let outside = self
