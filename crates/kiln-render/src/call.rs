@@ -234,10 +234,6 @@ impl Call<'_> {
                 let error = CallError::from(format!("unexpected function error: {error}"));
                 (nothing(), Some(error))
             }
-            Err(RunError::Unavailable(error)) => {
-                let error = CallError::Failure(Failure::Explained(error.to_string()));
-                (nothing(), Some(error))
-            }
             Err(error) => (nothing(), Some(CallError::from(chain(&error)))),
         }
     }

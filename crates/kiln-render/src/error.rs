@@ -17,8 +17,6 @@ pub enum Failure {
     Pipeline(InvalidPipeline),
     /// A package's pipeline cannot be run: found when it was about to run. Never empty.
     PipelineAtRun(Vec<InvalidPipeline>),
-    /// Something that explains itself in whole sentences and is printed as it is.
-    Explained(String),
     /// Anything else.
     Text(String),
 }
@@ -34,7 +32,7 @@ impl Failure {
                 let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
                 texts.join("\n")
             }
-            Failure::Explained(text) | Failure::Text(text) => text.clone(),
+            Failure::Text(text) => text.clone(),
         }
     }
 }
@@ -194,7 +192,6 @@ impl RenderError {
             Failure::Kptfile(error) => Some(format!("{error} ")),
             Failure::Pipeline(error) => Some(format!("{error} ")),
             Failure::PipelineAtRun(errors) => errors.first().map(|error| format!("{error} ")),
-            Failure::Explained(text) => Some(format!("{text} ")),
             Failure::Text(text) => Some(format!("Error: {text} ")),
         }
     }

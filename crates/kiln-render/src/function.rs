@@ -109,7 +109,7 @@ pub(crate) fn resolve_image(
     let tag = match request {
         TagRequest::Exact(tag) | TagRequest::Literal { tag, .. } => tag,
         TagRequest::Constraint(constraint) => {
-            let tags = (options.tags)(&reference.name());
+            let tags = options.tags.of(&reference.name());
             let best = image::best_tag(&constraint, tags.iter().map(String::as_str));
             best.map(str::to_owned)
                 .ok_or_else(|| failed(NoMatchingTag(function.tag.clone()).to_string()))?

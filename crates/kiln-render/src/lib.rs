@@ -25,6 +25,6 @@ mod status;
 pub use error::{Failure, RenderError};
 pub use evaluate::{Evaluation, evaluate};
 pub use log::{Event, Log, Silent};
-pub use options::{Behaviour, FunctionOptions, RenderOptions};
+pub use options::{Behaviour, FunctionOptions, RenderOptions, Tags};
 pub use package_context::{Builtins, GENERATE_PACKAGE_CONTEXT};
 pub use render::{Rendered, render};

@@ -26,6 +26,12 @@ impl Behaviour {
     }
 }
 
+/// Knows the tags of images.
+pub trait Tags {
+    /// All that are known of an image without tag; none if it cannot be found out.
+    fn of(&self, image: &str) -> Vec<String>;
+}
+
 /// How functions are run.
 pub struct FunctionOptions<'a> {
     /// Whose behaviour.
@@ -35,7 +41,7 @@ pub struct FunctionOptions<'a> {
     /// What stands before the short names of images.
     pub image_prefix: &'a str,
     /// Finds the tags of an image, for functions that ask for a range of versions.
-    pub tags: &'a dyn Fn(&str) -> Vec<String>,
+    pub tags: &'a dyn Tags,
     /// The network of containers.
     pub network: Network,
     /// The time that each function has; all the time in the world if not given.

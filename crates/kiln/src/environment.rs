@@ -6,5 +6,7 @@ pub(crate) const KILN_COMPAT: &str = "KILN_COMPAT";
 pub(crate) const KPT_IMAGE_PREFIX: &str = "KPT_IMAGE_PREFIX";
 /// Any value keeps render from marking the resources of the Config Connector.
 pub(crate) const KRM_DISABLE_ATTRIBUTION: &str = "KRM_DISABLE_ATTRIBUTION";
+/// The engine that runs containers: docker, podman or nerdctl.
+pub(crate) const KRM_FN_RUNTIME: &str = "KRM_FN_RUNTIME";
 /// Where programs are searched for.
 pub(crate) const PATH: &str = "PATH";

@@ -27,7 +27,7 @@ use crate::ui::{Failed, Ui};
 
 /// Runs one function.
 pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
-    let running = args.running.check(ui)?;
+    let running = args.running.check(ui, args.container_flags())?;
     let saves_as = args.check_saving()?;
     make_results_directory(&args.results_dir)?;
     let destination = Destination::parse(ui, &args.output)?;
@@ -122,7 +122,6 @@ impl Place {
 fn failed(failure: Failure) -> anyhow::Error {
     match failure {
         Failure::Told => Failed(None).into(),
-        Failure::Explained(text) => Failed(Some(format!("{text} "))).into(),
         failure => anyhow!(failure.chain_text()),
     }
 }

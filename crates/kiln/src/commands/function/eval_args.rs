@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
+use kiln_container::Mount;
 use kiln_krm::image::{ImageRef, with_prefix};
 use kiln_krm::kptfile::{FunctionKind, Selector};
 use kiln_krm::selector::parse_pair;
 use kiln_runtime::Target;
 use kiln_yaml::Document;
 
-use super::running::RunningArgs;
+use super::running::{ContainerFlags, RunningArgs};
 use crate::cli::go_bool;
 
 /// Flags of `kiln fn eval`.
@@ -240,6 +241,22 @@ impl EvalArgs {
             );
         }
         Ok(Target::Exec(self.exec.clone()))
+    }
+
+    /// What the container sees, and as whom it runs.
+    pub(super) fn container_flags(&self) -> ContainerFlags {
+        let user = || {
+            let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
+            format!("{}:{}", user.as_raw(), group.as_raw())
+        };
+        ContainerFlags {
+            mounts: self
+                .mounts
+                .iter()
+                .map(|mount| Mount::parse(mount))
+                .collect(),
+            user: (self.as_current_user == Some(true)).then(user),
+        }
     }
 
     pub(super) fn has_network(&self) -> bool {

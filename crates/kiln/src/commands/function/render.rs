@@ -10,7 +10,7 @@ use kiln_render::{RenderError, RenderOptions, Rendered, render};
 use kiln_runtime::Network;
 
 use super::output::{Destination, make_results_directory, save_results};
-use super::running::RunningArgs;
+use super::running::{ContainerFlags, RunningArgs};
 use super::sink::write;
 use super::terminal::Terminal;
 use crate::cli::go_bool;
@@ -63,7 +63,7 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
     let named = resolve_as_named(ui, args.dirs.first().map_or("", String::as_str))?;
     let destination = Destination::parse(ui, &args.output)?;
     make_results_directory(&args.results_dir)?;
-    let running = args.running.check(ui)?;
+    let running = args.running.check(ui, ContainerFlags::default())?;
     let root = absolute(&named)?;
     let files = open(ui, &root)?;
     let text = |path: &Path| {

@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime, Mount, PullPolicy};
 use kiln_exec::ExecRuntime;
 use kiln_krm::image::{DEFAULT_PREFIX, check_prefix};
-use kiln_render::{Behaviour, Builtins, FunctionOptions};
+use kiln_render::{Behaviour, Builtins, FunctionOptions, Tags};
 use kiln_runtime::{
-    CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, Runtime,
+    CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, RunContext, Runtime,
 };
 
 use crate::cli::go_bool;
 use crate::compat::Compat;
-use crate::environment::{KPT_IMAGE_PREFIX, PATH};
+use crate::environment::{KPT_IMAGE_PREFIX, KRM_FN_RUNTIME, PATH};
 use crate::ui::Ui;
 
 /// Flags of every command that runs functions.
@@ -36,18 +37,21 @@ pub(super) struct RunningArgs {
     max_output: Option<u64>,
 }
 
-/// When images are pulled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum PullPolicy {
-    Always,
-    IfNotPresent,
-    Never,
+/// Flags about containers that not every command has.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ContainerFlags {
+    /// What containers see of the file system.
+    pub(super) mounts: Vec<Mount>,
+    /// `uid:gid`; nobody if not given.
+    pub(super) user: Option<String>,
 }
 
 /// The flags, checked.
 pub(super) struct Running {
     prefix: String,
     runtime: Chain,
+    /// Beside the one in the chain, for the tags that its engine knows.
+    container: ContainerRuntime,
     behaviour: Behaviour,
     timeout: Option<Duration>,
     limits: Limits,
@@ -55,7 +59,7 @@ pub(super) struct Running {
 
 impl RunningArgs {
     /// Checks the flags that can be wrong.
-    pub(super) fn check(&self, ui: &Ui) -> Result<Running> {
+    pub(super) fn check(&self, ui: &Ui, container: ContainerFlags) -> Result<Running> {
         if self.allow_alpha_wasm == Some(true) {
             bail!("functions in WebAssembly cannot be run yet, leave out --allow-alpha-wasm");
         }
@@ -68,9 +72,27 @@ impl RunningArgs {
         };
         check_prefix(&prefix)?;
         let timeout = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
+        let search_path = std::env::var_os(PATH).unwrap_or_default();
+        let container = ContainerOptions {
+            engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
+            search_path: search_path.clone(),
+            style: match ui.compat() {
+                Compat::Kiln => CommandStyle::Kiln,
+                Compat::Kpt | Compat::KptV039 => CommandStyle::Kpt,
+            },
+            pull_policy: self.image_pull_policy,
+            mounts: container.mounts,
+            user: container.user,
+        };
+        let runtimes: Vec<Box<dyn Runtime>> = vec![
+            Box::new(Builtins),
+            Box::new(ExecRuntime::new(search_path)),
+            Box::new(ContainerRuntime::new(container.clone())),
+        ];
         Ok(Running {
             prefix,
-            runtime: Chain::new(self.runtimes()),
+            runtime: Chain::new(runtimes),
+            container: ContainerRuntime::new(container),
             behaviour: match ui.compat() {
                 Compat::Kiln => Behaviour::Kiln,
                 Compat::Kpt | Compat::KptV039 => Behaviour::Kpt,
@@ -82,11 +104,6 @@ impl RunningArgs {
             },
         })
     }
-
-    fn runtimes(&self) -> Vec<Box<dyn Runtime>> {
-        let search_path = std::env::var_os(PATH).unwrap_or_default();
-        vec![Box::new(Builtins), Box::new(ExecRuntime::new(search_path))]
-    }
 }
 
 impl Running {
@@ -96,7 +113,7 @@ impl Running {
             behaviour: self.behaviour,
             runtime: &self.runtime,
             image_prefix: &self.prefix,
-            tags: &no_tags,
+            tags: self,
             network,
             timeout: self.timeout,
             limits: self.limits,
@@ -115,18 +132,17 @@ impl Running {
     }
 }
 
-/// Nobody has been asked for the tags of an image.
-fn no_tags(_: &str) -> Vec<String> {
-    Vec::new()
+/// What the engine of this machine holds. Registries are not asked.
+impl Tags for Running {
+    fn of(&self, image: &str) -> Vec<String> {
+        let ctx = RunContext::default();
+        self.container.local_tags(image, &ctx).unwrap_or_default()
+    }
 }
 
 fn pull_policy(text: &str) -> Result<PullPolicy, String> {
-    match text.to_ascii_lowercase().as_str() {
-        "always" => Ok(PullPolicy::Always),
-        "ifnotpresent" => Ok(PullPolicy::IfNotPresent),
-        "never" => Ok(PullPolicy::Never),
-        _ => Err("must be one of: Always, IfNotPresent, Never".to_owned()),
-    }
+    let names = PullPolicy::NAMES.map(|(name, _)| name);
+    PullPolicy::parse(text).ok_or_else(|| format!("must be one of: {}", names.join(", ")))
 }
 
 /// A time as Go writes it: numbers with units, one after the other.
