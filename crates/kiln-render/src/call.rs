@@ -337,7 +337,7 @@ fn materialize(returned: Vec<Returned>, inputs: &mut Vec<Resource>) -> Vec<Resou
     let mut outputs = Vec::with_capacity(returned.len());
     for item in returned {
         match item {
-            Returned::New(resource) => outputs.push(resource),
+            Returned::New(resource) => outputs.push(*resource),
             Returned::Kept(place) => outputs.extend(slots.get_mut(place).and_then(Option::take)),
         }
     }

@@ -12,9 +12,9 @@ pub enum Failure {
     /// A function failed and the log has told everything about it.
     Told,
     /// A package's Kptfile cannot be used.
-    Kptfile(KptfileError),
+    Kptfile(Box<KptfileError>),
     /// A package's pipeline cannot be run: found when the package was read.
-    Pipeline(InvalidPipeline),
+    Pipeline(Box<InvalidPipeline>),
     /// A package's pipeline cannot be run: found when it was about to run. Never empty.
     PipelineAtRun(Vec<InvalidPipeline>),
     /// Anything else.

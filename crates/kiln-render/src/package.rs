@@ -70,7 +70,7 @@ impl Package {
         match valid {
             Ok(()) => Ok(package),
             Err(invalid) => {
-                let failure = Failure::Pipeline(invalid);
+                let failure = Failure::Pipeline(Box::new(invalid));
                 Err(Trace::new("pkg.read", &package.path, failure))
             }
         }
@@ -197,10 +197,10 @@ fn read_kptfile(
     absolute: &str,
 ) -> Result<Kptfile, Failure> {
     let failed = |problem| {
-        Failure::Kptfile(KptfileError {
+        Failure::Kptfile(Box::new(KptfileError {
             path: absolute.to_owned(),
             problem,
-        })
+        }))
     };
     let file = paths::join(&[absolute, PACKAGE_FILE]);
     let bytes = files

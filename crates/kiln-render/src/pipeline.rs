@@ -114,7 +114,7 @@ impl Runner<'_> {
             match self.make_ready(package, function) {
                 Ok(function) => ready.push(function),
                 Err((step, failure)) => {
-                    progress.mutation_steps.push(step);
+                    progress.mutation_steps.push(*step);
                     return Err((failure, input));
                 }
             }
@@ -238,7 +238,7 @@ impl Runner<'_> {
             let ready = self
                 .make_ready(package, function)
                 .map_err(|(step, failure)| {
-                    progress.validation_steps.push(step);
+                    progress.validation_steps.push(*step);
                     failure
                 })?;
             let config = find_config(package, function, input).and_then(|place| input.get(place));
@@ -272,7 +272,7 @@ impl Runner<'_> {
         &self,
         package: &Package,
         function: &Function,
-    ) -> Result<ReadyFunction, (Step, Failure)> {
+    ) -> Result<ReadyFunction, (Box<Step>, Failure)> {
         let failed = |image: String, failure: Failure| {
             let step = Step {
                 name: function.name.clone(),
@@ -282,7 +282,7 @@ impl Runner<'_> {
                 execution_error: failure.chain_text(),
                 ..Step::default()
             };
-            (step, failure)
+            (Box::new(step), failure)
         };
         if !function.exec.is_empty() && !self.options.allow_exec {
             let text = "must run with `--allow-exec` option to allow running function binaries";

@@ -25,7 +25,7 @@ pub(crate) enum RestoreError {
 /// A resource that a function returned.
 pub(crate) enum Returned {
     /// New or changed.
-    New(Resource),
+    New(Box<Resource>),
     /// The input at this place, as it was.
     Kept(usize),
 }
@@ -74,7 +74,7 @@ pub(crate) fn restore(
         let place = id.and_then(place_of);
         let Some((place, input)) = place.and_then(|place| Some((place, inputs.get_mut(place)?)))
         else {
-            returned.push(Returned::New(output));
+            returned.push(Returned::New(Box::new(output)));
             continue;
         };
         restore_one(&mut output, input)?;
@@ -86,7 +86,7 @@ pub(crate) fn restore(
         resource.remove_annotation(LEGACY_ID)?;
         returned.push(match is_kept {
             true => Returned::Kept(place),
-            false => Returned::New(output),
+            false => Returned::New(Box::new(output)),
         });
     }
     Ok(returned)

@@ -286,7 +286,7 @@ impl EvalArgs {
     }
 
     /// The pairs among the arguments, and the kind if the first is one.
-    pub(super) fn split_data(&self) -> Result<(Option<&str>, Vec<(&str, &str)>)> {
+    pub(super) fn split_data(&self) -> Result<(Option<&str>, Pairs<'_>)> {
         let mut kind = None;
         let mut pairs = Vec::new();
         for (number, item) in self.data.iter().enumerate() {
@@ -320,6 +320,9 @@ impl EvalArgs {
         Ok(document)
     }
 }
+
+/// `KEY=VALUE`s.
+type Pairs<'a> = Vec<(&'a str, &'a str)>;
 
 fn pairs(given: &[String]) -> Result<BTreeMap<String, String>> {
     let pairs = given.iter().map(|pair| parse_pair(pair));
