@@ -49,7 +49,12 @@ const LAYERS: &[(&str, Layer)] = &[
 ];
 
 /// Dependencies inside a layer that the design names; all others between siblings fail.
-const SIBLINGS: &[(&str, &str)] = &[("kiln-krm", "kiln-yaml"), ("kiln-task", "kiln-render")];
+const SIBLINGS: &[(&str, &str)] = &[
+    ("kiln-krm", "kiln-yaml"),
+    ("kiln-task", "kiln-render"),
+    // For its tests, which run recorded cases.
+    ("kiln", "conformance"),
+];
 
 /// Crates that do I/O, run tasks or read a clock.
 const IMPURE: &[&str] = &[
