@@ -21,6 +21,10 @@ lint:
 conformance *args:
     cargo run --release -p conformance -- yaml ../shared/conformance/yaml {{ args }}
 
+# Golden cases against kiln, or against the program that --bin names.
+cases *args:
+    cargo run --release -p conformance -- cases ../shared/conformance/kpt ../shared/conformance/recorded {{ args }}
+
 # Coverage-guided fuzzing of one target (parse, roundtrip, …).
 fuzz target seconds="60" *args:
     fuzz/run {{ target }} {{ seconds }} {{ args }}
