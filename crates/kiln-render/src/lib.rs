@@ -28,3 +28,4 @@ pub use log::{Event, Log, Silent};
 pub use options::{Behaviour, FunctionOptions, RenderOptions, Tags};
 pub use package_context::{Builtins, GENERATE_PACKAGE_CONTEXT};
 pub use render::{Rendered, render};
+pub use restore::is_unchanged;

@@ -114,20 +114,33 @@ fn restore_one(output: &mut Resource, input: &Resource) -> Result<(), RestoreErr
     Ok(())
 }
 
+const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
+
+/// Whether each line of a comment stands at the same node of the input, or at its document, whose comments an item of a
+/// list has at its nodes.
+fn adds_nothing(input: NodeRef<'_>, output: NodeRef<'_>, slot: Slot) -> bool {
+    let (before, after) = (input.comment(slot), output.comment(slot));
+    before == after
+        || after.lines().filter(|line| !line.is_empty()).all(|line| {
+            let document = SLOTS.map(|slot| input.document().comment(slot));
+            let mut known = before
+                .lines()
+                .chain(document.into_iter().flat_map(str::lines));
+            known.any(|known| known == line)
+        })
+}
+
 /// Whether the output means the same as the input, in the same order, and adds no comment to it. Styles do not count.
-fn is_unchanged(input: NodeRef<'_>, output: NodeRef<'_>) -> bool {
+pub fn is_unchanged(input: NodeRef<'_>, output: NodeRef<'_>) -> bool {
     let mut pending = vec![(input, output)];
     while let Some((input, output)) = pending.pop() {
         let is_same_node = input.kind() == output.kind()
             && input.value() == output.value()
             && input.tag() == output.tag()
             && input.anchor() == output.anchor()
-            && [Slot::Head, Slot::Line, Slot::Foot]
+            && SLOTS
                 .into_iter()
-                .all(|slot| {
-                    let comment = output.comment(slot);
-                    comment.is_empty() || comment == input.comment(slot)
-                });
+                .all(|slot| adds_nothing(input, output, slot));
         if !is_same_node {
             return false;
         }

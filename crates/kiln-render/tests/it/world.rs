@@ -1,0 +1,180 @@
+//! A package in memory, functions by name, and a log that remembers.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiln_krm::package::{FileAction, FileSource, MemoryFiles};
+use kiln_render::{
+    Behaviour, Builtins, Event, FunctionOptions, Log, RenderOptions, Rendered, Tags, render,
+};
+use kiln_runtime::{
+    CancelToken, Chain, FindError, FunctionSpec, Input, Limits, Network, Outcome, Output,
+    RunContext, RunError, Runner, Runtime, Target,
+};
+
+/// A function on the text of its input: exit code, answer, what it says besides.
+pub(crate) type Body = fn(&str) -> (i32, String, &'static str);
+
+struct Closure(Body);
+
+impl Runner for Closure {
+    fn run(&self, input: &Input<'_>, _: &RunContext) -> Result<Outcome, RunError> {
+        let (exit_code, answer, stderr) = (self.0)(input.wire());
+        Ok(Outcome {
+            exit_code,
+            signal: None,
+            output: Output::Wire(answer.into_bytes()),
+            stderr: stderr.as_bytes().to_vec(),
+            elapsed: Duration::ZERO,
+        })
+    }
+}
+
+struct Closures(Vec<(&'static str, Body)>);
+
+impl Runtime for Closures {
+    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        let Target::Exec(name) = &function.target else {
+            return Err(FindError::not_found(function));
+        };
+        let found = self.0.iter().find(|(known, _)| known == name);
+        let found = found.ok_or_else(|| FindError::not_found(function))?;
+        Ok(Arc::new(Closure(found.1)))
+    }
+}
+
+struct NoTags;
+
+impl Tags for NoTags {
+    fn of(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Remembers what it was told, in short.
+#[derive(Default)]
+pub(crate) struct Remembering(RefCell<Vec<String>>);
+
+impl Log for Remembering {
+    fn event(&self, event: &Event<'_>) {
+        let text = match event {
+            Event::Package { name } => format!("package {name}"),
+            Event::PackageDone => "done".to_owned(),
+            Event::Running {
+                function,
+                resources,
+                ..
+            } => match resources {
+                Some(count) => format!("run {function} on {count}"),
+                None => format!("run {function}"),
+            },
+            Event::Passed { function, .. } => format!("pass {function}"),
+            Event::Failed { function, .. } => format!("fail {function}"),
+            Event::Warning(text) => format!("warning {text}"),
+        };
+        self.0.borrow_mut().push(text);
+    }
+}
+
+/// What became of a package.
+pub(crate) struct After {
+    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) changed: Vec<String>,
+    pub(crate) log: Vec<String>,
+    pub(crate) rendered: Rendered,
+}
+
+impl After {
+    pub(crate) fn file(&self, path: &str) -> &str {
+        self.files.get(path).map_or("", String::as_str)
+    }
+
+    pub(crate) fn message(&self) -> String {
+        let error = self.rendered.error.as_ref();
+        error.and_then(|error| error.message()).unwrap_or_default()
+    }
+}
+
+/// Renders files and makes the changes in memory.
+pub(crate) fn rendered(
+    behaviour: Behaviour,
+    files: &[(&str, &str)],
+    functions: &[(&'static str, Body)],
+) -> After {
+    let mut memory = MemoryFiles::new();
+    for (path, content) in files {
+        memory.insert(*path, content.as_bytes());
+    }
+    let closures: Box<dyn Runtime> = Box::new(Closures(functions.to_vec()));
+    let runtime = Chain::new(vec![Box::new(Builtins), closures]);
+    let options = RenderOptions {
+        functions: FunctionOptions {
+            behaviour,
+            runtime: &runtime,
+            image_prefix: "",
+            tags: &NoTags,
+            network: Network::None,
+            timeout: None,
+            limits: Limits::default(),
+            cancel: CancelToken::new(),
+        },
+        root: "/w/root",
+        working_directory: "/w/root",
+        allow_exec: true,
+        attribution: true,
+    };
+    let log = Remembering::default();
+    let mut rendered = render(&memory, &options, &log).expect("the root package is valid");
+    let changes = rendered.plan(&memory).expect("can be written");
+    let mut paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let mut changed = Vec::new();
+    for change in changes {
+        match change.action {
+            FileAction::Write(content) => {
+                memory.insert(change.path.clone(), content);
+                paths.push(change.path.clone());
+            }
+            FileAction::Delete => {
+                memory.remove(&change.path);
+            }
+        }
+        changed.push(change.path);
+    }
+    let files = paths.into_iter().filter_map(|path| {
+        let content = String::from_utf8(memory.read(&path).ok()?).ok()?;
+        Some((path, content))
+    });
+    After {
+        files: files.collect(),
+        changed,
+        log: log.0.into_inner(),
+        rendered,
+    }
+}
+
+/// A function that changes nothing.
+pub(crate) fn pass(input: &str) -> (i32, String, &'static str) {
+    (0, input.to_owned(), "")
+}
+
+/// A function that writes `new` for `old`.
+pub(crate) fn replace(input: &str) -> (i32, String, &'static str) {
+    (0, input.replace("old", "new"), "")
+}
+
+/// A function that fails.
+pub(crate) fn fail(_: &str) -> (i32, String, &'static str) {
+    (7, String::new(), "why")
+}
+
+pub(crate) fn kptfile(name: &str, rest: &str) -> String {
+    format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name} # mine\n{rest}")
+}
+
+pub(crate) fn config_map(name: &str, value: &str) -> String {
+    format!(
+        "# about {name}\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n\ndata: {{x: {value}}} # data\n"
+    )
+}
