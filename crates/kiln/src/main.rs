@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod compat;
 mod environment;
+mod interrupt;
 mod package;
 #[cfg(test)]
 mod reference;

@@ -15,6 +15,7 @@ use kiln_runtime::{
 use crate::cli::go_bool;
 use crate::compat::Compat;
 use crate::environment::{KPT_IMAGE_PREFIX, KRM_FN_RUNTIME, PATH};
+use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
 
 /// Flags of every command that runs functions.
@@ -55,6 +56,7 @@ pub(super) struct Running {
     behaviour: Behaviour,
     timeout: Option<Duration>,
     limits: Limits,
+    cancel: CancelToken,
 }
 
 impl RunningArgs {
@@ -102,6 +104,7 @@ impl RunningArgs {
                 max_output: self.max_output.unwrap_or(DEFAULT_MAX_OUTPUT),
                 memory: None,
             },
+            cancel: on_interrupt(),
         })
     }
 }
@@ -117,7 +120,7 @@ impl Running {
             network,
             timeout: self.timeout,
             limits: self.limits,
-            cancel: CancelToken::new(),
+            cancel: self.cancel.clone(),
         }
     }
 
