@@ -1,11 +1,13 @@
 //! `kiln fn`: functions and the resources they are run on.
 
+mod doc;
 mod eval;
 mod eval_args;
 mod legacy_sink;
 mod legacy_source;
 mod legacy_version;
 mod output;
+mod preview;
 mod render;
 mod run;
 mod running;
@@ -38,6 +40,8 @@ enum FnCommand {
     Source(source::SourceArgs),
     /// Write resources from standard input to a new directory
     Sink(sink::SinkArgs),
+    /// Print what an image says about itself
+    Doc(doc::DocArgs),
 }
 
 /// `kiln fn` in the manner of kpt v0.39
@@ -66,6 +70,7 @@ pub(crate) fn cmd_fn(ui: &Ui, args: &FnArgs) -> Result<()> {
         FnCommand::Run(args) => run::cmd_run(ui, args),
         FnCommand::Source(args) => source::cmd_source(ui, args),
         FnCommand::Sink(args) => sink::cmd_sink(ui, args),
+        FnCommand::Doc(args) => doc::cmd_doc(ui, args),
     }
 }
 

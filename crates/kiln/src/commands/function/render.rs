@@ -5,11 +5,13 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
+use kiln_krm::package::FileChange;
 use kiln_package::{Access, ApplyOptions, DiskFiles, system_words};
 use kiln_render::{RenderError, RenderOptions, Rendered, render};
 use kiln_runtime::Network;
 
 use super::output::{Destination, make_results_directory, save_results};
+use super::preview;
 use super::running::{ContainerFlags, RunningArgs};
 use super::sink::write;
 use super::terminal::Terminal;
@@ -51,6 +53,12 @@ pub(crate) struct RenderArgs {
     /// Give containers the network of the host
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     allow_network: Option<bool>,
+    /// Show what would change and write nothing
+    #[arg(long, conflicts_with = "output")]
+    dry_run: bool,
+    /// Write nothing, and fail if rendering would change something
+    #[arg(long, conflicts_with_all = ["output", "dry_run"])]
+    check: bool,
     /// Tell only what goes wrong
     #[arg(long)]
     quiet: bool,
@@ -125,6 +133,9 @@ fn finish_in_place(
     let changes = rendered
         .plan(files)
         .map_err(|error| not_saved(&rendered, &error.to_string()))?;
+    if args.dry_run || args.check {
+        return finish_preview(ui, args, files, &changes, rendered);
+    }
     if let Err(error) = write(ui, root, &changes, ApplyOptions::default()) {
         return Err(not_saved(&rendered, &format!("{error:#}")));
     }
@@ -133,6 +144,24 @@ fn finish_in_place(
     }
     save_and_tell(ui, args, &rendered)?;
     outcome(rendered)
+}
+
+/// Shows the changes, or fails if there are any, and makes none of them.
+fn finish_preview(
+    ui: &Ui,
+    args: &RenderArgs,
+    files: &DiskFiles,
+    changes: &[FileChange],
+    rendered: Rendered,
+) -> Result<()> {
+    outcome(rendered)?;
+    if args.dry_run {
+        return preview::show(ui, files, changes);
+    }
+    match changes {
+        [] => Ok(()),
+        changes => Err(Failed(Some(preview::list(changes))).into()),
+    }
 }
 
 fn finish_elsewhere(
