@@ -3,6 +3,7 @@
 mod compat;
 mod example;
 mod recorded;
+mod run;
 mod safety;
 mod shared;
 mod world;

@@ -9,13 +9,15 @@ use kiln_krm::paths::default_path;
 use kiln_krm::read::read_input;
 use kiln_krm::schema::Schema;
 use kiln_krm::{Dialect, Resource, ResourceList};
+use kiln_render::is_unchanged;
 use kiln_runtime::{Input, Limits, Output, RunContext, RunError};
-use kiln_yaml::{EditError, SequenceStyle, Start, copy_comments, sync_order};
+use kiln_yaml::{EditError, SequenceStyle, copy_comments, sync_order};
 
 use super::flags::RunArgs;
 use super::save_results;
 use super::step::{Config, Step};
 use crate::compat::Compat;
+use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
 
 /// What all functions together came to.
@@ -48,6 +50,14 @@ pub(super) fn execute(
         })
         .collect();
     let (steps, mut configs): (Vec<Step>, Vec<Config>) = steps.into_iter().unzip();
+    let ctx = RunContext {
+        deadline: None,
+        limits: Limits {
+            max_output: u64::MAX,
+            memory: None,
+        },
+        cancel: on_interrupt(),
+    };
     let mut late = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         if args.log_steps {
@@ -58,7 +68,7 @@ pub(super) fn execute(
         number(&mut seen, &mut configs)?;
         let inputs: Vec<Resource> = seen.into_iter().map(|item| item.resource).collect();
         let config = configs.get(at).map(|config| &config.resource);
-        let (outputs, failure) = run(ui, step, &inputs, config)?;
+        let (outputs, failure) = run(ui, step, &inputs, config, &ctx)?;
         late.extend(failure);
         let outputs = outputs.into_iter().map(|resource| Item {
             resource,
@@ -108,17 +118,11 @@ fn run(
     step: &Step,
     inputs: &[Resource],
     config: Option<&Resource>,
+    ctx: &RunContext,
 ) -> Result<(Vec<Resource>, Option<String>)> {
-    let ctx = RunContext {
-        limits: Limits {
-            max_output: u64::MAX,
-            memory: None,
-        },
-        ..RunContext::default()
-    };
     let config = config.map(Resource::document);
     let input = Input::new(Dialect::Legacy, inputs, config);
-    let (output, failure) = match step.runner.run(&input, &ctx) {
+    let (output, failure) = match step.runner.run(&input, ctx) {
         Ok(outcome) => {
             ui.pass_on(&outcome.stderr);
             let failure = (!outcome.is_success()).then(|| outcome.exit_text());
@@ -157,30 +161,38 @@ fn run(
     }
 }
 
-/// Gives a resource the comments back that its input had, and in kiln's own mode the order of its fields.
+/// Gives a resource the comments back that its input had. In kiln's own mode also the order of its fields, and if
+/// nothing has changed it is the input that goes on.
 fn restore(ui: &Ui, mut output: Resource, inputs: &[Resource]) -> Result<Resource> {
-    let id = output.annotation(LEGACY_ID);
-    let input = id
-        .and_then(|id| id.parse::<usize>().ok())
-        .and_then(|number| inputs.get(number.checked_sub(1)?));
+    let annotations = output.root().lookup(&["metadata", "annotations"]);
+    if let Err(error) = annotations {
+        bail!(wrong_kind(&error, path_to_annotations(output.root())));
+    }
+    let input = output.annotation(LEGACY_ID).and_then(|id| {
+        let number: usize = id.parse().ok()?;
+        // Only numbers as they were given out count.
+        let is_ours = number.to_string() == id;
+        inputs.get(number.checked_sub(1).filter(|_| is_ours)?)
+    });
     let Some(input) = input else {
         return Ok(output);
     };
-    let from = input.document();
+    let (from, start) = (input.document(), output.start());
     let document = output.document_mut();
-    let start = Start::Node(document.root().id());
-    let copied = copy_comments(
-        (from, Start::Node(from.root().id())),
-        (document, start),
-        Schema::builtin(),
-    );
+    let copied = copy_comments((from, input.start()), (document, start), Schema::builtin());
     let in_old_words = |error: EditError| anyhow!(wrong_kind(&error, ""));
     copied.map_err(in_old_words)?;
+    let mut restored = output.with_origin(input.origin().cloned());
     if ui.compat() == Compat::Kiln {
-        sync_order(from.root(), document, start)?;
+        sync_order(from.root(), restored.document_mut(), start)?;
+        if is_unchanged(from.root(), restored.root()) {
+            restored = input.clone();
+        }
     }
-    output.remove_annotation(LEGACY_ID).map_err(in_old_words)?;
-    Ok(output.with_origin(input.origin().cloned()))
+    restored
+        .remove_annotation(LEGACY_ID)
+        .map_err(in_old_words)?;
+    Ok(restored)
 }
 
 /// Gives a path to resources that have none.

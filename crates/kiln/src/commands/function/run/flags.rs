@@ -4,7 +4,8 @@ use anyhow::{Result, bail};
 use clap::{ArgAction, Args};
 use kiln_krm::Resource;
 use kiln_krm::annotations::FUNCTION;
-use kiln_yaml::{Document, SequenceStyle};
+use kiln_krm::legacy_words::wrong_kind;
+use kiln_yaml::{Document, EditError, Kind, SequenceStyle, Style};
 
 use crate::cli::go_bool;
 
@@ -94,7 +95,9 @@ impl RunArgs {
             bail!("must specify --enable-exec with --exec-path");
         }
         let has_function = given(&self.image).is_some() || has_script || has_program;
-        if !self.data.is_empty() && !has_function {
+        // clap tells what follows `--`, but not whether it was there.
+        let has_dashes = std::env::args_os().any(|word| word == "--");
+        if has_dashes && !has_function {
             bail!("must specify --image");
         }
         if self.dirs.len() > 1 {
@@ -117,13 +120,10 @@ impl RunArgs {
             let value = config.new_scalar(value, "");
             config.root_mut().set(path, value)?;
         }
-        let key = config.new_scalar("data", "");
-        let data = config.new_mapping_node();
-        config.set_style(data, kiln_yaml::Style::FLOW);
-        config.push_entry(config.root().id(), key, data);
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         for (number, word) in self.data.iter().enumerate() {
             match word.split_once('=') {
+                Some(("", _)) => bail!(no_key(&pairs)),
                 Some((key, value)) => match pairs.iter_mut().find(|pair| pair.0 == key) {
                     Some(pair) => pair.1 = value,
                     None => pairs.push((key, value)),
@@ -132,11 +132,8 @@ impl RunArgs {
                 None => bail!("args must have keys and values separated by ="),
             }
         }
-        for (key, value) in pairs {
-            let key = config.new_scalar(key, "");
-            let value = config.new_scalar(value, "");
-            config.push_entry(data, key, value);
-        }
+        let data = config.import(flow(&pairs).root());
+        config.root_mut().set(&["data"], data)?;
         for (key, value) in [("kind", kind), ("apiVersion", "v1")] {
             let value = config.new_scalar(value, "");
             config.root_mut().set(&[key], value)?;
@@ -157,19 +154,39 @@ impl RunArgs {
             let path = given(&self.exec_path)?;
             ("exec", [("path", Some(path)), ("", None)])
         };
-        let mut declaration = Document::new_mapping();
-        let inner = declaration.new_mapping_node();
-        declaration.set_style(inner, kiln_yaml::Style::FLOW);
         let name = (runtime == "starlark").then(|| self.star_name.as_deref().unwrap_or_default());
-        for (key, value) in fields.into_iter().chain([("name", name)]) {
-            if let Some(value) = value {
-                let key = declaration.new_scalar(key, "");
-                let value = declaration.new_scalar(value, "");
-                declaration.push_entry(inner, key, value);
-            }
-        }
+        let fields = fields.into_iter().chain([("name", name)]);
+        let fields: Vec<(&str, &str)> = fields
+            .filter_map(|(key, value)| Some((key, value?)))
+            .collect();
+        let mut declaration = Document::new_mapping();
+        let inner = declaration.import(flow(&fields).root());
         let key = declaration.new_scalar(runtime, "");
         declaration.push_entry(declaration.root().id(), key, inner);
         Some(kiln_yaml::to_string(&declaration, SequenceStyle::Compact))
     }
+}
+
+/// A mapping on one line, of scalars that are what they look like.
+fn flow(pairs: &[(&str, &str)]) -> Document {
+    let mut mapping = Document::new_mapping();
+    let root = mapping.root().id();
+    mapping.set_style(root, Style::FLOW);
+    for (key, value) in pairs {
+        let key = mapping.new_scalar(key, "");
+        let value = mapping.new_scalar(value, "");
+        mapping.push_entry(root, key, value);
+    }
+    mapping
+}
+
+/// What kpt says of a pair without a key: it takes the value for that of all pairs before.
+fn no_key(before: &[(&str, &str)]) -> String {
+    let contents = kiln_yaml::to_string(&flow(before), SequenceStyle::Compact);
+    let error = EditError::WrongKind {
+        expected: Kind::Scalar,
+        found: Kind::Mapping,
+        contents,
+    };
+    wrong_kind(&error, "data")
 }

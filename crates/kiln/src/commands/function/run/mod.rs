@@ -11,8 +11,9 @@ mod step;
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
+use kiln_krm::annotations::LEGACY_INDEX;
 use kiln_krm::package::{
-    Bytes, EmptiedFiles, ListOptions, ReadSet, Subpackages, WriteOptions, plan_write,
+    Bytes, EmptiedFiles, ListOptions, ReadSet, Subpackages, WriteError, WriteOptions, plan_write,
 };
 use kiln_krm::read::read_input;
 use kiln_krm::write::write_legacy_stream;
@@ -79,6 +80,9 @@ fn save(ui: &Ui, location: &Location, resources: Vec<Resource>, before: &ReadSet
         emptied_files: EmptiedFiles::Delete,
         package: location.absolute(""),
     };
+    if resources.iter().any(|resource| resource.root().is_null()) {
+        return Err(WriteError::MissingAnnotation(LEGACY_INDEX).into());
+    }
     let changes = plan_write(resources, before, &options)?;
     let options = ApplyOptions {
         new_files,

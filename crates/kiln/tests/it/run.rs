@@ -1,0 +1,91 @@
+//! `kiln fn run` in kiln's own mode, where it does better than the original.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::world::World;
+
+const RESOURCE: &str =
+    "# head\n\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n\ndata:\n  x:   foo # c\n";
+const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
+
+/// A package with a function that it declares.
+fn world(script: &str) -> World {
+    let world = World::new();
+    world.write("pkg/Kptfile", KPTFILE);
+    world.write("pkg/a.yaml", RESOURCE);
+    world.write("pkg/fn.yaml", &declaration("./fn.sh"));
+    world.write("fn.sh", &format!("#!/bin/sh\n{script}\n"));
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(world.work().join("fn.sh"), mode).expect("a mode");
+    world
+}
+
+fn declaration(program: &str) -> String {
+    format!(
+        "apiVersion: example.com/v1\nkind: Fn\nmetadata:\n  name: f\n  annotations:\n    \
+         config.kubernetes.io/function: |\n      exec:\n        path: {program}\n"
+    )
+}
+
+fn content(world: &World, path: &str) -> String {
+    fs::read_to_string(world.work().join(path)).expect("a file")
+}
+
+#[test]
+fn what_no_function_changed_keeps_its_bytes() {
+    let world = world("cat");
+    let ran = world.kiln(&["fn", "run", "pkg", "--enable-exec"], "");
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!(content(&world, "pkg/a.yaml"), RESOURCE);
+    assert_eq!(content(&world, "pkg/fn.yaml"), declaration("./fn.sh"));
+}
+
+#[test]
+fn a_change_is_written_and_the_rest_stays() {
+    let world = world("sed -e s/foo/bar/");
+    let ran = world.kiln(&["fn", "run", "pkg", "--enable-exec"], "");
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let changed = content(&world, "pkg/a.yaml");
+    assert!(changed.starts_with("# head\n"), "{changed}");
+    assert!(changed.contains("x: bar # c\n"), "{changed}");
+    assert_eq!(content(&world, "pkg/fn.yaml"), declaration("./fn.sh"));
+    assert_eq!(content(&world, "pkg/Kptfile"), KPTFILE);
+}
+
+#[test]
+fn a_function_that_is_not_enabled_is_skipped_and_told() {
+    let world = world("false");
+    let ran = world.kiln(&["fn", "run", "pkg"], "");
+    let told = "skipped function \"./fn.sh\" of fn.yaml, which needs --enable-exec\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), told));
+}
+
+#[test]
+fn a_failure_matters_more_than_what_was_printed() {
+    let world = world("echo 'x: ['; echo oops >&2; exit 3");
+    let ran = world.kiln(&["fn", "run", "pkg", "--enable-exec"], "");
+    let told = "oops\nerror: function \"./fn.sh\": exit status 3\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), told));
+    assert_eq!(content(&world, "pkg/a.yaml"), RESOURCE);
+}
+
+#[test]
+fn every_directory_of_functions_counts() {
+    let world = world("sed -e s/foo/foof/");
+    for dir in ["one", "two"] {
+        world.write(&format!("{dir}/fn.yaml"), &declaration("./fn.sh"));
+    }
+    let flags = ["--enable-exec", "--fn-path", "one,two", "--dry-run"];
+    let ran = world.kiln(&[&["fn", "run", "pkg"][..], &flags].concat(), "");
+    assert!(ran.stdout.contains("x: fooff # c\n"), "{ran:?}");
+}
+
+#[test]
+fn scripts_are_not_there_yet() {
+    let world = world("cat");
+    let flags = ["--enable-star", "--star-path", "x.star"];
+    let ran = world.kiln(&[&["fn", "run", "pkg"][..], &flags].concat(), "");
+    let told = "error: functions in Starlark cannot be run yet\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), told));
+}
