@@ -65,14 +65,7 @@ impl RunningArgs {
         if self.allow_alpha_wasm == Some(true) {
             bail!("functions in WebAssembly cannot be run yet, leave out --allow-alpha-wasm");
         }
-        let prefix = match &self.image_prefix {
-            Some(prefix) => prefix.clone(),
-            None => std::env::var(KPT_IMAGE_PREFIX)
-                .ok()
-                .filter(|prefix| !prefix.is_empty())
-                .unwrap_or_else(|| DEFAULT_PREFIX.to_owned()),
-        };
-        check_prefix(&prefix)?;
+        let prefix = checked_prefix(self.image_prefix.as_deref())?;
         let timeout = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
         let search_path = std::env::var_os(PATH).unwrap_or_default();
         let container = ContainerOptions {
@@ -141,6 +134,19 @@ impl Tags for Running {
         let ctx = RunContext::default();
         self.container.local_tags(image, &ctx).unwrap_or_default()
     }
+}
+
+/// What stands before the short names of images: the flag, else the environment, else kpt's own.
+pub(super) fn checked_prefix(flag: Option<&str>) -> Result<String> {
+    let prefix = match flag {
+        Some(prefix) => prefix.to_owned(),
+        None => std::env::var(KPT_IMAGE_PREFIX)
+            .ok()
+            .filter(|prefix| !prefix.is_empty())
+            .unwrap_or_else(|| DEFAULT_PREFIX.to_owned()),
+    };
+    check_prefix(&prefix)?;
+    Ok(prefix)
 }
 
 fn pull_policy(text: &str) -> Result<PullPolicy, String> {
