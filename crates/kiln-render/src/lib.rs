@@ -17,6 +17,7 @@ mod options;
 mod package;
 mod package_context;
 mod pipeline;
+mod prepare;
 mod render;
 mod restore;
 mod selection;

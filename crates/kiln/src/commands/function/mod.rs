@@ -14,6 +14,7 @@ mod running;
 mod sink;
 mod source;
 mod terminal;
+mod timings;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -15,6 +15,7 @@ use super::preview;
 use super::running::{ContainerFlags, RunningArgs};
 use super::sink::write;
 use super::terminal::Terminal;
+use super::timings::Timings;
 use crate::cli::go_bool;
 use crate::environment::KRM_DISABLE_ATTRIBUTION;
 use crate::package::{self, absolute, resolve_as_named};
@@ -59,6 +60,9 @@ pub(crate) struct RenderArgs {
     /// Write nothing, and fail if rendering would change something
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     check: bool,
+    /// Tell where the time went
+    #[arg(long)]
+    timings: bool,
     /// Tell only what goes wrong
     #[arg(long)]
     quiet: bool,
@@ -91,12 +95,18 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
         allow_exec: args.allow_exec == Some(true),
         attribution: std::env::var_os(KRM_DISABLE_ATTRIBUTION).is_none_or(|value| value.is_empty()),
     };
-    let log = Terminal::new(ui).quiet(args.quiet);
+    let terminal = Terminal::new(ui).quiet(args.quiet);
+    let log = Timings::new(&terminal);
     let rendered = render(&files, &options, &log).map_err(failed)?;
-    match destination {
+    let until_rendered = log.elapsed();
+    let finished = match destination {
         Destination::InPlace => finish_in_place(ui, args, &root, &files, rendered),
         destination => finish_elsewhere(ui, args, &destination, rendered),
+    };
+    if args.timings {
+        ui.say(&log.report(until_rendered));
     }
+    finished
 }
 
 /// Opens a package, after putting right what an interrupted command left there.

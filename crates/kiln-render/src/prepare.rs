@@ -1,0 +1,71 @@
+//! Making the functions of a pipeline ready, before any of them runs.
+
+use kiln_krm::kptfile::{Function, Step};
+use kiln_runtime::Target;
+use kiln_yaml::Document;
+
+use crate::error::Failure;
+use crate::function::{ReadyFunction, config_map, resolve_image};
+use crate::package::Package;
+use crate::pipeline::Runner;
+
+impl Runner<'_> {
+    /// Resolves a function's name, finds its runner and reads its configuration.
+    pub(crate) fn make_ready(
+        &self,
+        package: &Package,
+        function: &Function,
+    ) -> Result<ReadyFunction, (Box<Step>, Failure)> {
+        let failed = |image: String, failure: Failure| {
+            let step = Step {
+                name: function.name.clone(),
+                image,
+                exec: function.exec.clone(),
+                exit_code: 1,
+                execution_error: failure.chain_text(),
+                ..Step::default()
+            };
+            (Box::new(step), failure)
+        };
+        if !function.exec.is_empty() && !self.options.allow_exec {
+            let text = "must run with `--allow-exec` option to allow running function binaries";
+            let failure = Failure::Text(text.to_owned());
+            return Err(failed(function.image.clone(), failure));
+        }
+        let config = self
+            .read_config(package, function)
+            .map_err(|failure| failed(function.image.clone(), failure))?;
+        let options = &self.options.functions;
+        let target = if function.image.is_empty() {
+            Target::Exec(function.exec.clone())
+        } else {
+            let image = resolve_image(function, options, self.log);
+            Target::Image(image.map_err(|(image, failure)| failed(image, failure))?)
+        };
+        let image = match &target {
+            Target::Image(image) => image.clone(),
+            Target::Exec(_) | Target::Program(_) => String::new(),
+        };
+        ReadyFunction::find(target, Vec::new(), config, options)
+            .map_err(|failure| failed(image, failure))
+    }
+
+    /// The configuration as it is in the package's files, before any function has changed it.
+    fn read_config(
+        &self,
+        package: &Package,
+        function: &Function,
+    ) -> Result<Option<Document>, Failure> {
+        let path = &function.config_path;
+        if path.is_empty() {
+            return Ok(config_map(function));
+        }
+        let quoted = kiln_krm::gotext::quote(path);
+        let bytes = self
+            .files
+            .read(&package.outer(path))
+            .map_err(|_| Failure::Text(format!("missing function config {quoted}")))?;
+        kiln_yaml::parse_first(&bytes)
+            .map_err(|error| Failure::Text(format!("invalid function config {quoted} {error}")))
+    }
+}
