@@ -78,7 +78,7 @@ fn read_one(
     let bytes = files.read(path)?;
     read_file(path, bytes, options).map_err(|error| PackageError::Read {
         path: path.to_owned(),
-        error,
+        error: Box::new(error),
     })
 }
 

@@ -21,7 +21,7 @@ struct Piece {
 enum Content {
     /// As it was read.
     Kept,
-    Changed(Unmarked),
+    Changed(Box<Unmarked>),
 }
 
 /// The file's new content; none if all is as it was.
@@ -117,10 +117,10 @@ impl Piece {
                 let document = Unmarked::new(resource, dialect)?;
                 match is_same(origin, &document, dialect) {
                     true => Content::Kept,
-                    false => Content::Changed(document),
+                    false => Content::Changed(Box::new(document)),
                 }
             }
-            None => Content::Changed(Unmarked::new(resource, dialect)?),
+            None => Content::Changed(Box::new(Unmarked::new(resource, dialect)?)),
         };
         Ok(Piece { origin, content })
     }

@@ -21,7 +21,7 @@ pub enum PackageError {
         /// The file.
         path: String,
         /// What is wrong with it.
-        error: ReadError,
+        error: Box<ReadError>,
     },
 }
 
@@ -37,7 +37,10 @@ pub fn read_package(
         let bytes = source.read(&path)?;
         match read_file(&path, bytes, options) {
             Ok(found) => resources.extend(found),
-            Err(error) => return Err(PackageError::Read { path, error }),
+            Err(error) => {
+                let error = Box::new(error);
+                return Err(PackageError::Read { path, error });
+            }
         }
     }
     Ok(resources)
