@@ -2,11 +2,14 @@
 //!
 //! Whatever is compared runs in a process of its own, so that peak memory is that of the work and nothing else.
 
+mod child;
 mod generate;
 mod inputs;
 mod limits;
 mod measure;
+mod packages;
 mod read;
+mod render;
 mod yaml;
 
 use std::io::{self, Write};
@@ -30,8 +33,12 @@ enum Command {
     Read,
     /// Inputs made to be slow: time at 12.5, 25 and 50 MB.
     Limits(limits::Args),
+    /// Packages rendered, by kiln and by kpt.
+    Render(render::Args),
     /// One measurement in this process, as a line of JSON.
     Measure(measure::Args),
+    /// One program run to its end, and what it took as a line of JSON.
+    Child(child::Args),
 }
 
 fn main() -> ExitCode {
@@ -40,7 +47,9 @@ fn main() -> ExitCode {
         Command::Yaml(args) => yaml::run(args, &mut out),
         Command::Read => read::run(&mut out),
         Command::Limits(args) => limits::run(args, &mut out),
+        Command::Render(args) => render::run(args, &mut out),
         Command::Measure(args) => measure::run(args, &mut out),
+        Command::Child(args) => child::run(args, &mut out),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

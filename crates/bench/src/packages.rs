@@ -1,0 +1,78 @@
+//! Packages made up for rendering: always the same files, with a pipeline of two functions that change nothing.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::generate;
+
+const RESOURCES_PER_SUBPACKAGE: usize = 10;
+const FILES_PER_DIRECTORY: usize = 100;
+
+/// What a package holds.
+#[derive(Clone, Copy)]
+pub(crate) enum Shape {
+    /// So many resources in files of at most so many.
+    Flat { resources: usize, per_file: usize },
+    /// So many sub-packages with ten resources in a file each, and a pipeline of their own.
+    Tree { subpackages: usize },
+}
+
+impl Shape {
+    pub(crate) fn resources(self) -> usize {
+        match self {
+            Shape::Flat { resources, .. } => resources,
+            Shape::Tree { subpackages } => subpackages * RESOURCES_PER_SUBPACKAGE,
+        }
+    }
+
+    pub(crate) fn layout(self) -> String {
+        match self {
+            Shape::Flat { per_file: 1, .. } => "one a file".to_owned(),
+            Shape::Flat { per_file, .. } => format!("{per_file} a file"),
+            Shape::Tree { subpackages } => format!("{subpackages} packages"),
+        }
+    }
+
+    /// Writes the package into an empty directory.
+    pub(crate) fn write(self, root: &Path) -> io::Result<()> {
+        write_kptfile(root)?;
+        match self {
+            Shape::Flat {
+                resources,
+                per_file,
+            } => write_resources(root, 0, resources, per_file),
+            Shape::Tree { subpackages } => {
+                for number in 0..subpackages {
+                    let directory = root.join(format!("package-{number}"));
+                    fs::create_dir(&directory)?;
+                    write_kptfile(&directory)?;
+                    let count = RESOURCES_PER_SUBPACKAGE;
+                    write_resources(&directory, number * count, count, count)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn write_kptfile(directory: &Path) -> io::Result<()> {
+    let name = directory.file_name().unwrap_or_default().display();
+    let text = format!(
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n\
+         pipeline:\n  mutators:\n  - exec: cat\n  - exec: cat\n"
+    );
+    fs::write(directory.join("Kptfile"), text)
+}
+
+fn write_resources(root: &Path, first: usize, count: usize, per_file: usize) -> io::Result<()> {
+    let numbers: Vec<usize> = (first..first + count).collect();
+    for (file, numbers) in numbers.chunks(per_file).enumerate() {
+        let directory = root.join(format!("dir-{}", file / FILES_PER_DIRECTORY));
+        fs::create_dir_all(&directory)?;
+        let resources: Vec<String> = numbers.iter().copied().map(generate::resource).collect();
+        let path = directory.join(format!("file-{file}.yaml"));
+        fs::write(path, resources.join("---\n"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! `bench render`: packages of many sizes rendered from disk by kiln and by kpt in the same run.
+//!
+//! The functions are `cat`, so that the engine is timed and not the functions.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::child::{Usage, measure};
+use crate::packages::Shape;
+
+const SIZES: [usize; 5] = [1, 10, 100, 1_000, 5_000];
+const PER_FILE: [usize; 2] = [1, 100];
+const SUBPACKAGES: usize = 20;
+/// Rendered by kiln alone: does its time still grow as the package does?
+const LARGE: [usize; 2] = [10_000, 50_000];
+/// Smaller packages are mostly start-up, which has a line of its own.
+const COUNTED_FROM: usize = 100;
+
+const ROUNDS: usize = 3;
+/// From here on kpt takes half a minute a round.
+const KPT_ONCE_FROM: usize = 5_000;
+const STARTUP_ROUNDS: usize = 20;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The kiln to measure.
+    #[arg(long)]
+    kiln: PathBuf,
+    /// The kpt to compare with; without it, ours is measured alone.
+    #[arg(long)]
+    kpt: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    let kpt = args.kpt.as_deref();
+    let flat = |per_file| {
+        move |resources| Shape::Flat {
+            resources,
+            per_file,
+        }
+    };
+    writeln!(
+        out,
+        "two calls of cat, best of {ROUNDS} (kpt from {KPT_ONCE_FROM} resources: one round)"
+    )?;
+    writeln!(
+        out,
+        "{:9} {:>9} {:12} {:>9} {:>9} {:>9} {:>8}",
+        "program", "resources", "layout", "wall s", "CPU s", "peak MB", "ratio"
+    )?;
+    let mut counted = Vec::new();
+    let shapes = PER_FILE.map(|per_file| SIZES.map(flat(per_file)));
+    let tree = Shape::Tree {
+        subpackages: SUBPACKAGES,
+    };
+    for shape in shapes.into_iter().flatten().chain([tree]) {
+        let ratio = compare(shape, &args.kiln, kpt, out)?;
+        if matches!(shape, Shape::Flat { resources, .. } if resources >= COUNTED_FROM) {
+            counted.extend(ratio);
+        }
+    }
+    for shape in PER_FILE
+        .map(|per_file| LARGE.map(flat(per_file)))
+        .as_flattened()
+    {
+        compare(*shape, &args.kiln, None, out)?;
+    }
+    write_startup("kiln", &args.kiln, "--version", out)?;
+    if let Some(kpt) = kpt {
+        write_startup("kpt", kpt, "version", out)?;
+    }
+    match geometric_mean(&counted) {
+        Some(ratio) => writeln!(out, "ratio={ratio:.2}")?,
+        None => writeln!(out, "ratio=none")?,
+    }
+    Ok(())
+}
+
+/// Measures both programs on one package and returns how many times longer kpt takes.
+fn compare(
+    shape: Shape,
+    kiln: &Path,
+    kpt: Option<&Path>,
+    out: &mut dyn Write,
+) -> anyhow::Result<Option<f64>> {
+    let ours = render(shape, kiln, ROUNDS)?;
+    write_row("kiln", shape, ours, "", out)?;
+    let Some(kpt) = kpt else {
+        return Ok(None);
+    };
+    let rounds = if shape.resources() >= KPT_ONCE_FROM {
+        1
+    } else {
+        ROUNDS
+    };
+    let theirs = render(shape, kpt, rounds)?;
+    let ratio = theirs.wall / ours.wall;
+    write_row("kpt", shape, theirs, &format!("{ratio:.2}"), out)?;
+    Ok(Some(ratio))
+}
+
+/// The fastest of some renders, each of a package written anew.
+fn render(shape: Shape, program: &Path, rounds: usize) -> anyhow::Result<Usage> {
+    best(rounds, || {
+        let directory = tempfile::tempdir().context("cannot make a directory for the package")?;
+        let root = directory.path().join("package");
+        fs::create_dir(&root).and_then(|()| shape.write(&root))?;
+        let usage = measure(&[
+            program.into(),
+            OsString::from("fn"),
+            OsString::from("render"),
+            root.clone().into(),
+            OsString::from("--allow-exec"),
+        ])?;
+        // Both programs note in the Kptfile that they are done.
+        let kptfile = fs::read_to_string(root.join("Kptfile"))?;
+        if !kptfile.contains("RenderSuccess") {
+            bail!("{} did not render the package", program.display());
+        }
+        Ok(usage)
+    })
+}
+
+/// The least a program can do: say what it is.
+fn write_startup(
+    name: &str,
+    program: &Path,
+    question: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let command = [program.into(), OsString::from(question)];
+    let usage = best(STARTUP_ROUNDS, || measure(&command))?;
+    writeln!(
+        out,
+        "start-up, {name} {question}: {:.1} ms, {:.1} MB",
+        usage.wall * 1e3,
+        usage.peak as f64 / 1e6
+    )?;
+    Ok(())
+}
+
+fn best(rounds: usize, mut round: impl FnMut() -> anyhow::Result<Usage>) -> anyhow::Result<Usage> {
+    let mut best = round()?;
+    for _ in 1..rounds {
+        let usage = round()?;
+        if usage.wall < best.wall {
+            best = usage;
+        }
+    }
+    Ok(best)
+}
+
+fn write_row(
+    program: &str,
+    shape: Shape,
+    usage: Usage,
+    ratio: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    writeln!(
+        out,
+        "{program:9} {:9} {:12} {:9.3} {:9.3} {:9.1} {ratio:>8}",
+        shape.resources(),
+        shape.layout(),
+        usage.wall,
+        usage.cpu,
+        usage.peak as f64 / 1e6
+    )?;
+    Ok(())
+}
+
+fn geometric_mean(ratios: &[f64]) -> Option<f64> {
+    let logarithms: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
+    (!ratios.is_empty()).then(|| (logarithms / ratios.len() as f64).exp())
+}
