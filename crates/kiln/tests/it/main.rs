@@ -1,6 +1,7 @@
 //! The kiln binary from the outside.
 
 mod compat;
+mod docs;
 mod example;
 mod recorded;
 mod run;

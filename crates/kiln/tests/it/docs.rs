@@ -1,0 +1,188 @@
+//! The documentation tells the truth: its examples are run, and print what it says they print.
+//!
+//! A fence `sh run` is run by bash, those of a page one after the other in one directory; a fence `text output` right
+//! after it is what it prints, on both streams. `sh run npm` is left out, loudly, where there is no npm. Other fences
+//! are for reading. What needs a container engine is tested with a stand-in, below.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::world::{Outcome, World, copy};
+
+/// An example of a page.
+struct Example {
+    line: usize,
+    needs_npm: bool,
+    script: String,
+    output: Option<String>,
+}
+
+fn repository() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn examples(page: &str) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut lines = page.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        let Some(info) = line.strip_prefix("```") else {
+            continue;
+        };
+        let body: String = lines
+            .by_ref()
+            .map(|(_, line)| line)
+            .take_while(|line| *line != "```")
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        match info {
+            "sh run" | "sh run npm" => examples.push(Example {
+                line: number + 1,
+                needs_npm: info.ends_with("npm"),
+                script: body,
+                output: None,
+            }),
+            "text output" => {
+                let example = examples.last_mut().expect("an example before its output");
+                assert!(example.output.replace(body).is_none(), "line {number}");
+            }
+            _ => {}
+        }
+    }
+    examples
+}
+
+/// The time that functions took is never the same, and pages have no spaces at the ends of lines.
+fn comparable(text: &str) -> String {
+    let line = |line: &str| match line.rsplit_once(" in ") {
+        Some((before, _)) if line.starts_with("[PASS]") || line.starts_with("[FAIL]") => {
+            format!("{before} in TIME\n")
+        }
+        _ => format!("{}\n", line.trim_end()),
+    };
+    text.lines().map(line).collect()
+}
+
+#[track_caller]
+fn check_page(name: &str, at_least: usize) {
+    let page = fs::read_to_string(repository().join(name)).expect("a page");
+    let world = World::new();
+    copy(&repository().join("examples"), &world.work());
+    let examples = examples(&page);
+    assert!(examples.len() >= at_least, "{name} has lost its examples");
+    let has_npm = world.shell(&world.work(), "npm --version", &[]).code == Some(0);
+    for example in examples {
+        let place = format!("{name}:{}", example.line);
+        if example.needs_npm && !has_npm {
+            eprintln!("SKIPPED: {place}, because npm is not there");
+            continue;
+        }
+        let script = format!("set -euo pipefail; exec 2>&1\n{}", example.script);
+        let ran = world.shell(&world.work(), &script, &[]);
+        assert_eq!(ran.code, Some(0), "{place}: {}", ran.stdout);
+        if let Some(output) = example.output {
+            assert_eq!(comparable(&ran.stdout), comparable(&output), "{place}");
+        }
+    }
+}
+
+#[test]
+fn the_page_on_functions() {
+    check_page("docs/functions.md", 9);
+}
+
+#[test]
+fn the_page_on_render() {
+    check_page("docs/fn-render.md", 3);
+}
+
+#[test]
+fn the_page_on_eval() {
+    check_page("docs/fn-eval.md", 3);
+}
+
+#[test]
+fn the_example_of_the_readme_renders_with_nothing_but_kiln() {
+    let readme = fs::read_to_string(repository().join("README.md")).expect("a page");
+    let command = "fn render examples/hello-exec --allow-exec -o unwrap";
+    assert!(readme.contains(command));
+    let world = World::new();
+    copy(&repository().join("examples"), &world.work());
+    let words: Vec<&str> = command.split(' ').collect();
+    let ran = world.kiln(&words, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("replicas: 3 # set by the pipeline\n"));
+    assert!(ran.stdout.contains("image: example.com/hello:v2\n"));
+}
+
+/// `fn doc` with a container engine that shows how it was called.
+fn doc(flags: &str, variables: &[(&str, &str)]) -> Outcome {
+    let world = World::new();
+    let engine = "#!/bin/sh\n\
+        if [ \"$1\" = version ]; then echo 24.0.0; exit; fi\n\
+        echo \"called: $*\"\n\
+        cat\n\
+        echo 'no such flag' >&2\n\
+        exit ${ENGINE_EXIT:-0}\n";
+    world.write("engine/docker", engine);
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(world.work().join("engine/docker"), mode).expect("a mode");
+    let script = format!("PATH=$PWD/engine:$PATH; kiln fn doc {flags}");
+    world.shell(&world.work(), &script, variables)
+}
+
+#[track_caller]
+fn check_doc_asks(flags: &str, variables: &[(&str, &str)], image: &str) {
+    let ran = doc(flags, variables);
+    let wanted = format!(
+        "called: run --rm -i {image} --help\n\
+         apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n\n"
+    );
+    assert_eq!((ran.code, ran.stdout), (Some(0), wanted), "{flags}");
+    assert_eq!(ran.stderr, "", "{flags}");
+}
+
+#[test]
+fn doc_asks_the_image() {
+    let catalog = "ghcr.io/kptdev/krm-functions-catalog";
+    check_doc_asks("-i set-labels", &[], &format!("{catalog}/set-labels"));
+    check_doc_asks("--image example.com/x:v1", &[], "example.com/x:v1");
+    check_doc_asks("-i x --image-prefix a.io/b/", &[], "a.io/b/x");
+    check_doc_asks("-i x --image-prefix=", &[], "x");
+    let variable = [("KPT_IMAGE_PREFIX", "c.io")];
+    check_doc_asks("-i x", &variable, "c.io/x");
+    check_doc_asks("-i x --image-prefix a.io", &variable, "a.io/x");
+}
+
+#[track_caller]
+fn check_doc_fails(flags: &str, variables: &[(&str, &str)], stderr: &str) {
+    let ran = doc(flags, variables);
+    let found = (ran.code, ran.stdout.as_str(), ran.stderr.as_str());
+    assert_eq!(found, (Some(1), "", stderr), "{flags}");
+}
+
+#[test]
+fn doc_says_what_is_wrong() {
+    check_doc_fails("", &[], "error: image must be specified\n");
+    check_doc_fails(
+        "x -i x",
+        &[],
+        "error: accepts at most 0 arg(s), received 1\n",
+    );
+    check_doc_fails(
+        "-i x --image-prefix http://x",
+        &[],
+        "error: invalid image prefix \"http://x\": must not include a scheme (e.g. https://)\n",
+    );
+    check_doc_fails(
+        "-i x",
+        &[("ENGINE_EXIT", "3")],
+        "no such flag\nerror: please ensure the container has an entrypoint and it supports --help flag: \
+         exit status 3\n",
+    );
+    check_doc_fails(
+        "-i x",
+        &[("KRM_FN_RUNTIME", "zzz")],
+        "error: unsupported runtime: \"zzz\" the runtime must be one of [docker podman nerdctl]\n",
+    );
+}
