@@ -17,7 +17,7 @@ pub(crate) enum Compat {
     Kiln,
     /// Today's kpt, to the byte
     Kpt,
-    /// The older command's source and sink
+    /// The older command's run, source and sink
     #[value(name = "kpt-v0.39")]
     KptV039,
 }
