@@ -77,10 +77,15 @@ pub(crate) fn restore(
             returned.push(Returned::New(Box::new(output)));
             continue;
         };
-        restore_one(&mut output, input)?;
-        let is_kept = behaviour == Behaviour::Kiln
-            && is_unchanged(input.root(), output.root())
-            && kept.insert(place);
+        let may_keep = behaviour == Behaviour::Kiln && !kept.contains(&place);
+        // What came back as it went needs nothing from its input: it is the input.
+        let is_kept = may_keep && is_unchanged(input.root(), output.root()) || {
+            restore_one(&mut output, input)?;
+            may_keep && is_unchanged(input.root(), output.root())
+        };
+        if is_kept {
+            kept.insert(place);
+        }
         let resource = if is_kept { input } else { &mut output };
         resource.remove_annotation(ID)?;
         resource.remove_annotation(LEGACY_ID)?;
