@@ -179,19 +179,20 @@ fn is_empty(document: &Document) -> bool {
 /// Whether go-yaml writes the document's comments where they do not change its values.
 ///
 /// A key's line comment that is written late breaks the line before the anchor or tag of a block collection, which is
-/// then refused; a comment below text that ends in blank lines adds one to it; and above text that has to become a
-/// literal, it becomes part of it.
+/// then refused; a comment of a collection that is a key comes between it and its `:`, and flow collections hold
+/// theirs in as many odd ways; a comment below text that ends in blank lines adds one to it; and above text that has to
+/// become a literal, it becomes part of it. So: block collections and texts of one line, keyed by scalars.
 fn comments_are_harmless(document: &Document) -> bool {
     ids(document).into_iter().all(|id| {
         let node = document.node(id);
         let style = node.style();
-        match node.is_scalar() {
-            true => style.contains(Style::DOUBLE_QUOTED) || !node.value().contains(LINE_BREAKS),
-            false => {
-                style.contains(Style::FLOW)
-                    || (node.anchor().is_empty() && !style.contains(Style::TAGGED))
-            }
+        if node.is_scalar() {
+            return style.contains(Style::DOUBLE_QUOTED) || !node.value().contains(LINE_BREAKS);
         }
+        node.entries().all(|(key, _)| key.is_scalar())
+            && node.anchor().is_empty()
+            && !style.contains(Style::TAGGED)
+            && !style.contains(Style::FLOW)
     })
 }
 
