@@ -60,6 +60,14 @@ pub(crate) fn break_width(bytes: &[u8], at: usize) -> usize {
     }
 }
 
+/// Where the first line break begins, or the end.
+pub(crate) fn first_break(bytes: &[u8]) -> usize {
+    let is_break = |at: &usize| {
+        matches!(bytes[*at], b'\n' | b'\r' | 0xC2 | 0xE2) && break_width(bytes, *at) > 0
+    };
+    (0..bytes.len()).find(is_break).unwrap_or(bytes.len())
+}
+
 pub(crate) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

@@ -45,16 +45,19 @@ pub(super) fn analyze(text: &str) -> Allows {
     }
     let bytes = text.as_bytes();
     let seen = classes(bytes);
-    if seen & HARD == 0 {
-        easy(bytes, seen)
-    } else {
+    if seen & HARD != 0 {
         examine(bytes).allows()
+    } else if seen & (LINE | TAB) != 0 {
+        lines(bytes, seen)
+    } else {
+        easy(bytes, seen)
     }
 }
 
 /// Whether the text has a line break.
 pub(super) fn is_multiline(text: &str) -> bool {
-    classes(text.as_bytes()) & HARD != 0 && text.contains(is_break)
+    let seen = classes(text.as_bytes());
+    seen & LINE != 0 || (seen & HARD != 0 && text.contains(is_break))
 }
 
 // Classes of bytes, as bits.
@@ -63,12 +66,15 @@ const SPACE: u8 = 1;
 const FLOW: u8 = 2;
 /// `:` and `#`, which depend on their neighbours.
 const RELATIVE: u8 = 4;
-/// Tabs, breaks, controls and everything beyond ASCII: looked at one by one.
+/// Controls, other breaks and everything beyond ASCII: looked at one by one.
 const HARD: u8 = 8;
 /// Indicators at the start only.
 const START: u8 = 16;
 /// `-` and `?`, which are indicators at the start if a blank follows. (`:` too.)
 const START_RELATIVE: u8 = 32;
+/// LF.
+const LINE: u8 = 64;
+const TAB: u8 = 128;
 
 const CLASSES: [u8; 256] = {
     let mut table = [0; 256];
@@ -84,6 +90,8 @@ const CLASSES: [u8; 256] = {
             // With `.` for `...` and `---`, which mark documents.
             b'-' | b'.' => START_RELATIVE,
             0x21..=0x7E => 0,
+            b'\n' => LINE,
+            b'\t' => TAB,
             _ => HARD,
         };
         byte += 1;
@@ -117,6 +125,23 @@ fn easy(bytes: &[u8], seen: u8) -> Allows {
         single_quoted: true,
         block: !last_blank,
         multiline: false,
+    }
+}
+
+/// For printable ASCII in lines, or with tabs: most scripts and configuration files that are literals.
+fn lines(bytes: &[u8], seen: u8) -> Allows {
+    let mut space_before_break = false;
+    let mut space_after_break = false;
+    for at in memchr::memchr_iter(b'\n', bytes) {
+        space_before_break |= at > 0 && bytes[at - 1] == b' ';
+        space_after_break |= bytes.get(at + 1) == Some(&b' ');
+    }
+    Allows {
+        plain_in_flow: false,
+        plain_in_block: false,
+        single_quoted: !(space_before_break || space_after_break || seen & TAB != 0),
+        block: !(space_before_break || bytes.last() == Some(&b' ')),
+        multiline: seen & LINE != 0,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The text being written, and what must be known of its end to go on: column, blanks, indentation.
 
-use crate::lines::is_break;
+use crate::lines::first_break;
 
 const SPACES: &str = "                                ";
 
@@ -144,7 +144,7 @@ pub(super) fn segments(text: &str) -> impl Iterator<Item = Segment<'_>> {
         if rest.is_empty() {
             return None;
         }
-        let end = rest.find(is_break).unwrap_or(rest.len());
+        let end = first_break(rest.as_bytes());
         let is_line = end > 0;
         let end = match is_line {
             true => end,

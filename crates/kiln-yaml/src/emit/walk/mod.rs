@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
             key_line,
             indent: None,
             flow_level: 0,
-            frames: Vec::new(),
+            frames: Vec::with_capacity(16),
         }
     }
 

@@ -93,7 +93,7 @@ impl<'t> Builder<'t> {
                 doc
             },
             source,
-            open: Vec::new(),
+            open: Vec::with_capacity(16),
             head: Lines::default(),
             line: Lines::default(),
             foot: Lines::default(),
@@ -151,11 +151,16 @@ impl<'t> Builder<'t> {
     // ---- tokens and comments ---------------------------------------------------------------------------
 
     /// The next token; the comments up to it move into the slots.
+    #[inline]
     fn peek(&mut self) -> Scan<&Token> {
         self.scanner.fill()?;
-        if self.scanner.comments.is_empty() {
-            return Ok(&self.scanner.tokens[0]);
+        if !self.scanner.comments.is_empty() {
+            self.hand_over_comments();
         }
+        Ok(&self.scanner.tokens[0])
+    }
+
+    fn hand_over_comments(&mut self) {
         let token = &self.scanner.tokens[0];
         while let Some(comment) = self.scanner.comments.front() {
             if (token.reach as usize) < comment.anchor {
@@ -175,7 +180,6 @@ impl<'t> Builder<'t> {
             };
             slot.push(&comment.text, self.scanner.text);
         }
-        Ok(&self.scanner.tokens[0])
     }
 
     fn skip(&mut self) -> Scan<()> {

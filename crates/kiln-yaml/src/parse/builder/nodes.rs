@@ -10,8 +10,13 @@ const YAML_TAGS: &str = "tag:yaml.org,2002:";
 impl Builder<'_> {
     /// Reads a scalar or an alias, or opens a collection.
     pub(super) fn node(&mut self, allowed: Allowed) -> Scan<()> {
-        if let TokenKind::Alias(_) = self.peek()?.kind {
-            return self.alias();
+        let token = self.peek()?;
+        let start = token.start;
+        match token.kind {
+            // By far the most nodes.
+            TokenKind::Scalar { .. } => return self.scalar(Properties::default(), start),
+            TokenKind::Alias(_) => return self.alias(),
+            _ => {}
         }
         let (properties, start, end) = self.properties()?;
         let in_block = allowed != Allowed::Flow;

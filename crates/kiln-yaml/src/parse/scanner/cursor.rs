@@ -1,7 +1,7 @@
 //! The cursor: moving through the text while counting lines, columns and line breaks.
 
 use super::Scanner;
-use crate::lines::break_width;
+use crate::lines::{break_width, first_break};
 use crate::parse::token::{Failure, Mark, Scan, Stage};
 
 impl Scanner<'_> {
@@ -83,14 +83,7 @@ impl Scanner<'_> {
 
     /// The end of the line that `from` is on, without its break.
     pub(in crate::parse) fn line_end(&self, from: usize) -> usize {
-        let mut at = from;
-        while at < self.src.len() {
-            if matches!(self.src[at], b'\n' | b'\r' | 0xC2 | 0xE2) && self.break_width_at(at) > 0 {
-                break;
-            }
-            at += 1;
-        }
-        at
+        from + first_break(&self.src[from..])
     }
 
     /// Whether a mark at column zero stands behind a last line that does not end in a break.

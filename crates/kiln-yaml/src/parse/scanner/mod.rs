@@ -60,11 +60,16 @@ impl<'t> Scanner<'t> {
             line: 0,
             column: 0,
             newlines: 0,
-            tokens: VecDeque::from([start]),
+            tokens: {
+                // The queue is short, but for long keys.
+                let mut tokens = VecDeque::with_capacity(16);
+                tokens.push_back(start);
+                tokens
+            },
             taken: 0,
             comments: VecDeque::new(),
             indent: -1,
-            indents: Vec::new(),
+            indents: Vec::with_capacity(16),
             flow_level: 0,
             simple_keys: vec![SimpleKey::default()],
             simple_key_allowed: true,

@@ -34,8 +34,15 @@ impl Scanner<'_> {
             end: mark,
             reach: mark.index as u32,
         };
+        let end = self.tokens.len();
         match place {
-            Some(place) if place <= self.tokens.len() => self.tokens.insert(place, token),
+            // Before the newest token, as for most keys.
+            Some(place) if place + 1 == end => {
+                let newest = self.tokens.pop_back();
+                self.tokens.push_back(token);
+                self.tokens.extend(newest);
+            }
+            Some(place) if place < end => self.tokens.insert(place, token),
             _ => self.tokens.push_back(token),
         }
     }
@@ -139,10 +146,13 @@ impl Scanner<'_> {
 
     /// Whether the first token of the queue may still get a `Key` before it.
     pub(super) fn head_may_become_key(&mut self) -> Scan<bool> {
-        // Keys of outer levels have smaller token numbers, so the levels are sorted by them.
-        let level = self
-            .simple_keys
-            .partition_point(|key| key.token_number < self.taken);
+        let level = match self.simple_keys.len() {
+            1 => 0,
+            // Keys of outer levels have smaller token numbers, so the levels are sorted by them.
+            _ => self
+                .simple_keys
+                .partition_point(|key| key.token_number < self.taken),
+        };
         match self.simple_keys.get(level) {
             Some(key) if key.token_number == self.taken && key.awaited => {
                 Ok(self.live_simple_key(level)?.is_some())
