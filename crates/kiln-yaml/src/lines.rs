@@ -62,10 +62,17 @@ pub(crate) fn break_width(bytes: &[u8], at: usize) -> usize {
 
 /// Where the first line break begins, or the end.
 pub(crate) fn first_break(bytes: &[u8]) -> usize {
-    let is_break = |at: &usize| {
-        matches!(bytes[*at], b'\n' | b'\r' | 0xC2 | 0xE2) && break_width(bytes, *at) > 0
-    };
-    (0..bytes.len()).find(is_break).unwrap_or(bytes.len())
+    let end = memchr::memchr2(b'\n', b'\r', bytes).unwrap_or(bytes.len());
+    // The others begin with a byte that is rare, but not theirs alone.
+    let mut at = 0;
+    while let Some(step) = memchr::memchr2(0xC2, 0xE2, &bytes[at..end]) {
+        at += step;
+        if break_width(bytes, at) > 0 {
+            return at;
+        }
+        at += 1;
+    }
+    end
 }
 
 pub(crate) fn is_break(c: char) -> bool {

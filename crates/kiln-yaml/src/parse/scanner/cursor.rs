@@ -52,9 +52,12 @@ impl Scanner<'_> {
     #[inline]
     pub(in crate::parse) fn advance_to(&mut self, end: usize) {
         let run = &self.src[self.at..end];
-        // Bytes that continue a character have no column of their own.
-        let continuing = run.iter().filter(|byte| **byte & 0xC0 == 0x80).count();
-        self.column += (run.len() - continuing) as u32;
+        self.column += run.len() as u32;
+        if !run.is_ascii() {
+            // Bytes that continue a character have no column of their own.
+            let continuing = run.iter().filter(|byte| **byte & 0xC0 == 0x80).count();
+            self.column -= continuing as u32;
+        }
         self.newlines = 0;
         self.at = end;
     }
