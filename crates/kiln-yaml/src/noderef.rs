@@ -119,6 +119,14 @@ impl<'a> NodeRef<'a> {
         self.record().extra != Node::NO_EXTRA
     }
 
+    /// Whether the text is not simply a part of the source: folded, unescaped, or new.
+    pub(crate) fn is_put_together(self) -> bool {
+        match self.record().content {
+            Content::Scalar(text) | Content::Alias(text) => text.in_pool(),
+            Content::Mapping { .. } | Content::Sequence { .. } => false,
+        }
+    }
+
     /// Where the node begins; none for nodes that were not read from text.
     pub fn position(self) -> Option<Position> {
         let start = self.record().start;

@@ -36,6 +36,7 @@ impl Sink {
         self.out.len() - self.line_start
     }
 
+    #[inline]
     pub(super) fn line_break(&mut self) {
         self.out.push('\n');
         self.line_start = self.out.len();
@@ -73,6 +74,7 @@ impl Sink {
     }
 
     /// Writes `:`, `,` or a bracket that stands right behind what came before.
+    #[inline]
     pub(super) fn attached(&mut self, indicator: &str) {
         self.out.push_str(indicator);
         self.whitespace = false;
@@ -80,12 +82,14 @@ impl Sink {
     }
 
     /// Writes an indicator that is set off by a blank.
+    #[inline]
     pub(super) fn separate(&mut self, indicator: &str) {
         self.blank();
         self.attached(indicator);
     }
 
     /// Writes `-`, `?` or `:` that counts as indentation.
+    #[inline]
     pub(super) fn indenting(&mut self, indicator: &str) {
         self.blank();
         self.out.push_str(indicator);
@@ -93,12 +97,14 @@ impl Sink {
     }
 
     /// Writes an opening bracket.
+    #[inline]
     pub(super) fn opening(&mut self, bracket: &str) {
         self.separate(bracket);
         self.whitespace = true;
     }
 
     /// A blank, unless there is one already.
+    #[inline]
     pub(super) fn blank(&mut self) {
         if !self.whitespace {
             self.out.push(' ');

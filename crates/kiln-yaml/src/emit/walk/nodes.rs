@@ -104,7 +104,8 @@ impl<'a> Walk<'a> {
             Kind::Alias => key.value().len(),
             Kind::Scalar => {
                 let text = key.value();
-                if is_multiline(text) {
+                // What stands in the source as it is has no break in it.
+                if key.is_put_together() && is_multiline(text) {
                     return false;
                 }
                 key.anchor().len() + tag_length(shown_scalar_tag(key).0) + text.len()
