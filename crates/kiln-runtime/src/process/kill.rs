@@ -30,7 +30,7 @@ pub(super) fn ask(child: &Child) {
 /// Who descends from whom, by what `/proc` says.
 #[cfg(target_os = "linux")]
 mod family {
-    use rustix::process::{Pid, WaitOptions, child_subreaper, getpid, getsid, waitpid};
+    use rustix::process::{Pid, WaitOptions, child_subreaper, getpid, waitpid};
 
     struct Process {
         id: i32,
@@ -58,19 +58,21 @@ mod family {
     }
 
     /// Orphans that came to us since `leader` started. Those we start ourselves are in our session; these have left it.
+    ///
+    /// Our session is read like theirs, not asked for with `getsid`: in a container its leader may be outside, where it
+    /// has no number, and what has none is shown as 0.
     fn adopted(leader: i32, processes: &[Process]) -> Vec<i32> {
-        let started = processes
-            .iter()
-            .find(|process| process.id == leader)
-            .map(|process| process.started);
-        let (Some(started), Ok(Some(_)), Ok(session)) = (started, child_subreaper(), getsid(None))
+        let find = |id| processes.iter().find(|process| process.id == id);
+        let us = getpid().as_raw_nonzero().get();
+        let (Some(leader), Some(ourselves), Ok(Some(_))) =
+            (find(leader), find(us), child_subreaper())
         else {
             return Vec::new();
         };
-        let us = getpid().as_raw_nonzero().get();
-        let session = session.as_raw_nonzero().get();
         let orphans = processes.iter().filter(|process| {
-            process.parent == us && process.session != session && process.started >= started
+            process.parent == us
+                && process.session != ourselves.session
+                && process.started >= leader.started
         });
         orphans.map(|process| process.id).collect()
     }
@@ -82,7 +84,12 @@ mod family {
         }
     }
 
+    /// Nobody, if `/proc` counts processes in another way than we do: it may be that of the host.
     fn processes() -> Vec<Process> {
+        let us = getpid().as_raw_nonzero().get().to_string();
+        if std::fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != us.as_str()) {
+            return Vec::new();
+        }
         let Ok(entries) = std::fs::read_dir("/proc") else {
             return Vec::new();
         };
