@@ -9,6 +9,7 @@ mod schema;
 pub use read::{ResultsError, read_results};
 pub use schema::{
     Field, File, FunctionResult, FunctionResultList, ResourceRef, ResultItem, Severity,
+    write_results,
 };
 
 #[cfg(test)]

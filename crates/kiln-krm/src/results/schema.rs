@@ -121,6 +121,29 @@ impl FunctionResultList {
     }
 }
 
+impl Severity {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// Items as functions write them: a list.
+pub fn write_results(items: &[ResultItem]) -> Document {
+    let mut document = Document::new_mapping();
+    let list = document.new_sequence_node();
+    for item in items {
+        let item = item.write(&mut document);
+        document.push_item(list, item);
+    }
+    document.set_root(list);
+    document
+}
+
 impl ResultItem {
     /// How grave the item is; none for a severity that has no meaning.
     pub fn known_severity(&self) -> Option<Severity> {

@@ -1,0 +1,89 @@
+//! What a function is: work on a list, and how it ended.
+
+use kiln_krm::Resource;
+use kiln_krm::results::{ResultItem, Severity};
+use kiln_runtime::RunContext;
+use kiln_yaml::Document;
+
+/// A function of the catalog, or your own.
+///
+/// It gets the list and changes it in place. What stands in the list when it fails is what the caller gets beside the
+/// failure, as with a program that has written its output before it exits.
+pub trait Function: Send + Sync {
+    /// Does the work.
+    fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending;
+}
+
+/// What a function works on.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionList {
+    /// The resources.
+    pub items: Vec<Resource>,
+    /// `functionConfig`, if there is one. Some SDKs take an empty mapping for none; that is for the function to say.
+    pub config: Option<Document>,
+    /// What the function has to report.
+    pub results: Vec<ResultItem>,
+    /// What it prints besides.
+    pub stderr: String,
+}
+
+/// How a function ended. What that means for exit code and standard error is for the SDK to say that the original was
+/// written with ([`crate::sdk::Sdk`]).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// It did what it was asked to.
+    Success,
+    /// It did not, and its results say why.
+    Failure,
+    /// It did not, and this is why.
+    Error(String),
+    /// As a program would end that has its own mind about it.
+    Exit {
+        /// The exit code.
+        code: i32,
+        /// What it prints last.
+        stderr: String,
+    },
+    /// It noticed that it was to stop ([`Context::check`]).
+    Stopped,
+}
+
+/// What a function may know of the world.
+pub struct Context<'a> {
+    /// `NAME=value`, sorted.
+    pub environment: &'a [String],
+    /// Deadline, limits, and whether anybody still waits.
+    pub run: &'a RunContext,
+}
+
+/// The caller has given up, or the time is up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stopped;
+
+impl From<Stopped> for Ending {
+    fn from(_: Stopped) -> Ending {
+        Ending::Stopped
+    }
+}
+
+impl Context<'_> {
+    /// To be asked now and then by whoever takes long.
+    pub fn check(&self) -> Result<(), Stopped> {
+        let is_late = |deadline: kiln_runtime::Deadline| std::time::Instant::now() >= deadline.at;
+        match self.run.cancel.is_cancelled() || self.run.deadline.is_some_and(is_late) {
+            true => Err(Stopped),
+            false => Ok(()),
+        }
+    }
+}
+
+impl FunctionList {
+    /// Reports something about nothing in particular.
+    pub fn report(&mut self, severity: Severity, message: impl Into<String>) {
+        self.results.push(ResultItem {
+            message: message.into(),
+            severity: severity.as_str().to_owned(),
+            ..ResultItem::default()
+        });
+    }
+}

@@ -1,0 +1,18 @@
+//! The functions of the public catalog, built in: on the tree, without a process or a container.
+//!
+//! [`Function`] is what a function is; [`registry`] knows which ones there are, by name and version; [`NativeRuntime`] offers
+//! them to pipelines, and [`wire::run`] to whoever has a ResourceList as text. A version is known or it is not found:
+//! nothing is guessed. Each function behaves as the original of its version does, in what it writes as in what it
+//! says, except that it never panics and keeps an order where Go's maps have none.
+//!
+//! Functions touch neither files nor network nor environment; what they may know of the world is in their [`Context`].
+
+mod function;
+pub mod registry;
+mod runtime;
+pub mod sdk;
+mod test_helpers;
+pub mod wire;
+
+pub use function::{Context, Ending, Function, FunctionList, Stopped};
+pub use runtime::NativeRuntime;

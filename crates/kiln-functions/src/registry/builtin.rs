@@ -1,0 +1,14 @@
+//! The functions of the catalog. Each module has its own entry; here they are put in order.
+
+use super::{FunctionInfo, Registry};
+use crate::test_helpers;
+
+pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
+
+/// By name.
+const FUNCTIONS: &[&FunctionInfo] = &[
+    &test_helpers::BAR,
+    &test_helpers::FOO,
+    &test_helpers::NO_OP,
+    &test_helpers::PRINTENV,
+];

@@ -1,0 +1,146 @@
+//! Native functions as a runtime of pipelines.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use kiln_krm::{Resource, ResourceList};
+use kiln_runtime::{
+    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
+};
+
+use crate::function::{Context, Ending, FunctionList};
+use crate::registry::{Behaviour, Registry};
+use crate::sdk::Finished;
+use crate::wire;
+
+/// Finds native functions by their image.
+pub struct NativeRuntime {
+    registry: &'static Registry,
+    crossing: Crossing,
+}
+
+/// How lists get to a function and back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Crossing {
+    /// As trees.
+    Tree,
+    /// As text, which is parsed and written as it would be around a program.
+    Wire,
+}
+
+impl NativeRuntime {
+    /// Functions that work on the trees they are given.
+    pub fn new(registry: &'static Registry) -> NativeRuntime {
+        let crossing = Crossing::Tree;
+        NativeRuntime { registry, crossing }
+    }
+
+    /// Functions that see and return what a program would: every item is written and read again. For those who need the
+    /// bytes that kpt writes, noise included.
+    pub fn through_the_wire(registry: &'static Registry) -> NativeRuntime {
+        let crossing = Crossing::Wire;
+        NativeRuntime { registry, crossing }
+    }
+}
+
+impl Runtime for NativeRuntime {
+    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        let Target::Image(image) = &function.target else {
+            return Err(FindError::not_found(function));
+        };
+        let behaviour = self
+            .registry
+            .find_image(image)
+            .ok_or_else(|| FindError::not_found(function))?;
+        Ok(Arc::new(NativeRunner {
+            behaviour,
+            crossing: self.crossing,
+            environment: function.env.clone(),
+        }))
+    }
+}
+
+struct NativeRunner {
+    behaviour: &'static Behaviour,
+    crossing: Crossing,
+    environment: Vec<String>,
+}
+
+impl Runner for NativeRunner {
+    fn run(&self, input: &Input<'_>, run: &RunContext) -> Result<Outcome, RunError> {
+        let started = Instant::now();
+        let ctx = Context {
+            environment: &self.environment,
+            run,
+        };
+        let (output, exit_code, stderr) = match self.crossing {
+            Crossing::Tree => {
+                let list = FunctionList {
+                    items: input.items().iter().map(Resource::clone).collect(),
+                    config: input.function_config().cloned(),
+                    ..FunctionList::default()
+                };
+                let Finished { list, exit_code } = perform(self.behaviour, list, &ctx)?;
+                let results = self.behaviour.sdk.results(&list.results);
+                let output = Output::List(ResourceList {
+                    items: list.items,
+                    results,
+                    ..ResourceList::default()
+                });
+                (output, exit_code, list.stderr)
+            }
+            Crossing::Wire => {
+                let answer = wire::run(self.behaviour, input.wire().as_bytes(), &ctx)?;
+                (
+                    Output::Wire(answer.stdout.into_bytes()),
+                    answer.exit_code,
+                    answer.stderr,
+                )
+            }
+        };
+        Ok(Outcome {
+            exit_code,
+            signal: None,
+            output,
+            stderr: stderr.into_bytes(),
+            elapsed: started.elapsed(),
+        })
+    }
+}
+
+/// Runs a function to its end. A panic is that function's failure and nobody else's.
+pub(crate) fn perform(
+    behaviour: &Behaviour,
+    list: FunctionList,
+    ctx: &Context<'_>,
+) -> Result<Finished, RunError> {
+    let run = AssertUnwindSafe(|| {
+        let mut list = list;
+        let ending = behaviour.function.run(&mut list, ctx);
+        (list, ending)
+    });
+    let (list, ending) = catch_unwind(run).unwrap_or_else(|panic| {
+        let ending = Ending::Exit {
+            code: 1,
+            stderr: format!("KRM function panicked with: {}", panic_text(panic.as_ref())),
+        };
+        (FunctionList::default(), ending)
+    });
+    match (ending, ctx.run.deadline) {
+        (Ending::Stopped, Some(deadline)) if !ctx.run.cancel.is_cancelled() => {
+            Err(RunError::TimedOut {
+                timeout: deadline.timeout,
+                stderr: list.stderr.into_bytes(),
+            })
+        }
+        (Ending::Stopped, _) => Err(RunError::Cancelled),
+        (ending, _) => Ok(behaviour.sdk.finish(list, ending)),
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

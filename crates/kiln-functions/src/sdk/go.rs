@@ -1,0 +1,1 @@
+//! What kpt's SDK for Go offers to functions.

@@ -1,0 +1,75 @@
+//! Native functions as programs: a ResourceList as text in, one out.
+
+use kiln_krm::read::read_function_output;
+use kiln_krm::results::read_results;
+use kiln_krm::{Dialect, ResourceList, write_list};
+use kiln_runtime::RunError;
+use kiln_yaml::Document;
+
+use crate::function::{Context, FunctionList};
+use crate::registry::Behaviour;
+use crate::runtime::perform;
+use crate::sdk::Finished;
+
+/// What a program prints, and how it exits.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Answer {
+    /// The list.
+    pub stdout: String,
+    /// What it says besides.
+    pub stderr: String,
+    /// Zero for success.
+    pub exit_code: i32,
+}
+
+/// Runs a function on a list that is text.
+pub fn run(behaviour: &Behaviour, input: &[u8], ctx: &Context<'_>) -> Result<Answer, RunError> {
+    let refused = |error: String| Answer {
+        stderr: error,
+        exit_code: 1,
+        ..Answer::default()
+    };
+    let given = match read_function_output(input.to_vec(), Dialect::Current) {
+        Ok(given) => given,
+        Err(error) => return Ok(refused(error.to_string())),
+    };
+    let ResourceList {
+        wrapper,
+        items,
+        function_config: config,
+        results,
+    } = given;
+    let results = results.map(|results| read_results(results.root()));
+    let results = match results.transpose() {
+        Ok(results) => results.unwrap_or_default(),
+        Err(error) => return Ok(refused(error.to_string())),
+    };
+    let list = FunctionList {
+        items,
+        config,
+        results,
+        stderr: String::new(),
+    };
+    let Finished { list, exit_code } = perform(behaviour, list, ctx)?;
+    let sdk = behaviour.sdk;
+    let is_empty = |document: &&Document| document.root().is_empty();
+    let config = list
+        .config
+        .as_ref()
+        .filter(|config| !(sdk.omits_what_is_empty() && is_empty(config)));
+    let results = sdk.results(&list.results);
+    let mut stdout = write_list(&sdk.wrapper(wrapper), &list.items, config, results.as_ref());
+    if list.items.is_empty() && sdk.omits_what_is_empty() {
+        stdout = without_items(&stdout);
+    }
+    Ok(Answer {
+        stdout,
+        stderr: list.stderr,
+        exit_code,
+    })
+}
+
+/// A list that has no items, without the field for them.
+fn without_items(list: &str) -> String {
+    list.replacen("items: []\n", "", 1)
+}

@@ -1,0 +1,1 @@
+//! Native functions as their users see them.
