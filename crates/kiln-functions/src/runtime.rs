@@ -107,6 +107,10 @@ impl Runner for NativeRunner {
             elapsed: started.elapsed(),
         })
     }
+
+    fn is_native(&self) -> bool {
+        true
+    }
 }
 
 /// Runs a function to its end. A panic is that function's failure and nobody else's.

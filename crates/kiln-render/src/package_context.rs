@@ -61,6 +61,10 @@ impl Runner for Generator {
             elapsed: started.elapsed(),
         })
     }
+
+    fn is_native(&self) -> bool {
+        true
+    }
 }
 
 /// The resource that tells a package's name. Its text is our own, so that it can always be read.

@@ -19,6 +19,12 @@ pub trait Runtime: Send + Sync {
 pub trait Runner: Send + Sync {
     /// Runs the function to its end.
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError>;
+
+    /// Whether all that it does is to answer, so that nobody can tell in which order, or how often, it ran. Such
+    /// functions run beside each other unasked; all others only if the user says so.
+    fn is_native(&self) -> bool {
+        false
+    }
 }
 
 /// Why there is no runner.
