@@ -6,6 +6,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime, Mount, PullPolicy};
 use kiln_exec::ExecRuntime;
+use kiln_functions::NativeRuntime;
+use kiln_functions::registry::Registry;
 use kiln_krm::image::{DEFAULT_PREFIX, check_prefix};
 use kiln_render::{Behaviour, Builtins, FunctionOptions, Tags};
 use kiln_runtime::{
@@ -16,6 +18,7 @@ use crate::cli::go_bool;
 use crate::compat::Compat;
 use crate::environment::{KPT_IMAGE_PREFIX, KRM_FN_RUNTIME, PATH};
 use crate::interrupt::on_interrupt;
+use crate::log_format::LogFormat;
 use crate::ui::Ui;
 
 /// Flags of every command that runs functions.
@@ -30,12 +33,18 @@ pub(super) struct RunningArgs {
     /// Accepted because kpt has it; functions in WebAssembly cannot be run yet
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     allow_alpha_wasm: Option<bool>,
+    /// How to tell what happens: lines for people, or one JSON object a line
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
     /// How long a function may run: 90s, 5m, 1h30m; 0 for as long as it likes
     #[arg(long, value_name = "TIME", value_parser = go_time)]
     timeout: Option<Duration>,
     /// How much a function may write, in bytes, or with K, M or G
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_output: Option<u64>,
+    /// Run the catalog's functions as the images they are, even those that are built in
+    #[arg(long)]
+    no_native: bool,
 }
 
 /// Flags about containers that not every command has.
@@ -51,6 +60,8 @@ pub(super) struct ContainerFlags {
 pub(super) struct Running {
     prefix: String,
     runtime: Chain,
+    /// Whether the versions that are built in count.
+    native_tags: bool,
     /// Beside the one in the chain, for the tags that its engine knows.
     container: ContainerRuntime,
     behaviour: Behaviour,
@@ -79,14 +90,16 @@ impl RunningArgs {
             mounts: container.mounts,
             user: container.user,
         };
-        let runtimes: Vec<Box<dyn Runtime>> = vec![
-            Box::new(Builtins),
-            Box::new(ExecRuntime::new(search_path)),
-            Box::new(ContainerRuntime::new(container.clone())),
-        ];
+        let mut runtimes: Vec<Box<dyn Runtime>> = vec![Box::new(Builtins)];
+        if !self.no_native {
+            runtimes.push(Box::new(native(ui.compat())));
+        }
+        runtimes.push(Box::new(ExecRuntime::new(search_path)));
+        runtimes.push(Box::new(ContainerRuntime::new(container.clone())));
         Ok(Running {
             prefix,
             runtime: Chain::new(runtimes),
+            native_tags: !self.no_native,
             container: ContainerRuntime::new(container),
             behaviour: match ui.compat() {
                 Compat::Kiln => Behaviour::Kiln,
@@ -128,11 +141,28 @@ impl Running {
     }
 }
 
-/// What the engine of this machine holds. Registries are not asked.
+/// What is built in, and what the engine of this machine holds. Registries are not asked.
 impl Tags for Running {
     fn of(&self, image: &str) -> Vec<String> {
-        let ctx = RunContext::default();
-        self.container.local_tags(image, &ctx).unwrap_or_default()
+        let mut tags = match self.native_tags {
+            true => Registry::builtin().tags(image),
+            false => Vec::new(),
+        };
+        if tags.is_empty() {
+            let ctx = RunContext::default();
+            tags = self.container.local_tags(image, &ctx).unwrap_or_default();
+        }
+        tags
+    }
+}
+
+/// The functions that are built in. Who asks for kpt's bytes gets them with the noise that comes of writing and reading
+/// every item again.
+fn native(compat: Compat) -> NativeRuntime {
+    let registry = Registry::builtin();
+    match compat {
+        Compat::Kiln => NativeRuntime::new(registry),
+        Compat::Kpt | Compat::KptV039 => NativeRuntime::through_the_wire(registry),
     }
 }
 
