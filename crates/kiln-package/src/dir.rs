@@ -36,9 +36,18 @@ pub(crate) struct Meta {
     pub(crate) kind: Kind,
     pub(crate) size: u64,
     pub(crate) inode: u64,
+    modified: (i64, i64),
     mode: Mode,
     owner: fs::Uid,
     group: fs::Gid,
+}
+
+/// By what a file is known to be the one that was read: replacing it or writing to it gives another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stamp {
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
 }
 
 /// A step that is about to change the disk: the call's name and the entry it is about.
@@ -116,6 +125,11 @@ impl Dir {
 
     /// The bytes of a regular file. Anything else is refused without waiting, pipes above all.
     pub(crate) fn read(&self, name: impl AsRef<OsStr>) -> io::Result<Vec<u8>> {
+        self.read_stamped(name).map(|(bytes, _)| bytes)
+    }
+
+    /// The same, and what the file was when it was opened.
+    pub(crate) fn read_stamped(&self, name: impl AsRef<OsStr>) -> io::Result<(Vec<u8>, Stamp)> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, name.as_ref(), flags, Mode::empty())?;
         read_regular(File::from(fd))
@@ -200,11 +214,21 @@ impl Dir {
 }
 
 impl Meta {
-    fn of(stat: &fs::Stat) -> Meta {
+    /// Tells this file from what may take its place.
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp {
+            inode: self.inode,
+            size: self.size,
+            modified: self.modified,
+        }
+    }
+
+    pub(crate) fn of(stat: &fs::Stat) -> Meta {
         Meta {
             kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
             size: u64::try_from(stat.st_size).unwrap_or(0),
             inode: stat.st_ino,
+            modified: (stat.st_mtime, stat.st_mtime_nsec as i64),
             mode: Mode::from_raw_mode(stat.st_mode),
             owner: fs::Uid::from_raw(stat.st_uid),
             group: fs::Gid::from_raw(stat.st_gid),
@@ -254,19 +278,20 @@ impl NewFile {
     }
 }
 
-/// Reads an open file if it is a regular one.
-pub(crate) fn read_regular(mut file: File) -> io::Result<Vec<u8>> {
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
+/// Reads an open file if it is a regular one; also what it was before.
+pub(crate) fn read_regular(mut file: File) -> io::Result<(Vec<u8>, Stamp)> {
+    let meta = Meta::of(&fs::fstat(&file)?);
+    match meta.kind {
+        Kind::File => {}
+        Kind::Directory => return Err(io::ErrorKind::IsADirectory.into()),
+        Kind::Symlink | Kind::Other => {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
+        }
     }
-    if !metadata.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a regular file",
-        ));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.size).unwrap_or(0));
     file.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok((bytes, meta.stamp()))
 }

@@ -1,14 +1,17 @@
 //! The disk as a source of a package's files.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use kiln_krm::package::{Entry, EntryKind, FileError, FileSource};
 
-use crate::dir::{Kind, Steps, read_regular};
+use crate::dir::{Kind, Meta, Stamp, Steps, read_regular};
+use crate::recover::JOURNAL;
 use crate::tree::{Inside, PathError, Tree};
 
 /// What becomes of symbolic links to files that are not in the package.
@@ -21,9 +24,13 @@ pub enum OutsideLinks {
 }
 
 /// The files below a directory. Directories that are symbolic links are listed, never entered.
+///
+/// It remembers which files were read, and can tell later whether they still are what they were.
 pub struct DiskFiles {
     tree: Tree,
     outside_links: OutsideLinks,
+    /// What each file was when it was first read.
+    seen: Mutex<BTreeMap<String, Stamp>>,
 }
 
 impl DiskFiles {
@@ -32,12 +39,45 @@ impl DiskFiles {
         Ok(DiskFiles {
             tree: Tree::open(root, Steps::default())?,
             outside_links,
+            seen: Mutex::default(),
         })
     }
 
     /// The directory's path without links.
     pub fn root(&self) -> &Path {
         self.tree.path()
+    }
+
+    /// The first file, by name, that somebody has changed, replaced or removed since it was read; an empty name
+    /// stands for the directory itself.
+    ///
+    /// Known by size, time and inode, so that it costs little; a file that was only touched counts as changed.
+    pub fn changed_since_read(&self) -> Option<String> {
+        let own = self.tree.root().own_meta().ok().map(|meta| meta.inode);
+        let named = std::fs::metadata(self.tree.path()).ok();
+        if own != named.map(|metadata| metadata.ino()) {
+            return Some(String::new());
+        }
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = seen
+            .iter()
+            .find(|(path, stamp)| self.stamp(path) != Some(**stamp));
+        changed.map(|(path, _)| path.clone())
+    }
+
+    /// What a file is now; none if it is gone or cannot be reached.
+    fn stamp(&self, path: &str) -> Option<Stamp> {
+        let path = Inside::new(path).ok()?;
+        let dir = self.tree.directory(path.directories()).ok()?;
+        let meta = dir.meta(path.name()).ok()??;
+        let meta = match (meta.kind, self.outside_links) {
+            (Kind::Symlink, OutsideLinks::Refuse) => self.tree.follow(&path).ok()?.old?,
+            (Kind::Symlink, OutsideLinks::Follow) => {
+                Meta::of(&rustix::fs::stat(self.full_path(&path)).ok()?)
+            }
+            _ => meta,
+        };
+        Some(meta.stamp())
     }
 
     fn link_kind(&self, path: &Inside) -> EntryKind {
@@ -59,22 +99,22 @@ impl DiskFiles {
         self.tree.path().join(path.to_path())
     }
 
-    fn read_inside(&self, path: &Inside) -> Result<Vec<u8>, PathError> {
+    fn read_inside(&self, path: &Inside) -> Result<(Vec<u8>, Stamp), PathError> {
         let dir = self.tree.directory(path.directories())?;
         match dir.meta(path.name())?.map(|meta| meta.kind) {
             Some(Kind::Symlink) => self.read_link(path),
             Some(Kind::Directory) => Err(PathError::IsDirectory(path.show())),
             Some(Kind::Other) => Err(PathError::NotAFile),
             // A missing file is the operating system's to report.
-            Some(Kind::File) | None => Ok(dir.read(path.name())?),
+            Some(Kind::File) | None => Ok(dir.read_stamped(path.name())?),
         }
     }
 
-    fn read_link(&self, path: &Inside) -> Result<Vec<u8>, PathError> {
+    fn read_link(&self, path: &Inside) -> Result<(Vec<u8>, Stamp), PathError> {
         match self.outside_links {
             OutsideLinks::Refuse => {
                 let place = self.tree.follow(path)?;
-                Ok(place.dir.read(place.path.name())?)
+                Ok(place.dir.read_stamped(place.path.name())?)
             }
             OutsideLinks::Follow => {
                 let file = File::options()
@@ -99,6 +139,16 @@ impl FileSource for DiskFiles {
         let directory = self.tree.directory(components).map_err(wrong)?;
         let mut entries = Vec::new();
         for (name, kind) in directory.entries().map_err(|error| wrong(error.into()))? {
+            // The root's own is put right before anything is read; one further down belongs to a command on a part.
+            if name == JOURNAL && !dir.is_empty() {
+                return Err(FileError::Failed {
+                    path: join(dir, JOURNAL),
+                    reason: format!(
+                        "another kiln command is at work in {dir} or was interrupted there; \
+                         run `kiln fn source` on that directory, then try again"
+                    ),
+                });
+            }
             let Some(text) = name.to_str() else {
                 if matters(&name, kind) {
                     return Err(FileError::Failed {
@@ -126,9 +176,12 @@ impl FileSource for DiskFiles {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, FileError> {
-        Inside::new(path)
+        let (bytes, stamp) = Inside::new(path)
             .and_then(|inside| self.read_inside(&inside))
-            .map_err(|error| file_error(path, error))
+            .map_err(|error| file_error(path, error))?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.entry(path.to_owned()).or_insert(stamp);
+        Ok(bytes)
     }
 }
 

@@ -6,28 +6,31 @@ mod problem;
 
 use std::path::Path;
 
-use anyhow::{Context, Error, Result};
-use kiln_krm::package::{ListOptions, PackageFile, list_package_files};
+use anyhow::{Context, Error, Result, bail};
+use kiln_krm::package::{
+    FileAction, FileChange, FileError, ListOptions, PackageFile, list_package_files,
+};
 use kiln_krm::read::{FileOptions, ReadError};
 use kiln_krm::{Dialect, Resource};
 use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
 
+use crate::compat::Compat;
 use crate::ui::Ui;
 
 pub(crate) use location::{Location, absolute, resolve_as_named};
 
 /// The resources at a place, read while no other kiln command writes there.
 pub(crate) fn read(ui: &Ui, location: &Location, list: &ListOptions) -> Result<Vec<Resource>> {
-    read_as(ui, location, list, ui.compat().dialect())
+    read_as(ui, location, list, ui.compat().dialect()).map(|(resources, _)| resources)
 }
 
-/// The same by the rules of a dialect.
+/// The same by the rules of a dialect, and the files, which know whether they have been changed since.
 pub(crate) fn read_as(
     ui: &Ui,
     location: &Location,
     list: &ListOptions,
     dialect: Dialect,
-) -> Result<Vec<Resource>> {
+) -> Result<(Vec<Resource>, DiskFiles)> {
     let lock = lock(ui, location.root(), Access::Read)?;
     let files = DiskFiles::open(location.root(), ui.compat().outside_links())
         .with_context(|| format!("cannot open {}", location.root().display()))?;
@@ -47,7 +50,34 @@ pub(crate) fn read_as(
     let resources = read_files(&files, &wanted, &options)
         .map_err(|error| problem::of_file(ui.compat(), location, &error))?;
     drop(lock);
-    Ok(resources)
+    Ok((resources, files))
+}
+
+/// Refuses to write over what somebody changed after it was read, unless it is as wanted already. kpt does not look.
+pub(crate) fn check_unchanged(ui: &Ui, files: &DiskFiles, changes: &[FileChange]) -> Result<()> {
+    if ui.compat() != Compat::Kiln {
+        return Ok(());
+    }
+    let Some(path) = files.changed_since_read() else {
+        return Ok(());
+    };
+    if path.is_empty() {
+        bail!(
+            "{} was moved or removed while functions ran; nothing was written",
+            files.root().display()
+        );
+    }
+    let is_made = |change: &FileChange| match (&change.action, files.read(&change.path)) {
+        (FileAction::Write(wanted), Ok(found)) => found == *wanted,
+        (FileAction::Delete, Err(FileError::NotFound(_))) => true,
+        _ => false,
+    };
+    if !changes.iter().all(is_made) {
+        bail!(
+            "{path} was changed by somebody else while functions ran; nothing was written, run the command again"
+        );
+    }
+    Ok(())
 }
 
 /// What standard input holds, or what is wrong with it.

@@ -145,3 +145,63 @@ fn a_name_that_is_not_text_matters_only_if_it_could_hold_resources() {
     let error = files.list("").expect_err("must refuse").to_string();
     assert!(error.contains("not UTF-8"), "{error}");
 }
+
+#[test]
+fn what_was_read_is_known_to_have_changed() {
+    type Change = fn(&Path);
+    let changes: [(&str, Change); 6] = [
+        ("a.yaml", |root| {
+            fs::write(root.join("a.yaml"), "aa").expect("writes")
+        }),
+        ("a.yaml", |root| {
+            fs::write(root.join("new"), "a").expect("writes");
+            fs::rename(root.join("new"), root.join("a.yaml")).expect("renames");
+        }),
+        ("a.yaml", |root| {
+            fs::remove_file(root.join("a.yaml")).expect("removes")
+        }),
+        ("dir/é.yaml", |root| {
+            fs::remove_dir_all(root.join("dir")).expect("removes")
+        }),
+        ("", |root| fs::remove_dir_all(root).expect("removes")),
+        ("", |root| {
+            fs::rename(root, root.with_file_name("old")).expect("renames");
+            fs::create_dir(root).expect("a directory");
+        }),
+    ];
+    for policy in [OutsideLinks::Refuse, OutsideLinks::Follow] {
+        for (number, (path, change)) in changes.into_iter().enumerate() {
+            let base = package();
+            let files = open(&base, policy);
+            for path in ["a.yaml", "link.yaml", "dir/é.yaml"] {
+                files.read(path).expect("reads");
+            }
+            // Nobody read this one, so it does not matter.
+            fs::write(base.path().join("pkg/B.yaml"), "other").expect("writes");
+            assert_eq!(files.changed_since_read(), None, "{number}");
+            change(&base.path().join("pkg"));
+            assert_eq!(
+                files.changed_since_read().as_deref(),
+                Some(path),
+                "{number}"
+            );
+            // Reading it again does not make it the one that was read first.
+            let _ = files.read("a.yaml");
+            assert_eq!(
+                files.changed_since_read().as_deref(),
+                Some(path),
+                "{number}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_command_on_a_part_is_noticed() {
+    let base = package();
+    fs::write(base.path().join("pkg/dir").join(JOURNAL), "").expect("a file");
+    let files = open(&base, OutsideLinks::Refuse);
+    assert!(files.list("").is_ok());
+    let error = files.list("dir").expect_err("must refuse").to_string();
+    assert!(error.contains("was interrupted there"), "{error}");
+}

@@ -13,7 +13,7 @@ use kiln_krm::package::{
 use kiln_krm::read::{read_input, read_loose_file};
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
-use kiln_package::{ApplyOptions, system_words};
+use kiln_package::{ApplyOptions, DiskFiles, system_words};
 use kiln_render::{Behaviour, Evaluation, Failure, evaluate};
 use kiln_runtime::{Network, Target};
 use kiln_yaml::{Document, SequenceStyle};
@@ -49,7 +49,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     });
     let saved = saved.transpose()?;
 
-    let input = read(ui, place.as_ref())?;
+    let (input, files) = read(ui, place.as_ref())?;
     let before = ReadSet::of(&input);
     let config = match &config_path {
         Some(path) => read_config(&args.fn_config, path)?,
@@ -76,7 +76,9 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     });
     let output = match (output, &place, &destination) {
         (Ok(output), Some(place), Destination::InPlace) => {
-            write_back(ui, place, output, &before, running.behaviour())?;
+            let changes = planned(place, output, &before, running.behaviour())?;
+            let options = ApplyOptions::default();
+            write(ui, place.location.root(), files.as_ref(), &changes, options)?;
             Ok(None)
         }
         (output, _, _) => output.map(Some),
@@ -146,17 +148,19 @@ fn check_is_inside(config: &Path, package: &Path) -> Result<()> {
     Ok(())
 }
 
-fn read(ui: &Ui, place: Option<&Place>) -> Result<Vec<Resource>> {
+fn read(ui: &Ui, place: Option<&Place>) -> Result<(Vec<Resource>, Option<DiskFiles>)> {
     match place {
         None => {
             let list = package::input(ui, ui.read_data()?, |bytes| {
                 read_input(bytes, Dialect::Current)
             })?;
-            Ok(list.items)
+            Ok((list.items, None))
         }
         Some(place) => {
             let list = ListOptions::new(Dialect::Current, Subpackages::Include);
-            package::read(ui, &place.location, &list)
+            let dialect = ui.compat().dialect();
+            let (resources, files) = package::read_as(ui, &place.location, &list, dialect)?;
+            Ok((resources, Some(files)))
         }
     }
 }
@@ -191,13 +195,13 @@ fn set_aside(
     (others, configs.pop())
 }
 
-fn write_back(
-    ui: &Ui,
+/// What is to be changed so that the package holds what the function gave back.
+fn planned(
     place: &Place,
     output: Vec<Resource>,
     before: &ReadSet,
     behaviour: Behaviour,
-) -> Result<()> {
+) -> Result<Vec<FileChange>> {
     let options = WriteOptions {
         dialect: Dialect::Current,
         bytes: match behaviour {
@@ -207,8 +211,7 @@ fn write_back(
         emptied_files: EmptiedFiles::Delete,
         package: place.path.display().to_string(),
     };
-    let changes = plan_write(output, before, &options)?;
-    write(ui, place.location.root(), &changes, ApplyOptions::default())
+    Ok(plan_write(output, before, &options)?)
 }
 
 /// The function as a pipeline declares it.
@@ -271,7 +274,7 @@ fn save(
             kiln_yaml::to_string(&document, SequenceStyle::Wide).into_bytes(),
         ),
     };
-    write(ui, &directory, &[change], ApplyOptions::default())?;
+    write(ui, &directory, None, &[change], ApplyOptions::default())?;
     ui.say(&saved.message(function, kind));
     Ok(())
 }

@@ -51,7 +51,7 @@ pub(crate) fn cmd_legacy_sink(ui: &Ui, args: &LegacySinkArgs) -> Result<()> {
                 new_files: NewFiles::Private,
                 ..ApplyOptions::default()
             };
-            write(ui, root, &changes, options)
+            write(ui, root, None, &changes, options)
         }
         dirs => bail!("accepts at most 1 arg(s), received {}", dirs.len()),
     }

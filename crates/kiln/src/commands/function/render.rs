@@ -146,7 +146,7 @@ fn finish_in_place(
     if args.dry_run || args.check {
         return finish_preview(ui, args, files, &changes, rendered);
     }
-    if let Err(error) = write(ui, root, &changes, ApplyOptions::default()) {
+    if let Err(error) = write(ui, root, Some(files), &changes, ApplyOptions::default()) {
         return Err(not_saved(&rendered, &format!("{error:#}")));
     }
     if saves && !args.quiet {

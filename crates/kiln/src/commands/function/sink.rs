@@ -8,7 +8,7 @@ use clap::Args;
 use kiln_krm::package::{Bytes, EmptiedFiles, FileChange, ReadSet, WriteOptions, plan_write};
 use kiln_krm::read::read_input;
 use kiln_package::{
-    Access, ApplyError, ApplyOptions, Durability, OutsideLinks, apply, system_words,
+    Access, ApplyError, ApplyOptions, DiskFiles, Durability, OutsideLinks, apply, system_words,
 };
 
 use crate::compat::Compat;
@@ -74,7 +74,7 @@ pub(super) fn fill(ui: &Ui, dir: &str, list: Vec<u8>, durability: Durability) ->
         durability,
         ..ApplyOptions::default()
     };
-    let written = write(ui, path, &changes, options);
+    let written = write(ui, path, None, &changes, options);
     if written.is_err() {
         // What holds something by now stays, a journal above all.
         for directory in made.iter().rev() {
@@ -97,14 +97,21 @@ pub(super) fn planned(ui: &Ui, dir: &str, input: Vec<u8>) -> Result<Vec<FileChan
     Ok(plan_write(list.items, &ReadSet::default(), &options)?)
 }
 
-/// Makes the changes; says what kpt says where it has words for a failure.
+/// Makes the changes, unless `read`, what they are based on, was changed; says what kpt says where it has words for a
+/// failure.
 pub(super) fn write(
     ui: &Ui,
     root: &Path,
+    read: Option<&DiskFiles>,
     changes: &[FileChange],
     options: ApplyOptions,
 ) -> Result<()> {
-    let _lock = package::lock(ui, root, Access::Write)?;
+    let lock = package::lock(ui, root, Access::Write);
+    if let Some(read) = read {
+        // Before the lock's own error, because a package that is gone cannot be locked either.
+        package::check_unchanged(ui, read, changes)?;
+    }
+    let _lock = lock?;
     let applied = match ui.compat().outside_links() {
         OutsideLinks::Refuse => apply(root, changes, options),
         OutsideLinks::Follow => {

@@ -18,7 +18,7 @@ use kiln_krm::package::{
 use kiln_krm::read::read_input;
 use kiln_krm::write::write_legacy_stream;
 use kiln_krm::{Dialect, Resource};
-use kiln_package::{ApplyOptions, NewFiles};
+use kiln_package::{ApplyOptions, DiskFiles, NewFiles};
 
 use super::legacy_version::check_kptfiles;
 use super::sink::write;
@@ -40,19 +40,25 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
         Some(dir) => Some(Location::unresolved(dir)?),
         None => None,
     };
-    let resources = match &location {
-        Some(location) => read(ui, location)?,
+    let (resources, package) = match location {
+        Some(location) => {
+            let (resources, files) = read(ui, &location)?;
+            (resources, Some((location, files)))
+        }
         None => {
             let input = ui.read_data()?;
-            package::input(ui, input, |bytes| read_input(bytes, Dialect::Legacy))?.items
+            let list = package::input(ui, input, |bytes| read_input(bytes, Dialect::Legacy))?;
+            (list.items, None)
         }
     };
     let before = ReadSet::of(&resources);
     let steps = discover::steps(ui, args, &resources, imperative)?;
     let Ending { resources, late } = execute(ui, args, resources, steps)?;
     if let Some(resources) = resources {
-        match location {
-            Some(location) if !args.dry_run => save(ui, &location, resources, &before)?,
+        match package {
+            Some((location, files)) if !args.dry_run => {
+                save(ui, &location, &files, resources, &before)?;
+            }
             _ => ui.write_data(write_legacy_stream(resources)?.as_bytes())?,
         }
     }
@@ -63,13 +69,19 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
 }
 
 /// The resources of a directory: sub-packages are not special, and Kptfiles are no resources.
-fn read(ui: &Ui, location: &Location) -> Result<Vec<Resource>> {
+fn read(ui: &Ui, location: &Location) -> Result<(Vec<Resource>, DiskFiles)> {
     let options = ListOptions::new(Dialect::Legacy, Subpackages::Ordinary);
     package::read_as(ui, location, &options, Dialect::Legacy)
 }
 
 /// Writes the resources back to where they were read from.
-fn save(ui: &Ui, location: &Location, resources: Vec<Resource>, before: &ReadSet) -> Result<()> {
+fn save(
+    ui: &Ui,
+    location: &Location,
+    files: &DiskFiles,
+    resources: Vec<Resource>,
+    before: &ReadSet,
+) -> Result<()> {
     let (bytes, new_files) = match ui.compat() {
         Compat::Kiln => (Bytes::Keep, NewFiles::default()),
         Compat::Kpt | Compat::KptV039 => (Bytes::Reencode, NewFiles::Private),
@@ -88,7 +100,7 @@ fn save(ui: &Ui, location: &Location, resources: Vec<Resource>, before: &ReadSet
         new_files,
         ..ApplyOptions::default()
     };
-    write(ui, location.root(), &changes, options)
+    write(ui, location.root(), Some(files), &changes, options)
 }
 
 /// Where the results of a function go.
