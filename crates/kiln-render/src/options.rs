@@ -59,6 +59,7 @@ impl FunctionOptions<'_> {
             deadline: self.timeout.and_then(Deadline::after),
             limits: self.limits,
             cancel: self.cancel.clone(),
+            ..RunContext::default()
         }
     }
 }

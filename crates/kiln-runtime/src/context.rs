@@ -1,5 +1,7 @@
 //! What travels with a call: limits, deadline, and whether the caller still wants the answer.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
@@ -19,6 +21,33 @@ pub struct RunContext {
     pub limits: Limits,
     /// Tells that the caller has given up.
     pub cancel: CancelToken,
+    /// Hears what the function prints besides as it prints it; it is in the outcome too.
+    pub on_stderr: Option<StderrListener>,
+}
+
+/// Hears what a function prints, piece by piece. It must not block for long: the function waits.
+#[derive(Clone)]
+pub struct StderrListener {
+    hear: Arc<dyn Fn(&[u8]) + Send + Sync>,
+}
+
+impl StderrListener {
+    /// Calls `hear` with every piece.
+    pub fn new(hear: impl Fn(&[u8]) + Send + Sync + 'static) -> StderrListener {
+        StderrListener {
+            hear: Arc::new(hear),
+        }
+    }
+
+    pub(crate) fn hear(&self, piece: &[u8]) {
+        (self.hear)(piece);
+    }
+}
+
+impl fmt::Debug for StderrListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StderrListener").finish_non_exhaustive()
+    }
 }
 
 /// A moment, and how long before it was set, which is what users know it by.

@@ -16,7 +16,9 @@ mod runtime;
 
 pub use cancel::{CancelGuard, CancelToken};
 pub use chain::Chain;
-pub use context::{DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Deadline, Limits, RunContext, go_duration};
+pub use context::{
+    DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Deadline, Limits, RunContext, StderrListener, go_duration,
+};
 pub use function::{FunctionSpec, Network, Target};
 pub use input::Input;
 pub use outcome::{Outcome, Output, RunError, StartError};

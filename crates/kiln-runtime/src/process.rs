@@ -10,12 +10,15 @@
 mod kill;
 mod lookup;
 mod pump;
+mod registry;
 
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::process::Pid;
 
 use crate::context::{Limits, RunContext};
 use crate::outcome::{RunError, StartError, exit_text};
@@ -99,6 +102,19 @@ pub fn adopt_orphans() {
     }
 }
 
+/// Kills everything that [`run`] is running, in whatever thread, and lets nothing start any more. For programs that are
+/// about to end.
+pub fn kill_running() {
+    registry::close();
+}
+
+/// Waits for orphans that were adopted and have ended. For programs that stay, while they run nothing: it would take
+/// the end of a running child from the one who waits for it.
+pub fn bury_orphans() {
+    use rustix::process::{WaitOptions, wait};
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+}
+
 /// A child that is killed and waited for when it is dropped.
 struct Running {
     child: Child,
@@ -108,18 +124,19 @@ struct Running {
 impl Running {
     fn start(program: Program<'_>, limits: Limits) -> Result<Running, RunError> {
         let path = lookup::find(program.name, program.search_path)?;
-        let child = Command::new(&path)
+        let mut command = Command::new(&path);
+        command
             .arg0(program.name)
             .args(program.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(|error| StartError::ForkExec {
-                program: path.to_string_lossy().into_owned(),
-                reason: system_words(&error),
-            })?;
+            .process_group(0);
+        let child = registry::start(|| command.spawn()).map_err(|error| StartError::ForkExec {
+            program: path.to_string_lossy().into_owned(),
+            reason: system_words(&error),
+        })?;
+        let child = child.ok_or(RunError::Cancelled)?;
         let running = Running {
             child,
             waited: false,
@@ -131,9 +148,10 @@ impl Running {
     /// Waits for the child, which has ended unless it is to be killed.
     fn finish(mut self, ended: bool) -> Result<ExitStatus, RunError> {
         if !ended {
-            kill::kill_all(&self.child);
+            kill::kill_all(Pid::from_child(&self.child));
         }
         self.waited = true;
+        registry::forget(&self.child);
         let status = self.child.wait();
         status.map_err(|source| RunError::Io {
             doing: "wait for the function",
@@ -145,7 +163,8 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.waited {
-            kill::kill_all(&self.child);
+            kill::kill_all(Pid::from_child(&self.child));
+            registry::forget(&self.child);
             // There is nobody to tell, and nothing more to do.
             let _ = self.child.wait();
         }
@@ -156,7 +175,7 @@ impl Drop for Running {
 /// far more addresses than they ever use.
 #[cfg(target_os = "linux")]
 fn limit_memory(child: &Child, limits: Limits) -> Result<(), RunError> {
-    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    use rustix::process::{Resource, Rlimit, prlimit};
     let Some(memory) = limits.memory else {
         return Ok(());
     };

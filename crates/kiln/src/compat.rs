@@ -27,7 +27,7 @@ impl Compat {
     ///
     /// This is known before the command line is parsed, because it decides which flags there are.
     pub(crate) fn choose(args: &[OsString], environment: Option<OsString>) -> Result<Compat> {
-        if let Some(value) = flag_value(args.get(1..).unwrap_or_default()) {
+        if let Some(value) = flag_value(args.get(1..).unwrap_or_default(), "--compat") {
             return parse(&value, "--compat");
         }
         match environment {
@@ -60,14 +60,17 @@ fn called_name(args: &[OsString]) -> Option<&str> {
     Path::new(args.first()?).file_name().and_then(OsStr::to_str)
 }
 
-/// The last `--compat VALUE` or `--compat=VALUE` before a `--`.
-fn flag_value(args: &[OsString]) -> Option<OsString> {
+/// The value of the last `FLAG VALUE` or `FLAG=VALUE` before a `--`.
+pub(crate) fn flag_value(args: &[OsString], flag: &str) -> Option<OsString> {
     let mut found = None;
     let mut rest = args.iter().take_while(|arg| *arg != "--");
     while let Some(arg) = rest.next() {
-        if arg == "--compat" {
+        if arg == flag {
             found = rest.next().cloned();
-        } else if let Some(value) = arg.to_str().and_then(|arg| arg.strip_prefix("--compat=")) {
+            continue;
+        }
+        let after_flag = arg.to_str().and_then(|arg| arg.strip_prefix(flag));
+        if let Some(value) = after_flag.and_then(|rest| rest.strip_prefix('=')) {
             found = Some(value.into());
         }
     }

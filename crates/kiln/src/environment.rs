@@ -10,3 +10,5 @@ pub(crate) const KRM_DISABLE_ATTRIBUTION: &str = "KRM_DISABLE_ATTRIBUTION";
 pub(crate) const KRM_FN_RUNTIME: &str = "KRM_FN_RUNTIME";
 /// Where programs are searched for.
 pub(crate) const PATH: &str = "PATH";
+/// What the terminal can do; a dumb one cannot erase a line.
+pub(crate) const TERM: &str = "TERM";

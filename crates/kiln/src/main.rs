@@ -5,6 +5,7 @@ mod commands;
 mod compat;
 mod environment;
 mod interrupt;
+mod log_format;
 mod package;
 #[cfg(test)]
 mod reference;
@@ -19,22 +20,25 @@ use anyhow::Result;
 use crate::cli::{Command, LegacyCommand, Parsed};
 use crate::commands::{completion, function};
 use crate::compat::Compat;
+use crate::log_format::LogFormat;
 use crate::ui::{Failed, Ui};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     let environment = std::env::var_os(environment::KILN_COMPAT);
+    let format = LogFormat::choose(&args);
     let compat = match Compat::choose(&args, environment) {
         Ok(compat) => compat,
         Err(error) => {
-            Ui::new(Compat::Kiln).say(&format!("error: {error:#}"));
+            let failed = Failed::with(format!("error: {error:#}"));
+            Ui::new(Compat::Kiln, format).fail(&failed);
             return ExitCode::FAILURE;
         }
     };
-    let ui = Ui::new(compat);
+    let ui = Ui::new(compat, format);
     let parsed = match cli::parse(&args, compat) {
         Ok(parsed) => parsed,
-        Err(error) => return refuse_command_line(&ui, &error, &args),
+        Err(error) => return refuse_command_line(&ui, format, &error, &args),
     };
     match run(&ui, parsed) {
         Ok(()) => ExitCode::SUCCESS,
@@ -42,11 +46,10 @@ fn main() -> ExitCode {
         Err(error) if ui::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             match error.downcast_ref::<Failed>() {
-                Some(Failed(Some(message))) => ui.say(message),
-                Some(Failed(None)) => {}
-                None => ui.say(&format!("error: {error:#}")),
+                Some(failed) => ui.fail(failed),
+                None => ui.fail(&Failed::with(format!("error: {error:#}"))),
             }
-            ExitCode::FAILURE
+            interrupt::exit_code().unwrap_or(ExitCode::FAILURE)
         }
     }
 }
@@ -61,19 +64,27 @@ fn run(ui: &Ui, parsed: Parsed) -> Result<()> {
 }
 
 /// Prints help where it was asked for, and what is wrong with the command line otherwise.
-fn refuse_command_line(ui: &Ui, error: &clap::Error, args: &[OsString]) -> ExitCode {
+fn refuse_command_line(
+    ui: &Ui,
+    format: LogFormat,
+    error: &clap::Error,
+    args: &[OsString],
+) -> ExitCode {
     let message = match ui.compat() {
         Compat::Kiln => None,
         Compat::Kpt | Compat::KptV039 => usage::in_kpt_words(error, args),
     };
-    match message {
-        Some(message) => ui.say(&format!("error: {message}")),
-        None => {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    match (message, format) {
+        (Some(message), _) => ui.fail(&Failed::with(format!("error: {message}"))),
+        (None, LogFormat::Json) => ui.fail(&Failed::with(error.render().to_string())),
+        // In colours.
+        (None, LogFormat::Text) => {
             let _ = error.print();
         }
     }
-    match error.use_stderr() {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
-    }
+    ExitCode::FAILURE
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Error, Result, bail};
 use kiln_krm::package::{
-    FileAction, FileChange, FileError, ListOptions, PackageFile, list_package_files,
+    FileAction, FileChange, FileError, FileSource, ListOptions, PackageFile, list_package_files,
 };
 use kiln_krm::read::{FileOptions, ReadError};
 use kiln_krm::{Dialect, Resource};

@@ -1,19 +1,38 @@
-//! The two ways out: data to standard output, talk to standard error.
+//! The two ways out: data to standard output, talk to standard error, in lines for people or in JSON for programs.
+
+mod failure;
+mod record;
+mod screen;
 
 use std::io::{self, Read, Write};
 
 use anyhow::{Context, Result};
 
 use crate::compat::Compat;
+use crate::environment::TERM;
+use crate::log_format::LogFormat;
+
+pub(crate) use failure::{Details, Failed, Place};
+pub(crate) use record::{Item, Level, Record};
+pub(crate) use screen::Progress;
+use screen::Screen;
 
 /// How a command speaks to its user.
+#[derive(Clone)]
 pub(crate) struct Ui {
     compat: Compat,
+    format: LogFormat,
+    screen: Screen,
 }
 
 impl Ui {
-    pub(crate) fn new(compat: Compat) -> Ui {
-        Ui { compat }
+    pub(crate) fn new(compat: Compat, format: LogFormat) -> Ui {
+        let is_dumb = std::env::var_os(TERM).is_some_and(|term| term == "dumb");
+        Ui {
+            compat,
+            format,
+            screen: Screen::new(format == LogFormat::Text && !is_dumb),
+        }
     }
 
     /// Whose behaviour the user wants.
@@ -23,6 +42,7 @@ impl Ui {
 
     /// Writes data for the next program.
     pub(crate) fn write_data(&self, data: &[u8]) -> Result<()> {
+        self.screen.clear();
         let mut out = io::stdout().lock();
         out.write_all(data)?;
         Ok(out.flush()?)
@@ -36,29 +56,90 @@ impl Ui {
         Ok(data)
     }
 
-    /// Tells the user something, on lines of its own. That nobody listens is no reason to stop.
+    /// Tells the user something, on lines of its own.
     pub(crate) fn say(&self, message: &str) {
-        let message = message.strip_suffix('\n').unwrap_or(message);
-        let _ = writeln!(io::stderr().lock(), "{message}");
+        self.tell(
+            &Record {
+                event: "message",
+                message: Some(message.trim()),
+                ..Record::default()
+            },
+            message,
+        );
     }
 
-    /// Passes on what a function said, as it said it.
-    pub(crate) fn pass_on(&self, said: &[u8]) {
-        let _ = io::stderr().lock().write_all(said);
+    /// Tells the user of something that may be wrong; kpt's mark is put before it.
+    pub(crate) fn warn(&self, message: &str) {
+        self.tell(
+            &Record {
+                level: Level::Warning,
+                event: "warning",
+                message: Some(message),
+                ..Record::default()
+            },
+            &format!("[WARN] {message}"),
+        );
+    }
+
+    /// Tells programs `record` and people `text`, on lines of its own.
+    pub(crate) fn tell(&self, record: &Record<'_>, text: &str) {
+        let line = match self.format {
+            LogFormat::Text => {
+                let text = text.strip_suffix('\n').unwrap_or(text);
+                format!("{text}\n")
+            }
+            LogFormat::Json => format!("{}\n", record.to_line()),
+        };
+        self.screen.write(line.as_bytes());
+    }
+
+    /// Tells why a command ends, unless that has been told.
+    pub(crate) fn fail(&self, failed: &Failed) {
+        if let (Some(record), Some(text)) = (failed.record(), failed.text()) {
+            self.tell(&record, &text);
+        }
+    }
+
+    /// Passes on what a function says, as it says it; to programs in whole lines, so it keeps in `rest` what is none yet.
+    pub(crate) fn pass_on(&self, function: &str, said: &[u8], rest: &mut Vec<u8>) {
+        if self.format == LogFormat::Text {
+            self.screen.write(said);
+            return;
+        }
+        rest.extend_from_slice(said);
+        let whole = rest.iter().rposition(|byte| *byte == b'\n');
+        let Some(whole) = whole else {
+            return;
+        };
+        let after = rest.split_off(whole + 1);
+        let lines = std::mem::replace(rest, after);
+        self.pass_on_lines(function, &lines);
+    }
+
+    /// What is left when a function has ended.
+    pub(crate) fn pass_on_rest(&self, function: &str, rest: &[u8]) {
+        if !rest.is_empty() {
+            self.pass_on_lines(function, rest);
+        }
+    }
+
+    fn pass_on_lines(&self, function: &str, lines: &[u8]) {
+        for line in String::from_utf8_lossy(lines).lines() {
+            let record = Record {
+                event: "stderr",
+                function: Some(function),
+                message: Some(line),
+                ..Record::default()
+            };
+            self.tell(&record, line);
+        }
+    }
+
+    /// Shows on a terminal how long a function has been running, until what it gives back is dropped.
+    pub(crate) fn progress(&self, function: &str) -> Option<Progress> {
+        self.screen.progress(function)
     }
 }
-
-/// The end of a command that has told all there is to tell, or is told in these very words.
-#[derive(Debug)]
-pub(crate) struct Failed(pub(crate) Option<String>);
-
-impl std::fmt::Display for Failed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0.as_deref().unwrap_or("failed"))
-    }
-}
-
-impl std::error::Error for Failed {}
 
 /// Whether an error only says that the reader of our output has gone.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {

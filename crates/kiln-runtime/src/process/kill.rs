@@ -4,22 +4,32 @@ use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+/// How often to look for those who were started while we looked.
+const LOOKS: usize = 100;
+
 /// Kills the group of a child that has not been waited for yet, so that its number is still its own, and all its
 /// descendants, those that made a group or a session of their own too.
 ///
 /// A process that left the session and whose parents have all ended cannot be told from a stranger, unless we adopt
 /// orphans ([`super::adopt_orphans`]).
-pub(super) fn kill_all(child: &Child) {
-    let leader = Pid::from_child(child);
-    // Who is stopped starts nobody while we look.
+pub(super) fn kill_all(leader: Pid) {
+    // Who is stopped starts nobody while we look. Those who left the group go on, so we look until nobody is new.
     let _ = kill_process_group(leader, Signal::STOP);
-    let family = family::of(leader);
-    // Errors mean that there is nothing left to kill.
-    let _ = kill_process_group(leader, Signal::KILL);
-    for &member in &family {
-        let _ = kill_process(member, Signal::KILL);
+    let mut killed: Vec<Pid> = Vec::new();
+    for _ in 0..LOOKS {
+        let mut family = family::of(leader);
+        // Errors mean that there is nothing left to kill.
+        let _ = kill_process_group(leader, Signal::KILL);
+        family.retain(|member| !killed.contains(member));
+        if family.is_empty() {
+            break;
+        }
+        for &member in &family {
+            let _ = kill_process(member, Signal::KILL);
+        }
+        killed.extend(family);
     }
-    family::bury(&family);
+    family::bury(&killed);
 }
 
 /// Interrupts the group of a child, as the terminal would.
@@ -32,9 +42,12 @@ pub(super) fn ask(child: &Child) {
 mod family {
     use rustix::process::{Pid, WaitOptions, child_subreaper, getpid, waitpid};
 
+    use crate::process::registry;
+
     struct Process {
         id: i32,
         parent: i32,
+        group: i32,
         session: i32,
         /// In ticks since the system started.
         started: u64,
@@ -57,7 +70,7 @@ mod family {
         found.into_iter().filter_map(Pid::from_raw).collect()
     }
 
-    /// Orphans that came to us since `leader` started. Those we start ourselves are in our session; these have left it.
+    /// Orphans that came to us since `leader` started: children that we did not start, and that have left our group.
     ///
     /// Our session is read like theirs, not asked for with `getsid`: in a container its leader may be outside, where it
     /// has no number, and what has none is shown as 0.
@@ -69,10 +82,17 @@ mod family {
         else {
             return Vec::new();
         };
+        let started_here = registry::children();
+        let is_started_here =
+            |id: i32| Pid::from_raw(id).is_some_and(|id| started_here.contains(&id));
+        let has_left = |process: &Process| {
+            (process.session, process.group) != (ourselves.session, ourselves.group)
+        };
         let orphans = processes.iter().filter(|process| {
             process.parent == us
-                && process.session != ourselves.session
+                && has_left(process)
                 && process.started >= leader.started
+                && !is_started_here(process.id)
         });
         orphans.map(|process| process.id).collect()
     }
@@ -110,6 +130,7 @@ mod family {
         Some(Process {
             id,
             parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
             session: fields.get(3)?.parse().ok()?,
             started: fields.get(19)?.parse().ok()?,
         })

@@ -11,7 +11,7 @@ use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::{Ending, kill};
-use crate::context::RunContext;
+use crate::context::{RunContext, StderrListener};
 use crate::outcome::RunError;
 
 /// What a child wrote.
@@ -52,6 +52,7 @@ pub(super) fn pump(
         news,
         ended: false,
         last_sign: Instant::now(),
+        on_stderr: ctx.on_stderr.as_ref(),
     };
     pump.prepare().map_err(talking)?;
     let heard = pump.listen(child, ctx);
@@ -99,6 +100,7 @@ struct Pump<'a> {
     ended: bool,
     /// When something was last heard.
     last_sign: Instant,
+    on_stderr: Option<&'a StderrListener>,
 }
 
 /// What is still to be written, and where to.
@@ -141,7 +143,7 @@ impl Pump<'_> {
                 });
             }
             if self.is_abandoned() {
-                kill::kill_all(child);
+                kill::kill_all(Pid::from_child(child));
                 break;
             }
             match self.step(self.patience(ctx)).map_err(talking)? {
@@ -219,7 +221,7 @@ impl Pump<'_> {
             match source {
                 Source::Feed => self.feed()?,
                 Source::Stdout => self.stdout.read()?,
-                Source::Stderr => self.stderr.read()?,
+                Source::Stderr => self.read_stderr()?,
                 Source::News => news = self.read_news()?,
             }
         }
@@ -261,6 +263,17 @@ impl Pump<'_> {
             }
         }
         self.feed = None;
+        Ok(())
+    }
+
+    /// Reads what the child says, and passes it on to the one who wants to hear it at once.
+    fn read_stderr(&mut self) -> io::Result<()> {
+        let before = self.stderr.bytes.len();
+        self.stderr.read()?;
+        let new = self.stderr.bytes.get(before..).unwrap_or_default();
+        if let Some(listener) = self.on_stderr.filter(|_| !new.is_empty()) {
+            listener.hear(new);
+        }
         Ok(())
     }
 

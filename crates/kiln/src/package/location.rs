@@ -27,8 +27,8 @@ impl Location {
             .symlink_metadata()
             .is_ok_and(|metadata| metadata.is_symlink());
         if is_link {
-            ui.say(&format!(
-                "[WARN] resolved symlink {:?} to {:?}, \
+            ui.warn(&format!(
+                "resolved symlink {:?} to {:?}, \
                  please note that the symlinks within the package are ignored",
                 absolute, resolved
             ));
@@ -125,8 +125,8 @@ pub(crate) fn resolve_as_named(ui: &Ui, named: &str) -> Result<String> {
         .symlink_metadata()
         .is_ok_and(|metadata| metadata.is_symlink());
     if is_link {
-        ui.say(&format!(
-            "[WARN] resolved symlink {named:?} to {resolved:?}, \
+        ui.warn(&format!(
+            "resolved symlink {named:?} to {resolved:?}, \
              please note that the symlinks within the package are ignored"
         ));
     }

@@ -62,7 +62,7 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
     };
     let finished = runtime.help(&image, &empty_list, &ctx)?;
     if finished.exit_code != 0 {
-        ui.pass_on(&finished.stderr);
+        ui.pass_on(&image, &finished.stderr, &mut Vec::new());
         return Err(anyhow!(
             "please ensure the container has an entrypoint and it supports --help flag: {}",
             finished.exit_text()

@@ -19,7 +19,7 @@ use kiln_runtime::{Network, Target};
 use kiln_yaml::{Document, SequenceStyle};
 
 pub(crate) use super::eval_args::EvalArgs;
-use super::output::{Destination, make_results_directory, save_results};
+use super::output::{Destination, make_results_directory, save_results, tell_results};
 use super::sink::write;
 use super::terminal::Terminal;
 use crate::package::{self, Location, absolute, resolve_as_named};
@@ -84,7 +84,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         (output, _, _) => output.map(Some),
     };
     if let Ok(Some(path)) = save_results(&args.results_dir, &results) {
-        ui.say(&format!("\nFor complete results, see {path}"));
+        tell_results(ui, &path, "\n");
     }
     match output {
         Err(failure) => return Err(failed(failure)),
@@ -123,7 +123,7 @@ impl Place {
 
 fn failed(failure: Failure) -> anyhow::Error {
     match failure {
-        Failure::Told => Failed(None).into(),
+        Failure::Told => Failed::told().into(),
         failure => anyhow!(failure.chain_text()),
     }
 }

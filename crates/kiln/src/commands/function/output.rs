@@ -11,7 +11,7 @@ use kiln_krm::{Resource, Wrapper, paths, write_list};
 use kiln_package::Durability;
 
 use super::sink;
-use crate::ui::Ui;
+use crate::ui::{Record, Ui};
 
 /// What `--output` asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,4 +79,17 @@ pub(super) fn save_results(
     let path = paths::join(&[directory, "results.yaml"]);
     std::fs::write(&path, results.to_yaml()).context("failed to save function results")?;
     Ok(Some(path))
+}
+
+/// Tells where the results are, after `before`.
+pub(super) fn tell_results(ui: &Ui, path: &str, before: &str) {
+    let record = Record {
+        event: "results",
+        file: Some(path),
+        ..Record::default()
+    };
+    ui.tell(
+        &record,
+        &format!("{before}For complete results, see {path}"),
+    );
 }

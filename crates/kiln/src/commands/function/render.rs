@@ -1,5 +1,6 @@
 //! `kiln fn render`
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
@@ -7,19 +8,20 @@ use clap::Args;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileChange;
 use kiln_package::{Access, ApplyOptions, DiskFiles, system_words};
-use kiln_render::{RenderError, RenderOptions, Rendered, render};
+use kiln_render::{Jobs, Outside, RenderError, RenderOptions, Rendered, render};
 use kiln_runtime::Network;
 
-use super::output::{Destination, make_results_directory, save_results};
+use super::output::{Destination, make_results_directory, save_results, tell_results};
 use super::preview;
 use super::running::{ContainerFlags, RunningArgs};
 use super::sink::write;
 use super::terminal::Terminal;
 use super::timings::Timings;
 use crate::cli::go_bool;
+use crate::compat::Compat;
 use crate::environment::KRM_DISABLE_ATTRIBUTION;
 use crate::package::{self, absolute, resolve_as_named};
-use crate::ui::{Failed, Ui};
+use crate::ui::{Failed, Record, Ui};
 
 /// Flags of `kiln fn render`.
 #[derive(Args, Debug)]
@@ -60,6 +62,10 @@ pub(crate) struct RenderArgs {
     /// Write nothing, and fail if rendering would change something
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     check: bool,
+    /// How many packages to render at a time: as many as there are processors if not given, and then programs and
+    /// containers still run one after the other
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
     /// Tell where the time went
     #[arg(long)]
     timings: bool,
@@ -93,6 +99,7 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
         root: &root_text,
         working_directory: &working_directory,
         allow_exec: args.allow_exec == Some(true),
+        jobs: jobs(ui.compat(), args.jobs),
         attribution: std::env::var_os(KRM_DISABLE_ATTRIBUTION).is_none_or(|value| value.is_empty()),
     };
     let terminal = Terminal::new(ui).quiet(args.quiet);
@@ -107,6 +114,21 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
         ui.say(&log.report(until_rendered));
     }
     finished
+}
+
+/// How much is done at the same time; kpt does one thing after the other.
+fn jobs(compat: Compat, given: Option<NonZeroUsize>) -> Jobs {
+    match (compat, given) {
+        (Compat::Kpt | Compat::KptV039, _) => Jobs::ONE,
+        (Compat::Kiln, Some(count)) => Jobs {
+            count,
+            outside: Outside::Beside,
+        },
+        (Compat::Kiln, None) => Jobs {
+            count: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            outside: Outside::InOrder,
+        },
+    }
 }
 
 /// Opens a package, after putting right what an interrupted command left there.
@@ -127,7 +149,7 @@ fn open(ui: &Ui, root: &Path) -> Result<DiskFiles> {
                 path: root.display().to_string(),
                 problem: KptfileProblem::Io(problem),
             };
-            Err(Failed(Some(format!("{error} "))).into())
+            Err(Failed::with(format!("{error} ")).into())
         }
     }
 }
@@ -150,7 +172,13 @@ fn finish_in_place(
         return Err(not_saved(&rendered, &format!("{error:#}")));
     }
     if saves && !args.quiet {
-        ui.say(&summary(&rendered));
+        let record = Record {
+            event: "summary",
+            functions: Some(rendered.functions),
+            packages: Some(rendered.packages),
+            ..Record::default()
+        };
+        ui.tell(&record, &summary(&rendered));
     }
     save_and_tell(ui, args, &rendered)?;
     outcome(rendered)
@@ -170,7 +198,7 @@ fn finish_preview(
     }
     match changes {
         [] => Ok(()),
-        changes => Err(Failed(Some(preview::list(changes))).into()),
+        changes => Err(Failed::with(preview::list(changes)).into()),
     }
 }
 
@@ -191,7 +219,7 @@ fn save_and_tell(ui: &Ui, args: &RenderArgs, rendered: &Rendered) -> Result<()> 
         return Ok(());
     }
     match save_results(&args.results_dir, &rendered.results) {
-        Ok(Some(path)) => ui.say(&format!("For complete results, see {path}")),
+        Ok(Some(path)) => tell_results(ui, &path, ""),
         Ok(None) => {}
         // The failure of the render is what matters then.
         Err(_) if rendered.error.is_some() => {}
@@ -208,7 +236,8 @@ fn outcome(rendered: Rendered) -> Result<()> {
 }
 
 fn failed(error: RenderError) -> anyhow::Error {
-    Failed(error.message()).into()
+    let message = error.message();
+    message.map_or_else(Failed::told, Failed::with).into()
 }
 
 fn not_saved(rendered: &Rendered, text: &str) -> anyhow::Error {

@@ -1,18 +1,28 @@
-//! What happens while functions run, as lines on standard error.
+//! What happens while functions run, told on standard error.
 
 use std::fmt::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kiln_krm::gotext::quote;
 use kiln_krm::results::FunctionResult;
 use kiln_render::{Event, Log};
 use kiln_runtime::go_duration;
 
-use crate::ui::Ui;
+use crate::ui::{Item, Level, Progress, Record, Ui};
 
-/// Tells the user in kpt's words.
+/// Tells people in kpt's words, and programs the same in JSON.
 pub(super) struct Terminal<'a> {
     ui: &'a Ui,
     is_quiet: bool,
+    running: Mutex<Vec<Running>>,
+}
+
+/// A function that has been said to run.
+struct Running {
+    function: String,
+    package: Option<String>,
+    /// Ends with this.
+    _progress: Option<Progress>,
 }
 
 impl<'a> Terminal<'a> {
@@ -20,6 +30,7 @@ impl<'a> Terminal<'a> {
         Terminal {
             ui,
             is_quiet: false,
+            running: Mutex::default(),
         }
     }
 
@@ -27,13 +38,107 @@ impl<'a> Terminal<'a> {
     pub(super) fn quiet(self, is_quiet: bool) -> Terminal<'a> {
         Terminal { is_quiet, ..self }
     }
+
+    fn running(&self) -> MutexGuard<'_, Vec<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, function: &str, package: Option<&str>) {
+        let progress = match self.is_quiet {
+            true => None,
+            false => self.ui.progress(function),
+        };
+        self.running().push(Running {
+            function: function.to_owned(),
+            package: package.map(str::to_owned),
+            _progress: progress,
+        });
+    }
+
+    /// The package that a function ran on.
+    fn end(&self, function: &str) -> Option<String> {
+        let mut running = self.running();
+        let place = running.iter().position(|one| one.function == function)?;
+        running.remove(place).package
+    }
 }
 
 impl Log for Terminal<'_> {
     fn event(&self, event: &Event<'_>) {
+        let ended_on = match event {
+            Event::Passed { function, .. } | Event::Failed { function, .. } => self.end(function),
+            _ => None,
+        };
         if let Some(text) = told(event, self.is_quiet) {
-            self.ui.say(&text);
+            self.ui.tell(&record(event, ended_on.as_deref()), &text);
         }
+        if let Event::Running {
+            function, package, ..
+        } = event
+        {
+            self.begin(function, *package);
+        }
+    }
+}
+
+/// An event for programs; `ended_on` is the package of the function that has ended.
+fn record<'a>(event: &Event<'a>, ended_on: Option<&'a str>) -> Record<'a> {
+    let ended = |name, function, elapsed: &std::time::Duration, result: &'a FunctionResult| {
+        let given = |text: &'a str| Some(text).filter(|text| !text.is_empty());
+        Record {
+            event: name,
+            package: ended_on,
+            function: Some(function),
+            image: given(&result.image),
+            exec: given(&result.exec),
+            duration_ms: u64::try_from(elapsed.as_millis()).ok(),
+            exit_code: Some(result.exit_code),
+            stderr: given(&result.stderr),
+            results: result.results.iter().map(Item::from).collect(),
+            ..Record::default()
+        }
+    };
+    match *event {
+        Event::Warning(text) => Record {
+            level: Level::Warning,
+            event: "warning",
+            message: Some(text),
+            ..Record::default()
+        },
+        Event::Package { name } => Record {
+            event: "package",
+            package: Some(name),
+            ..Record::default()
+        },
+        Event::PackageDone => Record {
+            event: "package-done",
+            ..Record::default()
+        },
+        Event::Running {
+            function,
+            resources,
+            package,
+        } => Record {
+            event: "running",
+            package,
+            function: Some(function),
+            resources,
+            ..Record::default()
+        },
+        Event::Passed {
+            function,
+            ref elapsed,
+            result,
+        } => ended("passed", function, elapsed, result),
+        Event::Failed {
+            function,
+            ref elapsed,
+            result,
+            ..
+        } => Record {
+            level: Level::Error,
+            ..ended("failed", function, elapsed, result)
+        },
     }
 }
 

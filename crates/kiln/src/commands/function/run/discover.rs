@@ -66,7 +66,7 @@ fn from_directories(ui: &Ui, dirs: &[String]) -> Result<Vec<Resource>> {
         if ui.compat() == Compat::KptV039 {
             resources.clear();
         }
-        resources.extend(read(ui, &Location::unresolved(dir)?)?);
+        resources.extend(read(ui, &Location::unresolved(dir)?)?.0);
     }
     Ok(resources)
 }

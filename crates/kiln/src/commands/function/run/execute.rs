@@ -16,6 +16,7 @@ use kiln_yaml::{EditError, SequenceStyle, copy_comments, sync_order};
 use super::flags::RunArgs;
 use super::save_results;
 use super::step::{Config, Step};
+use super::voice::Voice;
 use crate::compat::Compat;
 use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
@@ -57,6 +58,7 @@ pub(super) fn execute(
             memory: None,
         },
         cancel: on_interrupt(),
+        on_stderr: None,
     };
     let mut late = Vec::new();
     for (at, step) in steps.iter().enumerate() {
@@ -122,9 +124,15 @@ fn run(
 ) -> Result<(Vec<Resource>, Option<String>)> {
     let config = config.map(Resource::document);
     let input = Input::new(Dialect::Legacy, inputs, config);
-    let (output, failure) = match step.runner.run(&input, ctx) {
+    let ran = {
+        let _progress = ui.progress(&step.name);
+        let voice = Voice::new(ui, &step.name);
+        let ran = step.runner.run(&input, &voice.heard_in(ctx));
+        voice.end();
+        ran
+    };
+    let (output, failure) = match ran {
         Ok(outcome) => {
-            ui.pass_on(&outcome.stderr);
             let failure = (!outcome.is_success()).then(|| outcome.exit_text());
             (outcome.output, failure)
         }

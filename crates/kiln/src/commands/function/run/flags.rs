@@ -8,6 +8,7 @@ use kiln_krm::legacy_words::wrong_kind;
 use kiln_yaml::{Document, EditError, Kind, SequenceStyle, Style};
 
 use crate::cli::go_bool;
+use crate::log_format::LogFormat;
 
 /// Flags of `kiln fn run`.
 #[derive(Args, Debug)]
@@ -70,6 +71,9 @@ pub(crate) struct RunArgs {
     /// Tell which function is about to run
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) log_steps: bool,
+    /// How to tell what happens: lines for people, or one JSON object a line
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
     /// Accepted because kpt has it; without effect
     #[arg(long, hide = true, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "true", default_missing_value = "true", value_parser = go_bool)]
     include_subpackages: bool,

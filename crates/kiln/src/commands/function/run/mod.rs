@@ -7,6 +7,7 @@ mod discover;
 mod execute;
 mod flags;
 mod step;
+mod voice;
 
 use std::path::Path;
 
@@ -64,7 +65,7 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
     }
     match late.is_empty() {
         true => Ok(()),
-        false => Err(Failed(Some(format!("error: {}", late.join("\n---\n")))).into()),
+        false => Err(Failed::with(format!("error: {}", late.join("\n---\n"))).into()),
     }
 }
 

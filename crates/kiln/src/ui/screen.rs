@@ -1,0 +1,213 @@
+//! Standard error as people see it: lines, and on a terminal below them one that tells how long a function has been
+//! running.
+//!
+//! The last line is erased before anything else is written, and never drawn behind a line that somebody began and did
+//! not end. Where standard error is no terminal there is no such line.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kiln_krm::gotext::quote;
+use kiln_runtime::go_duration;
+
+/// How long a function runs before its line is shown, and how often it is drawn anew.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The way to the first column, and to an empty line.
+const ERASE: &[u8] = b"\r\x1b[K";
+
+/// The width of a terminal that does not tell its own.
+const USUAL_WIDTH: usize = 80;
+
+/// Standard error, shared by all who write to it.
+#[derive(Clone)]
+pub(crate) struct Screen {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    has_progress: bool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether the progress line is to be seen.
+    is_drawn: bool,
+    /// Whether the last thing written is a line that nobody has ended.
+    is_mid_line: bool,
+    has_painter: bool,
+    next: u64,
+    running: Vec<Running>,
+}
+
+struct Running {
+    id: u64,
+    function: String,
+    started: Instant,
+}
+
+/// A function that is running, for as long as this is there.
+#[must_use = "dropping it means that the function has ended"]
+pub(crate) struct Progress {
+    screen: Screen,
+    id: u64,
+}
+
+impl Screen {
+    /// With `wants_progress`, functions that run long are shown, if standard error is a terminal that can do it.
+    pub(crate) fn new(wants_progress: bool) -> Screen {
+        let shared = Shared {
+            has_progress: wants_progress && io::stderr().is_terminal(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        };
+        Screen {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Writes; that nobody listens is no reason to stop.
+    pub(crate) fn write(&self, text: &[u8]) {
+        let mut state = self.lock();
+        state.erase();
+        let _ = io::stderr().lock().write_all(text);
+        if let Some(last) = text.last() {
+            state.is_mid_line = *last != b'\n';
+        }
+    }
+
+    /// Takes the progress line away, for those who write to the terminal in another way.
+    pub(crate) fn clear(&self) {
+        self.lock().erase();
+    }
+
+    /// Tells how long a function has been running, until what it gives back is dropped.
+    pub(crate) fn progress(&self, function: &str) -> Option<Progress> {
+        if !self.shared.has_progress {
+            return None;
+        }
+        let mut state = self.lock();
+        let id = state.next;
+        state.next += 1;
+        state.running.push(Running {
+            id,
+            function: function.to_owned(),
+            started: Instant::now(),
+        });
+        if !state.has_painter {
+            let painter = self.clone();
+            // Without a thread there is no line, and no harm done.
+            let spawned = thread::Builder::new().spawn(move || painter.paint());
+            state.has_painter = spawned.is_ok();
+        }
+        self.shared.changed.notify_all();
+        let screen = self.clone();
+        Some(Progress { screen, id })
+    }
+
+    /// Draws for as long as the program lives.
+    fn paint(&self) {
+        let mut state = self.lock();
+        loop {
+            let Some(started) = state.running.first().map(|oldest| oldest.started) else {
+                state = self
+                    .shared
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let elapsed = started.elapsed();
+            if elapsed >= TICK && !state.is_mid_line {
+                state.draw();
+            }
+            let into_tick = Duration::from_nanos((elapsed.as_nanos() % TICK.as_nanos()) as u64);
+            let waited = self.shared.changed.wait_timeout(state, TICK - into_tick);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        let state = self.shared.state.lock();
+        state.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        let mut state = self.screen.lock();
+        state.running.retain(|running| running.id != self.id);
+        state.erase();
+    }
+}
+
+impl State {
+    fn erase(&mut self) {
+        if self.is_drawn {
+            let _ = io::stderr().lock().write_all(ERASE);
+            self.is_drawn = false;
+        }
+    }
+
+    fn draw(&mut self) {
+        let Some(oldest) = self.running.first() else {
+            return;
+        };
+        let seconds = Duration::from_secs(oldest.started.elapsed().as_secs());
+        let others = self.running.len() - 1;
+        let line = progress_line(&oldest.function, seconds, others, width());
+        let mut stderr = io::stderr().lock();
+        let _ = stderr.write_all(ERASE);
+        let _ = stderr.write_all(line.as_bytes());
+        let _ = stderr.flush();
+        self.is_drawn = true;
+    }
+}
+
+/// The time comes first: names may be long, and what does not fit is cut off, because only one line can be erased.
+fn progress_line(function: &str, elapsed: Duration, others: usize, width: usize) -> String {
+    let mut line = format!("  {} {}", go_duration(elapsed), quote(function));
+    if others > 0 {
+        line.push_str(&format!(" and {others} more"));
+    }
+    let mut used = 0;
+    let fits = |c: &char| {
+        // Nothing beyond ASCII is wider than two columns.
+        used += if c.is_ascii() { 1 } else { 2 };
+        used < width
+    };
+    line.chars().take_while(fits).collect()
+}
+
+fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stderr());
+    match size.map_or(0, |size| usize::from(size.ws_col)) {
+        0 => USUAL_WIDTH,
+        width => width,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(function: &str, others: usize, width: usize, expected: &str) {
+        let line = progress_line(function, Duration::from_secs(63), others, width);
+        assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn a_line_fits_and_says_nothing_to_the_terminal() {
+        check("set-x", 0, 80, "  1m3s \"set-x\"");
+        check("set-x", 2, 80, "  1m3s \"set-x\" and 2 more");
+        check("a\x1b[2Jb", 0, 80, "  1m3s \"a\\x1b[2Jb\"");
+        check("set-x", 0, 10, "  1m3s \"s");
+        check("äöü", 0, 13, "  1m3s \"äö");
+        check("x", 0, 1, "");
+    }
+}
