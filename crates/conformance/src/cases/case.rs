@@ -10,6 +10,8 @@ use super::config::Config;
 
 /// The directory that makes a directory a case.
 pub(super) const EXPECTED: &str = ".expected";
+/// A file of what is expected that only cases of our own recording have.
+const ABOUT: &str = "about.txt";
 /// The file at the top of a tree of cases that holds their command lines.
 const COMMANDS: &str = "commands.yaml";
 
@@ -48,6 +50,16 @@ impl Case {
     /// The last component of the case's directory, which its copy is called by.
     pub(super) fn base_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
+
+    /// Whether all that was printed was recorded, and not just a part of it.
+    pub(super) fn is_recorded_whole(&self) -> bool {
+        self.commands.run.is_some() && self.expected(ABOUT).is_some()
+    }
+
+    /// Whether it is about a verb that has another meaning today.
+    pub(super) fn is_of_older_verb(&self) -> bool {
+        self.generation == Generation::Legacy && self.config.test_type != "run"
     }
 
     /// What the case runs on that was not recorded along with it.

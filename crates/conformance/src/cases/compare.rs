@@ -7,29 +7,31 @@ use anyhow::{Context, Result};
 use regex::Regex;
 
 use super::case::Case;
-use super::judge::Problem;
+use super::judge::{About, Problem};
 use super::process::Outcome;
 use super::world::World;
 
-/// A file that only cases of our own recording have.
-const ABOUT: &str = "about.txt";
-
-/// What is wrong with how the command ended, and with the results it wrote.
-pub(super) fn ending(case: &Case, world: &World, outcome: &Outcome) -> Result<Vec<Problem>> {
-    let mut problems = Vec::new();
-    match outcome.code {
-        None => problems.push(Problem::Plain("took too long and was killed".to_owned())),
-        Some(code) if code != case.config.exit_code => problems.push(Problem::Plain(format!(
+/// What is wrong with how the command ended.
+pub(super) fn ending(case: &Case, outcome: &Outcome) -> Vec<Problem> {
+    let problem = match outcome.code {
+        None => "took too long and was killed".to_owned(),
+        Some(code) if code == case.config.exit_code => return Vec::new(),
+        Some(code) => format!(
             "exit code {code}, wanted {}; stderr:\n{}",
             case.config.exit_code, outcome.stderr
-        ))),
-        Some(_) => {}
-    }
+        ),
+    };
+    vec![Problem::plain(About::ExitCode, problem)]
+}
+
+/// What is wrong with the results that were written.
+pub(super) fn results(case: &Case, world: &World) -> Result<Vec<Problem>> {
+    let mut problems = Vec::new();
     if let Some(wanted) = case.expected("results.yaml") {
         let got = world.results()?.unwrap_or_default();
         let got = without_lines(got.trim(), &case.config.results_strip_lines);
         if got != wanted {
-            problems.push(Problem::text("results.yaml", &wanted, &got));
+            problems.push(Problem::text(About::Results, "results.yaml", &wanted, &got));
         }
     }
     Ok(problems)
@@ -39,8 +41,8 @@ pub(super) fn ending(case: &Case, world: &World, outcome: &Outcome) -> Result<Ve
 pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Result<Vec<Problem>> {
     let config = &case.config;
     let mut problems = Vec::new();
-    let is_whole = case.commands.run.is_some() && case.expected(ABOUT).is_some();
-    let mut check = |what, wanted: Option<&str>, got: &str| {
+    let is_whole = case.is_recorded_whole();
+    let mut check = |about: About, wanted: Option<&str>, got: &str| {
         let wanted = wanted.unwrap_or_default();
         // A recording may have been cut off where a duration follows.
         let is_right = match is_whole && !wanted.ends_with(" in ") {
@@ -48,7 +50,7 @@ pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Result<V
             false => got.contains(wanted),
         };
         if !is_right {
-            problems.push(Problem::text(what, wanted, got));
+            problems.push(Problem::text(about, &about.to_string(), wanted, got));
         }
     };
     let stderr = without_durations(&world.without_place(&outcome.stderr))?;
@@ -58,14 +60,13 @@ pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Result<V
         .as_deref()
         .map(without_durations)
         .transpose()?;
-    check("stderr", wanted.as_deref(), &stderr);
-    check("stdout", config.stdout.as_deref(), &outcome.stdout);
+    check(About::Stderr, wanted.as_deref(), &stderr);
+    check(About::Stdout, config.stdout.as_deref(), &outcome.stdout);
     if let Some(pattern) = &config.stderr_regex {
         let regex = Regex::new(pattern).context("stdErrRegEx")?;
         if !regex.is_match(&stderr) {
-            problems.push(Problem::Plain(format!(
-                "stderr does not match {pattern:?}:\n{stderr}"
-            )));
+            let sentence = format!("stderr does not match {pattern:?}:\n{stderr}");
+            problems.push(Problem::plain(About::Stderr, sentence));
         }
     }
     Ok(problems)
@@ -85,7 +86,7 @@ pub(super) fn files(case: &Case, world: &World) -> Result<Vec<Problem>> {
     }
     Ok(match wanted == got {
         true => Vec::new(),
-        false => vec![Problem::text("git diff", &wanted, &got)],
+        false => vec![Problem::text(About::Files, "git diff", &wanted, &got)],
     })
 }
 
@@ -95,7 +96,7 @@ fn without_durations(text: &str) -> Result<String> {
     Ok(line.replace_all(text, "${1}0s").into_owned())
 }
 
-fn without_lines(text: &str, lines: &[String]) -> String {
+pub(super) fn without_lines(text: &str, lines: &[String]) -> String {
     let mut text = text.to_owned();
     for line in lines {
         text = text.replace(&format!("{line}\n"), "");

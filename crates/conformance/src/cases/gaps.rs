@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use kiln_yaml::{Document, NodeRef};
 
 use super::case::{Case, read_yaml};
-use super::judge::Problem;
+use super::judge::{About, Problem};
 use super::world::Subject;
 
 /// All listed cases.
@@ -85,7 +85,10 @@ fn entry(node: NodeRef<'_>) -> Result<Entry> {
 impl Listed<'_> {
     /// What is wrong when a listed case passes.
     pub(super) fn no_longer(&self) -> Problem {
-        Problem::Plain(format!("no longer fails; take it off the list ({self})"))
+        Problem::plain(
+            About::List,
+            format!("no longer fails; take it off the list ({self})"),
+        )
     }
 }
 

@@ -1,9 +1,13 @@
 //! Runs one case and says whether it passed.
 
+use std::fmt;
+
 use anyhow::Result;
 
+use super::Mode;
 use super::case::{Case, Generation};
 use super::compare;
+use super::default_mode;
 use super::engine::needed_image;
 use super::values;
 use super::world::{Subject, World};
@@ -19,7 +23,27 @@ pub(crate) enum Verdict {
 
 /// One thing that is not as recorded.
 #[derive(Debug)]
-pub(crate) enum Problem {
+pub(crate) struct Problem {
+    pub(super) about: About,
+    detail: Detail,
+}
+
+/// What of a case is not as recorded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum About {
+    ExitCode,
+    Stdout,
+    Stderr,
+    Results,
+    Files,
+    /// More lines of files changed than the original changes.
+    Lines,
+    /// What a list says of the case.
+    List,
+}
+
+#[derive(Debug)]
+enum Detail {
     /// Told in a sentence.
     Plain(String),
     /// A text that differs.
@@ -30,20 +54,50 @@ pub(crate) enum Problem {
     },
 }
 
+impl About {
+    /// All that lists can speak of, by name.
+    pub(super) const NAMES: [(&'static str, About); 6] = [
+        ("exit code", About::ExitCode),
+        ("stdout", About::Stdout),
+        ("stderr", About::Stderr),
+        ("results", About::Results),
+        ("files", About::Files),
+        ("lines", About::Lines),
+    ];
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names = About::NAMES.iter();
+        let name = names.find(|(_, about)| about == self);
+        f.write_str(name.map_or("list", |(name, _)| name))
+    }
+}
+
 impl Problem {
-    pub(super) fn text(what: &str, wanted: &str, got: &str) -> Problem {
-        Problem::Text {
-            what: what.to_owned(),
-            wanted: wanted.to_owned(),
-            got: got.to_owned(),
+    pub(super) fn plain(about: About, sentence: String) -> Problem {
+        Problem {
+            about,
+            detail: Detail::Plain(sentence),
+        }
+    }
+
+    pub(super) fn text(about: About, what: &str, wanted: &str, got: &str) -> Problem {
+        Problem {
+            about,
+            detail: Detail::Text {
+                what: what.to_owned(),
+                wanted: wanted.to_owned(),
+                got: got.to_owned(),
+            },
         }
     }
 
     /// The problem for people: a diff where texts differ.
     pub(super) fn show(&self, whole: bool) -> String {
-        match self {
-            Problem::Plain(sentence) => sentence.clone(),
-            Problem::Text { what, wanted, got } => format!(
+        match &self.detail {
+            Detail::Plain(sentence) => sentence.clone(),
+            Detail::Text { what, wanted, got } => format!(
                 "{what} (- wanted, + got)\n{}",
                 report::diff(wanted, got, whole)
             ),
@@ -59,6 +113,10 @@ pub(super) fn judge(case: &Case, subject: &Subject) -> Result<Verdict> {
     if case.config.needs_wasm {
         return Ok(Verdict::Skipped("needs WebAssembly".to_owned()));
     }
+    if subject.mode == Mode::Default && case.is_of_older_verb() {
+        let reason = "in the default mode source and sink are today's";
+        return Ok(Verdict::Skipped(reason.to_owned()));
+    }
     if let Some(missing) = case.missing_input() {
         return Ok(Verdict::Skipped(format!("{missing} was not recorded")));
     }
@@ -69,15 +127,19 @@ pub(super) fn judge(case: &Case, subject: &Subject) -> Result<Verdict> {
         world.take_images();
     }
     let outcome = world.run(case)?;
-    let mut problems = compare::ending(case, &world, &outcome)?;
-    match case.generation {
-        Generation::Current => {
+    let mut problems = compare::ending(case, &outcome);
+    match (subject.mode, case.generation) {
+        (Mode::Default, _) => problems.extend(default_mode::compare(case, &world, &outcome)?),
+        (Mode::Recorded, Generation::Current) => {
+            problems.extend(compare::results(case, &world)?);
             problems.extend(compare::streams(case, &world, &outcome)?);
             problems.extend(compare::files(case, &world)?);
         }
-        Generation::Legacy => {
+        (Mode::Recorded, Generation::Legacy) => {
+            problems.extend(compare::results(case, &world)?);
             problems.extend(values::streams(case, &world, &outcome));
-            problems.extend(values::files(case, &world)?);
+            let is_same = |_: &str, wanted: &str, got: &str| values::are_same(wanted, got);
+            problems.extend(values::files(case, &world, is_same)?);
         }
     }
     if let Some(script) = &case.commands.teardown {

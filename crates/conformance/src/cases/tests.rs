@@ -44,6 +44,7 @@ impl Tree {
             fake_docker: None,
             only: None,
             jobs: Some(1),
+            mode: super::Mode::Recorded,
             verbose: true,
         };
         let tally = suite.run(&[self.dir.path().join("tree")], &mut out);

@@ -1,16 +1,20 @@
-//! Comparison by value, for cases of kpt v0.39: files and what is printed must mean the same, however it is written.
+//! Comparison by value, for cases of kpt v0.39 and for the default mode: files and what is printed must mean the same, however it is written.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
-use kiln_yaml::{NodeRef, parse_all};
+use kiln_yaml::{Document, NodeRef, parse_all};
 
 use super::case::Case;
-use super::judge::Problem;
+use super::judge::{About, Problem};
 use super::process::Outcome;
 use super::world::World;
+
+fn about_files(sentence: String) -> Problem {
+    Problem::plain(About::Files, sentence)
+}
 
 /// What is wrong with what was printed. Talk is compared as it is, data by value.
 pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Vec<Problem> {
@@ -18,32 +22,45 @@ pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Vec<Prob
     let wanted = case.config.stderr.as_deref().unwrap_or_default();
     let stderr = world.without_place(&outcome.stderr);
     if stderr != wanted {
-        problems.push(Problem::text("stderr", wanted, &stderr));
+        problems.push(Problem::text(About::Stderr, "stderr", wanted, &stderr));
     }
     let wanted = case.config.stdout.as_deref().unwrap_or_default();
     if !are_same(wanted, &outcome.stdout) {
-        problems.push(Problem::text("stdout", wanted, &outcome.stdout));
+        problems.push(Problem::text(
+            About::Stdout,
+            "stdout",
+            wanted,
+            &outcome.stdout,
+        ));
     }
     problems
 }
 
-/// What is wrong with the files of the copy, compared with those of the case after the recorded change.
-pub(super) fn files(case: &Case, world: &World) -> Result<Vec<Problem>> {
+/// What is wrong with the files of the copy, compared with those of the case after the recorded change. `is_same` gets
+/// a path, what is wanted there and what is.
+pub(super) fn files(
+    case: &Case,
+    world: &World,
+    is_same: impl Fn(&str, &str, &str) -> bool,
+) -> Result<Vec<Problem>> {
     let place = world.top().join("wanted");
     world.copy_case(case, &place)?;
-    if case.expected("diff.patch").is_some() {
+    if case
+        .expected("diff.patch")
+        .is_some_and(|patch| !patch.is_empty())
+    {
         world.apply_patch(&place, &case.dir.join(".expected/diff.patch"))?;
     }
     let (wanted, got) = (contents(&place)?, contents(world.copy())?);
     let mut problems = Vec::new();
     for path in got.keys().filter(|path| !wanted.contains_key(*path)) {
-        problems.push(Problem::Plain(format!("{path} is not expected")));
+        problems.push(about_files(format!("{path} is not expected")));
     }
     for (path, wanted) in &wanted {
         match got.get(path) {
-            None => problems.push(Problem::Plain(format!("{path} is missing"))),
-            Some(got) if are_same(wanted, got) => {}
-            Some(got) => problems.push(Problem::text(path, wanted, got)),
+            None => problems.push(about_files(format!("{path} is missing"))),
+            Some(got) if is_same(path, wanted, got) => {}
+            Some(got) => problems.push(Problem::text(About::Files, path, wanted, got)),
         }
     }
     Ok(problems)
@@ -75,14 +92,16 @@ fn contents(root: &Path) -> Result<BTreeMap<String, String>> {
     Ok(all)
 }
 
-fn are_same(wanted: &str, got: &str) -> bool {
+pub(super) fn are_same(wanted: &str, got: &str) -> bool {
     wanted == got || documents(wanted).is_some_and(|wanted| documents(got) == Some(wanted))
 }
 
 /// The documents of a text with nothing left of how they were written; none if it is no YAML.
 fn documents(text: &str) -> Option<Vec<String>> {
     let documents = parse_all(text.as_bytes()).ok()?;
-    let values = documents.iter().map(|document| value(document.root()));
+    let roots = documents.iter().map(Document::root);
+    // No tool makes a resource of a document without content.
+    let values = roots.filter(|root| !root.is_null()).map(value);
     Some(values.collect())
 }
 

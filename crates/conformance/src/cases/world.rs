@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
+use super::Mode;
 use super::case::{Case, EXPECTED, Generation};
 use super::config::Flag;
 use super::engine::NO_IMAGES;
@@ -17,10 +18,11 @@ use super::process::{self, Outcome};
 pub(super) struct Subject {
     bin: PathBuf,
     fake_docker: Option<PathBuf>,
+    pub(super) mode: Mode,
 }
 
 impl Subject {
-    pub(super) fn new(bin: &Path, fake_docker: Option<&Path>) -> Result<Subject> {
+    pub(super) fn new(bin: &Path, fake_docker: Option<&Path>, mode: Mode) -> Result<Subject> {
         let absolute = |path: &Path| {
             path.canonicalize()
                 .with_context(|| path.display().to_string())
@@ -28,6 +30,7 @@ impl Subject {
         Ok(Subject {
             bin: absolute(bin)?,
             fake_docker: fake_docker.map(absolute).transpose()?,
+            mode,
         })
     }
 
@@ -48,7 +51,8 @@ pub(super) struct World {
     /// The directory that copies and results are in; messages are cleaned of it.
     top: PathBuf,
     copy: PathBuf,
-    generation: Generation,
+    /// Whose rules kiln is asked to follow.
+    compat: &'static str,
 }
 
 const GIT: [&str; 10] = [
@@ -82,7 +86,11 @@ impl World {
         }
         let world = World {
             copy: top.join(case.base_name()),
-            generation: case.generation,
+            compat: match (subject.mode, case.generation) {
+                (Mode::Default, _) => "kiln",
+                (Mode::Recorded, Generation::Current) => "kpt",
+                (Mode::Recorded, Generation::Legacy) => "kpt-v0.39",
+            },
             base,
             top,
         };
@@ -237,10 +245,6 @@ impl World {
     fn command(&self, program: &Path, dir: &Path) -> Command {
         let base = self.base.path();
         let path = std::env::var("PATH").unwrap_or_default();
-        let compat = match self.generation {
-            Generation::Current => "kpt",
-            Generation::Legacy => "kpt-v0.39",
-        };
         let mut command = Command::new(program);
         command
             .current_dir(dir)
@@ -248,7 +252,7 @@ impl World {
             .env("PATH", format!("{}:{path}", base.join("bin").display()))
             .env("HOME", base.join("home"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("KILN_COMPAT", compat);
+            .env("KILN_COMPAT", self.compat);
         command
     }
 }

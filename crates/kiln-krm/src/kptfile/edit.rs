@@ -52,19 +52,20 @@ impl Saved {
     }
 }
 
-/// Sets a condition in the place of the one of its type, or last.
+/// Sets a condition as the last one, as kpt does; one of its type that is not the last goes.
 pub fn set_condition(doc: &mut Document, condition: &Condition) -> Result<(), KptfileEditError> {
     let status = Kptfile::decode(doc)?.status.unwrap_or_default();
-    let mut same_type = status
+    let is_same = |other: &Condition| other.kind == condition.kind;
+    let count = status
         .conditions
         .iter()
-        .filter(|other| other.kind == condition.kind);
-    let present = (same_type.next(), same_type.next());
-    if present == (Some(condition), None) {
+        .filter(|other| is_same(other))
+        .count();
+    if count == 1 && status.conditions.last() == Some(condition) {
         return Ok(());
     }
     let list = tree::collection_at(doc, &["status", "conditions"], Kind::Sequence);
-    tree::put_item(doc, list, condition, |item| item.kind == condition.kind);
+    tree::put_last_item(doc, list, condition, is_same);
     Ok(())
 }
 

@@ -75,6 +75,19 @@ fn a_condition_takes_the_place_of_its_type() {
 }
 
 #[test]
+fn a_condition_that_is_not_the_last_becomes_the_last() {
+    let head =
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\nstatus:\n  conditions:\n";
+    let ready = "    - type: Ready # mine\n      status: \"False\"\n";
+    let rendered = "    # by the machine\n    - type: Rendered\n      status: \"True\"\n      reason: RenderSuccess\n";
+    check_edit(
+        &format!("{head}{rendered}{ready}"),
+        |doc| set_condition(doc, &Condition::render_succeeded()).unwrap(),
+        &format!("{head}{ready}{rendered}"),
+    );
+}
+
+#[test]
 fn the_render_status_is_replaced_and_removed() {
     let step = Step {
         image: "x:latest".to_owned(),

@@ -52,24 +52,50 @@ pub(super) fn put_item<R: Value>(
     let mut is_placed = false;
     let mut items = Vec::new();
     for item in doc.child_ids(list) {
-        let is_other = !read_node::<R>(doc, item).is_some_and(|present| is_same(&present));
-        if is_other {
+        if !is_item(doc, item, &is_same) {
             items.push(item);
         } else if !is_placed {
             is_placed = true;
-            if doc.node(item).is_mapping() {
-                unshare(doc, &[item]);
-                become_like(doc, item, new);
-                items.push(item);
-            } else {
-                items.push(new);
-            }
+            items.push(item_like(doc, item, new));
         }
     }
     if !is_placed {
         items.push(new);
     }
     doc.set_children(list, &items);
+}
+
+/// Puts a record last into a list: over the first item that `is_same`, wherever that was. Further ones go.
+pub(super) fn put_last_item<R: Value>(
+    doc: &mut Document,
+    list: NodeId,
+    record: &R,
+    is_same: impl Fn(&R) -> bool,
+) {
+    let new = record.write(doc);
+    let (same, mut items): (Vec<NodeId>, Vec<NodeId>) = doc
+        .child_ids(list)
+        .into_iter()
+        .partition(|item| is_item(doc, *item, &is_same));
+    items.push(match same.first() {
+        Some(present) => item_like(doc, *present, new),
+        None => new,
+    });
+    doc.set_children(list, &items);
+}
+
+fn is_item<R: Value>(doc: &Document, item: NodeId, is_same: impl Fn(&R) -> bool) -> bool {
+    read_node::<R>(doc, item).is_some_and(|present| is_same(&present))
+}
+
+/// An item that has become like `new`, with its comments; `new` itself where that cannot be.
+fn item_like(doc: &mut Document, item: NodeId, new: NodeId) -> NodeId {
+    if !doc.node(item).is_mapping() {
+        return new;
+    }
+    unshare(doc, &[item]);
+    become_like(doc, item, new);
+    item
 }
 
 /// The value of a key, created where it is missing or something else.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use conformance::cases::Suite;
+use conformance::cases::{Mode, Suite};
 
 use crate::shared;
 
 /// Runs the cases of one tree; `least` guards against looking in the wrong place.
 #[track_caller]
-fn check(test: &str, tree: &str, least: usize) {
+fn check(test: &str, mode: Mode, tree: &str, least: usize) {
     let Some(shared) = shared::directory(test) else {
         return;
     };
@@ -17,6 +17,7 @@ fn check(test: &str, tree: &str, least: usize) {
         fake_docker: None,
         only: None,
         jobs: None,
+        mode,
         verbose: false,
     };
     let mut told = Vec::new();
@@ -27,15 +28,39 @@ fn check(test: &str, tree: &str, least: usize) {
 
 #[test]
 fn kpt_cases_match_to_the_byte() {
-    check("kpt_cases_match_to_the_byte", "kpt", 33);
+    check("kpt_cases_match_to_the_byte", Mode::Recorded, "kpt", 33);
 }
 
 #[test]
 fn recorded_cases_match_to_the_byte() {
-    check("recorded_cases_match_to_the_byte", "recorded/render", 294);
+    let test = "recorded_cases_match_to_the_byte";
+    check(test, Mode::Recorded, "recorded/render", 294);
 }
 
 #[test]
 fn legacy_cases_match_by_value() {
-    check("legacy_cases_match_by_value", "recorded/legacy-run", 134);
+    let test = "legacy_cases_match_by_value";
+    check(test, Mode::Recorded, "recorded/legacy-run", 134);
+}
+
+#[test]
+fn kpt_cases_are_no_worse_by_default() {
+    check(
+        "kpt_cases_are_no_worse_by_default",
+        Mode::Default,
+        "kpt",
+        35,
+    );
+}
+
+#[test]
+fn recorded_cases_are_no_worse_by_default() {
+    let test = "recorded_cases_are_no_worse_by_default";
+    check(test, Mode::Default, "recorded/render", 285);
+}
+
+#[test]
+fn legacy_cases_are_no_worse_by_default() {
+    let test = "legacy_cases_are_no_worse_by_default";
+    check(test, Mode::Default, "recorded/legacy-run", 127);
 }
