@@ -7,10 +7,12 @@
 //!
 //! Functions touch neither files nor network nor environment; what they may know of the world is in their [`Context`].
 
+mod apply_setters;
 mod function;
 pub mod registry;
 mod runtime;
 pub mod sdk;
+mod setters;
 mod test_helpers;
 pub mod wire;
 

@@ -1,12 +1,13 @@
 //! The functions of the catalog. Each module has its own entry; here they are put in order.
 
 use super::{FunctionInfo, Registry};
-use crate::test_helpers;
+use crate::{apply_setters, test_helpers};
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
 
 /// By name.
 const FUNCTIONS: &[&FunctionInfo] = &[
+    &apply_setters::INFO,
     &test_helpers::BAR,
     &test_helpers::FOO,
     &test_helpers::NO_OP,

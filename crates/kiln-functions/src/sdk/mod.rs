@@ -2,6 +2,7 @@
 //! the order of items, the form of results, what is printed on failure and the text of the list all differ.
 
 pub mod go;
+pub(crate) mod kyaml;
 mod order;
 
 use kiln_krm::Wrapper;

@@ -1,0 +1,1 @@
+//! Setters of all kinds, and what is said when they cannot be applied.

@@ -1,0 +1,17 @@
+//! What kyaml's framework offers to functions: the data of a ConfigMap, the file of a resource, results in its older
+//! form, and a walk over a resource that may be changed on the way.
+//!
+//! Where generations of kyaml differ, [`Generation`] says which one is meant. Fields are found by kyaml's rule that of
+//! a key given twice the first counts.
+
+mod config;
+mod results;
+mod settle;
+mod text;
+mod walk;
+
+pub(crate) use config::{Generation, MissingMetadata, data_map, file_path};
+pub(crate) use results::{failure, item, note};
+pub(crate) use settle::{is_surely_plain, settle};
+pub(crate) use text::{as_comment, node_text};
+pub(crate) use walk::{Visitor, fields, walk};
