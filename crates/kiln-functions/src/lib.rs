@@ -12,6 +12,8 @@ mod function;
 pub mod registry;
 mod runtime;
 pub mod sdk;
+mod set_labels;
+mod set_namespace;
 mod setters;
 mod test_helpers;
 pub mod wire;

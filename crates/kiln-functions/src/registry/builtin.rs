@@ -1,7 +1,7 @@
 //! The functions of the catalog. Each module has its own entry; here they are put in order.
 
 use super::{FunctionInfo, Registry};
-use crate::{apply_setters, test_helpers};
+use crate::{apply_setters, set_labels, set_namespace, test_helpers};
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
 
@@ -12,4 +12,6 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &test_helpers::FOO,
     &test_helpers::NO_OP,
     &test_helpers::PRINTENV,
+    &set_labels::INFO,
+    &set_namespace::INFO,
 ];

@@ -1,1 +1,0 @@
-//! What kpt's SDK for Go offers to functions.

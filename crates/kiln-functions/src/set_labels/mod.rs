@@ -1,0 +1,31 @@
+//! `set-labels`: labels on resources, and wherever other resources select by them.
+
+mod kinds;
+mod v0_2;
+
+use crate::registry::{Behaviour, FunctionInfo};
+use crate::sdk::Sdk;
+use crate::sdk::go::Formatting;
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "set-labels",
+    former_names: &["set-label"],
+    summary: "Sets labels on resources, their selectors and their pod templates",
+    doc: include_str!("doc.md"),
+    behaviours: &[
+        Behaviour {
+            tags: &["v0.2.0", "v0.2.1", "v0.2.2", "unstable"],
+            sdk: Sdk::Go,
+            function: &v0_2::SetLabels {
+                formatting: Formatting::Comments,
+            },
+        },
+        Behaviour {
+            tags: &["v0.2.3", "v0.2.4", "v0.2.5", "latest"],
+            sdk: Sdk::Go,
+            function: &v0_2::SetLabels {
+                formatting: Formatting::CommentsAndStyle,
+            },
+        },
+    ],
+};

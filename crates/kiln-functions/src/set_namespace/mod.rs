@@ -1,0 +1,55 @@
+//! `set-namespace`: the namespace of resources, and what refers to it.
+
+mod config;
+mod depends_on;
+mod v0_4_0;
+mod v0_4_2;
+
+use crate::registry::{Behaviour, FunctionInfo};
+use crate::sdk::Sdk;
+use crate::sdk::go::Formatting;
+use v0_4_2::{SetNamespace, Webhooks};
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "set-namespace",
+    former_names: &[],
+    summary: "Replaces the namespace of resources and of what refers to it",
+    doc: include_str!("doc.md"),
+    behaviours: &[
+        Behaviour {
+            tags: &["v0.4.0", "v0.4.1"],
+            sdk: Sdk::Go,
+            function: &v0_4_0::SetNamespace,
+        },
+        Behaviour {
+            tags: &["v0.4.2", "unstable"],
+            sdk: Sdk::Go,
+            function: &SetNamespace {
+                formatting: Formatting::Comments,
+                asks_for_origins: true,
+                fails_without_config: false,
+                webhooks: Webhooks::Always,
+            },
+        },
+        Behaviour {
+            tags: &["v0.4.3", "v0.4.4", "v0.4.5"],
+            sdk: Sdk::Go,
+            function: &SetNamespace {
+                formatting: Formatting::CommentsAndStyle,
+                asks_for_origins: false,
+                fails_without_config: false,
+                webhooks: Webhooks::Always,
+            },
+        },
+        Behaviour {
+            tags: &["latest"],
+            sdk: Sdk::Go,
+            function: &SetNamespace {
+                formatting: Formatting::CommentsAndStyle,
+                asks_for_origins: false,
+                fails_without_config: true,
+                webhooks: Webhooks::IfNamed,
+            },
+        },
+    ],
+};
