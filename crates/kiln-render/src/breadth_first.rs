@@ -5,21 +5,15 @@ use std::collections::{HashMap, VecDeque};
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::PACKAGE_PATH;
+use kiln_krm::package::FileSource;
 
 use crate::error::Trace;
-use crate::hydrate::State;
-use crate::options::Behaviour;
+use crate::hydrate::{OPERATION, State, Unhydrated};
+use crate::lane::Lane;
+use crate::log::Log;
+use crate::options::{Behaviour, RenderOptions};
 use crate::package::Package;
 use crate::pipeline::{Runner, Stopped, paths_of};
-
-/// Why the packages could not be rendered.
-pub(crate) struct Unhydrated {
-    pub(crate) trace: Trace,
-    /// What there is to save; nothing if not all packages could be read.
-    pub(crate) resources: Option<Vec<Resource>>,
-}
-
-const OPERATION: &str = "pkg.render";
 
 /// A package and what it holds at the moment.
 struct Node {
@@ -30,7 +24,31 @@ struct Node {
 }
 
 /// Renders all packages.
+///
+/// One after the other, however much may be done at the same time: what a package's functions return may belong to any
+/// package, so that each depends on all that come before it.
 pub(crate) fn hydrate(
+    files: &dyn FileSource,
+    options: &RenderOptions<'_>,
+    log: &dyn Log,
+    root: Package,
+) -> (Result<Vec<Resource>, Unhydrated>, State) {
+    let lane = Lane::Direct {
+        log,
+        cancel: options.functions.cancel.clone(),
+    };
+    let runner = Runner {
+        files,
+        options,
+        lane: &lane,
+        keeps_consumed: options.functions.behaviour == Behaviour::Kpt,
+    };
+    let mut state = State::default();
+    let hydrated = run_all(&runner, root, &mut state);
+    (hydrated, state)
+}
+
+fn run_all(
     runner: &Runner<'_>,
     root: Package,
     state: &mut State,

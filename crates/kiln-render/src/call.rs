@@ -12,6 +12,7 @@ use kiln_yaml::{Document, NodeRef};
 
 use crate::error::Failure;
 use crate::function::ReadyFunction;
+use crate::lane::Lane;
 use crate::log::{Event, Log};
 use crate::options::{Behaviour, FunctionOptions};
 use crate::restore::{Returned, restore, set_ids};
@@ -56,7 +57,7 @@ pub(crate) struct Call<'a> {
     /// Whether the function gets a selection, so that its size is worth telling.
     pub(crate) is_selection: bool,
     pub(crate) options: &'a FunctionOptions<'a>,
-    pub(crate) log: &'a dyn Log,
+    pub(crate) lane: &'a Lane<'a>,
 }
 
 impl Call<'_> {
@@ -70,7 +71,11 @@ impl Call<'_> {
         results: &mut FunctionResultList,
     ) -> Result<Vec<Resource>, Failure> {
         let function = self.function.name();
-        self.log.event(&Event::Running {
+        if !self.function.runner.is_native() {
+            let turn = self.lane.await_outside();
+            turn.map_err(|error| Failure::Text(error.to_string()))?;
+        }
+        self.lane.event(&Event::Running {
             function,
             resources: self.is_selection.then_some(inputs.len()),
             package: self.package.map(|package| package.name),
@@ -81,7 +86,7 @@ impl Call<'_> {
         let elapsed = started.elapsed();
         match done {
             Ok(returned) => {
-                self.log.event(&Event::Passed {
+                self.lane.event(&Event::Passed {
                     function,
                     elapsed,
                     result: &result,
@@ -90,7 +95,7 @@ impl Call<'_> {
             }
             Err(error) => {
                 let by_exit_code = matches!(error, CallError::ExitCode);
-                self.log.event(&Event::Failed {
+                self.lane.event(&Event::Failed {
                     function,
                     elapsed,
                     result: &result,
@@ -172,7 +177,12 @@ impl Call<'_> {
         let config_path = config.map_or("", |config| meta::file_place(config.root()).0);
         let directory = paths::generation_directory(config_path);
         let input = Input::new(Dialect::Current, inputs, config);
-        let ran = self.function.runner.run(&input, &self.options.context());
+        let ctx = self.options.context(self.lane.cancel());
+        // Those that run elsewhere look themselves; those that run here need not.
+        let ran = match ctx.cancel.is_cancelled() {
+            true => Err(RunError::Cancelled),
+            false => self.function.runner.run(&input, &ctx),
+        };
         drop(input);
         let (output, exit) = self.take_outcome(ran, result);
         let list = match output {
@@ -222,6 +232,13 @@ impl Call<'_> {
             Ok(outcome) => {
                 result.stderr = outcome.stderr_text().into_owned();
                 result.exit_code = i64::from(outcome.exit_code);
+                if outcome.signal.is_some() && self.options.behaviour == Behaviour::Kiln {
+                    // kpt says -1 and leaves the reader to guess.
+                    if !result.stderr.is_empty() && !result.stderr.ends_with('\n') {
+                        result.stderr.push('\n');
+                    }
+                    result.stderr.push_str(&outcome.exit_text());
+                }
                 let error = (!outcome.is_success()).then_some(CallError::ExitCode);
                 (outcome.output, error)
             }

@@ -10,6 +10,7 @@ use kiln_yaml::{Document, NodeRef};
 use crate::call::{Call, Config};
 use crate::error::Failure;
 use crate::function::ReadyFunction;
+use crate::lane::Lane;
 use crate::log::Log;
 use crate::options::FunctionOptions;
 use crate::pipeline::mutate_list;
@@ -48,13 +49,17 @@ pub fn evaluate(
     } = evaluation;
     let function = ReadyFunction::find(target, env, config, options)?;
     let is_selection = !selector.is_empty() || !exclusion.is_empty();
+    let lane = Lane::Direct {
+        log,
+        cancel: options.cancel.clone(),
+    };
     let call = Call {
         function: &function,
         config: Config::of(function.config.as_ref()),
         package: None,
         is_selection,
         options,
-        log,
+        lane: &lane,
     };
     if !is_selection {
         return mutate_list(&call, &mut resources, results);

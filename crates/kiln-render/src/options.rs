@@ -1,5 +1,6 @@
 //! What a render or an evaluation is to be done with.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use kiln_krm::selector::Overlap;
@@ -27,7 +28,7 @@ impl Behaviour {
 }
 
 /// Knows the tags of images.
-pub trait Tags {
+pub trait Tags: Sync {
     /// All that are known of an image without tag; none if it cannot be found out.
     fn of(&self, image: &str) -> Vec<String>;
 }
@@ -54,14 +55,41 @@ pub struct FunctionOptions<'a> {
 
 impl FunctionOptions<'_> {
     /// The circumstances of a function that starts now.
-    pub(crate) fn context(&self) -> RunContext {
+    pub(crate) fn context(&self, cancel: &CancelToken) -> RunContext {
         RunContext {
             deadline: self.timeout.and_then(Deadline::after),
             limits: self.limits,
-            cancel: self.cancel.clone(),
+            cancel: cancel.clone(),
             ..RunContext::default()
         }
     }
+}
+
+/// How much is done at the same time. What comes of it, and what the log is told, is the same in any case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Jobs {
+    /// How many packages are rendered at a time, at most.
+    pub count: NonZeroUsize,
+    /// Which functions run beside others.
+    pub outside: Outside,
+}
+
+impl Jobs {
+    /// One package after the other.
+    pub const ONE: Jobs = Jobs {
+        count: NonZeroUsize::MIN,
+        outside: Outside::InOrder,
+    };
+}
+
+/// What happens to functions that may do more than to answer: those that are not native.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outside {
+    /// They run one at a time, and only when everything before them has come to a good end, as if nothing were done at
+    /// the same time.
+    InOrder,
+    /// They run beside others, even beside some that come before them and then fail.
+    Beside,
 }
 
 /// How a package is rendered.
@@ -74,6 +102,8 @@ pub struct RenderOptions<'a> {
     pub working_directory: &'a str,
     /// Whether command lines may be run.
     pub allow_exec: bool,
+    /// How much is done at the same time.
+    pub jobs: Jobs,
     /// Whether resources of the Config Connector are marked as having passed through functions.
     pub attribution: bool,
 }

@@ -14,17 +14,40 @@ use kiln_yaml::NodeRef;
 use crate::call::{Call, CallingPackage, Config};
 use crate::error::{Failure, Raised, Trace};
 use crate::function::ReadyFunction;
+use crate::lane::Lane;
 use crate::log::{Event, Log};
 use crate::options::RenderOptions;
 use crate::package::Package;
 use crate::selection::{Rest, set_resource_ids};
 
-/// What a render has come to so far, over all packages.
+/// What the functions of packages have come to.
 pub(crate) struct Progress {
     pub(crate) results: FunctionResultList,
     pub(crate) mutation_steps: Vec<Step>,
     pub(crate) validation_steps: Vec<Step>,
     pub(crate) functions: usize,
+}
+
+impl Default for Progress {
+    fn default() -> Progress {
+        Progress {
+            results: FunctionResultList::new(),
+            mutation_steps: Vec::new(),
+            validation_steps: Vec::new(),
+            functions: 0,
+        }
+    }
+}
+
+impl Progress {
+    /// Adds what came later.
+    pub(crate) fn add(&mut self, later: Progress) {
+        self.results.exit_code = self.results.exit_code.max(later.results.exit_code);
+        self.results.items.extend(later.results.items);
+        self.mutation_steps.extend(later.mutation_steps);
+        self.validation_steps.extend(later.validation_steps);
+        self.functions += later.functions;
+    }
 }
 
 /// Why a pipeline stopped, and what there was at that moment.
@@ -37,7 +60,7 @@ pub(crate) struct Stopped {
 pub(crate) struct Runner<'a> {
     pub(crate) files: &'a dyn FileSource,
     pub(crate) options: &'a RenderOptions<'a>,
-    pub(crate) log: &'a dyn Log,
+    pub(crate) lane: &'a Lane<'a>,
     /// Whether inputs that functions have consumed are wanted back.
     pub(crate) keeps_consumed: bool,
 }
@@ -65,7 +88,7 @@ impl Runner<'_> {
         own_paths: &[String],
         progress: &mut Progress,
     ) -> Result<Finished, Stopped> {
-        self.log.event(&Event::Package {
+        self.lane.event(&Event::Package {
             name: &package.name,
         });
         let Some(pipeline) = package.pipeline() else {
@@ -97,7 +120,7 @@ impl Runner<'_> {
             let resources = std::mem::take(&mut finished.resources);
             return Err(traced((failure, resources)));
         }
-        self.log.event(&Event::PackageDone);
+        self.lane.event(&Event::PackageDone);
         Ok(finished)
     }
 
@@ -184,7 +207,7 @@ impl Runner<'_> {
             }),
             is_selection,
             options: &self.options.functions,
-            log: self.log,
+            lane: self.lane,
         };
         let output = mutate_list(&call, &mut selected, &mut progress.results);
         let output = match output {
@@ -254,7 +277,7 @@ impl Runner<'_> {
                 }),
                 is_selection: is_selection(function),
                 options: &self.options.functions,
-                log: self.log,
+                lane: self.lane,
             };
             let validated = call.run(&mut selected, &mut progress.results);
             let failure = validated.as_ref().err();

@@ -39,7 +39,7 @@ impl Runner<'_> {
         let target = if function.image.is_empty() {
             Target::Exec(function.exec.clone())
         } else {
-            let image = resolve_image(function, options, self.log);
+            let image = resolve_image(function, options, self.lane);
             Target::Image(image.map_err(|(image, failure)| failed(image, failure))?)
         };
         let image = match &target {

@@ -11,11 +11,10 @@ use kiln_krm::{Dialect, Resource, paths};
 use crate::attribution::attribute;
 use crate::breadth_first;
 use crate::error::{RenderError, Trace, paths_relative};
-use crate::hydrate::{State, hydrate};
+use crate::hydrate::hydrate;
 use crate::log::Log;
 use crate::options::{Behaviour, RenderOptions};
 use crate::package::Package;
-use crate::pipeline::{Progress, Runner};
 use crate::status::RenderOutcome;
 
 /// What a render came to. It is there after a failure too, because results and status tell about it.
@@ -47,32 +46,14 @@ pub fn render(
     let saves = root.kptfile.is_annotated_true(SAVE_ON_RENDER_FAILURE);
     let is_breadth_first = root.kptfile.is_annotated_true(BFS_RENDERING);
     let behaviour = options.functions.behaviour;
-    let runner = Runner {
-        files,
-        options,
-        log,
-        keeps_consumed: is_breadth_first && behaviour == Behaviour::Kpt,
-    };
-    let mut state = State {
-        progress: Progress {
-            results: FunctionResultList::new(),
-            mutation_steps: Vec::new(),
-            validation_steps: Vec::new(),
-            functions: 0,
-        },
-        read: ReadSet::default(),
-        packages: 0,
-    };
-    let (resources, trace) = if is_breadth_first {
-        match breadth_first::hydrate(&runner, root, &mut state) {
-            Ok(resources) => (resources, None),
-            Err(error) => (error.resources.unwrap_or_default(), Some(error.trace)),
-        }
+    let (hydrated, state) = if is_breadth_first {
+        breadth_first::hydrate(files, options, log, root)
     } else {
-        match hydrate(&runner, &root, &mut state) {
-            Ok(resources) => (resources, None),
-            Err(error) => (error.resources.unwrap_or_default(), Some(error.trace)),
-        }
+        hydrate(files, options, log, root)
+    };
+    let (resources, trace) = match hydrated {
+        Ok(resources) => (resources, None),
+        Err(error) => (error.resources.unwrap_or_default(), Some(error.trace)),
     };
     let is_wanted = trace.is_none() || saves;
     let finished = is_wanted.then(|| finish(resources, options)).transpose();

@@ -70,6 +70,13 @@ impl ReadSet {
         }
     }
 
+    /// Adds the files of another set, unless they are known already.
+    pub fn merge(&mut self, other: ReadSet) {
+        for (path, file) in other.files {
+            self.files.entry(path).or_insert(file);
+        }
+    }
+
     /// A file by its path.
     pub fn get(&self, path: &str) -> Option<&Arc<SourceFile>> {
         self.files.get(path)

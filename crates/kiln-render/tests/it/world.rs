@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kiln_krm::package::{FileAction, FileSource, MemoryFiles};
 use kiln_render::{
-    Behaviour, Builtins, Event, FunctionOptions, Log, RenderOptions, Rendered, Tags, render,
+    Behaviour, Builtins, Event, FunctionOptions, Jobs, Log, RenderOptions, Rendered, Tags, render,
 };
 use kiln_runtime::{
     CancelToken, Chain, FindError, FunctionSpec, Input, Limits, Network, Outcome, Output,
@@ -123,6 +123,7 @@ pub(crate) fn rendered(
         root: "/w/root",
         working_directory: "/w/root",
         allow_exec: true,
+        jobs: Jobs::ONE,
         attribution: true,
     };
     let log = Remembering::default();
