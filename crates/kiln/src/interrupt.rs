@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
 
 use kiln_runtime::{CancelToken, process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -10,6 +11,9 @@ use signal_hook::iterator::Signals;
 
 /// The signal that asked us to end; 0 if none did.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+/// Signals that come within this time of the first say the same.
+const ONE_WISH: Duration = Duration::from_millis(500);
 
 /// A token that is cancelled when the user wants kiln to end. Asked for twice, kiln ends at once, and kills what is
 /// running. There is but one token.
@@ -38,7 +42,10 @@ fn listen() -> CancelToken {
                 SIGNAL.store(signal, Ordering::SeqCst);
                 cancelled.cancel();
             }
-            if let Some(signal) = asked.next() {
+            let first = Instant::now();
+            // `timeout` and some terminals send a signal twice, to us and to our group; that is one wish, and the first
+            // has to have time to remove containers.
+            if let Some(signal) = asked.find(|_| first.elapsed() >= ONE_WISH) {
                 process::kill_running();
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }

@@ -3,6 +3,7 @@
 mod compat;
 mod docs;
 mod example;
+mod faults;
 mod recorded;
 mod run;
 mod safety;

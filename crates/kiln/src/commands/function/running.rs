@@ -185,7 +185,7 @@ fn pull_policy(text: &str) -> Result<PullPolicy, String> {
 }
 
 /// A time as Go writes it: numbers with units, one after the other.
-fn go_time(text: &str) -> Result<Duration, String> {
+pub(super) fn go_time(text: &str) -> Result<Duration, String> {
     let invalid = || format!("{text:?} is not a time such as 90s, 5m or 1h30m");
     if text == "0" {
         return Ok(Duration::ZERO);
@@ -219,7 +219,7 @@ fn go_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let invalid = || format!("{text:?} is not a size such as 1000, 64K, 512M or 2G");
     let (number, unit) = match text.char_indices().next_back() {
         Some((at, 'K' | 'k')) => (text.get(..at), 1 << 10),

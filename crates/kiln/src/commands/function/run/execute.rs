@@ -10,7 +10,7 @@ use kiln_krm::read::read_input;
 use kiln_krm::schema::Schema;
 use kiln_krm::{Dialect, Resource, ResourceList};
 use kiln_render::is_unchanged;
-use kiln_runtime::{Input, Limits, Output, RunContext, RunError};
+use kiln_runtime::{Deadline, Input, Limits, Output, RunContext, RunError};
 use kiln_yaml::{EditError, SequenceStyle, copy_comments, sync_order};
 
 use super::flags::RunArgs;
@@ -51,15 +51,11 @@ pub(super) fn execute(
         })
         .collect();
     let (steps, mut configs): (Vec<Step>, Vec<Config>) = steps.into_iter().unzip();
-    let ctx = RunContext {
-        deadline: None,
-        limits: Limits {
-            max_output: u64::MAX,
-            memory: None,
-        },
-        cancel: on_interrupt(),
-        on_stderr: None,
+    let limits = Limits {
+        max_output: args.max_output(ui.compat()),
+        memory: None,
     };
+    let cancel = on_interrupt();
     let mut late = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         if args.log_steps {
@@ -70,6 +66,12 @@ pub(super) fn execute(
         number(&mut seen, &mut configs)?;
         let inputs: Vec<Resource> = seen.into_iter().map(|item| item.resource).collect();
         let config = configs.get(at).map(|config| &config.resource);
+        let ctx = RunContext {
+            deadline: args.timeout().and_then(Deadline::after),
+            limits,
+            cancel: cancel.clone(),
+            on_stderr: None,
+        };
         let (outputs, failure) = run(ui, step, &inputs, config, &ctx)?;
         late.extend(failure);
         let outputs = outputs.into_iter().map(|resource| Item {

@@ -1,13 +1,18 @@
 //! The flags of `kiln fn run`, and the function that they may name.
 
+use std::time::Duration;
+
 use anyhow::{Result, bail};
 use clap::{ArgAction, Args};
 use kiln_krm::Resource;
 use kiln_krm::annotations::FUNCTION;
 use kiln_krm::legacy_words::wrong_kind;
+use kiln_runtime::DEFAULT_MAX_OUTPUT;
 use kiln_yaml::{Document, EditError, Kind, SequenceStyle, Style};
 
 use crate::cli::go_bool;
+use crate::commands::function::running::{go_time, size};
+use crate::compat::Compat;
 use crate::log_format::LogFormat;
 
 /// Flags of `kiln fn run`.
@@ -50,6 +55,12 @@ pub(crate) struct RunArgs {
     /// Let every function see all resources, not only those of its directory
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) global_scope: bool,
+    /// How long a function may run: 90s, 5m, 1h30m; as long as it likes if not given
+    #[arg(long, value_name = "TIME", value_parser = go_time)]
+    timeout: Option<Duration>,
+    /// How much a function may write, in bytes, or with K, M or G
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_output: Option<u64>,
     /// Print the resources and leave DIR as it is
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) dry_run: bool,
@@ -88,6 +99,20 @@ fn given(flag: &Option<String>) -> Option<&str> {
 }
 
 impl RunArgs {
+    /// The time that a function has; none if it may take as long as it likes.
+    pub(super) fn timeout(&self) -> Option<Duration> {
+        self.timeout.filter(|timeout| !timeout.is_zero())
+    }
+
+    /// How much a function may write. The original takes what fits into memory.
+    pub(super) fn max_output(&self, compat: Compat) -> u64 {
+        let by_default = match compat {
+            Compat::Kiln => DEFAULT_MAX_OUTPUT,
+            Compat::Kpt | Compat::KptV039 => u64::MAX,
+        };
+        self.max_output.unwrap_or(by_default)
+    }
+
     /// Refuses what does not go together, in kpt's words.
     pub(super) fn check(&self) -> Result<()> {
         let has_script = given(&self.star_path).or(given(&self.star_url)).is_some();

@@ -1,0 +1,158 @@
+//! Disks that are full, files and directories that may not be written.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use super::{Job, VERBS, skip, without_status};
+use crate::world::{Outcome, files, run};
+
+/// Runs the job on a disk of its own with less and less space, in a namespace that takes the disk with it when it ends.
+/// For each space there is a copy of what was there afterwards, and what kiln said.
+const FILL: &str = r#"
+set -eu
+mkdir disk
+mount -t tmpfs -o size=256k none disk
+for free in $(seq 0 4 64); do
+    rm -rf disk/*
+    if [ -d pkg ]; then cp -a pkg disk/; fi
+    cp -a function answer.yaml disk/
+    used=$(df --output=used -k disk | tail -n 1)
+    head -c $(((256 - used - free) * 1024)) /dev/zero > disk/filler
+    code=0
+    (cd disk && kiln "$@" < ../input > /dev/null 2> ../said.$free) || code=$?
+    echo $code > code.$free
+    mkdir after.$free
+    for name in pkg out; do if [ -d disk/$name ]; then cp -a disk/$name after.$free/; fi; done
+done
+"#;
+
+#[test]
+fn a_full_disk_changes_nothing() {
+    for verb in VERBS {
+        let states = Job::states(verb);
+        let job = Job::new(verb);
+        let work = job.world.work();
+        fs::write(work.join("input"), job.input()).expect("a file");
+        // Root may mount; others may in a namespace where they are root.
+        let ran = ["-m", "-Urm"].map(|flags| {
+            let mut command = job.world.command("unshare", &work);
+            command.args([flags, "sh", "-c", FILL, "sh"]);
+            if work.join("code.64").exists() {
+                return None;
+            }
+            let _ = fs::remove_dir(work.join("disk"));
+            Some(run(command.args(job.args()), ""))
+        });
+        if !work.join("code.64").exists() {
+            return skip("a_full_disk_changes_nothing", &format!("no mount: {ran:?}"));
+        }
+        let mut failures = 0;
+        for free in (0..=64).step_by(4) {
+            let read = |name: &str| fs::read_to_string(work.join(format!("{name}.{free}")));
+            let (code, said) = (read("code").expect("a code"), read("said").expect("words"));
+            let target = job.target();
+            let name = target.file_name().expect("a name");
+            let after = work.join(format!("after.{free}")).join(name);
+            let now = match after.exists() {
+                true => files(&after),
+                false => super::Files::new(),
+            };
+            let what = format!("{verb} with {free}k free: {code}{said}");
+            match code.trim() {
+                "0" => assert_eq!(now, states.1, "{what}"),
+                "1" => {
+                    failures += 1;
+                    assert_eq!(now, states.0, "{what}");
+                    let words = said.to_lowercase();
+                    assert!(words.contains("no space left on device"), "{what}");
+                }
+                _ => panic!("{what}"),
+            }
+        }
+        assert!(failures > 0, "{verb} never ran out of space");
+    }
+}
+
+const NOBODY: u32 = 65534;
+
+/// A job that is not root's, because root may write everywhere; none if that cannot be had.
+fn as_nobody(job: &Job) -> Option<Outcome> {
+    let world = &job.world;
+    let is_root = world.shell(&world.work(), "test $(id -u) = 0", &[]).code == Some(0);
+    if !is_root {
+        return Some(world.kiln(job.args(), &job.input()));
+    }
+    // Everything that is touched belongs to nobody, and the program is where nobody can read it.
+    let base = world.work().parent().expect("a parent").to_owned();
+    let program = base.join("nobodys-kiln");
+    fs::copy(env!("CARGO_BIN_EXE_kiln"), &program).expect("a copy");
+    for path in [&base, &program] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+    let script = format!("chown -R {NOBODY}:{NOBODY} .");
+    world.shell(&world.work(), &script, &[]);
+    let mut command = world.command("setpriv", &world.work());
+    command
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&program)
+        .args(job.args())
+        .stdin(Stdio::piped());
+    let probe = world.command("setpriv", Path::new("/")).arg("-V").output();
+    probe.ok().map(|_| run(&mut command, &job.input()))
+}
+
+/// Asserts that the job fails with these words when the path has this mode, and that nothing but the status is changed.
+fn check_refused(verb: &str, path: &str, mode: u32, words: &[&str]) {
+    let job = Job::new(verb);
+    let old = job.files();
+    let path = job.world.work().join(path);
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
+    let Some(ran) = as_nobody(&job) else {
+        return skip("check_refused", "there is no setpriv");
+    };
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let what = format!("{verb} {}: {ran:?}", path.display());
+    assert_eq!(ran.code, Some(1), "{what}");
+    for word in words {
+        assert!(ran.stderr.contains(word), "{word:?} in {what}");
+    }
+    assert_eq!(without_status(job.files()), old, "{what}");
+}
+
+#[test]
+fn what_is_read_only_stays() {
+    for verb in ["render", "eval", "run"] {
+        let denied = "ermission denied";
+        check_refused(verb, "pkg/a.yaml", 0o444, &["cannot write a.yaml", denied]);
+        // No temporary file can be made beside the one to be replaced.
+        check_refused(verb, "pkg/b", 0o555, &["cannot write b/c.yaml", denied]);
+        // No journal can be written.
+        check_refused(verb, "pkg", 0o555, &["cannot write", denied]);
+        check_refused(verb, "pkg/a.yaml", 0o000, &["a.yaml", denied]);
+    }
+    check_refused("sink", ".", 0o555, &["out", "ermission denied"]);
+}
+
+#[test]
+fn a_read_only_file_that_nothing_changes_is_no_obstacle() {
+    let job = Job::new("render");
+    let (old, _) = Job::states("render");
+    job.function("cat");
+    for name in ["a.yaml", "gone.yaml"] {
+        let path = job.target().join(name);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o444)).expect("a mode");
+    }
+    let Some(ran) = as_nobody(&job) else {
+        return skip(
+            "a_read_only_file_that_nothing_changes_is_no_obstacle",
+            "there is no setpriv",
+        );
+    };
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let mut now = job.files();
+    let status = now.insert("Kptfile".into(), old["Kptfile"].clone());
+    assert!(status.is_some_and(|kptfile| kptfile.contains("RenderSuccess")));
+    assert_eq!(now, old);
+}
