@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use kiln_yaml::{Document, NodeRef, parse};
 
-use super::config::Config;
+use super::config::{Config, Flag};
 
 /// The directory that makes a directory a case.
 pub(super) const EXPECTED: &str = ".expected";
@@ -14,6 +14,12 @@ pub(super) const EXPECTED: &str = ".expected";
 const ABOUT: &str = "about.txt";
 /// The file at the top of a tree of cases that holds their command lines.
 const COMMANDS: &str = "commands.yaml";
+
+/// Files that cases need and that were not recorded.
+const MISSING_INPUTS: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../conformance/missing-inputs.yaml"
+);
 
 /// One golden case.
 #[derive(Debug)]
@@ -24,6 +30,8 @@ pub(super) struct Case {
     pub(super) commands: Commands,
     pub(super) config: Config,
     pub(super) generation: Generation,
+    /// Files around the copy that the case needs and that were not recorded, by name; made anew to fit what is expected.
+    pub(super) completions: Vec<(String, String)>,
 }
 
 /// Whose command line a case was recorded from.
@@ -57,6 +65,24 @@ impl Case {
         self.commands.run.is_some() && self.expected(ABOUT).is_some()
     }
 
+    /// Whether it is about how an engine treats images: it pulls and tags them, or looks at what a container sees.
+    pub(super) fn is_about_engine(&self) -> bool {
+        let passes_env = |run: &String| run.contains(" -e ");
+        let sets_policy = |flag: &Flag| *flag == Flag::Plain("--image-pull-policy".to_owned());
+        self.commands.setup.is_some()
+            || self.commands.run.as_ref().is_some_and(passes_env)
+            || self.config.flags.iter().any(sets_policy)
+    }
+
+    /// How often it runs, each time on a fresh copy: kpt's own cases as often as kpt's runner runs them, unless they end
+    /// with a failure.
+    pub(super) fn run_count(&self) -> usize {
+        match self.expected(ABOUT).is_none() && self.config.exit_code == 0 {
+            true => 2,
+            false => 1,
+        }
+    }
+
     /// Whether it is about a verb that has another meaning today.
     pub(super) fn is_of_older_verb(&self) -> bool {
         self.generation == Generation::Legacy && self.config.test_type != "run"
@@ -67,14 +93,21 @@ impl Case {
         let entries = fs::read_dir(&self.dir).ok()?.flatten();
         let mut visible =
             entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
-        if self.commands.run.is_none() && visible.next().is_none() {
+        // A function may well be run on nothing, but not rendered.
+        let needs_files = self.commands.run.is_none() && self.config.test_type == "render";
+        if needs_files && visible.next().is_none() {
             return Some("the package".to_owned());
         }
         let outside = self
             .config
             .paths()
             .filter(|path| path.starts_with("../../"));
-        let mut missing = outside.filter(|path| !self.dir.join(EXPECTED).join(path).exists());
+        let is_completed = |path: &str| {
+            let mut completions = self.completions.iter();
+            completions.any(|(name, _)| path.strip_prefix("../../") == Some(name))
+        };
+        let mut missing = outside
+            .filter(|path| !is_completed(path) && !self.dir.join(EXPECTED).join(path).exists());
         missing.next().map(str::to_owned)
     }
 
@@ -124,6 +157,7 @@ fn load(dir: PathBuf) -> Result<Case> {
         || config.test_type == "run";
     let top = top.file_name().unwrap_or_default().to_string_lossy();
     Ok(Case {
+        completions: completions(&dir)?,
         name: format!("{top}/{key}"),
         commands,
         config,
@@ -146,6 +180,19 @@ fn slashed(path: &Path) -> String {
 pub(super) fn read_yaml(path: &Path) -> Result<Option<Document>> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
     parse(&text).with_context(|| path.display().to_string())
+}
+
+/// What `conformance/missing-inputs.yaml` has for a case.
+fn completions(dir: &Path) -> Result<Vec<(String, String)>> {
+    let document = read_yaml(Path::new(MISSING_INPUTS))?;
+    let root = document.as_ref().map(Document::root);
+    let mut cases = root.into_iter().flat_map(|root| root.entries());
+    let case = cases.find(|(case, _)| dir.ends_with(case.value()));
+    let files = case.into_iter().flat_map(|(_, files)| files.entries());
+    let text = |node: NodeRef<'_>| node.value().to_owned();
+    Ok(files
+        .map(|(name, content)| (text(name), text(content)))
+        .collect())
 }
 
 fn read_commands(path: &Path, key: &str) -> Result<Commands> {

@@ -1,4 +1,4 @@
-//! Programs that are not part of a case: kiln itself, and a container engine that has no images.
+//! Programs that are not part of a case: kiln itself, and those that stand in for others.
 
 use std::env;
 use std::path::PathBuf;
@@ -31,21 +31,9 @@ pub(super) fn build_kiln() -> Result<PathBuf> {
     Ok(kiln)
 }
 
-/// A `docker` that has no image and can get none, and notes in `$0.images` which it was asked for.
-pub(super) const NO_IMAGES: &str = r#"#!/bin/sh
-case "$1" in
-version)
-    echo 20.10.0 ;;
-run)
-    for image; do :; done
-    echo "$image" >> "$0.images"
-    echo "Unable to find image '$image' locally" >&2
-    echo "docker: Error response from daemon: No such image: $image" >&2
-    exit 125 ;;
-*)
-    exit 1 ;;
-esac
-"#;
+/// A directory of programs that stand in for others in each case: `kpt` notes how it is called and is then the program
+/// under test, `docker` notes how it is called and plays the few images that cannot do without an engine.
+pub(super) const FAKES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fakes");
 
 /// Image names that cases use because nobody has such an image.
 const NOWHERE: [&str; 2] = ["dne", "not-exist"];

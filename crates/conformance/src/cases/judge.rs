@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::Mode;
 use super::case::{Case, Generation};
 use super::compare;
+use super::container_calls;
 use super::default_mode;
 use super::engine::needed_image;
 use super::values;
@@ -36,6 +37,8 @@ pub(crate) enum About {
     Stderr,
     Results,
     Files,
+    /// How a container engine was called.
+    Engine,
     /// More lines of files changed than the original changes.
     Lines,
     /// What a list says of the case.
@@ -56,12 +59,13 @@ enum Detail {
 
 impl About {
     /// All that lists can speak of, by name.
-    pub(super) const NAMES: [(&'static str, About); 6] = [
+    pub(super) const NAMES: [(&'static str, About); 7] = [
         ("exit code", About::ExitCode),
         ("stdout", About::Stdout),
         ("stderr", About::Stderr),
         ("results", About::Results),
         ("files", About::Files),
+        ("engine", About::Engine),
         ("lines", About::Lines),
     ];
 }
@@ -105,8 +109,18 @@ impl Problem {
     }
 }
 
-/// Runs a case and compares.
+/// Runs a case and compares, as often as the original's runner does.
 pub(super) fn judge(case: &Case, subject: &Subject) -> Result<Verdict> {
+    for _ in 1..case.run_count() {
+        match judge_once(case, subject)? {
+            Verdict::Passed => {}
+            verdict => return Ok(verdict),
+        }
+    }
+    judge_once(case, subject)
+}
+
+fn judge_once(case: &Case, subject: &Subject) -> Result<Verdict> {
     if case.config.is_skipped {
         return Ok(Verdict::Skipped("the case says so".to_owned()));
     }
@@ -122,9 +136,7 @@ pub(super) fn judge(case: &Case, subject: &Subject) -> Result<Verdict> {
     }
     let world = World::new(case, subject)?;
     if let Some(script) = &case.commands.setup {
-        // It prepares images; where there are none, what follows shows whether that matters.
-        world.shell(script)?;
-        world.take_images();
+        world.prepare(script)?;
     }
     let outcome = world.run(case)?;
     let mut problems = compare::ending(case, &outcome);
@@ -145,8 +157,14 @@ pub(super) fn judge(case: &Case, subject: &Subject) -> Result<Verdict> {
     if let Some(script) = &case.commands.teardown {
         world.shell(script)?;
     }
-    let images = world.take_images();
+    let [program, engine] = world.calls();
+    let miscalled = container_calls::check(&program, &engine, &case.dir, subject.mode)?;
+    let images = world.missing_images();
     Ok(match needed_image(&images) {
+        _ if !miscalled.is_empty() => {
+            problems.extend(miscalled);
+            Verdict::Failed(problems)
+        }
         _ if problems.is_empty() => Verdict::Passed,
         Some(image) if !subject.has_engine() => {
             Verdict::Skipped(format!("needs the image {image}"))

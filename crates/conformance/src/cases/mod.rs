@@ -9,6 +9,7 @@ mod better;
 mod case;
 mod compare;
 mod config;
+mod container_calls;
 mod default_mode;
 mod engine;
 mod gaps;
@@ -60,9 +61,13 @@ pub(crate) struct Args {
     /// How many cases to run at once; as many as there are cores if not given.
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// A container engine to put on the path as `docker`; one that has no image if not given.
+    /// A container engine to put on the path as `docker`; if not given, one that notes how it is called and has only
+    /// the images that cannot do without an engine.
     #[arg(long, value_name = "PATH")]
     fake_docker: Option<PathBuf>,
+    /// Let kiln leave all images to the container engine.
+    #[arg(long)]
+    no_native: bool,
     /// Test kiln's own mode: the same resources by value, the same exit code, and no more lines changed than the
     /// original changes; what differs on purpose is listed in conformance/better-than-kpt.yaml.
     #[arg(long)]
@@ -81,6 +86,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<CaseTally>
     let suite = Suite {
         bin: &bin,
         fake_docker: args.fake_docker.as_deref(),
+        catalog: match args.no_native {
+            true => Catalog::Engine,
+            false => Catalog::BuiltIn,
+        },
         only: args.only.as_ref(),
         jobs: args.jobs,
         mode: match args.default_mode {
@@ -101,6 +110,15 @@ pub enum Mode {
     Default,
 }
 
+/// What runs the images of the catalog where the program under test is kiln.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Catalog {
+    /// kiln itself as far as it can, except in cases that are about the engine.
+    BuiltIn,
+    /// The engine, always.
+    Engine,
+}
+
 /// How cases are to be run.
 #[derive(Clone, Copy, Debug)]
 pub struct Suite<'a> {
@@ -108,6 +126,8 @@ pub struct Suite<'a> {
     pub bin: &'a Path,
     /// A container engine to put on the path.
     pub fake_docker: Option<&'a Path>,
+    /// What runs the images of the catalog.
+    pub catalog: Catalog,
     /// Which cases to run, by name.
     pub only: Option<&'a Regex>,
     /// How many to run at once.
@@ -135,7 +155,7 @@ impl Suite<'_> {
         }
         let gaps = Gaps::read(Path::new(KNOWN_GAPS))?;
         let better = Better::read(Path::new(BETTER))?;
-        let subject = Subject::new(self.bin, self.fake_docker, self.mode)?;
+        let subject = Subject::new(self)?;
         let mut tally = CaseTally::default();
         for (case, verdict) in cases.iter().zip(self.judge_all(&cases, &subject)) {
             let listed = gaps.listed(case, &subject);

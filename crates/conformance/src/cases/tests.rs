@@ -37,14 +37,19 @@ impl Tree {
     }
 
     fn run(&self) -> (CaseTally, String) {
+        self.run_in(super::Mode::Recorded)
+    }
+
+    fn run_in(&self, mode: super::Mode) -> (CaseTally, String) {
         let mut out = Vec::new();
         let bin: PathBuf = self.dir.path().join("program");
         let suite = Suite {
             bin: &bin,
             fake_docker: None,
+            catalog: super::Catalog::BuiltIn,
             only: None,
             jobs: Some(1),
-            mode: super::Mode::Recorded,
+            mode,
             verbose: true,
         };
         let tally = suite.run(&[self.dir.path().join("tree")], &mut out);
@@ -114,16 +119,48 @@ fn durations_and_places_do_not_count() {
     check(program, config, true, "ok");
 }
 
+/// A tree whose case calls `kpt fn eval` on an image, which calls docker with these words and the image.
+fn with_engine(words: &str, image: &str) -> Tree {
+    let program = format!("docker {words} $5");
+    let tree = Tree::new(&program, "exitCode: 0\n", PATCH);
+    let run = format!("a:\n  run:\n  - kpt fn eval x.yaml --image {image}\n");
+    tree.write("tree/commands.yaml", &run);
+    tree
+}
+
+const RUN: &str =
+    "run --rm -i --network none --user nobody --security-opt=no-new-privileges --pull missing";
+
 #[test]
 fn a_case_that_needs_an_image_is_skipped_with_the_reason() {
-    let program = "docker run --rm example.com/fn:v1 || exit 1";
-    let (tally, out) = Tree::new(program, "exitCode: 0\n", PATCH).run();
+    let (tally, out) = with_engine(RUN, "example.com/fn:v1").run();
     assert_eq!(tally.skipped, 1, "{out}");
     assert!(out.contains("needs the image example.com/fn:v1"), "{out}");
     // One that nobody has is no reason.
-    let program = "docker run --rm example.com/dne:v1 || exit 1";
-    let (tally, out) = Tree::new(program, "exitCode: 0\n", PATCH).run();
+    let (tally, out) = with_engine(RUN, "example.com/dne:v1").run();
     assert_eq!(tally.failed, 1, "{out}");
+}
+
+#[test]
+fn an_engine_must_be_called_as_kpt_calls_it() {
+    let (tally, out) = with_engine(&RUN.replace("none", "host"), "example.com/fn:v1").run();
+    assert_eq!(tally.failed, 1, "{out}");
+    assert!(out.contains("the engine was called with"), "{out}");
+}
+
+#[test]
+fn the_default_mode_may_write_as_it_likes_but_not_more() {
+    let check = |program: &str, passed: bool, told: &str| {
+        let tree = Tree::new(program, "stdErr: words\n", PATCH);
+        let (tally, out) = tree.run_in(super::Mode::Default);
+        assert_eq!(tally.failed == 0, passed, "{out}");
+        assert!(out.contains(told), "{out}");
+    };
+    check("echo 'a: 2' > $1", true, "ok");
+    check("echo '{\"a\": 2}' > $1; echo other words >&2", true, "ok");
+    check("echo 'a: 3' > $1", false, "x.yaml");
+    check("echo 'a: 2' > $1; exit 1", false, "exit code 1");
+    check("printf '# c\\na: 2\\n' > $1", false, "3 lines changed");
 }
 
 #[test]
@@ -141,6 +178,7 @@ fn legacy_cases_are_compared_by_value() {
 }
 
 #[test]
-fn the_list_of_known_gaps_is_well_formed() {
+fn the_lists_are_well_formed() {
     super::gaps::Gaps::read(Path::new(super::KNOWN_GAPS)).unwrap();
+    super::better::Better::read(Path::new(super::BETTER)).unwrap();
 }

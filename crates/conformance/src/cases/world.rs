@@ -8,35 +8,43 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use super::Mode;
 use super::case::{Case, EXPECTED, Generation};
 use super::config::Flag;
-use super::engine::NO_IMAGES;
+use super::container_calls::{Call, noted};
+use super::engine::FAKES;
 use super::process::{self, Outcome};
+use super::{Catalog, Mode, Suite};
 
 /// The program under test, and the container engine it finds.
 pub(super) struct Subject {
     bin: PathBuf,
     fake_docker: Option<PathBuf>,
+    catalog: Catalog,
     pub(super) mode: Mode,
 }
 
 impl Subject {
-    pub(super) fn new(bin: &Path, fake_docker: Option<&Path>, mode: Mode) -> Result<Subject> {
+    pub(super) fn new(suite: &Suite<'_>) -> Result<Subject> {
         let absolute = |path: &Path| {
             path.canonicalize()
                 .with_context(|| path.display().to_string())
         };
         Ok(Subject {
-            bin: absolute(bin)?,
-            fake_docker: fake_docker.map(absolute).transpose()?,
-            mode,
+            bin: absolute(suite.bin)?,
+            fake_docker: suite.fake_docker.map(absolute).transpose()?,
+            catalog: suite.catalog,
+            mode: suite.mode,
         })
     }
 
     /// Whether it is ours, by its name.
     pub(super) fn is_kiln(&self) -> bool {
         self.bin.file_name().is_some_and(|name| name == "kiln")
+    }
+
+    /// Whether the engine is to run the images of a case that kiln could run itself.
+    fn leaves_images_to_engine(&self, case: &Case) -> bool {
+        self.is_kiln() && (self.catalog == Catalog::Engine || case.is_about_engine())
     }
 
     /// Whether an engine was given that is to do what cases ask of it.
@@ -79,11 +87,15 @@ impl World {
         }
         fs::create_dir(&top)?;
         let bin = base.path().join("bin");
-        symlink(&subject.bin, bin.join("kpt"))?;
-        match &subject.fake_docker {
-            Some(docker) => symlink(docker, bin.join("docker"))?,
-            None => write_executable(&bin.join("docker"), NO_IMAGES)?,
+        let fakes = Path::new(FAKES);
+        symlink(&subject.bin, bin.join("kpt.real"))?;
+        symlink(fakes.join("kpt"), bin.join("kpt"))?;
+        if subject.leaves_images_to_engine(case) {
+            fs::write(bin.join("kpt.no-native"), "")?;
         }
+        let docker = subject.fake_docker.clone();
+        let docker = docker.unwrap_or_else(|| fakes.join("docker"));
+        symlink(docker, bin.join("docker"))?;
         let world = World {
             copy: top.join(case.base_name()),
             compat: match (subject.mode, case.generation) {
@@ -95,6 +107,9 @@ impl World {
             top,
         };
         world.copy_case(case, &world.copy)?;
+        for (path, content) in &case.completions {
+            fs::write(world.top.join(path), content)?;
+        }
         world.link_testdata(case)?;
         world.git(&["init", "-q", "."])?;
         world.git(&["add", "-Af"])?;
@@ -176,11 +191,11 @@ impl World {
         }
     }
 
-    /// Runs lines of shell in the copy.
+    /// Runs lines of shell in the copy. A pipeline fails with any of its parts, as in the scripts of the originals.
     pub(super) fn shell(&self, script: &str) -> Result<Outcome> {
         let mut command = self.command(Path::new("bash"), &self.copy);
         Ok(process::run(
-            command.args(["-c", script]),
+            command.args(["-o", "pipefail", "-c", script]),
             self.base.path(),
         )?)
     }
@@ -203,12 +218,24 @@ impl World {
         Ok(Some(all))
     }
 
-    /// The images that a container engine without images was asked for since the last time.
-    pub(super) fn take_images(&self) -> String {
-        let path = self.base.path().join("bin/docker.images");
-        let images = fs::read_to_string(&path).unwrap_or_default();
-        let _ = fs::remove_file(path);
-        images
+    /// The images that the engine was asked for and could not get.
+    pub(super) fn missing_images(&self) -> String {
+        fs::read_to_string(self.base.path().join("bin/docker.images")).unwrap_or_default()
+    }
+
+    /// How the program under test and the engine were called since the copy was prepared.
+    pub(super) fn calls(&self) -> [Vec<Call>; 2] {
+        ["bin/kpt.calls", "bin/docker.calls"].map(|path| noted(&self.base.path().join(path)))
+    }
+
+    /// Prepares the copy. What the engine is asked meanwhile does not count.
+    pub(super) fn prepare(&self, script: &str) -> Result<()> {
+        // It prepares images; where there are none, what follows shows whether that matters.
+        self.shell(script)?;
+        for noted in ["bin/docker.calls", "bin/docker.images"] {
+            let _ = fs::remove_file(self.base.path().join(noted));
+        }
+        Ok(())
     }
 
     /// A text without the place that the world happens to be at.
