@@ -25,6 +25,9 @@ pub struct FunctionList {
     pub results: Vec<ResultItem>,
     /// What it prints besides.
     pub stderr: String,
+    /// Places of items whose text may be read as another tree than the one they have: new text that needs quotes, a new
+    /// comment inside of `[a, b]`. They are read again before the next function sees them.
+    pub unsettled: Vec<usize>,
 }
 
 /// How a function ended. What that means for exit code and standard error is for the SDK to say that the original was

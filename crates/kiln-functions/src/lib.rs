@@ -15,6 +15,7 @@ pub mod sdk;
 mod set_labels;
 mod set_namespace;
 mod setters;
+mod settle;
 mod test_helpers;
 pub mod wire;
 

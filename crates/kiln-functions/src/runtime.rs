@@ -12,6 +12,7 @@ use kiln_runtime::{
 use crate::function::{Context, Ending, FunctionList};
 use crate::registry::{Behaviour, Registry};
 use crate::sdk::Finished;
+use crate::settle::settle;
 use crate::wire;
 
 /// Finds native functions by their image.
@@ -22,7 +23,7 @@ pub struct NativeRuntime {
 
 /// How lists get to a function and back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Crossing {
+pub(crate) enum Crossing {
     /// As trees.
     Tree,
     /// As text, which is parsed and written as it would be around a program.
@@ -81,7 +82,8 @@ impl Runner for NativeRunner {
                     config: input.function_config().cloned(),
                     ..FunctionList::default()
                 };
-                let Finished { list, exit_code } = perform(self.behaviour, list, &ctx)?;
+                let Finished { list, exit_code } =
+                    perform(self.behaviour, list, &ctx, Crossing::Tree)?;
                 let results = self.behaviour.sdk.results(&list.results);
                 let output = Output::List(ResourceList {
                     items: list.items,
@@ -118,10 +120,14 @@ pub(crate) fn perform(
     behaviour: &Behaviour,
     list: FunctionList,
     ctx: &Context<'_>,
+    crossing: Crossing,
 ) -> Result<Finished, RunError> {
     let run = AssertUnwindSafe(|| {
         let mut list = list;
         let ending = behaviour.function.run(&mut list, ctx);
+        if crossing == Crossing::Tree {
+            settle(&mut list);
+        }
         (list, ending)
     });
     let (list, ending) = catch_unwind(run).unwrap_or_else(|panic| {

@@ -8,7 +8,7 @@ use kiln_yaml::Document;
 
 use crate::function::{Context, FunctionList};
 use crate::registry::Behaviour;
-use crate::runtime::perform;
+use crate::runtime::{Crossing, perform};
 use crate::sdk::Finished;
 
 /// What a program prints, and how it exits.
@@ -48,9 +48,9 @@ pub fn run(behaviour: &Behaviour, input: &[u8], ctx: &Context<'_>) -> Result<Ans
         items,
         config,
         results,
-        stderr: String::new(),
+        ..FunctionList::default()
     };
-    let Finished { list, exit_code } = perform(behaviour, list, ctx)?;
+    let Finished { list, exit_code } = perform(behaviour, list, ctx, Crossing::Wire)?;
     let sdk = behaviour.sdk;
     let is_empty = |document: &&Document| document.root().is_empty();
     let config = list

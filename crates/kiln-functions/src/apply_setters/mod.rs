@@ -13,10 +13,10 @@ use kiln_yaml::{Document, NodeId, Slot, Style, go_quote};
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::sdk::kyaml::{
-    Generation, MissingMetadata, Visitor, data_map, failure, file_path, is_surely_plain, item,
-    note, settle, walk,
+    Generation, MissingMetadata, Visitor, data_map, failure, file_path, item, note, walk,
 };
 use crate::setters::{current_values, list_comment, name_in, pattern_of, reference_to, references};
+use crate::settle::is_surely_plain;
 
 /// The function, in all its versions.
 struct ApplySetters {
@@ -54,7 +54,7 @@ impl Function for ApplySetters {
             _ => Ok(()),
         };
         let outcome = outcome.and_then(|()| {
-            for resource in &mut list.items {
+            for (place, resource) in list.items.iter_mut().enumerate() {
                 if ctx.check().is_err() {
                     return Ok(Some(Ending::Stopped));
                 }
@@ -65,7 +65,7 @@ impl Function for ApplySetters {
                 }
                 let done = walk(resource.document_mut(), &mut work);
                 if work.needs_settling {
-                    settle(resource);
+                    list.unsettled.push(place);
                 }
                 done?;
             }

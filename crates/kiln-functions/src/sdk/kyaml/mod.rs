@@ -6,12 +6,10 @@
 
 mod config;
 mod results;
-mod settle;
 mod text;
 mod walk;
 
 pub(crate) use config::{Generation, MissingMetadata, data_map, file_path};
 pub(crate) use results::{failure, item, note};
-pub(crate) use settle::{is_surely_plain, settle};
 pub(crate) use text::{as_comment, node_text};
 pub(crate) use walk::{Visitor, fields, walk};
