@@ -6,6 +6,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::commands::completion::CompletionArgs;
 use crate::commands::function::{FnArgs, LegacyFnArgs};
+use crate::commands::native::FunctionArgs;
 use crate::compat::Compat;
 
 /// Run KRM functions on packages of Kubernetes resources
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     /// Work with functions and the resources they are run on
     #[command(name = "fn", alias = "functions")]
     Fn(FnArgs),
+    /// Use the functions that are built in, from any tool
+    Function(FunctionArgs),
     /// Print a script that completes kiln's commands in a shell
     Completion(CompletionArgs),
 }

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::{Command, LegacyCommand, Parsed};
-use crate::commands::{completion, function};
+use crate::commands::{completion, function, native};
 use crate::compat::Compat;
 use crate::log_format::LogFormat;
 use crate::ui::{Failed, Ui};
@@ -36,31 +36,39 @@ fn main() -> ExitCode {
         }
     };
     let ui = Ui::new(compat, format);
+    if let Some(name) = native::called_as(&args) {
+        let rest = args.get(1..).unwrap_or_default();
+        return end(&ui, native::cmd_as_function(&ui, &name, rest));
+    }
     let parsed = match cli::parse(&args, compat) {
         Ok(parsed) => parsed,
         Err(error) => return refuse_command_line(&ui, format, &error, &args),
     };
-    match run(&ui, parsed) {
-        Ok(()) => ExitCode::SUCCESS,
+    end(&ui, run(&ui, parsed))
+}
+
+/// The exit code of a command, whose error is told.
+fn end(ui: &Ui, done: Result<ExitCode>) -> ExitCode {
+    match done {
+        Ok(code) => code,
         // Whoever read our output has enough of it: `kiln fn source | head`.
         Err(error) if ui::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            match error.downcast_ref::<Failed>() {
-                Some(failed) => ui.fail(failed),
-                None => ui.fail(&Failed::with(format!("error: {error:#}"))),
-            }
+            ui.report(&error);
             interrupt::exit_code().unwrap_or(ExitCode::FAILURE)
         }
     }
 }
 
-fn run(ui: &Ui, parsed: Parsed) -> Result<()> {
-    match parsed {
+fn run(ui: &Ui, parsed: Parsed) -> Result<ExitCode> {
+    let done = match parsed {
+        Parsed::Current(Command::Function(args)) => return native::cmd_function(ui, &args),
         Parsed::Current(Command::Fn(args)) => function::cmd_fn(ui, &args),
         Parsed::Legacy(LegacyCommand::Fn(args)) => function::cmd_legacy_fn(ui, &args),
         Parsed::Current(Command::Completion(args))
         | Parsed::Legacy(LegacyCommand::Completion(args)) => completion::cmd_completion(ui, &args),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 /// Prints help where it was asked for, and what is wrong with the command line otherwise.

@@ -1,0 +1,30 @@
+//! `kiln function doc`
+
+use anyhow::Result;
+use clap::Args;
+use kiln_functions::registry::FunctionInfo;
+
+use super::{find, split_version};
+use crate::ui::Ui;
+
+/// Tell what a function does and how it is configured
+#[derive(Args, Debug)]
+pub(super) struct DocArgs {
+    /// The function
+    name: String,
+}
+
+pub(super) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
+    let (name, _) = split_version(&args.name);
+    print(ui, find(name)?)
+}
+
+pub(super) fn print(ui: &Ui, info: &FunctionInfo) -> Result<()> {
+    let versions: Vec<&str> = info.versions().collect();
+    let versions = match versions.is_empty() {
+        true => String::new(),
+        false => format!("\nVersions: {}\n", versions.join(" ")),
+    };
+    let text = format!("{}: {}\n\n{}{versions}", info.name, info.summary, info.doc);
+    ui.write_data(text.as_bytes())
+}

@@ -1,0 +1,50 @@
+//! `kiln function run`
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use kiln_functions::{Context, wire};
+use kiln_runtime::RunContext;
+
+use super::{find, split_version};
+use crate::ui::Ui;
+
+/// Run a function: a ResourceList on standard input, the answer on standard output
+#[derive(Args, Debug)]
+pub(super) struct RunArgs {
+    /// The function, with a version if not the newest is wanted
+    #[arg(value_name = "NAME[:VERSION]")]
+    function: String,
+}
+
+pub(super) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<ExitCode> {
+    run(ui, &args.function)
+}
+
+pub(super) fn run(ui: &Ui, function: &str) -> Result<ExitCode> {
+    let (name, version) = split_version(function);
+    let info = find(name)?;
+    let Some(behaviour) = info.behaviour(version) else {
+        let known: Vec<&str> = info.versions().collect();
+        bail!(
+            "{name} has no version {version:?} here; there are {}",
+            known.join(", ")
+        );
+    };
+    let mut environment: Vec<String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some(format!("{}={}", name.to_str()?, value.to_str()?)))
+        .collect();
+    environment.sort();
+    let ctx = Context {
+        environment: &environment,
+        run: &RunContext::default(),
+    };
+    let answer = wire::run(behaviour, &ui.read_data()?, &ctx)?;
+    ui.write_data(answer.stdout.as_bytes())?;
+    // As it is: other programs read it.
+    io::stderr().write_all(answer.stderr.as_bytes())?;
+    let code = u8::try_from(answer.exit_code).unwrap_or(u8::MAX);
+    Ok(ExitCode::from(code))
+}
