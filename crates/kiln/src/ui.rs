@@ -100,6 +100,14 @@ impl Ui {
         }
     }
 
+    /// The same for any error.
+    pub(crate) fn report(&self, error: &anyhow::Error) {
+        match error.downcast_ref::<Failed>() {
+            Some(failed) => self.fail(failed),
+            None => self.fail(&Failed::with(format!("error: {error:#}"))),
+        }
+    }
+
     /// Passes on what a function says, as it says it; to programs in whole lines, so it keeps in `rest` what is none yet.
     pub(crate) fn pass_on(&self, function: &str, said: &[u8], rest: &mut Vec<u8>) {
         if self.format == LogFormat::Text {

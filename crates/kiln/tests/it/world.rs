@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -45,6 +45,12 @@ impl World {
         let path = self.work().join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
         fs::write(path, content).expect("a file");
+    }
+
+    pub(crate) fn write_program(&self, path: &str, content: &str) {
+        self.write(path, content);
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.work().join(path), mode).expect("a mode");
     }
 
     /// A command in the clean environment.

@@ -15,6 +15,7 @@ mod sink;
 mod source;
 mod terminal;
 mod timings;
+mod watch;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -13,10 +13,11 @@ use kiln_runtime::Network;
 
 use super::output::{Destination, make_results_directory, save_results, tell_results};
 use super::preview;
-use super::running::{ContainerFlags, RunningArgs};
+use super::running::{ContainerFlags, Running, RunningArgs};
 use super::sink::write;
 use super::terminal::Terminal;
 use super::timings::Timings;
+use super::watch::{Round, Watch, watch};
 use crate::cli::go_bool;
 use crate::compat::Compat;
 use crate::environment::KRM_DISABLE_ATTRIBUTION;
@@ -62,6 +63,9 @@ pub(crate) struct RenderArgs {
     /// Write nothing, and fail if rendering would change something
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     check: bool,
+    /// Render again whenever a file of the package changes, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["output", "check"])]
+    watch: bool,
     /// How many packages to render at a time: as many as there are processors if not given, and then programs and
     /// containers still run one after the other
     #[arg(long, value_name = "N")]
@@ -83,13 +87,43 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
     make_results_directory(&args.results_dir)?;
     let running = args.running.check(ui, ContainerFlags::default())?;
     let root = absolute(&named)?;
-    let files = open(ui, &root)?;
+    if !args.watch {
+        return render_once(ui, args, &root, &running, &destination, &mut Vec::new());
+    }
+    open(ui, &root)?;
+    let results_dir = args.results_dir.as_str();
+    let watched = Watch {
+        root: &root,
+        named: &named,
+        ignored: match results_dir {
+            "" => None,
+            results_dir => Some(absolute(results_dir)?),
+        },
+        cancel: running.cancel().clone(),
+    };
+    watch(ui, &watched, || {
+        let mut written = Vec::new();
+        let result = render_once(ui, args, &root, &running, &destination, &mut written);
+        Round { written, result }
+    })
+}
+
+/// Renders, and adds to `written` what it changes in the package.
+fn render_once(
+    ui: &Ui,
+    args: &RenderArgs,
+    root: &Path,
+    running: &Running,
+    destination: &Destination,
+    written: &mut Vec<FileChange>,
+) -> Result<()> {
+    let files = open(ui, root)?;
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
         text.ok_or_else(|| anyhow!("the name of {} is not UTF-8", path.display()))
     };
     let working_directory = std::env::current_dir().context("cannot tell the current directory")?;
-    let (root_text, working_directory) = (text(&root)?, text(&working_directory)?);
+    let (root_text, working_directory) = (text(root)?, text(&working_directory)?);
     let network = match args.allow_network {
         Some(true) => Network::Host,
         _ => Network::None,
@@ -107,8 +141,8 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
     let rendered = render(&files, &options, &log).map_err(failed)?;
     let until_rendered = log.elapsed();
     let finished = match destination {
-        Destination::InPlace => finish_in_place(ui, args, &root, &files, rendered),
-        destination => finish_elsewhere(ui, args, &destination, rendered),
+        Destination::InPlace => finish_in_place(ui, args, root, &files, rendered, written),
+        destination => finish_elsewhere(ui, args, destination, rendered),
     };
     if args.timings {
         ui.say(&log.report(until_rendered));
@@ -160,6 +194,7 @@ fn finish_in_place(
     root: &Path,
     files: &DiskFiles,
     mut rendered: Rendered,
+    written: &mut Vec<FileChange>,
 ) -> Result<()> {
     let saves = rendered.resources.is_some();
     let changes = rendered
@@ -171,14 +206,17 @@ fn finish_in_place(
     if let Err(error) = write(ui, root, Some(files), &changes, ApplyOptions::default()) {
         return Err(not_saved(&rendered, &format!("{error:#}")));
     }
+    written.extend(changes);
     if saves && !args.quiet {
+        let message = summary(&rendered);
         let record = Record {
             event: "summary",
             functions: Some(rendered.functions),
             packages: Some(rendered.packages),
+            message: Some(&message),
             ..Record::default()
         };
-        ui.tell(&record, &summary(&rendered));
+        ui.tell(&record, &message);
     }
     save_and_tell(ui, args, &rendered)?;
     outcome(rendered)

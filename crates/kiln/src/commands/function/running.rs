@@ -135,6 +135,11 @@ impl Running {
         &self.prefix
     }
 
+    /// Tells that the user has given up.
+    pub(super) fn cancel(&self) -> &CancelToken {
+        &self.cancel
+    }
+
     /// Whose behaviour.
     pub(super) fn behaviour(&self) -> Behaviour {
         self.behaviour

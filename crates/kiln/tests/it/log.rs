@@ -1,0 +1,122 @@
+//! `--log-format json`: one object a line, and nothing else.
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// What was told, without times, which differ.
+#[track_caller]
+fn told(world: &World, args: &[&str]) -> (Option<i32>, Vec<Value>) {
+    let ran = world.kiln(&[args, &["--log-format", "json"]].concat(), "");
+    let mut records = Vec::new();
+    for line in ran.stderr.lines() {
+        let mut record: Value = serde_json::from_str(line).expect(line);
+        let fields = record.as_object_mut().expect("an object");
+        let time = fields.remove("time").expect("a time");
+        assert!(
+            time.as_str().is_some_and(|time| time.ends_with('Z')),
+            "{line}"
+        );
+        if let Some(duration) = fields.remove("duration_ms") {
+            assert!(duration.is_u64(), "{line}");
+        }
+        records.push(record);
+    }
+    (ran.code, records)
+}
+
+fn world(function: &str) -> World {
+    let world = World::new();
+    world.write(
+        "pkg/Kptfile",
+        &format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - exec: {function}\n"),
+    );
+    world.write(
+        "pkg/a.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n",
+    );
+    world.write_program("ok.sh", "#!/bin/sh\necho hi >&2\ncat\n");
+    world.write_program("bad.sh", "#!/bin/sh\necho oops >&2\nexit 3\n");
+    world.write_program(
+        "report.sh",
+        "#!/bin/sh\ncat\nprintf 'results:\\n- message: m\\n  severity: warning\\n  file: {path: a.yaml}\\n  field: {path: x.y}\\n'\n",
+    );
+    world
+}
+
+#[test]
+fn a_render_that_succeeds() {
+    let world = world("./ok.sh");
+    let (code, records) = told(&world, &["fn", "render", "pkg", "--allow-exec"]);
+    assert_eq!(code, Some(0));
+    let expected = [
+        json!({"level": "info", "event": "package", "package": "pkg"}),
+        json!({"level": "info", "event": "running", "package": "pkg", "function": "./ok.sh"}),
+        json!({"level": "info", "event": "passed", "package": "pkg", "function": "./ok.sh", "exec": "./ok.sh", "exit_code": 0, "stderr": "hi\n"}),
+        json!({"level": "info", "event": "package-done"}),
+        json!({"level": "info", "event": "summary", "functions": 1, "packages": 1, "message": "Successfully executed 1 function(s) in 1 package(s)."}),
+    ];
+    assert_eq!(records, expected);
+}
+
+#[test]
+fn a_render_that_fails() {
+    let world = world("./bad.sh");
+    let args = ["fn", "render", "pkg", "--allow-exec", "--results-dir=r"];
+    let (code, records) = told(&world, &args);
+    assert_eq!(code, Some(1));
+    let expected = [
+        json!({"level": "error", "event": "failed", "package": "pkg", "function": "./bad.sh", "exec": "./bad.sh", "exit_code": 3, "stderr": "oops\n"}),
+        json!({"level": "info", "event": "results", "file": "r/results.yaml"}),
+    ];
+    assert_eq!(records[2..], expected);
+}
+
+#[test]
+fn what_functions_report() {
+    let world = world("./ok.sh");
+    let (code, records) = told(&world, &["fn", "eval", "pkg", "--exec", "./report.sh"]);
+    assert_eq!(code, Some(0));
+    let results = json!([{"severity": "warning", "message": "m", "field": {"path": "x.y"}, "file": {"path": "a.yaml", "index": 0}}]);
+    assert_eq!(records[1]["results"], results);
+}
+
+#[test]
+fn errors_and_warnings() {
+    let world = world("./ok.sh");
+    let (code, records) = told(&world, &["fn", "render", "nope"]);
+    assert_eq!(code, Some(1));
+    let message = "lstat nope: no such file or directory";
+    assert_eq!(records[0]["level"], "error");
+    assert_eq!(records[0]["event"], "error");
+    assert_eq!(records[0]["message"], message);
+
+    let (code, records) = told(&world, &["fn", "render", "pkg"]);
+    assert_eq!(code, Some(1));
+    let last = records.last().expect("a record");
+    assert_eq!(last["package"], "pkg", "{last}");
+    assert_eq!(last["function"], "./ok.sh", "{last}");
+    assert_eq!(last["file"], "pkg/Kptfile", "{last}");
+    assert_eq!(last["line"], 7, "{last}");
+
+    // Even what the command line is refused for.
+    let (code, records) = told(&world, &["fn", "render", "pkg", "--nope"]);
+    assert_eq!((code, records.len()), (Some(1), 1));
+
+    std::os::unix::fs::symlink("pkg", world.work().join("link")).expect("a link");
+    let (_, records) = told(&world, &["fn", "render", "link", "--allow-exec"]);
+    assert_eq!(records[0]["event"], "warning");
+    assert_eq!(records[0]["level"], "warning");
+}
+
+#[test]
+fn the_older_command_passes_on_what_functions_say_line_by_line() {
+    let world = world("./ok.sh");
+    world.write_program("talk.sh", "#!/bin/sh\nprintf 'a\\nb\\nc' >&2\nexit 4\n");
+    let args = ["fn", "run", "pkg", "--enable-exec", "--exec-path=./talk.sh"];
+    let (code, records) = told(&world, &args);
+    assert_eq!(code, Some(1));
+    let line = |text| json!({"level": "info", "event": "stderr", "function": "./talk.sh", "message": text});
+    assert_eq!(records[..3], ["a", "b", "c"].map(line));
+    assert_eq!(records[3]["event"], "error");
+}
