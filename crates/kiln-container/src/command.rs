@@ -33,6 +33,19 @@ pub enum CommandStyle {
     Kpt,
     /// That of kpt v0.39, which knows only docker, asks for no version and keeps all that the engine prints.
     Legacy,
+    /// That of kpt v0.39, with a name for the container and for any engine.
+    NamedLegacy,
+}
+
+impl CommandStyle {
+    pub(crate) fn is_legacy(self) -> bool {
+        matches!(self, CommandStyle::Legacy | CommandStyle::NamedLegacy)
+    }
+
+    /// Whether containers get names, by which they can be removed.
+    pub(crate) fn has_names(self) -> bool {
+        matches!(self, CommandStyle::Kiln | CommandStyle::NamedLegacy)
+    }
 }
 
 /// When an image is pulled.
@@ -122,7 +135,7 @@ pub(crate) fn run_arguments(
     memory: Option<u64>,
 ) -> Vec<String> {
     let mut words = vec!["run", "--rm", "-i"];
-    if options.style == CommandStyle::Legacy {
+    if options.style.is_legacy() {
         words.extend(["-a", "STDIN", "-a", "STDOUT", "-a", "STDERR"]);
     }
     if let Some(name) = name {
@@ -135,7 +148,7 @@ pub(crate) fn run_arguments(
     let user = options.user.as_deref().unwrap_or("nobody");
     words.extend(["--network", network, "--user", user]);
     words.push("--security-opt=no-new-privileges");
-    if options.style != CommandStyle::Legacy {
+    if !options.style.is_legacy() {
         words.extend(["--pull", options.pull_policy.word()]);
     }
     let mut arguments: Vec<String> = words.into_iter().map(str::to_owned).collect();
@@ -155,7 +168,7 @@ pub(crate) fn run_arguments(
 /// The variables of a container: those with values by name, the last value of each; then those without, in order.
 fn variables(style: CommandStyle, env: &[String]) -> Vec<String> {
     let mut values = BTreeMap::new();
-    if style == CommandStyle::Legacy {
+    if style.is_legacy() {
         values.extend([("LOG_TO_STDERR", "true"), ("STRUCTURED_RESULTS", "true")]);
     }
     let mut bare: Vec<String> = Vec::new();

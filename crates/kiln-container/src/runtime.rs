@@ -41,7 +41,7 @@ impl ContainerRuntime {
     pub fn new(options: ContainerOptions) -> ContainerRuntime {
         let engine = match options.style {
             CommandStyle::Legacy => Ok(Engine::Docker),
-            CommandStyle::Kiln | CommandStyle::Kpt => Engine::parse(&options.engine),
+            _ => Engine::parse(&options.engine),
         };
         let shared = Shared {
             options,
@@ -117,7 +117,7 @@ impl Shared {
     fn available_engine(&self, ctx: &RunContext) -> Result<Engine, RunError> {
         let unavailable = |error| RunError::Unavailable(Box::new(error));
         let engine = self.engine.clone().map_err(unavailable)?;
-        if self.options.style == CommandStyle::Legacy {
+        if self.options.style.is_legacy() {
             return Ok(engine);
         }
         // Whoever comes second waits for the answer that the first one gets.
@@ -185,7 +185,7 @@ impl Runner for ContainerRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
         let Shared { options, .. } = &*self.shared;
         let engine = self.shared.available_engine(ctx)?;
-        let name = (options.style == CommandStyle::Kiln).then(new_name);
+        let name = options.style.has_names().then(new_name);
         let memory = ctx.limits.memory;
         let arguments = run_arguments(options, &self.function, name.as_deref(), memory);
         let finished = self.shared.run(engine, &arguments, input.wire(), ctx);
@@ -198,9 +198,9 @@ impl Runner for ContainerRunner {
         {
             self.shared.remove(engine, &name);
         }
-        let function_stderr = |stderr: Vec<u8>| match options.style {
-            CommandStyle::Legacy => stderr,
-            CommandStyle::Kiln | CommandStyle::Kpt => without_chatter(engine, &stderr),
+        let function_stderr = |stderr: Vec<u8>| match options.style.is_legacy() {
+            true => stderr,
+            false => without_chatter(engine, &stderr),
         };
         let finished = finished.map_err(|error| match error {
             RunError::TimedOut { timeout, stderr } => RunError::TimedOut {

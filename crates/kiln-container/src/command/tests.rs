@@ -70,6 +70,17 @@ fn the_older_command_attaches_and_sets_two_variables() {
 }
 
 #[test]
+fn the_older_command_may_have_a_name() {
+    let options = options(CommandStyle::NamedLegacy);
+    let arguments = run_arguments(&options, &FunctionSpec::image("x"), Some("kiln-7"), None);
+    assert_eq!(
+        arguments.join(" "),
+        "run --rm -i -a STDIN -a STDOUT -a STDERR --name kiln-7 --network none --user nobody \
+         --security-opt=no-new-privileges -e LOG_TO_STDERR=true -e STRUCTURED_RESULTS=true x"
+    );
+}
+
+#[test]
 fn our_own_has_a_name_and_perhaps_a_limit() {
     let arguments = run_arguments(
         &options(CommandStyle::Kiln),

@@ -2,6 +2,7 @@
 
 mod compat;
 mod docs;
+mod engine;
 mod example;
 mod faults;
 mod interrupt;

@@ -17,7 +17,7 @@ use super::flags::RunArgs;
 use super::read;
 use super::step::{Config, Scope, Step, directory_of};
 use crate::compat::Compat;
-use crate::environment::PATH;
+use crate::environment::{KRM_FN_RUNTIME, PATH};
 use crate::package::Location;
 use crate::ui::Ui;
 
@@ -89,7 +89,11 @@ impl<'a> Finder<'a> {
         });
         let container = ContainerRuntime::new(ContainerOptions {
             search_path: search_path.clone(),
-            style: CommandStyle::Legacy,
+            engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
+            style: match ui.compat() {
+                Compat::Kiln => CommandStyle::NamedLegacy,
+                Compat::Kpt | Compat::KptV039 => CommandStyle::Legacy,
+            },
             mounts: args.mount.iter().map(|text| Mount::parse(text)).collect(),
             user,
             ..ContainerOptions::default()

@@ -1,0 +1,289 @@
+//! Functions that are images, run by a real engine.
+//!
+//! The variable `KILN_TEST_ENGINE` says which, and `tests/engine/up` sets it where it can bring one up; without it these
+//! tests have nothing to say. Each makes an image of its own, so that its containers can be told from those of others.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use crate::faults::skip;
+use crate::live::Live;
+use crate::world::{Outcome, World, run};
+
+const RESOURCE: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  value: old # kept\n";
+
+/// What an engine may need besides `PATH`.
+const VARIABLES: [&str; 3] = [
+    "CONTAINERS_CONF",
+    "CONTAINERS_STORAGE_CONF",
+    "XDG_RUNTIME_DIR",
+];
+
+/// A package, an image, and the engine that runs it.
+struct Kitchen {
+    world: World,
+    engine: String,
+    image: String,
+}
+
+impl Kitchen {
+    /// An image that runs a shell script; none, said loudly, if there is no engine.
+    fn new(test: &str, script: &str) -> Option<Kitchen> {
+        let engine = std::env::var("KILN_TEST_ENGINE").unwrap_or_default();
+        if engine.is_empty() {
+            skip(test, "KILN_TEST_ENGINE is not set, see tests/engine/up");
+            return None;
+        }
+        let kitchen = Kitchen {
+            world: World::new(),
+            engine,
+            image: format!("localhost/kiln/{test}:v1"),
+        };
+        kitchen.world.write("pkg/a.yaml", RESOURCE);
+        let kptfile = format!(
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    \
+             - image: {}\n      selectors:\n        - kind: ConfigMap\n",
+            kitchen.image
+        );
+        kitchen.world.write("pkg/Kptfile", &kptfile);
+        let maker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/engine/image");
+        let mut command = kitchen.command(&maker.display().to_string());
+        let made = run(
+            command.arg(&kitchen.image),
+            &format!("#!/bin/sh\n{script}\n"),
+        );
+        assert_eq!(made.code, Some(0), "{}", made.stderr);
+        Some(kitchen)
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = self.world.command(program, &self.world.work());
+        command.env("KRM_FN_RUNTIME", &self.engine);
+        for name in VARIABLES {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+    }
+
+    fn kiln(&self, words: &str) -> Outcome {
+        run(&mut self.kiln_command(words), "")
+    }
+
+    /// `IMAGE` among the words stands for the image.
+    fn kiln_command(&self, words: &str) -> Command {
+        let mut command = self.command("kiln");
+        let word = |word: &str| word.replace("IMAGE", &self.image);
+        command.args(words.split(' ').map(word));
+        command
+    }
+
+    fn resource(&self) -> String {
+        fs::read_to_string(self.world.work().join("pkg/a.yaml")).expect("a file")
+    }
+
+    /// Asserts that no container of the image exists, running or not.
+    #[track_caller]
+    fn assert_no_container(&self) {
+        let mut command = self.command(&self.engine);
+        let filter = format!("ancestor={}", self.image);
+        command.args(["ps", "--all", "--quiet", "--filter", &filter]);
+        let listed = run(&mut command, "");
+        assert_eq!((listed.code, listed.stdout.as_str()), (Some(0), ""));
+    }
+}
+
+const EVAL: &str = "fn eval pkg --image IMAGE --match-kind ConfigMap";
+const RENDER: &str = "fn render pkg";
+const RUN: &str = "fn run pkg --image IMAGE";
+
+#[test]
+fn an_image_transforms_resources() {
+    let script = "sed 's/value: old/value: new/'";
+    let Some(kitchen) = Kitchen::new("transforms", script) else {
+        return;
+    };
+    for words in [EVAL, RENDER, RUN] {
+        kitchen.world.write("pkg/a.yaml", RESOURCE);
+        let ran = kitchen.kiln(words);
+        assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
+        let wanted = RESOURCE.replace("old", "new");
+        assert_eq!(kitchen.resource(), wanted, "{words}");
+        kitchen.assert_no_container();
+    }
+}
+
+#[test]
+fn the_default_is_nobody_without_network_and_without_our_variables() {
+    let script = "(id -u; readlink /proc/self/ns/net; echo \"[$SECRET]\") >&2; cat";
+    let Some(kitchen) = Kitchen::new("default", script) else {
+        return;
+    };
+    let host = fs::read_link("/proc/self/ns/net").expect("a namespace");
+    let host = host.display().to_string();
+    let mut command = kitchen.kiln_command(EVAL);
+    let ran = run(command.env("SECRET", "secret"), "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("65534\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("[]"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains(&host), "{}", ran.stderr);
+
+    // Each is there when it is asked for.
+    let words = format!("{EVAL} --network --env SECRET --env OTHER=x --as-current-user");
+    let mut command = kitchen.kiln_command(&words);
+    let ran = run(command.env("SECRET", "secret"), "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&host), "{}", ran.stderr);
+    assert!(ran.stderr.contains("[secret]"), "{}", ran.stderr);
+    let us = rustix::process::getuid().as_raw();
+    assert!(
+        ran.stderr.contains(&format!("    {us}\n")),
+        "{}",
+        ran.stderr
+    );
+
+    let ran = kitchen.kiln(&format!("{RENDER} --allow-network"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&host), "{}", ran.stderr);
+}
+
+#[test]
+fn what_is_mounted_is_seen_and_written_only_if_allowed() {
+    let script = "cat /data/in >&2; echo out 2>/dev/null >/data/out || echo refused >&2; cat";
+    let Some(kitchen) = Kitchen::new("mounts", script) else {
+        return;
+    };
+    kitchen.world.write("data/in", "from outside\n");
+    let data = kitchen.world.work().join("data");
+    let mount = format!("type=bind,src={},dst=/data", data.display());
+    let ran = kitchen.kiln(&format!("{EVAL} --as-current-user --mount {mount}"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("from outside"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("refused"), "{}", ran.stderr);
+    assert!(!data.join("out").exists());
+    let ran = kitchen.kiln(&format!("{EVAL} --as-current-user --mount {mount},rw=true"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(
+        fs::read_to_string(data.join("out")).expect("a file"),
+        "out\n"
+    );
+}
+
+#[test]
+fn an_image_that_is_missing_is_named() {
+    let Some(kitchen) = Kitchen::new("present", "cat") else {
+        return;
+    };
+    // Nobody listens on that port, so that nothing can be pulled.
+    let missing = "localhost:1/kiln/missing:v1";
+    for policy in ["never", "IfNotPresent", "always"] {
+        let words = format!("fn eval pkg --image {missing} --image-pull-policy {policy}");
+        let ran = kitchen.kiln(&words);
+        assert_eq!(ran.code, Some(1), "{policy}: {}", ran.stderr);
+        assert!(ran.stderr.contains("Exit code: 125"), "{}", ran.stderr);
+        let words = ran.stderr.matches(missing).count();
+        assert!(words > 1, "the engine names it too: {}", ran.stderr);
+    }
+    // One that is there is not pulled, unless it has to be.
+    assert_eq!(kitchen.kiln(EVAL).code, Some(0));
+    let never = format!("{EVAL} --image-pull-policy never");
+    assert_eq!(kitchen.kiln(&never).code, Some(0));
+    let always = format!("{EVAL} --image-pull-policy always");
+    assert_eq!(kitchen.kiln(&always).code, Some(1));
+}
+
+#[test]
+fn a_failure_is_told_with_results_and_stderr() {
+    let script = "cat >/dev/null; echo 'oh no' >&2; cat <<'END'
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items: []
+results:
+- message: value must not be old
+  severity: error
+  file:
+    path: a.yaml
+END
+exit 3";
+    let Some(kitchen) = Kitchen::new("fails", script) else {
+        return;
+    };
+    for words in [EVAL, RENDER] {
+        let ran = kitchen.kiln(words);
+        assert_eq!(ran.code, Some(1), "{words}: {}", ran.stderr);
+        for wanted in ["[error]", "value must not be old", "oh no", "Exit code: 3"] {
+            assert!(ran.stderr.contains(wanted), "{wanted}: {}", ran.stderr);
+        }
+        assert_eq!(kitchen.resource(), RESOURCE);
+        kitchen.assert_no_container();
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_container_that_has_to_be_killed() {
+    // It does not listen to those who ask it politely.
+    let script = "trap '' INT TERM HUP; echo started >&2; while :; do echo x; sleep 0.01; done";
+    let Some(kitchen) = Kitchen::new("killed", script) else {
+        return;
+    };
+    for words in [EVAL, RENDER, RUN] {
+        let ran = kitchen.kiln(&format!("{words} --timeout 1500ms"));
+        assert_eq!(ran.code, Some(1), "{words}: {}", ran.stderr);
+        let told = "did not finish within 1.5s and was killed";
+        assert!(ran.stderr.contains(told), "{words}: {}", ran.stderr);
+        kitchen.assert_no_container();
+
+        let ran = kitchen.kiln(&format!("{words} --max-output 64"));
+        assert_eq!(ran.code, Some(1), "{words}: {}", ran.stderr);
+        let told = "wrote more than 64 bytes and was killed";
+        assert!(ran.stderr.contains(told), "{words}: {}", ran.stderr);
+        kitchen.assert_no_container();
+        assert_eq!(kitchen.resource(), RESOURCE, "{words}");
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_container_after_an_interrupt() {
+    let script = "trap '' INT TERM HUP; echo >/data/started; while :; do sleep 0.1; done";
+    let Some(kitchen) = Kitchen::new("interrupted", script) else {
+        return;
+    };
+    let data = kitchen.world.work().join("data");
+    let script = "mkdir data && mkfifo data/started";
+    kitchen.world.shell(&kitchen.world.work(), script, &[]);
+    let mount = format!("--mount type=bind,src={},dst=/data,rw=true", data.display());
+    for words in [EVAL, RUN] {
+        // Twice in a row is what `timeout` does, and is one wish.
+        for signals in [&[Signal::INT][..], &[Signal::TERM, Signal::TERM]] {
+            let words = format!("{words} --as-current-user {mount}");
+            let live = Live::start(&mut kitchen.kiln_command(&words));
+            fs::read(data.join("started")).expect("the function runs");
+            for signal in signals {
+                live.signal(*signal);
+            }
+            let (code, said) = live.end();
+            assert!(matches!(code, Some(130 | 143)), "{code:?}: {said}");
+            kitchen.assert_no_container();
+            assert_eq!(kitchen.resource(), RESOURCE, "{words}");
+        }
+    }
+}
+
+#[test]
+fn much_goes_in_and_out_of_a_container() {
+    let Some(kitchen) = Kitchen::new("much", "cat") else {
+        return;
+    };
+    let long = RESOURCE.replace("old", &"x".repeat(8 << 20));
+    kitchen.world.write("pkg/a.yaml", &long);
+    for words in [EVAL, RENDER, RUN] {
+        let ran = kitchen.kiln(words);
+        assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
+        assert!(kitchen.resource() == long, "{words}");
+    }
+}
