@@ -2,6 +2,8 @@
 //! the order of items, the form of results, what is printed on failure and the text of the list all differ.
 
 pub mod go;
+pub(crate) mod go_regexp;
+pub(crate) mod json;
 pub(crate) mod kyaml;
 mod order;
 
@@ -85,7 +87,10 @@ impl Sdk {
         if items.is_empty() {
             return None;
         }
-        let list = write_results(items);
+        let mut list = write_results(items);
+        if self == Sdk::Go {
+            sort_keys(&mut list);
+        }
         let Sdk::Kyaml {
             results: ResultsForm::Object(name),
             ..
@@ -116,5 +121,26 @@ impl Sdk {
     /// Whether `items` and `functionConfig` are left out of the list when they are empty.
     pub(crate) fn omits_what_is_empty(self) -> bool {
         self == Sdk::Go
+    }
+}
+
+/// Puts the keys of all mappings in order, as the SDK does with what comes from structs: first those that it knows from
+/// metadata, then all others by the alphabet.
+fn sort_keys(document: &mut Document) {
+    const FIRST: [&str; 4] = ["name", "namespace", "apiVersion", "kind"];
+    let rank = |key: &str| FIRST.iter().position(|first| *first == key);
+    let order = |key: &str| (rank(key).unwrap_or(FIRST.len()), key.to_owned());
+    let mut pending = vec![document.root().id()];
+    while let Some(node) = pending.pop() {
+        pending.extend(document.child_ids(node));
+        let mut entries: Vec<_> = document.node(node).entries().collect();
+        entries.sort_by_key(|(key, _)| order(key.value()));
+        let sorted: Vec<_> = entries
+            .into_iter()
+            .flat_map(|(key, value)| [key.id(), value.id()])
+            .collect();
+        if !sorted.is_empty() {
+            document.set_children(node, &sorted);
+        }
     }
 }

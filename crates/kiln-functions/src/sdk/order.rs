@@ -2,11 +2,19 @@
 
 use kiln_krm::Resource;
 
+use super::go::text;
+
 /// Sorts by `apiVersion kind namespace name`, as one text.
 pub(super) fn sort_as_go(items: &mut Vec<Resource>) {
     let key = |resource: &Resource| {
-        let meta = resource.meta();
-        [meta.api_version, meta.kind, meta.namespace, meta.name].join(" ")
+        let root = resource.root();
+        let paths: [&[&str]; 4] = [
+            &["apiVersion"],
+            &["kind"],
+            &["metadata", "namespace"],
+            &["metadata", "name"],
+        ];
+        paths.map(|path| text(root, path)).join(" ")
     };
     items.sort_by_cached_key(key);
 }

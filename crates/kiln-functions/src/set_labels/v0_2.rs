@@ -125,7 +125,7 @@ fn read_labels(config: NodeRef<'_>) -> Result<BTreeMap<String, String>, String> 
     let pairs = match (group, kind) {
         ("", "ConfigMap") => match field(config, "data") {
             Some(data) if !data.is_mapping() => {
-                return Err(wrong_field("", "map[string]string", ".data"));
+                return Err(wrong_field(kind, "map[string]string", ".data"));
             }
             data => data,
         },

@@ -12,7 +12,7 @@ use kiln_yaml::{Document, NodeId, NodeRef};
 use super::depends_on::{DEPENDS_ON, Reference};
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::sdk::go::{
-    Formatting, field, is_local_config, is_namespace_scoped, set_text, slice, text,
+    Formatting, field, is_local_config, is_namespace_scoped, nested_text, set_text, slice, text,
 };
 
 pub(super) struct SetNamespace;
@@ -42,8 +42,12 @@ impl Function for SetNamespace {
             count: 0,
         };
         let is_ours = |resource: &&mut Resource| !is_local_config(resource.root());
-        for resource in list.items.iter_mut().filter(is_ours) {
-            change.visit(resource);
+        let mut resources = list.items.iter_mut().filter(is_ours);
+        if let Err(Misfit(path)) = resources.try_for_each(|resource| change.visit(resource)) {
+            // The backquote is never closed.
+            let error = format!("SubObject has unmatched field type: `{path}");
+            list.report(Severity::Error, error.clone());
+            return Ending::Error(error);
         }
         let Change { old, count, .. } = change;
         update_references(&mut list.items, &namespace, &old);
@@ -88,33 +92,34 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    fn visit(&mut self, resource: &mut Resource) {
+    fn visit(&mut self, resource: &mut Resource) -> Result<(), Misfit> {
         let root = resource.root();
         let top = root.id();
         match (text(root, &["apiVersion"]), text(root, &["kind"])) {
-            ("v1", "Namespace") => self.set(resource, top, &["metadata", "name"]),
+            ("v1", "Namespace") => self.set(resource, top, &["metadata", "name"])?,
             ("apiextensions.k8s.io/v1", "CustomResourceDefinition") => {
-                self.set(resource, top, WEBHOOK);
+                self.set(resource, top, WEBHOOK)?;
             }
             ("apiregistration.k8s.io/v1", "APIService") => {
-                self.set(resource, top, &["spec", "service", "namespace"]);
+                self.set(resource, top, &["spec", "service", "namespace"])?;
             }
-            (_, "ClusterRoleBinding" | "RoleBinding") => self.visit_subjects(resource),
+            (_, "ClusterRoleBinding" | "RoleBinding") => self.visit_subjects(resource)?,
             _ => {}
         }
-        if is_namespace_scoped(resource.root()) {
-            self.set(resource, top, &["metadata", "namespace"]);
+        match is_namespace_scoped(resource.root()) {
+            true => self.set(resource, top, &["metadata", "namespace"]),
+            false => Ok(()),
         }
     }
 
-    fn visit_subjects(&mut self, resource: &mut Resource) {
+    fn visit_subjects(&mut self, resource: &mut Resource) -> Result<(), Misfit> {
         let subjects = slice(resource.root(), "subjects").into_iter();
         let subjects: Vec<(NodeId, bool)> = subjects
             .map(|subject| (subject.id(), field(subject, "namespace").is_some()))
             .collect();
         for (subject, has_namespace) in &subjects {
             if *has_namespace {
-                self.set(resource, *subject, &["namespace"]);
+                self.set(resource, *subject, &["namespace"])?;
             }
         }
         let document = resource.document_mut();
@@ -134,19 +139,24 @@ impl Change<'_> {
                 document.push_entry(root, key, rewritten);
             }
         }
+        Ok(())
     }
 
-    fn set(&mut self, resource: &mut Resource, node: NodeId, path: &[&str]) {
-        let current = text(resource.document().node(node), path);
+    fn set(&mut self, resource: &mut Resource, node: NodeId, path: &[&str]) -> Result<(), Misfit> {
+        let misfit = |_| Misfit(path.join("/"));
+        let current = nested_text(resource.document().node(node), path).map_err(misfit)?;
+        let current = current.unwrap_or_default();
         if current != self.namespace {
             self.old.insert(current.to_owned());
             self.count += 1;
         }
         let document = resource.document_mut();
-        // What is not of the right type stays as it is.
-        let _ = set_text(document, node, path, self.namespace, Formatting::Comments);
+        set_text(document, node, path, self.namespace, Formatting::Comments).map_err(misfit)
     }
 }
+
+/// Where something is not of the type it should be of.
+struct Misfit(String);
 
 /// A mapping of texts as Go writes one: keys in order, no comments, no styles. What is deeper goes along as it is.
 fn plain_copy(document: &mut Document, mapping: NodeId) -> NodeId {

@@ -61,9 +61,13 @@ impl Function for SetNamespace {
         };
         let mut results = match reported {
             Ok(warnings) => warnings,
-            Err(error) => {
+            Err(OriginError::Refused(error)) => {
                 list.report(Severity::Error, error);
                 return Ending::Success;
+            }
+            Err(OriginError::Unreadable(error)) => {
+                list.report(Severity::Error, error.clone());
+                return Ending::Error(error);
             }
         };
         results.extend(self.replace(&mut resources, &config));
@@ -72,6 +76,14 @@ impl Function for SetNamespace {
         }
         Ending::Success
     }
+}
+
+/// Why it matters where resources come from.
+enum OriginError {
+    /// They come from the wrong places; the function reports it and succeeds.
+    Refused(String),
+    /// It cannot be read; the function fails.
+    Unreadable(String),
 }
 
 type Reports = Vec<(Severity, String)>;
@@ -98,36 +110,43 @@ fn about_config(error: String, config: Option<NodeRef<'_>>) -> ResultItem {
 }
 
 /// Warns of resources that come from nowhere. All others must come from one namespace, unless one is being matched.
-fn check_origins(resources: &[&mut Resource], must_agree: bool) -> Result<Reports, String> {
+fn check_origins(resources: &[&mut Resource], must_agree: bool) -> Result<Reports, OriginError> {
     let mut warnings = Vec::new();
     let mut namespaces = BTreeSet::new();
     for resource in resources {
         let root = resource.root();
-        if text(root, &["metadata", "annotations", UPSTREAM_IDENTIFIER]).is_empty() {
+        let upstream = text(root, &["metadata", "annotations", UPSTREAM_IDENTIFIER]);
+        if upstream.is_empty() {
             let message = format!("{} does not have upstream origin.", short_text(root));
             warnings.push((Severity::Warning, message));
             continue;
         }
-        let Some(origin) = origin(root).filter(|_| is_namespace_scoped(root)) else {
-            continue;
+        let Some(origin) = origin(root) else {
+            return Err(OriginError::Unreadable(format!(
+                "annotation {UPSTREAM_IDENTIFIER}: {} is in bad format. expect \"<GROUP>|<KIND>|<NAMESPACE>|<NAME>\"",
+                upstream.trim()
+            )));
         };
+        if !is_namespace_scoped(root) {
+            continue;
+        }
         if origin.namespace == UNKNOWN_NAMESPACE {
-            return Err(format!(
+            return Err(OriginError::Refused(format!(
                 "{} is namespace-scoped, but has cluster-scoped or unknown scoepd origin {}|{}|{}|{}",
                 short_text(root),
                 origin.group,
                 origin.kind,
                 origin.namespace,
                 origin.name
-            ));
+            )));
         }
         namespaces.insert(origin.namespace);
     }
     if must_agree && namespaces.len() > 1 {
-        return Err(format!(
+        return Err(OriginError::Refused(format!(
             "unable to use origin `namespace` to match. expect a single upstream namespace, found {}. please switch to use `namespaceMatcher`to specify the namespace value you want to change",
             go_list(&namespaces)
-        ));
+        )));
     }
     Ok(warnings)
 }
