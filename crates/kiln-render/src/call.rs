@@ -10,7 +10,7 @@ use kiln_krm::{Dialect, Resource, ResourceList, meta, paths};
 use kiln_runtime::{Input, Outcome, Output, RunError};
 use kiln_yaml::{Document, NodeRef};
 
-use crate::error::Failure;
+use crate::error::{Failure, Why};
 use crate::function::ReadyFunction;
 use crate::lane::Lane;
 use crate::log::{Event, Log};
@@ -115,7 +115,8 @@ impl Call<'_> {
         result: &mut FunctionResult,
         results: &mut FunctionResultList,
     ) -> Result<Vec<Returned>, CallError> {
-        check_list(inputs.iter().map(Resource::root), ListKind::Input).map_err(text)?;
+        check_list(inputs.iter().map(Resource::root), ListKind::Input)
+            .map_err(|error| because(Why::InputNotKrm, error))?;
         let Filtered {
             mut returned,
             reported,
@@ -131,9 +132,10 @@ impl Call<'_> {
                 .collect()
         };
         paths::check_paths(roots()).map_err(text)?;
-        check_list(roots(), ListKind::Output).map_err(text)?;
+        check_list(roots(), ListKind::Output).map_err(|error| because(Why::OutputNotKrm, error))?;
         if let Some(reported) = reported {
-            result.results = read_results(reported.root()).map_err(text)?;
+            let results = read_results(reported.root());
+            result.results = results.map_err(|error| because(Why::BadOutput, error))?;
         }
         let error = error.or_else(|| self.reported_error(result));
         match error {
@@ -187,7 +189,8 @@ impl Call<'_> {
         let (output, exit) = self.take_outcome(ran, result);
         let list = match output {
             Output::List(list) => Ok(list),
-            Output::Wire(bytes) => read_function_output(bytes, Dialect::Current).map_err(text),
+            Output::Wire(bytes) => read_function_output(bytes, Dialect::Current)
+                .map_err(|error| because(Why::BadOutput, error)),
         };
         let prefers_exit = self.options.behaviour == Behaviour::Kiln;
         let list = match (list, exit) {
@@ -248,8 +251,12 @@ impl Call<'_> {
                 (nothing(), Some(CallError::ExitCode))
             }
             Err(RunError::NotStarted(error)) => {
-                let error = CallError::from(format!("unexpected function error: {error}"));
-                (nothing(), Some(error))
+                let text = format!("unexpected function error: {error}");
+                let failure = Failure::Because(Why::NotStarted, text);
+                (nothing(), Some(CallError::Failure(failure)))
+            }
+            Err(error @ RunError::Unavailable(_)) => {
+                (nothing(), Some(because(Why::Unavailable, error)))
             }
             Err(error) => (nothing(), Some(CallError::from(chain(&error)))),
         }
@@ -287,6 +294,10 @@ impl From<String> for CallError {
 
 fn text(error: impl std::error::Error) -> CallError {
     CallError::from(error.to_string())
+}
+
+fn because(why: Why, error: impl std::error::Error) -> CallError {
+    CallError::Failure(Failure::Because(why, error.to_string()))
 }
 
 /// An error with its causes in one line.

@@ -3,8 +3,9 @@
 //! The way is kept because the Kptfile's status tells it ([`Trace::chain_text`]); the terminal shows the cause only
 //! ([`RenderError::message`]). Both texts are kpt's.
 
-use kiln_krm::kptfile::{InvalidPipeline, KptfileError};
+use kiln_krm::kptfile::{FunctionKind, InvalidPipeline, KptfileError};
 use kiln_krm::paths;
+use kiln_krm::read::ReadError;
 
 /// What went wrong at the bottom.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,8 +18,53 @@ pub enum Failure {
     Pipeline(Box<InvalidPipeline>),
     /// A package's pipeline cannot be run: found when it was about to run. Never empty.
     PipelineAtRun(Vec<InvalidPipeline>),
+    /// A file of a package holds no resources.
+    File(Box<UnreadableFile>),
+    /// Something of which more is known than its text.
+    Because(Why, String),
     /// Anything else.
     Text(String),
+}
+
+/// A file whose content makes no sense.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnreadableFile {
+    /// Relative to the root package.
+    pub path: String,
+    /// The absolute path, by which kpt names it.
+    pub absolute: String,
+    /// What is wrong with it.
+    pub error: ReadError,
+}
+
+/// What kind of thing went wrong, for those who can tell what to do about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// A function is a program, and programs may not be run.
+    ExecNotAllowed,
+    /// No runtime runs the function.
+    NotFound,
+    /// A program could not be started.
+    NotStarted,
+    /// What is needed to run the function is not there.
+    Unavailable,
+    /// The versions of an image are not known.
+    NoTag,
+    /// What a function answered is no list of resources.
+    BadOutput,
+    /// What a function gets is not a resource.
+    InputNotKrm,
+    /// What a function answered is not a resource.
+    OutputNotKrm,
+}
+
+/// Which function of a package's pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FunctionPlace {
+    /// In which list it stands.
+    pub kind: FunctionKind,
+    /// Where in it.
+    pub index: usize,
 }
 
 impl Failure {
@@ -32,7 +78,8 @@ impl Failure {
                 let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
                 texts.join("\n")
             }
-            Failure::Text(text) => text.clone(),
+            Failure::File(file) => format!("{}: {}", file.absolute, file.error),
+            Failure::Because(_, text) | Failure::Text(text) => text.clone(),
         }
     }
 }
@@ -43,6 +90,7 @@ pub struct Trace {
     operation: &'static str,
     /// The package's absolute path; empty if a step outside says the same.
     package: String,
+    function: Option<FunctionPlace>,
     cause: Cause,
 }
 
@@ -92,8 +140,35 @@ impl Trace {
         Trace {
             operation,
             package: package.to_owned(),
+            function: None,
             cause,
         }
+    }
+
+    /// The same with the function that failed.
+    pub(crate) fn at(self, function: FunctionPlace) -> Trace {
+        Trace {
+            function: Some(function),
+            ..self
+        }
+    }
+
+    /// The absolute path of the package in which it happened.
+    pub fn package(&self) -> &str {
+        let steps = self.steps().filter(|trace| !trace.package.is_empty());
+        steps.last().map_or("", |trace| &trace.package)
+    }
+
+    /// The function at which it happened.
+    pub fn function(&self) -> Option<FunctionPlace> {
+        self.steps().filter_map(|trace| trace.function).last()
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &Trace> {
+        std::iter::successors(Some(self), |trace| match &trace.cause {
+            Cause::Trace(inner) => Some(&**inner),
+            Cause::Failure(_) => None,
+        })
     }
 
     /// What went wrong at the bottom.
@@ -192,7 +267,7 @@ impl RenderError {
             Failure::Kptfile(error) => Some(format!("{error} ")),
             Failure::Pipeline(error) => Some(format!("{error} ")),
             Failure::PipelineAtRun(errors) => errors.first().map(|error| format!("{error} ")),
-            Failure::Text(text) => Some(format!("Error: {text} ")),
+            failure => Some(format!("Error: {} ", failure.chain_text())),
         }
     }
 }

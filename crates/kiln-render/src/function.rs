@@ -8,7 +8,7 @@ use kiln_krm::results::FunctionResult;
 use kiln_runtime::{FindError, FunctionSpec, Runner, Target};
 use kiln_yaml::{Document, Style};
 
-use crate::error::Failure;
+use crate::error::{Failure, Why};
 use crate::log::{Event, Log};
 use crate::options::{Behaviour, FunctionOptions};
 
@@ -71,7 +71,7 @@ impl ReadyFunction {
 
 fn find_failure(error: FindError) -> Failure {
     match error {
-        FindError::NotFound { .. } => Failure::Text(error.to_string()),
+        FindError::NotFound { .. } => Failure::Because(Why::NotFound, error.to_string()),
         FindError::Refused(error) => Failure::Text(error.to_string()),
     }
 }
@@ -111,8 +111,10 @@ pub(crate) fn resolve_image(
         TagRequest::Constraint(constraint) => {
             let tags = options.tags.of(&reference.name());
             let best = image::best_tag(&constraint, tags.iter().map(String::as_str));
-            best.map(str::to_owned)
-                .ok_or_else(|| failed(NoMatchingTag(function.tag.clone()).to_string()))?
+            best.map(str::to_owned).ok_or_else(|| {
+                let text = NoMatchingTag(function.tag.clone()).to_string();
+                (String::new(), Failure::Because(Why::NoTag, text))
+            })?
         }
     };
     reference.tag = Some(tag);

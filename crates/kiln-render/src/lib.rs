@@ -26,7 +26,7 @@ mod schedule;
 mod selection;
 mod status;
 
-pub use error::{Failure, RenderError};
+pub use error::{Failure, FunctionPlace, RenderError, Trace, UnreadableFile, Why};
 pub use evaluate::{Evaluation, evaluate};
 pub use log::{Event, Log, Silent};
 pub use options::{Behaviour, FunctionOptions, Jobs, Outside, RenderOptions, Tags};

@@ -9,7 +9,7 @@ use kiln_krm::read::{FileOptions, read_inner_file, read_loose_file};
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_yaml::Document;
 
-use crate::error::{Failure, Raised, Trace};
+use crate::error::{Failure, Raised, Trace, UnreadableFile};
 
 /// A directory below which everything is relative to it.
 pub(crate) struct Below<'a> {
@@ -113,20 +113,20 @@ impl Package {
     /// The package's own resources, without those of packages below.
     pub(crate) fn read(&self, files: &dyn FileSource) -> Result<Vec<Resource>, Trace> {
         let read = self.read_resources(files);
-        read.map_err(|text| Trace::new("pkg.readResources", &self.path, Failure::Text(text)))
+        read.map_err(|failure| Trace::new("pkg.readResources", &self.path, failure))
     }
 
-    fn read_resources(&self, files: &dyn FileSource) -> Result<Vec<Resource>, String> {
+    fn read_resources(&self, files: &dyn FileSource) -> Result<Vec<Resource>, Failure> {
         let own = Below::new(files, &self.directory);
         let list = ListOptions::new(Dialect::Current, Subpackages::Skip);
         let absolute = |path: &str| paths::join(&[&self.path, path]);
         let listed = list_package_files(&own, &list);
         let listed = listed.map_err(|error| {
             let (path, reason) = parts(&error);
-            format!(
+            Failure::Text(format!(
                 "open {}: {reason}",
                 absolute_of(&self.path, &self.directory, path)
-            )
+            ))
         })?;
         let options = FileOptions {
             dialect: Dialect::Current,
@@ -135,14 +135,23 @@ impl Package {
         let mut resources = Vec::new();
         for file in listed {
             let absolute = absolute(&file.path);
-            let bytes = own.read(&file.path).map_err(|error| match &error {
-                FileError::IsDirectory(_) => {
-                    format!("{absolute}: read {absolute}: is a directory")
-                }
-                error => format!("{absolute}: open {absolute}: {}", parts(error).1),
+            let bytes = own.read(&file.path).map_err(|error| {
+                Failure::Text(match &error {
+                    FileError::IsDirectory(_) => {
+                        format!("{absolute}: read {absolute}: is a directory")
+                    }
+                    error => format!("{absolute}: open {absolute}: {}", parts(error).1),
+                })
             })?;
-            let read = read_inner_file(&self.outer(&file.path), &file.path, bytes, &options);
-            resources.extend(read.map_err(|error| format!("{absolute}: {error}"))?);
+            let outer = self.outer(&file.path);
+            let read = read_inner_file(&outer, &file.path, bytes, &options);
+            resources.extend(read.map_err(|error| {
+                Failure::File(Box::new(UnreadableFile {
+                    path: outer.clone(),
+                    absolute,
+                    error,
+                }))
+            })?);
         }
         Ok(resources)
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use kiln_krm::annotations::{self, ID, LEGACY_ID, MIGRATION_ID, PACKAGE_PATH, RESOURCE_ID};
 use kiln_krm::check::{ListKind, check_list};
-use kiln_krm::kptfile::{Function, Pipeline, Step};
+use kiln_krm::kptfile::{Function, FunctionKind, Pipeline, Step};
 use kiln_krm::package::FileSource;
 use kiln_krm::results::{FunctionResultList, Severity};
 use kiln_krm::selector::select;
@@ -12,7 +12,7 @@ use kiln_krm::{Resource, paths};
 use kiln_yaml::NodeRef;
 
 use crate::call::{Call, CallingPackage, Config};
-use crate::error::{Failure, Raised, Trace};
+use crate::error::{Failure, FunctionPlace, Raised, Trace, Why};
 use crate::function::ReadyFunction;
 use crate::lane::Lane;
 use crate::log::{Event, Log};
@@ -98,7 +98,7 @@ impl Runner<'_> {
                     consumed: HashMap::new(),
                 }),
                 Err(error) => Err(Stopped {
-                    raised: Failure::Text(error.to_string()).into(),
+                    raised: Failure::Because(Why::InputNotKrm, error.to_string()).into(),
                     resources: input,
                 }),
             };
@@ -109,35 +109,41 @@ impl Runner<'_> {
                 resources: input,
             });
         }
-        let traced = |(failure, resources)| Stopped {
-            raised: Trace::new("pipeline.run", &package.path, Raised::Failure(failure)).into(),
-            resources,
+        let traced = |kind, index, failure, resources| {
+            let trace = Trace::new("pipeline.run", &package.path, Raised::Failure(failure));
+            Stopped {
+                raised: trace.at(FunctionPlace { kind, index }).into(),
+                resources,
+            }
         };
         let mutated = self.run_mutators(package, pipeline, input, progress);
-        let mut finished = mutated.map_err(traced)?;
-        if let Err(failure) = self.run_validators(package, pipeline, &finished.resources, progress)
-        {
+        let mut finished = mutated.map_err(|(index, failure, resources)| {
+            traced(FunctionKind::Mutator, index, failure, resources)
+        })?;
+        let validated = self.run_validators(package, pipeline, &finished.resources, progress);
+        if let Err((index, failure)) = validated {
             let resources = std::mem::take(&mut finished.resources);
-            return Err(traced((failure, resources)));
+            return Err(traced(FunctionKind::Validator, index, failure, resources));
         }
         self.lane.event(&Event::PackageDone);
         Ok(finished)
     }
 
+    /// After a failure: which mutator, why, and what there was.
     fn run_mutators(
         &self,
         package: &Package,
         pipeline: &Pipeline,
         input: Vec<Resource>,
         progress: &mut Progress,
-    ) -> Result<Finished, (Failure, Vec<Resource>)> {
+    ) -> Result<Finished, (usize, Failure, Vec<Resource>)> {
         let mut ready = Vec::new();
-        for function in &pipeline.mutators {
+        for (index, function) in pipeline.mutators.iter().enumerate() {
             match self.make_ready(package, function) {
                 Ok(function) => ready.push(function),
                 Err((step, failure)) => {
                     progress.mutation_steps.push(*step);
-                    return Err((failure, input));
+                    return Err((index, failure, input));
                 }
             }
         }
@@ -146,13 +152,13 @@ impl Runner<'_> {
             places: (0..input.len()).map(Some).collect(),
             resources: input,
         };
-        for (function, ready) in pipeline.mutators.iter().zip(ready) {
+        for (index, (function, ready)) in pipeline.mutators.iter().zip(ready).enumerate() {
             let before = progress.results.items.len();
             let mutated = self.mutate(package, function, &ready, current, progress, &mut consumed);
             let failure = mutated.as_ref().err().map(|(failure, _)| failure);
             let step = step(function, &ready, &progress.results, before, failure);
             progress.mutation_steps.push(step);
-            current = mutated?;
+            current = mutated.map_err(|(failure, resources)| (index, failure, resources))?;
             progress.functions += 1;
         }
         Ok(Finished {
@@ -248,20 +254,21 @@ impl Runner<'_> {
         Ok(current)
     }
 
+    /// After a failure: which validator, and why.
     fn run_validators(
         &self,
         package: &Package,
         pipeline: &Pipeline,
         input: &[Resource],
         progress: &mut Progress,
-    ) -> Result<(), Failure> {
-        for function in &pipeline.validators {
+    ) -> Result<(), (usize, Failure)> {
+        for (index, function) in pipeline.validators.iter().enumerate() {
             let before = progress.results.items.len();
             let ready = self
                 .make_ready(package, function)
                 .map_err(|(step, failure)| {
                     progress.validation_steps.push(*step);
-                    failure
+                    (index, failure)
                 })?;
             let config = find_config(package, function, input).and_then(|place| input.get(place));
             let config = config.map(Resource::document).or(ready.config.as_ref());
@@ -283,7 +290,7 @@ impl Runner<'_> {
             let failure = validated.as_ref().err();
             let step = step(function, &ready, &progress.results, before, failure);
             progress.validation_steps.push(step);
-            validated?;
+            validated.map_err(|failure| (index, failure))?;
             progress.functions += 1;
         }
         Ok(())

@@ -4,7 +4,7 @@ use kiln_krm::kptfile::{Function, Step};
 use kiln_runtime::Target;
 use kiln_yaml::Document;
 
-use crate::error::Failure;
+use crate::error::{Failure, Why};
 use crate::function::{ReadyFunction, config_map, resolve_image};
 use crate::package::Package;
 use crate::pipeline::Runner;
@@ -29,7 +29,7 @@ impl Runner<'_> {
         };
         if !function.exec.is_empty() && !self.options.allow_exec {
             let text = "must run with `--allow-exec` option to allow running function binaries";
-            let failure = Failure::Text(text.to_owned());
+            let failure = Failure::Because(Why::ExecNotAllowed, text.to_owned());
             return Err(failed(function.image.clone(), failure));
         }
         let config = self
