@@ -1,1 +1,4 @@
 //! Native functions as their users see them.
+
+mod recorded;
+mod runtime;

@@ -1,0 +1,109 @@
+//! What the originals answered, to the byte. The inputs are ours: lists made at random of the types that the functions
+//! treat in their own ways, with comments, styles, wrong types and configurations of every kind.
+
+use kiln_functions::registry::{Behaviour, Registry};
+use kiln_functions::wire::{self, Answer};
+use kiln_functions::{Context, NoFiles};
+use kiln_runtime::RunContext;
+use serde_json::Value;
+
+struct Recorded {
+    function: String,
+    input: String,
+    answer: Answer,
+}
+
+fn recorded() -> Vec<Recorded> {
+    let lines = include_str!("../recorded.jsonl").lines();
+    let read = |line: &str| {
+        let value: Value = serde_json::from_str(line).unwrap();
+        let text = |key: &str| value[key].as_str().unwrap().to_owned();
+        Recorded {
+            function: text("function"),
+            input: text("input"),
+            answer: Answer {
+                stdout: text("stdout"),
+                stderr: text("stderr"),
+                exit_code: value["exit"].as_i64().unwrap().try_into().unwrap(),
+            },
+        }
+    };
+    lines.map(read).collect()
+}
+
+fn behaviour(function: &str) -> &'static Behaviour {
+    let (name, version) = function.split_once(':').unwrap();
+    let info = Registry::builtin().function(name).unwrap();
+    info.behaviour(version).unwrap()
+}
+
+fn run(function: &str, input: &str) -> Answer {
+    let ctx = Context {
+        environment: &[],
+        files: &NoFiles,
+        run: &RunContext::default(),
+    };
+    wire::run(behaviour(function), input.as_bytes(), &ctx).unwrap()
+}
+
+#[test]
+fn functions_answer_as_the_originals_do() {
+    for recorded in recorded() {
+        let answer = run(&recorded.function, &recorded.input);
+        assert_eq!(
+            answer.stdout, recorded.answer.stdout,
+            "{}:\n{}",
+            recorded.function, recorded.input
+        );
+        assert_eq!(
+            answer, recorded.answer,
+            "{}:\n{}",
+            recorded.function, recorded.input
+        );
+    }
+}
+
+/// The items of a list as text.
+fn items(list: &str) -> &str {
+    let start = list.find("items:").unwrap_or(list.len());
+    let items = &list[start..];
+    let end = items
+        .find("\nfunctionConfig:")
+        .or_else(|| items.find("\nresults:"));
+    &items[..end.unwrap_or(items.len())]
+}
+
+#[test]
+fn twice_is_once() {
+    for recorded in recorded() {
+        let once = run(&recorded.function, &recorded.input);
+        if once.exit_code != 0 {
+            continue;
+        }
+        let twice = run(&recorded.function, &once.stdout);
+        assert_eq!(
+            items(&once.stdout),
+            items(&twice.stdout),
+            "{}",
+            recorded.function
+        );
+    }
+}
+
+#[test]
+fn comments_survive() {
+    let count = |text: &str| items(text).matches(" # c").count();
+    for recorded in recorded() {
+        // This version writes subjects anew.
+        if recorded.function == "set-namespace:v0.4.1" && recorded.input.contains("subjects:") {
+            continue;
+        }
+        let answer = run(&recorded.function, &recorded.input);
+        assert_eq!(
+            count(&recorded.input),
+            count(&answer.stdout),
+            "{}",
+            recorded.input
+        );
+    }
+}
