@@ -5,7 +5,9 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -16,6 +18,9 @@ use serde::{Deserialize, Serialize};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// What the program gets on its standard input; nothing if not given.
+    #[arg(long)]
+    stdin: Option<PathBuf>,
     /// The program and its arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     command: Vec<OsString>,
@@ -34,9 +39,21 @@ pub(crate) struct Usage {
 
 /// Runs a program in a measuring process.
 pub(crate) fn measure(program: &[OsString]) -> anyhow::Result<Usage> {
+    measure_with_input(program, None)
+}
+
+/// The same, with a file on its standard input.
+pub(crate) fn measure_with_input(
+    program: &[OsString],
+    input: Option<&Path>,
+) -> anyhow::Result<Usage> {
     let this = env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(this);
-    command.arg("child").arg("--").args(program);
+    command.arg("child");
+    if let Some(input) = input {
+        command.arg("--stdin").arg(input);
+    }
+    command.arg("--").args(program);
     let output = command.output().context("cannot start a measurement")?;
     if !output.status.success() {
         bail!("{}", String::from_utf8_lossy(&output.stderr).trim_end());
@@ -47,7 +64,13 @@ pub(crate) fn measure(program: &[OsString]) -> anyhow::Result<Usage> {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let (program, rest) = args.command.split_first().context("no program is given")?;
     let mut command = Command::new(program);
-    command.args(rest).stdin(Stdio::null());
+    let stdin = match &args.stdin {
+        Some(path) => File::open(path)
+            .with_context(|| format!("cannot open {}", path.display()))?
+            .into(),
+        None => Stdio::null(),
+    };
+    command.args(rest).stdin(stdin);
     let start = Instant::now();
     let output = command.output();
     let wall = start.elapsed().as_secs_f64();

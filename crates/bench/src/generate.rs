@@ -5,21 +5,41 @@ use std::fmt::Write;
 /// A ResourceList of Deployments, Services and ConfigMaps of about `bytes` bytes, with comments here and there.
 pub(crate) fn resource_list(bytes: usize) -> String {
     let mut out = String::with_capacity(bytes + 4096);
-    out.push_str("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n");
+    out.push_str(LIST_HEAD);
     let mut number = 0;
     while out.len() < bytes {
-        for line in resource(number).lines() {
-            let dash = if line.starts_with("apiVersion") {
-                "- "
-            } else {
-                "  "
-            };
-            // Writing to a string cannot fail.
-            let _ = writeln!(out, "{dash}{line}");
-        }
+        push_item(&mut out, number);
         number += 1;
     }
     out
+}
+
+/// The same with so many resources, and the configuration of a function.
+pub(crate) fn function_input(resources: usize, config: &str) -> String {
+    let mut out = LIST_HEAD.to_owned();
+    for number in 0..resources {
+        push_item(&mut out, number);
+    }
+    out.push_str("functionConfig:\n");
+    for line in config.lines() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "  {line}");
+    }
+    out
+}
+
+const LIST_HEAD: &str = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n";
+
+fn push_item(out: &mut String, number: usize) {
+    for line in resource(number).lines() {
+        let dash = if line.starts_with("apiVersion") {
+            "- "
+        } else {
+            "  "
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{dash}{line}");
+    }
 }
 
 /// One resource; three kinds in turn.

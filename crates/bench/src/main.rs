@@ -3,6 +3,7 @@
 //! Whatever is compared runs in a process of its own, so that peak memory is that of the work and nothing else.
 
 mod child;
+mod functions;
 mod generate;
 mod inputs;
 mod limits;
@@ -35,6 +36,10 @@ enum Command {
     Limits(limits::Args),
     /// Packages rendered, by kiln and by kpt.
     Render(render::Args),
+    /// Functions of the catalog: built in, as a program, and the originals.
+    Functions(functions::Args),
+    /// One function run in this process, as a line of JSON.
+    Native(functions::NativeArgs),
     /// One measurement in this process, as a line of JSON.
     Measure(measure::Args),
     /// One program run to its end, and what it took as a line of JSON.
@@ -48,6 +53,8 @@ fn main() -> ExitCode {
         Command::Read => read::run(&mut out),
         Command::Limits(args) => limits::run(args, &mut out),
         Command::Render(args) => render::run(args, &mut out),
+        Command::Functions(args) => functions::run(args, &mut out),
+        Command::Native(args) => functions::run_native(args, &mut out),
         Command::Measure(args) => measure::run(args, &mut out),
         Command::Child(args) => child::run(args, &mut out),
     };

@@ -142,7 +142,8 @@ fn write_startup(
     Ok(())
 }
 
-fn best(rounds: usize, mut round: impl FnMut() -> anyhow::Result<Usage>) -> anyhow::Result<Usage> {
+/// The fastest of some rounds.
+pub(crate) fn best(rounds: usize, mut round: impl FnMut() -> anyhow::Result<Usage>) -> anyhow::Result<Usage> {
     let mut best = round()?;
     for _ in 1..rounds {
         let usage = round()?;
@@ -172,7 +173,7 @@ fn write_row(
     Ok(())
 }
 
-fn geometric_mean(ratios: &[f64]) -> Option<f64> {
+pub(crate) fn geometric_mean(ratios: &[f64]) -> Option<f64> {
     let logarithms: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
     (!ratios.is_empty()).then(|| (logarithms / ratios.len() as f64).exp())
 }
