@@ -57,6 +57,24 @@ pub struct Context<'a> {
     pub environment: &'a [String],
     /// Deadline, limits, and whether anybody still waits.
     pub run: &'a RunContext,
+    /// The files that it may read.
+    pub files: &'a dyn Files,
+}
+
+/// Files that the user lets a function read: in a container those that are mounted, for a program those of the machine.
+pub trait Files: Send + Sync {
+    /// The text at an absolute path, or nothing if there is no such text.
+    fn read(&self, path: &str) -> Option<String>;
+}
+
+/// No files at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &str) -> Option<String> {
+        None
+    }
 }
 
 /// The caller has given up, or the time is up.

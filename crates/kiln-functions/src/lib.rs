@@ -5,10 +5,13 @@
 //! nothing is guessed. Each function behaves as the original of its version does, in what it writes as in what it
 //! says, except that it never panics and keeps an order where Go's maps have none.
 //!
-//! Functions touch neither files nor network nor environment; what they may know of the world is in their [`Context`].
+//! Functions touch neither files nor network nor environment; what they may know of the world is in their [`Context`],
+//! files included: [`Files`] has those that the user gave.
 
 mod apply_setters;
 mod function;
+mod jsonschema;
+mod kubeconform;
 pub mod registry;
 mod runtime;
 pub mod sdk;
@@ -19,5 +22,5 @@ mod settle;
 mod test_helpers;
 pub mod wire;
 
-pub use function::{Context, Ending, Function, FunctionList, Stopped};
+pub use function::{Context, Ending, Files, Function, FunctionList, NoFiles, Stopped};
 pub use runtime::NativeRuntime;

@@ -9,7 +9,7 @@ use kiln_runtime::{
     FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
 };
 
-use crate::function::{Context, Ending, FunctionList};
+use crate::function::{Context, Ending, Files, FunctionList, NoFiles};
 use crate::registry::{Behaviour, Registry};
 use crate::sdk::Finished;
 use crate::settle::settle;
@@ -19,6 +19,7 @@ use crate::wire;
 pub struct NativeRuntime {
     registry: &'static Registry,
     crossing: Crossing,
+    files: Arc<dyn Files>,
 }
 
 /// How lists get to a function and back.
@@ -33,15 +34,26 @@ pub(crate) enum Crossing {
 impl NativeRuntime {
     /// Functions that work on the trees they are given.
     pub fn new(registry: &'static Registry) -> NativeRuntime {
-        let crossing = Crossing::Tree;
-        NativeRuntime { registry, crossing }
+        NativeRuntime {
+            registry,
+            crossing: Crossing::Tree,
+            files: Arc::new(NoFiles),
+        }
     }
 
     /// Functions that see and return what a program would: every item is written and read again. For those who need the
     /// bytes that kpt writes, noise included.
     pub fn through_the_wire(registry: &'static Registry) -> NativeRuntime {
         let crossing = Crossing::Wire;
-        NativeRuntime { registry, crossing }
+        NativeRuntime {
+            crossing,
+            ..NativeRuntime::new(registry)
+        }
+    }
+
+    /// Lets functions read files that the user gave them.
+    pub fn with_files(self, files: Arc<dyn Files>) -> NativeRuntime {
+        NativeRuntime { files, ..self }
     }
 }
 
@@ -58,6 +70,7 @@ impl Runtime for NativeRuntime {
             behaviour,
             crossing: self.crossing,
             environment: function.env.clone(),
+            files: Arc::clone(&self.files),
         }))
     }
 }
@@ -66,6 +79,7 @@ struct NativeRunner {
     behaviour: &'static Behaviour,
     crossing: Crossing,
     environment: Vec<String>,
+    files: Arc<dyn Files>,
 }
 
 impl Runner for NativeRunner {
@@ -74,6 +88,7 @@ impl Runner for NativeRunner {
         let ctx = Context {
             environment: &self.environment,
             run,
+            files: self.files.as_ref(),
         };
         let (output, exit_code, stderr) = match self.crossing {
             Crossing::Tree => {

@@ -1,7 +1,7 @@
 //! The functions of the catalog. Each module has its own entry; here they are put in order.
 
 use super::{FunctionInfo, Registry};
-use crate::{apply_setters, set_labels, set_namespace, test_helpers};
+use crate::{apply_setters, kubeconform, set_labels, set_namespace, test_helpers};
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
 
@@ -10,6 +10,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &apply_setters::INFO,
     &test_helpers::BAR,
     &test_helpers::FOO,
+    &kubeconform::INFO,
     &test_helpers::NO_OP,
     &test_helpers::PRINTENV,
     &set_labels::INFO,

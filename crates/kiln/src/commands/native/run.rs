@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use kiln_functions::{Context, wire};
+use kiln_functions::{Context, Files, wire};
 use kiln_runtime::RunContext;
 
 use super::{find, split_version};
@@ -40,6 +40,7 @@ pub(super) fn run(ui: &Ui, function: &str) -> Result<ExitCode> {
     let ctx = Context {
         environment: &environment,
         run: &RunContext::default(),
+        files: &FilesOfTheMachine,
     };
     let answer = wire::run(behaviour, &ui.read_data()?, &ctx)?;
     ui.write_data(answer.stdout.as_bytes())?;
@@ -47,4 +48,13 @@ pub(super) fn run(ui: &Ui, function: &str) -> Result<ExitCode> {
     io::stderr().write_all(answer.stderr.as_bytes())?;
     let code = u8::try_from(answer.exit_code).unwrap_or(u8::MAX);
     Ok(ExitCode::from(code))
+}
+
+/// What any program sees.
+struct FilesOfTheMachine;
+
+impl Files for FilesOfTheMachine {
+    fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(path).ok()
+    }
 }

@@ -1,0 +1,1 @@
+//! Kubernetes types as schemas, and what is said of values that break them.

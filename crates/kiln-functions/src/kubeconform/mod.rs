@@ -1,0 +1,162 @@
+//! `kubeconform`: whether resources follow their schemas.
+//!
+//! The original is a thin wrapper around the kubeconform program, and so has its habits: kinds without a schema pass,
+//! whatever `ignore_missing_schemas` says, and of faults within faults only the outermost are told.
+
+mod config;
+mod location;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use kiln_krm::results::{Field, File, ResultItem, Severity};
+use kiln_yaml::NodeRef;
+
+use crate::function::{Context, Ending, Function, FunctionList};
+use crate::jsonschema::{Schemas, validate};
+use crate::registry::{Behaviour, FunctionInfo};
+use crate::sdk::Sdk;
+use crate::sdk::go::{resource_ref, text};
+use crate::sdk::json::{JsonRef, Scalars, read};
+
+use config::Config;
+use location::Locations;
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "kubeconform",
+    former_names: &[],
+    summary: "Checks resources against the schemas of their kinds",
+    doc: include_str!("doc.md"),
+    behaviours: &[Behaviour {
+        tags: &["v0.1.1", "v0.1.2", "v0.1.3", "unstable", "latest"],
+        sdk: Sdk::Go,
+        function: &Kubeconform,
+    }],
+};
+
+struct Kubeconform;
+
+impl Function for Kubeconform {
+    fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
+        let config = Config::read(list.config.as_ref());
+        let locations = match Locations::new(&config, ctx.files) {
+            Ok(locations) => locations,
+            Err(error) => return Ending::Error(error.to_string()),
+        };
+        let mut run = Run {
+            config: &config,
+            locations,
+            schemas: HashMap::new(),
+        };
+        let mut results = Vec::new();
+        for item in &list.items {
+            if let Err(stopped) = ctx.check() {
+                return stopped.into();
+            }
+            match run.check(item.root()) {
+                Ok(found) => results.extend(found),
+                Err(error) => return Ending::Error(error),
+            }
+        }
+        let ending = match results.is_empty() {
+            true => Ending::Success,
+            false => Ending::Failure,
+        };
+        list.results.append(&mut results);
+        ending
+    }
+}
+
+struct Run<'a> {
+    config: &'a Config,
+    locations: Locations<'a>,
+    /// By API version and kind; kinds without a schema are remembered too.
+    schemas: HashMap<(String, String), Option<Schemas>>,
+}
+
+impl Run<'_> {
+    /// What there is to say about an item.
+    fn check(&mut self, item: NodeRef<'_>) -> Result<Vec<ResultItem>, String> {
+        let json = read(item, Scalars::Yaml12).map_err(|error| {
+            format!(
+                "failed to marshal object: failed to convert KubeObject to typed map: unable to convert object to \
+                 *map[string]interface {{}} with error: {error}"
+            )
+        })?;
+        let mut results = Vec::new();
+        for resource in resources(json.root()) {
+            for (path, message) in self.check_resource(resource)? {
+                results.push(ResultItem {
+                    message,
+                    severity: Severity::Error.as_str().to_owned(),
+                    resource_ref: Some(resource_ref(item)),
+                    field: Some(Field {
+                        path,
+                        ..Field::default()
+                    }),
+                    file: Some(file(item)),
+                    ..ResultItem::default()
+                });
+            }
+        }
+        Ok(results)
+    }
+
+    /// Paths and messages.
+    fn check_resource(&mut self, resource: JsonRef<'_>) -> Result<Vec<(String, String)>, String> {
+        let field = |name: &str| resource.get(name).and_then(JsonRef::as_str);
+        // What has no type is an error of the program that the function does not look at.
+        let (Some(kind), Some(api_version)) = (field("kind"), field("apiVersion")) else {
+            return Ok(Vec::new());
+        };
+        let qualified = format!("{api_version}/{kind}");
+        let is_skipped = |skipped: &String| *skipped == qualified || skipped == kind;
+        if self.config.skip_kinds.iter().any(is_skipped) {
+            return Ok(Vec::new());
+        }
+        let key = (api_version.to_owned(), kind.to_owned());
+        if !self.schemas.contains_key(&key) {
+            let found = self.locations.find(api_version, kind);
+            let schema = found.map_err(|error| error.to_string())?;
+            self.schemas.insert(key.clone(), schema);
+        }
+        let Some(Some(schemas)) = self.schemas.get(&key) else {
+            return Ok(Vec::new());
+        };
+        let violations = validate(schemas, resource).map_err(|error| error.to_string())?;
+        let told = violations.into_iter().map(|violation| {
+            let path = violation.path.replace('/', ".");
+            let path = path.strip_prefix('.').unwrap_or(&path);
+            (path.to_owned(), violation.message)
+        });
+        Ok(told.collect())
+    }
+}
+
+/// The resource, or those in it if it is a list of any kind.
+fn resources(json: JsonRef<'_>) -> Vec<JsonRef<'_>> {
+    let kind = json.get("kind").and_then(JsonRef::as_str);
+    let has_version = json.get("apiVersion").and_then(JsonRef::as_str).is_some();
+    match kind {
+        Some(kind) if has_version && kind.eq_ignore_ascii_case("list") => json
+            .get("items")
+            .into_iter()
+            .flat_map(JsonRef::items)
+            .collect(),
+        _ => vec![json],
+    }
+}
+
+/// The file that an item came from. An item that says nothing of its place in it is at -1.
+fn file(item: NodeRef<'_>) -> File {
+    let annotation = |name: &str| text(item, &["metadata", "annotations", name]);
+    let index = match annotation("internal.config.kubernetes.io/index") {
+        "" => -1,
+        index => index.parse().unwrap_or_default(),
+    };
+    File {
+        path: annotation("internal.config.kubernetes.io/path").to_owned(),
+        index,
+    }
+}
