@@ -1,0 +1,30 @@
+//! What many functions of the catalog took from kustomize: field specs and the filter that follows them, the map of
+//! resources with its ids, references by name, image tags, replacements, and typed configuration.
+//!
+//! Behaviour differs by the release that a function was built with; [`Generation`] says which one is meant. Messages
+//! are kustomize's own. Nothing here knows which function it serves.
+
+mod aliases;
+pub(crate) mod decode;
+mod field_spec;
+mod number;
+mod path_filter;
+mod resource_map;
+mod scope;
+mod text;
+
+pub(crate) use field_spec::FieldSpec;
+pub(crate) use path_filter::{Creation, FieldPath, apply_spec, entry_setter};
+pub(crate) use resource_map::{MIGRATION_ID, Marks, check_resources, resource_id_text};
+pub(crate) use text::json_text;
+
+/// Which kustomize a function was built with, as far as functions show it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub(crate) enum Generation {
+    /// api 0.8.11 with kyaml 0.10.21. Lists in messages are indented.
+    June2021,
+    /// api 0.10 with kyaml 0.13.
+    December2021,
+    /// api 0.19 and 0.20.
+    Of2025,
+}

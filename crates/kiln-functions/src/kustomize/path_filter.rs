@@ -1,0 +1,375 @@
+//! The filter that follows a field spec through a resource and does something where it ends.
+//!
+//! Lists on the way are entered, nulls become what the path needs them to be, and fields that are missing are made if
+//! the spec says so. The filter keeps its own stack, so depth costs no call frames.
+
+use kiln_yaml::{Document, Kind, NodeId, SequenceStyle, Style};
+
+use super::aliases::Aliases;
+use super::field_spec::{FieldSpec, split_path};
+use super::{Generation, resource_id_text};
+
+/// What is made where the path ends and there is nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Creation {
+    /// Nothing, whatever the spec says.
+    Never,
+    /// A mapping.
+    Mapping,
+    /// An empty scalar.
+    Scalar,
+}
+
+/// Why a path could not be followed to its end, in kustomize's words.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct FilterError(pub(crate) String);
+
+/// The names that lead to a field, from the resource or from the last list on the way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldPath<'p> {
+    elements: &'p [String],
+}
+
+impl FieldPath<'_> {
+    /// The names with dots between them.
+    pub(crate) fn text(self) -> String {
+        let names: Vec<&str> = self.elements.iter().map(|name| list_name(name).0).collect();
+        names.join(".")
+    }
+}
+
+/// A node that the rest of the path is still to be followed from.
+struct Step {
+    node: NodeId,
+    /// How many elements of the path lie behind.
+    at: usize,
+    /// From which of them on the path to the node is known.
+    known_from: usize,
+    /// For each list around the node how many elements lay behind.
+    lists: Vec<usize>,
+}
+
+/// Follows a spec through a document and calls `set` with every node where it ends. The type is not looked at.
+pub(crate) fn apply_spec(
+    document: &mut Document,
+    spec: &FieldSpec,
+    creation: Creation,
+    generation: Generation,
+    set: &mut dyn FnMut(&mut Document, NodeId, FieldPath<'_>) -> Result<(), FilterError>,
+) -> Result<(), FilterError> {
+    let path = match (generation, spec.path.strip_prefix('/')) {
+        (Generation::Of2025, Some(path)) => split_path(path, '/'),
+        _ => split_path(&spec.path, '/'),
+    };
+    let mut walk = Walk {
+        path: &path,
+        spec,
+        creation,
+        generation,
+        aliases: Aliases::default(),
+    };
+    let root = Step {
+        node: document.root().id(),
+        at: 0,
+        known_from: 0,
+        lists: Vec::new(),
+    };
+    let mut pending = vec![root];
+    while let Some(step) = pending.pop() {
+        let done = walk.step(document, &step, &mut pending, set);
+        if let Err(FilterError(error)) = done {
+            let mut text = error;
+            for at in step.lists.iter().rev() {
+                let rest = path.get(*at..).unwrap_or_default().join(" ");
+                text = format!("visit traversal on path: [{rest}]: {text}");
+            }
+            let object = match generation {
+                Generation::June2021 | Generation::December2021 => {
+                    let object = kiln_yaml::to_string(document, generation.sequence_style());
+                    format!("\n{object}")
+                }
+                Generation::Of2025 => format!(" {}", resource_id_text(document, generation)),
+            };
+            return Err(FilterError(format!(
+                "considering field '{}' of object{object}: {text}",
+                spec.path
+            )));
+        }
+    }
+    Ok(())
+}
+
+struct Walk<'w> {
+    path: &'w [String],
+    spec: &'w FieldSpec,
+    creation: Creation,
+    generation: Generation,
+    aliases: Aliases,
+}
+
+impl Walk<'_> {
+    fn step(
+        &mut self,
+        document: &mut Document,
+        step: &Step,
+        pending: &mut Vec<Step>,
+        set: &mut dyn FnMut(&mut Document, NodeId, FieldPath<'_>) -> Result<(), FilterError>,
+    ) -> Result<(), FilterError> {
+        let Some(element) = self.path.get(step.at) else {
+            return set(document, step.node, self.known_path(step));
+        };
+        let node = document.node(step.node);
+        if node.is_null() {
+            return Ok(());
+        }
+        match node.kind() {
+            Kind::Mapping => {
+                if let Some(node) = self.field(document, step, element)? {
+                    pending.push(Step {
+                        node,
+                        at: step.at + 1,
+                        known_from: step.known_from,
+                        lists: step.lists.clone(),
+                    });
+                }
+                Ok(())
+            }
+            Kind::Sequence => {
+                let known_from = match self.generation {
+                    Generation::June2021 | Generation::December2021 => step.at,
+                    Generation::Of2025 => step.known_from,
+                };
+                let mut lists = step.lists.clone();
+                lists.push(step.at);
+                let items = document.child_ids(step.node);
+                pending.extend(items.into_iter().rev().map(|node| Step {
+                    node,
+                    at: step.at,
+                    known_from,
+                    lists: lists.clone(),
+                }));
+                Ok(())
+            }
+            Kind::Alias => {
+                let target = self.aliases.target(document, step.node);
+                pending.extend(target.map(|node| Step {
+                    node,
+                    at: step.at,
+                    known_from: step.at,
+                    lists: step.lists.clone(),
+                }));
+                Ok(())
+            }
+            Kind::Scalar => Err(FilterError("expected sequence or mapping node".to_owned())),
+        }
+    }
+
+    fn known_path(&self, step: &Step) -> FieldPath<'_> {
+        let elements = self.path.get(step.known_from..step.at).unwrap_or_default();
+        FieldPath { elements }
+    }
+
+    /// The field of a mapping that the path goes on with, made if it is to be made.
+    fn field(
+        &self,
+        document: &mut Document,
+        step: &Step,
+        element: &str,
+    ) -> Result<Option<NodeId>, FilterError> {
+        let (name, is_list) = list_name(element);
+        if name.is_empty() {
+            return Err(FilterError(
+                "cannot set or create an empty field name".to_owned(),
+            ));
+        }
+        let is_last = step.at + 1 == self.path.len();
+        let may_create = self.spec.create && self.creation != Creation::Never && !is_list;
+        let wanted = match (may_create, is_last, self.creation) {
+            (false, ..) => is_list.then_some(Kind::Sequence),
+            (true, true, Creation::Scalar) => Some(Kind::Scalar),
+            (true, ..) => Some(Kind::Mapping),
+        };
+        let found = self
+            .find(document, step, name)
+            .map_err(|FilterError(error)| FilterError(format!("fieldName: {name}: {error}")))?;
+        let Some(found) = found else {
+            let Some(kind) = wanted.filter(|_| may_create) else {
+                return Ok(None);
+            };
+            let key = document.new_scalar(name, "");
+            let value = new_of_kind(document, kind);
+            document.push_entry(step.node, key, value);
+            return Ok(Some(value));
+        };
+        match wanted {
+            Some(kind) if kind != Kind::Scalar && document.node(found).is_null() => {
+                let value = new_of_kind(document, kind);
+                document.replace_child(step.node, found, value);
+                Ok(Some(value))
+            }
+            _ => Ok(Some(found)),
+        }
+    }
+
+    /// A mapping's field as kyaml looks it up: blanks do not count, and what looks like an item of a list is none.
+    fn find(
+        &self,
+        document: &Document,
+        step: &Step,
+        name: &str,
+    ) -> Result<Option<NodeId>, FilterError> {
+        let name = name.trim();
+        let node = document.node(step.node);
+        let is_item = name == "-" || (name.starts_with('[') && name.ends_with(']'));
+        match name.parse::<i64>() {
+            _ if name.is_empty() => Ok(Some(step.node)),
+            Ok(index) if index < 0 => Err(FilterError(format!(
+                "array index {index} cannot be negative"
+            ))),
+            _ if name == "*" && self.generation == Generation::Of2025 => Err(FilterError(
+                "wildcard is not supported in PathGetter".to_owned(),
+            )),
+            Err(_) if !is_item => {
+                let mut entries = node.entries();
+                let entry = entries.find(|(key, _)| key.value() == name);
+                Ok(entry.map(|(_, value)| value.id()))
+            }
+            _ => Err(wrong_kind(
+                document,
+                step.node,
+                Kind::Sequence,
+                self.known_path(step),
+                self.generation,
+            )),
+        }
+    }
+}
+
+impl Generation {
+    /// How it writes lists.
+    pub(crate) fn sequence_style(self) -> SequenceStyle {
+        match self {
+            Generation::June2021 => SequenceStyle::Wide,
+            Generation::December2021 | Generation::Of2025 => SequenceStyle::Compact,
+        }
+    }
+}
+
+/// A path element without the mark of a list, and whether it had one.
+fn list_name(element: &str) -> (&str, bool) {
+    match element.strip_suffix("[]") {
+        Some(name) => (name, true),
+        None => (element, false),
+    }
+}
+
+fn new_of_kind(document: &mut Document, kind: Kind) -> NodeId {
+    match kind {
+        Kind::Mapping => document.new_mapping_node(),
+        Kind::Sequence => document.new_sequence_node(),
+        Kind::Scalar | Kind::Alias => document.new_scalar("", ""),
+    }
+}
+
+/// Complains that a node is of another kind.
+pub(crate) fn wrong_kind(
+    document: &Document,
+    node: NodeId,
+    expected: Kind,
+    path: FieldPath<'_>,
+    generation: Generation,
+) -> FilterError {
+    let node = document.node(node);
+    let contents = Document::from_node(node);
+    let contents = kiln_yaml::to_string(&contents, generation.sequence_style());
+    let (expected, found) = (go_kind(expected), go_kind(node.kind()));
+    FilterError(match generation {
+        Generation::June2021 | Generation::December2021 => format!(
+            "wrong Node Kind for {} expected: {expected} was {found}: value: {{{}}}",
+            path.text(),
+            contents.trim()
+        ),
+        Generation::Of2025 => format!(
+            "wrong node kind: expected {expected} but got {found}: node contents:\n{contents}"
+        ),
+    })
+}
+
+fn go_kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mapping => "MappingNode",
+        Kind::Sequence => "SequenceNode",
+        Kind::Scalar => "ScalarNode",
+        Kind::Alias => "AliasNode",
+    }
+}
+
+/// Sets an entry of one resource's mappings. The original puts one and the same node wherever the entry is new, so all
+/// of these take the style of the last place where there was one already.
+pub(crate) struct EntrySetter<'e> {
+    key: &'e str,
+    value: &'e str,
+    style: Style,
+    made: Vec<NodeId>,
+}
+
+/// Sets `key` to a string wherever it is called.
+pub(crate) fn entry_setter<'e>(key: &'e str, value: &'e str) -> EntrySetter<'e> {
+    let is_quoted = kiln_yaml::is_yaml_1_1_non_string(value);
+    EntrySetter {
+        key,
+        value,
+        style: match is_quoted {
+            true => Style::DOUBLE_QUOTED,
+            false => Style::NONE,
+        },
+        made: Vec::new(),
+    }
+}
+
+impl EntrySetter<'_> {
+    /// Sets the entry of the mapping that a path leads to.
+    pub(crate) fn set(
+        &mut self,
+        document: &mut Document,
+        mapping: NodeId,
+        path: FieldPath<'_>,
+        generation: Generation,
+    ) -> Result<(), FilterError> {
+        let node = document.node(mapping);
+        if node.is_null() {
+            // Written into a null, the entry is never seen.
+            return Ok(());
+        }
+        if !node.is_mapping() {
+            return Err(wrong_kind(
+                document,
+                mapping,
+                Kind::Mapping,
+                path,
+                generation,
+            ));
+        }
+        let existing = node.entries().find(|(key, _)| key.value() == self.key);
+        let existing = existing.map(|(_, value)| (value.id(), value.style()));
+        let value = document.new_string(self.value);
+        match existing {
+            Some((_, style)) => {
+                self.style = style;
+                // The node is a mapping, which is all that can be wrong.
+                let _ = document.node_mut(mapping).set(&[self.key], value);
+                for made in &self.made {
+                    document.set_style(*made, style);
+                }
+            }
+            None => {
+                document.set_style(value, self.style);
+                let key = document.new_scalar(self.key, "");
+                document.push_entry(mapping, key, value);
+                self.made.push(value);
+            }
+        }
+        Ok(())
+    }
+}

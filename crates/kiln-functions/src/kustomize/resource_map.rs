@@ -1,0 +1,135 @@
+//! Resources as kustomize's map takes them: each with a type and a name, and none twice.
+
+use std::collections::HashSet;
+
+use kiln_krm::Resource;
+use kiln_krm::meta::Meta;
+use kiln_yaml::{Document, NodeRef};
+
+use super::field_spec::group_version;
+use super::{Generation, scope};
+
+/// Why resources cannot be put into a map.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum MapError {
+    #[error("missing Resource metadata")]
+    MissingMetadata,
+    #[error("missing kind in object {0}")]
+    MissingKind(String),
+    #[error("missing metadata.name in object {0}")]
+    MissingName(String),
+    #[error("may not add resource with an already registered id: {0}")]
+    Repeated(String),
+}
+
+/// An annotation that kyaml's framework gives to each resource while a function runs. It shows in messages only.
+pub(crate) const MIGRATION_ID: &str = "internal.config.k8s.io/annotations-migration-resource-id";
+
+/// Whether the framework marks resources while a function runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Marks {
+    /// It does, with their places in the list.
+    Places,
+    /// It does not.
+    Nothing,
+}
+
+/// Checks what kustomize checks of resources that are put into a map, and drops empty ones.
+pub(crate) fn check_resources(
+    items: &mut Vec<Resource>,
+    marks: Marks,
+    generation: Generation,
+) -> Result<(), MapError> {
+    // The older one checks only when it is to drop resources for local use, which no function asks for.
+    let checked = items.iter().filter(|_| generation != Generation::June2021);
+    for (place, resource) in checked.enumerate() {
+        let meta = resource.meta();
+        if is_empty(resource.root()) {
+            continue;
+        }
+        if meta.is_missing {
+            return Err(MapError::MissingMetadata);
+        }
+        let text = || meta_text(resource, meta, marks, place);
+        if meta.kind.is_empty() {
+            return Err(MapError::MissingKind(text()));
+        }
+        if meta.name.is_empty() && !meta.kind.ends_with("List") {
+            return Err(MapError::MissingName(text()));
+        }
+    }
+    items.retain(|resource| !is_empty(resource.root()));
+    let mut seen = HashSet::new();
+    for resource in items.iter() {
+        let meta = resource.meta();
+        let namespace = effective_namespace(meta);
+        if !seen.insert((meta.api_version, meta.kind, namespace, meta.name)) {
+            let id = resource_id_text(resource.document(), generation);
+            return Err(MapError::Repeated(id));
+        }
+    }
+    Ok(())
+}
+
+/// The namespace that a resource is in, given or not.
+pub(crate) fn effective_namespace(meta: Meta<'_>) -> &str {
+    match meta.namespace {
+        _ if scope::is_cluster_scoped(meta.api_version, meta.kind) => "_non_namespaceable_",
+        "" => "default",
+        namespace => namespace,
+    }
+}
+
+/// A resource's id as kustomize prints it.
+pub(crate) fn resource_id_text(document: &Document, generation: Generation) -> String {
+    let meta = Meta::of(document.root());
+    let (group, version) = group_version(meta.api_version);
+    let or = |text: &str, missing: &str| match text {
+        "" => missing.to_owned(),
+        text => text.to_owned(),
+    };
+    match generation {
+        Generation::June2021 | Generation::December2021 => format!(
+            "{}_{}_{}|{}|{}",
+            or(group, "~G"),
+            or(version, "~V"),
+            or(meta.kind, "~K"),
+            or(meta.namespace, "~X"),
+            or(meta.name, "~N")
+        ),
+        Generation::Of2025 => format!(
+            "{}.{}.{}/{}.{}",
+            or(meta.kind, "[noKind]"),
+            or(version, "[noVer]"),
+            or(group, "[noGrp]"),
+            or(meta.name, "[noName]"),
+            or(meta.namespace, "[noNs]")
+        ),
+    }
+}
+
+fn is_empty(node: NodeRef<'_>) -> bool {
+    let is_collection = node.is_mapping() || node.is_sequence();
+    node.is_null() || (is_collection && node.is_empty())
+}
+
+/// A resource's metadata as Go prints the struct.
+fn meta_text(resource: &Resource, meta: Meta<'_>, marks: Marks, place: usize) -> String {
+    let place = place.to_string();
+    let mark = match marks {
+        Marks::Places => Some((MIGRATION_ID, place.as_str())),
+        Marks::Nothing => None,
+    };
+    let labels = map_text(resource.labels());
+    let annotations = map_text(resource.annotations().chain(mark));
+    format!(
+        "{{{{{} {}}} {{{{{} {}}} {labels} {annotations}}}}}",
+        meta.api_version, meta.kind, meta.name, meta.namespace
+    )
+}
+
+fn map_text<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let sorted: std::collections::BTreeMap<&str, &str> = pairs.collect();
+    let pairs: Vec<String> = sorted.iter().map(|(k, v)| format!("{k}:{v}")).collect();
+    format!("map[{}]", pairs.join(" "))
+}

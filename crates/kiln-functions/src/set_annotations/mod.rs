@@ -1,0 +1,148 @@
+//! `set-annotations`: annotations on resources and on their pod templates.
+
+mod config;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use kiln_krm::Resource;
+use kiln_krm::results::{ResultItem, Severity};
+
+use crate::function::{Context, Ending, Function, FunctionList};
+use crate::kustomize::{
+    Creation, FieldSpec, Generation, MIGRATION_ID, Marks, apply_spec, check_resources, entry_setter,
+};
+use crate::registry::{Behaviour, FunctionInfo};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
+use crate::settle::is_surely_plain;
+use config::Config;
+use report::Report;
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "set-annotations",
+    former_names: &["set-annotation"],
+    summary: "Sets annotations on resources and on their pod templates",
+    doc: include_str!("doc.md"),
+    behaviours: &[
+        Behaviour {
+            tags: &["v0.1.4"],
+            sdk: Sdk::Kyaml {
+                results: ResultsForm::Object("set-annotations"),
+                errors: ErrorsPrinted::Once,
+            },
+            function: &SetAnnotations(Edition::Silent),
+        },
+        Behaviour {
+            tags: &["v0.1.5", "unstable", "latest"],
+            sdk: Sdk::Kyaml {
+                results: ResultsForm::List,
+                errors: ErrorsPrinted::Once,
+            },
+            function: &SetAnnotations(Edition::Reporting),
+        },
+    ],
+};
+
+/// What it says about its work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Edition {
+    /// Nothing but errors.
+    Silent,
+    /// What was set where.
+    Reporting,
+}
+
+struct SetAnnotations(Edition);
+
+impl Function for SetAnnotations {
+    fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
+        let config = match Config::read(list.config.as_ref()) {
+            Ok(config) => config,
+            Err(error) => return self.fail(list, format!("failed to configure function: {error}")),
+        };
+        let (generation, marks) = match self.0 {
+            Edition::Silent => (Generation::June2021, Marks::Nothing),
+            Edition::Reporting => (Generation::December2021, Marks::Places),
+        };
+        if let Err(error) = check_resources(&mut list.items, marks, generation) {
+            list.items.clear();
+            return self.fail(list, format!("failed to run function: {error}"));
+        }
+        let mut report = Report::default();
+        let needs_reading = config.annotations.values().any(|v| !is_surely_plain(v));
+        for (place, resource) in list.items.iter_mut().enumerate() {
+            if let Err(stopped) = ctx.check() {
+                return stopped.into();
+            }
+            let mark = (marks == Marks::Places).then_some(place);
+            if let Err(error) = annotate(resource, generation, mark, &config, &mut report) {
+                list.items.clear();
+                let error = format!("failed to run function: failed to run transformer: {error}");
+                return self.fail(list, error);
+            }
+            if needs_reading {
+                list.unsettled.push(place);
+            }
+        }
+        if self.0 == Edition::Reporting {
+            list.results = report.into_results();
+        }
+        Ending::Success
+    }
+}
+
+impl SetAnnotations {
+    fn fail(&self, list: &mut FunctionList, message: String) -> Ending {
+        let printed = match self.0 {
+            Edition::Silent => format!("[error] : {message}"),
+            Edition::Reporting => format!("[error]: {message}"),
+        };
+        list.results = vec![ResultItem {
+            message,
+            severity: Severity::Error.as_str().to_owned(),
+            ..ResultItem::default()
+        }];
+        Ending::Error(printed)
+    }
+}
+
+fn annotate(
+    resource: &mut Resource,
+    generation: Generation,
+    mark: Option<usize>,
+    config: &Config,
+    report: &mut Report,
+) -> Result<(), String> {
+    let specs: Vec<&FieldSpec> = config.specs().filter(|s| s.selects(resource)).collect();
+    let (file, index) = resource.file_place();
+    let (file, index) = (file.to_owned(), index.to_owned());
+    if let Some(place) = mark {
+        // As the framework does it, because this drops an empty map of annotations and shows in errors.
+        let marked = resource.set_annotation(MIGRATION_ID, &place.to_string());
+        marked.map_err(|error| error.to_string())?;
+    }
+    let document = resource.document_mut();
+    for (key, value) in &config.annotations {
+        let mut entry = entry_setter(key, value);
+        for spec in &specs {
+            apply_spec(
+                document,
+                spec,
+                Creation::Mapping,
+                generation,
+                &mut |document, node, path| {
+                    report.note(&file, &index, path, key, value);
+                    entry.set(document, node, path, generation)
+                },
+            )
+            .map_err(|error| error.to_string())?;
+        }
+    }
+    match mark {
+        None => Ok(()),
+        Some(_) => {
+            let unmarked = resource.remove_annotation(MIGRATION_ID);
+            unmarked.map_err(|error| error.to_string())
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What was set where: one result for each map of annotations.
+
+use std::collections::BTreeMap;
+
+use kiln_krm::results::{Field, File, ResultItem};
+
+use crate::kustomize::{FieldPath, json_text};
+
+/// The annotations set, by where they were set.
+#[derive(Default)]
+pub(super) struct Report {
+    /// By file, index in it and field.
+    set: BTreeMap<(String, String, String), BTreeMap<String, String>>,
+}
+
+impl Report {
+    pub(super) fn note(
+        &mut self,
+        file: &str,
+        index: &str,
+        path: FieldPath<'_>,
+        key: &str,
+        value: &str,
+    ) {
+        let place = (file.to_owned(), index.to_owned(), path.text());
+        let annotations = self.set.entry(place).or_default();
+        annotations.insert(key.to_owned(), value.to_owned());
+    }
+
+    pub(super) fn into_results(self) -> Vec<ResultItem> {
+        if self.set.is_empty() {
+            return vec![ResultItem {
+                message: "no annotations applied".to_owned(),
+                ..ResultItem::default()
+            }];
+        }
+        let mut results: Vec<ResultItem> = self.set.into_iter().map(result).collect();
+        results.sort_by_cached_key(|result| {
+            let (file, field) = (result.file.clone(), result.field.clone());
+            let (file, field) = (file.unwrap_or_default(), field.unwrap_or_default());
+            // What the original compares is this text of the rest.
+            let rest = format!("{} %!s(<nil>),message:{}", field.path, result.message);
+            (file.path, file.index, rest)
+        });
+        results
+    }
+}
+
+fn result(
+    ((file, index, path), annotations): ((String, String, String), BTreeMap<String, String>),
+) -> ResultItem {
+    let pair =
+        |(key, value): (&String, &String)| format!("{}:{}", json_text(key), json_text(value));
+    let pairs: Vec<String> = annotations.iter().map(pair).collect();
+    ResultItem {
+        message: format!("set annotations: {{{}}}", pairs.join(",")),
+        field: Some(Field {
+            path,
+            ..Field::default()
+        }),
+        file: Some(File {
+            path: file,
+            index: index.parse().unwrap_or_default(),
+        }),
+        ..ResultItem::default()
+    }
+}
