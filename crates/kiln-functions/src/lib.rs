@@ -15,6 +15,7 @@ mod kubeconform;
 pub mod registry;
 mod runtime;
 pub mod sdk;
+mod search_replace;
 mod set_labels;
 mod set_namespace;
 mod setters;

@@ -3,8 +3,6 @@
 //! The order of several setters in one pattern is that of the configuration; the original has none.
 
 mod info;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use info::INFO;
 

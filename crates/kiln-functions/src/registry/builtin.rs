@@ -1,7 +1,7 @@
 //! The functions of the catalog. Each module has its own entry; here they are put in order.
 
 use super::{FunctionInfo, Registry};
-use crate::{apply_setters, kubeconform, set_labels, set_namespace, test_helpers};
+use crate::{apply_setters, kubeconform, search_replace, set_labels, set_namespace, test_helpers};
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
 
@@ -13,6 +13,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &kubeconform::INFO,
     &test_helpers::NO_OP,
     &test_helpers::PRINTENV,
+    &search_replace::INFO,
     &set_labels::INFO,
     &set_namespace::INFO,
 ];

@@ -12,4 +12,4 @@ mod walk;
 pub(crate) use config::{Generation, MissingMetadata, data_map, file_path};
 pub(crate) use results::{failure, item, note};
 pub(crate) use text::{as_comment, node_text};
-pub(crate) use walk::{Visitor, fields, walk};
+pub(crate) use walk::{Visitor, walk};

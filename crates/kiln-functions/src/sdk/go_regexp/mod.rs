@@ -1,0 +1,43 @@
+//! Regular expressions as Go writes them.
+//!
+//! The engines agree on what matches; the syntaxes differ in details: which classes are ASCII, what is an escape, what is
+//! an error. An expression is read by Go's rules, with Go's messages, and rewritten for the `regex` crate. Groups lose
+//! their names, because Go lets several have the same one; they keep their numbers.
+
+mod class;
+mod escape;
+mod translate;
+
+#[cfg(test)]
+mod tests;
+
+use regex::{Regex, RegexBuilder};
+
+/// Go's limit on nesting, which the engine is to allow too.
+const MAX_NESTING: usize = 1000;
+
+/// An expression is not one to Go.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("error parsing regexp: {what}: `{text}`")]
+pub(crate) struct RegexpError {
+    what: &'static str,
+    text: String,
+}
+
+impl RegexpError {
+    fn new(what: &'static str, text: &str) -> RegexpError {
+        let text = text.to_owned();
+        RegexpError { what, text }
+    }
+}
+
+/// The expression that Go would compile from this text.
+pub(crate) fn compile(expression: &str) -> Result<Regex, RegexpError> {
+    let translated = translate::translate(expression)?;
+    let mut builder = RegexBuilder::new(&translated);
+    // Each group of Go's may take two levels here.
+    builder.nest_limit(4 * MAX_NESTING as u32);
+    builder
+        .build()
+        .map_err(|_| RegexpError::new("expression too large", expression))
+}
