@@ -2,12 +2,13 @@
 //!
 //! Input and output are matched by the number that the function got with each resource. Each pair is walked once.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::{ID, LEGACY_ID};
 use kiln_krm::schema::Schema;
-use kiln_yaml::{EditError, NodeRef, Slot, SyncOrderError, copy_comments, sync_order};
+use kiln_yaml::{Document, EditError, NodeRef, Slot, SyncOrderError, copy_comments, sync_order};
 
 use crate::options::Behaviour;
 
@@ -67,26 +68,37 @@ pub(crate) fn restore(
 ) -> Result<Vec<Returned>, RestoreError> {
     let mut kept = HashSet::new();
     let mut returned = Vec::with_capacity(outputs.len());
+    let feet = OnceCell::new();
     for mut output in outputs {
         let id = output
             .annotation(ID)
             .or_else(|| output.annotation(LEGACY_ID));
         let place = id.and_then(place_of);
-        let Some((place, input)) = place.and_then(|place| Some((place, inputs.get_mut(place)?)))
-        else {
+        let Some((place, input)) = place.and_then(|place| Some((place, inputs.get(place)?))) else {
+            if behaviour == Behaviour::Kiln && has_comment_above(&output) {
+                let feet = feet.get_or_init(|| foot_lines(inputs));
+                remove_strange_feet(&mut output, None, feet);
+            }
             returned.push(Returned::New(Box::new(output)));
             continue;
         };
         let may_keep = behaviour == Behaviour::Kiln && !kept.contains(&place);
         // What came back as it went needs nothing from its input: it is the input.
         let is_kept = may_keep && is_unchanged(input.root(), output.root()) || {
-            restore_one(&mut output, input)?;
+            if behaviour == Behaviour::Kiln && has_comment_above(&output) {
+                let feet = feet.get_or_init(|| foot_lines(inputs));
+                remove_strange_feet(&mut output, Some(input), feet);
+            }
+            restore_one(&mut output, input, behaviour)?;
             may_keep && is_unchanged(input.root(), output.root())
         };
         if is_kept {
             kept.insert(place);
         }
-        let resource = if is_kept { input } else { &mut output };
+        let resource = match inputs.get_mut(place) {
+            Some(input) if is_kept => input,
+            _ => &mut output,
+        };
         resource.remove_annotation(ID)?;
         resource.remove_annotation(LEGACY_ID)?;
         returned.push(match is_kept {
@@ -105,18 +117,100 @@ fn place_of(id: &str) -> Option<usize> {
         .flatten()
 }
 
-fn restore_one(output: &mut Resource, input: &Resource) -> Result<(), RestoreError> {
+fn restore_one(
+    output: &mut Resource,
+    input: &Resource,
+    behaviour: Behaviour,
+) -> Result<(), RestoreError> {
     let origin = input.origin().cloned();
     let from = input.document();
     let start = output.start();
     let document = output.document_mut();
     copy_comments((from, input.start()), (document, start), Schema::builtin())?;
     sync_order(from.root(), document, start)?;
+    if behaviour == Behaviour::Kiln {
+        keep_foot(from, document);
+    }
     if origin.is_some() {
-        let restored = std::mem::replace(output, Resource::new(kiln_yaml::Document::new_mapping()));
+        let restored = std::mem::replace(output, Resource::new(Document::new_mapping()));
         *output = restored.with_origin(origin);
     }
     Ok(())
+}
+
+/// Keeps the last comment of a document where it is not in the way.
+///
+/// kpt loses it, or puts it below the resource's tree, from where it gets to the next function and there to the next
+/// resource of the list, which go-yaml cannot always write after it.
+fn keep_foot(from: &Document, to: &mut Document) {
+    let feet = |document: &Document| {
+        let both = [
+            document.comment(Slot::Foot),
+            document.root().comment(Slot::Foot),
+        ];
+        let foot = both.into_iter().find(|foot| !foot.is_empty());
+        foot.map(str::to_owned)
+    };
+    let Some(foot) = feet(to).or_else(|| feet(from)) else {
+        return;
+    };
+    let root = to.root().id();
+    to.set_comment(root, Slot::Foot, "");
+    to.set_document_comment(Slot::Foot, &foot);
+}
+
+/// All lines of comments below something.
+fn foot_lines(inputs: &[Resource]) -> HashSet<String> {
+    let mut lines = HashSet::new();
+    let mut add = |comment: &str| {
+        let found = comment.lines().filter(|line| !line.is_empty());
+        lines.extend(found.map(str::to_owned));
+    };
+    for input in inputs {
+        add(input.document().comment(Slot::Foot));
+        let mut pending = vec![input.root()];
+        while let Some(node) = pending.pop() {
+            add(node.comment(Slot::Foot));
+            pending.extend(node.children());
+        }
+    }
+    lines
+}
+
+/// Removes the comment below a resource from the one that follows it: in a list the two cannot be told apart.
+fn remove_strange_feet(output: &mut Resource, input: Option<&Resource>, feet: &HashSet<String>) {
+    let own: HashSet<&str> = match input {
+        Some(input) => {
+            let document = SLOTS.map(|slot| input.document().comment(slot));
+            let nodes = tops(input.root()).map(|node| node.comment(Slot::Head));
+            let comments = document.into_iter().chain(nodes);
+            comments.flat_map(str::lines).collect()
+        }
+        None => HashSet::new(),
+    };
+    let is_strange = |line: &str| feet.contains(line) && !own.contains(line);
+    let mut changed = Vec::new();
+    for node in tops(output.root()) {
+        let comment = node.comment(Slot::Head);
+        if comment.lines().any(is_strange) {
+            let left: Vec<&str> = comment.lines().filter(|line| !is_strange(line)).collect();
+            let left = left.join("\n").trim_matches('\n').to_owned();
+            changed.push((node.id(), left));
+        }
+    }
+    for (node, comment) in changed {
+        let document = output.document_mut();
+        document.set_comment(node, Slot::Head, &comment);
+    }
+}
+
+fn has_comment_above(resource: &Resource) -> bool {
+    tops(resource.root()).any(|node| !node.comment(Slot::Head).is_empty())
+}
+
+/// The nodes that have the comment above a resource: itself or its first key.
+fn tops(root: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
+    std::iter::once(root).chain(root.children().next())
 }
 
 const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
