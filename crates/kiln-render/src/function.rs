@@ -121,6 +121,11 @@ pub(crate) fn resolve_image(
     Ok(reference.to_string())
 }
 
+/// The image that a function of a pipeline runs; none if it is not known.
+pub fn resolved_image(function: &Function, options: &FunctionOptions<'_>) -> Option<String> {
+    resolve_image(function, options, &crate::log::Silent).ok()
+}
+
 /// The configuration that a `configMap` stands for; none if it is empty.
 pub(crate) fn config_map(function: &Function) -> Option<Document> {
     if function.config_map.is_empty() {

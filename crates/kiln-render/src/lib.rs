@@ -28,6 +28,7 @@ mod status;
 
 pub use error::{Failure, FunctionPlace, RenderError, Trace, UnreadableFile, Why};
 pub use evaluate::{Evaluation, evaluate};
+pub use function::resolved_image;
 pub use log::{Event, Log, Silent};
 pub use options::{Behaviour, FunctionOptions, Jobs, Outside, RenderOptions, Tags};
 pub use package_context::{Builtins, GENERATE_PACKAGE_CONTEXT};

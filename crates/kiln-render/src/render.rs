@@ -1,7 +1,7 @@
 //! Rendering a package: from its files to what is to be written.
 
 use kiln_krm::annotations::{LEGACY_PATH, PACKAGE_PATH, PATH};
-use kiln_krm::kptfile::{BFS_RENDERING, FILE_NAME, SAVE_ON_RENDER_FAILURE};
+use kiln_krm::kptfile::{BFS_RENDERING, Condition, FILE_NAME, SAVE_ON_RENDER_FAILURE};
 use kiln_krm::package::{
     Bytes, EmptiedFiles, FileChange, FileSource, ReadSet, WriteError, WriteOptions, plan_write,
 };
@@ -127,6 +127,20 @@ fn from_root(root: &str, package: &str, path: &str) -> Result<String, String> {
 }
 
 impl Rendered {
+    /// Notes a failure that came after rendering in the Kptfile that `changes` leave behind. Those stay as they are
+    /// otherwise.
+    pub fn note_failure(
+        &mut self,
+        message: &str,
+        changes: &mut Vec<FileChange>,
+        files: &dyn FileSource,
+    ) {
+        let message = message.replace(&self.root, ".");
+        self.outcome.condition = Condition::render_failed(&message);
+        let kptfile = files.read(FILE_NAME).ok();
+        self.outcome.add_to(changes, kptfile, self.behaviour);
+    }
+
     /// What is to be changed in the package: the resources, if they are to be written, and the Kptfile's status.
     ///
     /// `files` is what was rendered. If the resources cannot be written, not even the status is.

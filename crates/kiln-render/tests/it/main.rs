@@ -1,5 +1,9 @@
-//! Renders of packages in memory, with functions that are closures.
+//! Renders of packages in memory, with functions that are closures, actions or programs.
 
+mod actions;
+mod beside;
 mod failures;
+mod properties;
 mod rendering;
+mod trees;
 mod world;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln_krm::package::{FileAction, FileSource, MemoryFiles};
+use kiln_krm::package::{FileAction, MemoryFiles};
 use kiln_render::{
     Behaviour, Builtins, Event, FunctionOptions, Jobs, Log, RenderOptions, Rendered, Tags, render,
 };
@@ -53,9 +53,12 @@ impl Tags for NoTags {
     }
 }
 
-/// Remembers what it was told, in short.
+/// Remembers what it was told, in short and all of it but the times.
 #[derive(Default)]
-pub(crate) struct Remembering(RefCell<Vec<String>>);
+struct Remembering {
+    short: RefCell<Vec<String>>,
+    whole: RefCell<Vec<String>>,
+}
 
 impl Log for Remembering {
     fn event(&self, event: &Event<'_>) {
@@ -74,7 +77,20 @@ impl Log for Remembering {
             Event::Failed { function, .. } => format!("fail {function}"),
             Event::Warning(text) => format!("warning {text}"),
         };
-        self.0.borrow_mut().push(text);
+        self.short.borrow_mut().push(text);
+        let whole = match event {
+            Event::Passed {
+                function, result, ..
+            } => format!("pass {function}: {result:?}"),
+            Event::Failed {
+                function,
+                result,
+                by_exit_code,
+                ..
+            } => format!("fail {function}: {by_exit_code} {result:?}"),
+            other => format!("{other:?}"),
+        };
+        self.whole.borrow_mut().push(whole);
     }
 }
 
@@ -83,6 +99,7 @@ pub(crate) struct After {
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) changed: Vec<String>,
     pub(crate) log: Vec<String>,
+    pub(crate) told: Vec<String>,
     pub(crate) rendered: Rendered,
 }
 
@@ -109,49 +126,67 @@ pub(crate) fn rendered(
     }
     let closures: Box<dyn Runtime> = Box::new(Closures(functions.to_vec()));
     let runtime = Chain::new(vec![Box::new(Builtins), closures]);
-    let options = RenderOptions {
-        functions: FunctionOptions {
-            behaviour,
-            runtime: &runtime,
-            image_prefix: "",
-            tags: &NoTags,
-            network: Network::None,
-            timeout: None,
-            limits: Limits::default(),
-            cancel: CancelToken::new(),
-        },
-        root: "/w/root",
-        working_directory: "/w/root",
-        allow_exec: true,
+    let world = World {
+        behaviour,
         jobs: Jobs::ONE,
-        attribution: true,
+        runtime: &runtime,
+        cancel: CancelToken::new(),
     };
-    let log = Remembering::default();
-    let mut rendered = render(&memory, &options, &log).expect("the root package is valid");
-    let changes = rendered.plan(&memory).expect("can be written");
-    let mut paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
-    let mut changed = Vec::new();
-    for change in changes {
-        match change.action {
-            FileAction::Write(content) => {
-                memory.insert(change.path.clone(), content);
-                paths.push(change.path.clone());
+    world.render(memory)
+}
+
+/// What a render depends on besides the package.
+pub(crate) struct World<'a> {
+    pub(crate) behaviour: Behaviour,
+    pub(crate) jobs: Jobs,
+    pub(crate) runtime: &'a dyn Runtime,
+    pub(crate) cancel: CancelToken,
+}
+
+impl World<'_> {
+    /// Renders files and makes the changes to them.
+    pub(crate) fn render(&self, mut memory: MemoryFiles) -> After {
+        let options = RenderOptions {
+            functions: FunctionOptions {
+                behaviour: self.behaviour,
+                runtime: self.runtime,
+                image_prefix: "",
+                tags: &NoTags,
+                network: Network::None,
+                timeout: None,
+                limits: Limits::default(),
+                cancel: self.cancel.clone(),
+            },
+            root: "/w/root",
+            working_directory: "/w/root",
+            allow_exec: true,
+            jobs: self.jobs,
+            attribution: true,
+        };
+        let log = Remembering::default();
+        let mut rendered = render(&memory, &options, &log).expect("the root package is valid");
+        let changes = rendered.plan(&memory).expect("can be written");
+        let mut changed = Vec::new();
+        for change in changes {
+            match change.action {
+                FileAction::Write(content) => memory.insert(change.path.clone(), content),
+                FileAction::Delete => {
+                    memory.remove(&change.path);
+                }
             }
-            FileAction::Delete => {
-                memory.remove(&change.path);
-            }
+            changed.push(change.path);
         }
-        changed.push(change.path);
-    }
-    let files = paths.into_iter().filter_map(|path| {
-        let content = String::from_utf8(memory.read(&path).ok()?).ok()?;
-        Some((path, content))
-    });
-    After {
-        files: files.collect(),
-        changed,
-        log: log.0.into_inner(),
-        rendered,
+        let text = |content: &[u8]| String::from_utf8_lossy(content).into_owned();
+        let files = memory
+            .iter()
+            .map(|(path, content)| (path.to_owned(), text(content)));
+        After {
+            files: files.collect(),
+            changed,
+            log: log.short.into_inner(),
+            told: log.whole.into_inner(),
+            rendered,
+        }
     }
 }
 

@@ -1,0 +1,340 @@
+//! What is done at the same time, what is not, and how it ends.
+
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::time::Duration;
+
+use kiln_exec::ExecRuntime;
+use kiln_krm::package::MemoryFiles;
+use kiln_render::{Behaviour, Jobs, Outside};
+use kiln_runtime::{
+    CancelToken, FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner,
+    Runtime,
+};
+use proptest::prelude::*;
+
+use crate::properties::config;
+use crate::world::{After, World, config_map, kptfile};
+
+/// Nobody waits that long unless something is wrong.
+const FOR_EVER: Duration = Duration::from_secs(60);
+
+type Body = dyn Fn(&str, &RunContext) -> i32 + Send + Sync;
+
+/// Calls the body with the function's name; what comes out is what went in.
+struct Scripted {
+    body: Arc<Body>,
+    is_native: bool,
+}
+
+struct Script {
+    name: String,
+    body: Arc<Body>,
+    is_native: bool,
+}
+
+impl Runtime for Scripted {
+    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        Ok(Arc::new(Script {
+            name: function.name().to_owned(),
+            body: self.body.clone(),
+            is_native: self.is_native,
+        }))
+    }
+}
+
+impl Runner for Script {
+    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        let exit_code = (self.body)(&self.name, ctx);
+        if ctx.cancel.is_cancelled() {
+            return Err(RunError::Cancelled);
+        }
+        Ok(Outcome {
+            exit_code,
+            signal: None,
+            output: Output::Wire(input.wire().as_bytes().to_vec()),
+            stderr: Vec::new(),
+            elapsed: Duration::ZERO,
+        })
+    }
+
+    fn is_native(&self) -> bool {
+        self.is_native
+    }
+}
+
+fn scripted(
+    is_native: bool,
+    body: impl Fn(&str, &RunContext) -> i32 + Send + Sync + 'static,
+) -> Scripted {
+    Scripted {
+        body: Arc::new(body),
+        is_native,
+    }
+}
+
+fn jobs(count: usize, outside: Outside) -> Jobs {
+    Jobs {
+        count: NonZeroUsize::new(count).expect("is not zero"),
+        outside,
+    }
+}
+
+/// A root with packages below, each with a function of the same name as itself, and a resource.
+fn packages(names: &[&str]) -> MemoryFiles {
+    let mut files = MemoryFiles::new();
+    files.insert("Kptfile", kptfile("root", ""));
+    for name in names {
+        let function = name.rsplit('/').next().unwrap_or_default();
+        let pipeline = format!("pipeline:\n  mutators:\n  - exec: {function}\n");
+        files.insert(format!("{name}/Kptfile"), kptfile(function, &pipeline));
+        files.insert(format!("{name}/a.yaml"), config_map("a", "old"));
+    }
+    files
+}
+
+fn render(files: MemoryFiles, jobs: Jobs, runtime: &dyn Runtime, cancel: CancelToken) -> After {
+    let world = World {
+        behaviour: Behaviour::Kiln,
+        jobs,
+        runtime,
+        cancel,
+    };
+    world.render(files)
+}
+
+/// Lets functions wait for each other.
+#[derive(Default)]
+struct Meeting {
+    there: Mutex<usize>,
+    came: Condvar,
+}
+
+impl Meeting {
+    /// Whether as many have come before anybody lost patience.
+    fn wait_for(&self, count: usize) -> bool {
+        let mut there = self.there.lock().expect("not poisoned");
+        *there += 1;
+        self.came.notify_all();
+        let waited = self
+            .came
+            .wait_timeout_while(there, FOR_EVER, |there| *there < count);
+        *waited.expect("not poisoned").0 >= count
+    }
+}
+
+/// Waits until the function is not wanted any more.
+fn wait_for_cancel(ctx: &RunContext) -> bool {
+    let (sender, receiver) = mpsc::channel();
+    let _guard = ctx.cancel.on_cancel(move || {
+        let _ = sender.send(());
+    });
+    receiver.recv_timeout(FOR_EVER).is_ok()
+}
+
+#[test]
+fn native_functions_run_beside_each_other_and_others_if_asked() {
+    for (is_native, outside) in [
+        (true, Outside::InOrder),
+        (true, Outside::Beside),
+        (false, Outside::Beside),
+    ] {
+        let meeting = Meeting::default();
+        let runtime = scripted(is_native, move |_, _| i32::from(!meeting.wait_for(3)));
+        // Three threads are needed, one of them for a package further down.
+        let files = packages(&["p0", "p1/q", "p2"]);
+        let after = render(files, jobs(3, outside), &runtime, CancelToken::new());
+        assert_eq!(after.rendered.error, None);
+    }
+}
+
+#[test]
+fn no_more_than_asked_for_run_at_the_same_time() {
+    let names = ["a", "a/b", "a/c", "a/c/d", "e", "f/g", "f/h", "i"];
+    for (count, outside, most) in [(3, Outside::Beside, 3), (3, Outside::InOrder, 1)] {
+        let running = Arc::new(AtomicUsize::new(0));
+        let highest = Arc::new(AtomicUsize::new(0));
+        let (now, top) = (running.clone(), highest.clone());
+        let runtime = scripted(false, move |_, _| {
+            top.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::yield_now();
+            now.fetch_sub(1, Ordering::SeqCst);
+            0
+        });
+        let after = render(
+            packages(&names),
+            jobs(count, outside),
+            &runtime,
+            CancelToken::new(),
+        );
+        assert_eq!(after.rendered.functions, names.len());
+        assert!(highest.load(Ordering::SeqCst) <= most);
+    }
+}
+
+#[test]
+fn a_failure_ends_what_runs_later() {
+    let meeting = Meeting::default();
+    let runtime = scripted(true, move |name, ctx| {
+        let is_met = meeting.wait_for(2);
+        match name {
+            "p0" => i32::from(is_met),
+            _ => i32::from(!wait_for_cancel(ctx)),
+        }
+    });
+    let files = packages(&["p0", "p1", "p2"]);
+    let after = render(
+        files,
+        jobs(2, Outside::Beside),
+        &runtime,
+        CancelToken::new(),
+    );
+    assert_eq!(after.log, ["package root/p0", "run p0", "fail p0"]);
+    assert_eq!(after.message(), "");
+    assert_eq!((after.rendered.functions, after.rendered.packages), (0, 2));
+    assert_eq!(after.rendered.results.items.len(), 1);
+}
+
+#[test]
+fn an_earlier_failure_counts_more_than_a_later_one() {
+    let (sender, receiver) = mpsc::channel::<()>();
+    let (sender, receiver) = (Mutex::new(Some(sender)), Mutex::new(receiver));
+    let runtime = scripted(true, move |name, _| match name {
+        "p0" => {
+            // Ends when the other function has dropped its end, on its way out.
+            let receiver = receiver.lock().expect("not poisoned");
+            let _ = receiver.recv_timeout(FOR_EVER);
+            3
+        }
+        _ => {
+            drop(sender.lock().expect("not poisoned").take());
+            4
+        }
+    });
+    let files = packages(&["p0", "p1"]);
+    let after = render(
+        files,
+        jobs(2, Outside::InOrder),
+        &runtime,
+        CancelToken::new(),
+    );
+    let results = &after.rendered.results.items;
+    assert_eq!(
+        results
+            .iter()
+            .map(|item| item.exit_code)
+            .collect::<Vec<_>>(),
+        [3]
+    );
+}
+
+#[test]
+fn giving_up_ends_all_that_runs() {
+    for is_native in [true, false] {
+        let cancel = CancelToken::new();
+        let (meeting, user) = (Meeting::default(), cancel.clone());
+        let runtime = scripted(is_native, move |name, ctx| {
+            if !meeting.wait_for(2) {
+                return 1;
+            }
+            if name == "p1" {
+                user.cancel();
+            }
+            i32::from(!wait_for_cancel(ctx))
+        });
+        let files = packages(&["p0", "p1", "p2"]);
+        let after = render(files, jobs(2, Outside::Beside), &runtime, cancel);
+        assert_eq!(after.message(), "Error: function was interrupted ");
+    }
+}
+
+#[test]
+fn a_function_that_panics_leaves_nobody_waiting() {
+    let runtime = scripted(false, |name, _| match name {
+        "p1" => panic!("on purpose"),
+        _ => 0,
+    });
+    for outside in [Outside::InOrder, Outside::Beside] {
+        let files = packages(&["p0", "p1", "p2", "p3"]);
+        let rendered = catch_unwind(AssertUnwindSafe(|| {
+            render(files, jobs(3, outside), &runtime, CancelToken::new())
+        }));
+        assert!(rendered.is_err());
+    }
+}
+
+#[test]
+fn a_tree_as_deep_as_it_likes() {
+    let mut names = Vec::new();
+    for depth in 1..400 {
+        names.push(vec!["p"; depth].join("/"));
+        names.push(format!("{}/q", vec!["p"; depth].join("/")));
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let runtime = scripted(true, |_, _| 0);
+    let after = render(
+        packages(&names[..40]),
+        jobs(4, Outside::InOrder),
+        &runtime,
+        CancelToken::new(),
+    );
+    assert_eq!(after.rendered.packages, 41);
+    let mut files = packages(&[]);
+    for name in names {
+        files.insert(format!("{name}/Kptfile"), kptfile("p", ""));
+    }
+    let after = render(
+        files,
+        jobs(4, Outside::InOrder),
+        &runtime,
+        CancelToken::new(),
+    );
+    assert_eq!(after.rendered.packages, 799);
+    assert_eq!(after.rendered.error, None);
+}
+
+/// Programs that are everywhere; the first that fails ends the render.
+const PROGRAMS: [&str; 4] = [
+    "cat",
+    "sed s/old/new/",
+    "sed s/new/newer/",
+    "sed --no-such-flag",
+];
+
+proptest! {
+    #![proptest_config(config(12))]
+
+    #[test]
+    fn programs_make_no_difference_either(
+        places in prop::collection::vec((0..3_usize, 0..6_usize), 1..8),
+        count in 2..5_usize,
+        is_asked in any::<bool>(),
+    ) {
+        let search_path = std::env::var_os("PATH").unwrap_or_default();
+        let is_there = std::env::split_paths(&search_path)
+            .any(|directory| directory.join("sed").exists());
+        if !is_there {
+            eprintln!("SKIPPED: there is no sed");
+            return Ok(());
+        }
+        let runtime = ExecRuntime::new(search_path);
+        let mut files = packages(&[]);
+        for (number, (depth, program)) in places.into_iter().enumerate() {
+            let name = format!("{}p{number}", "p0/".repeat(depth));
+            // The one that fails is rarer than the others.
+            let program = PROGRAMS.get(program).unwrap_or(&"cat");
+            let pipeline = format!("pipeline:\n  mutators:\n  - exec: {program}\n");
+            files.insert(format!("{name}/Kptfile"), kptfile("p", &pipeline));
+            files.insert(format!("{name}/a.yaml"), config_map("a", "old"));
+        }
+        let outside = if is_asked { Outside::Beside } else { Outside::InOrder };
+        let one = render(files.clone(), Jobs::ONE, &runtime, CancelToken::new());
+        let many = render(files, jobs(count, outside), &runtime, CancelToken::new());
+        prop_assert_eq!(one.told, many.told);
+        prop_assert_eq!(one.files, many.files);
+        prop_assert_eq!(&one.rendered.error, &many.rendered.error);
+        prop_assert_eq!(&one.rendered.results, &many.rendered.results);
+    }
+}
