@@ -45,13 +45,13 @@ pub(super) fn keep_bytes(
     }
     if let [
         Piece {
-            content: Content::Changed(document),
+            content: Content::Changed(new),
             ..
         },
     ] = &pieces[..]
         && is_json_path(path)
     {
-        let json = document.to_json()?;
+        let json = new.to_json()?;
         return Ok(Some(json.into_bytes()));
     }
     let file = file.filter(|file| file.is_utf8());
@@ -114,10 +114,10 @@ impl Piece {
         let content = match origin.as_ref().filter(can_keep) {
             Some(_) if is_as_read(&resource) => Content::Kept,
             Some(origin) => {
-                let document = Unmarked::new(resource, dialect)?;
-                match is_same(origin, &document, dialect) {
-                    true => Content::Kept,
-                    false => Content::Changed(Box::new(document)),
+                let new = Unmarked::new(resource, dialect)?;
+                match original(origin, dialect) {
+                    Some(old) if old.document.same_tree(&new.document) => Content::Kept,
+                    _ => Content::Changed(Box::new(new)),
                 }
             }
             None => Content::Changed(Box::new(Unmarked::new(resource, dialect)?)),
@@ -138,7 +138,15 @@ impl Piece {
         dialect: Dialect,
     ) -> Result<Vec<u8>, EncodeError> {
         let origin = match (&self.content, &self.origin) {
-            (Content::Changed(document), _) => return encode(document, line_break, dialect),
+            (Content::Changed(new), origin) => {
+                let kept = origin
+                    .as_ref()
+                    .and_then(|origin| keep_lines(new, origin, is_last, line_break, dialect));
+                return match kept {
+                    Some(text) => Ok(text.into_bytes()),
+                    None => encode(new, line_break, dialect),
+                };
+            }
             (Content::Kept, Some(origin)) => origin,
             (Content::Kept, None) => return Ok(Vec::new()),
         };
@@ -151,6 +159,24 @@ impl Piece {
             Some(document) => encode(&document, line_break, dialect),
             None => Ok(body.to_vec()),
         }
+    }
+}
+
+/// The changed document in the text that it was read from; none if it has to be written anew.
+fn keep_lines(
+    new: &Unmarked,
+    origin: &Origin,
+    is_last: bool,
+    line_break: &str,
+    dialect: Dialect,
+) -> Option<String> {
+    let body = std::str::from_utf8(origin.body()).ok()?;
+    // The last line of a block scalar is another one with and without a line break.
+    let ends_early = !is_last && !body.ends_with('\n');
+    let is_json = dialect == Dialect::Legacy && json::is_valid(body);
+    match ends_early || is_json {
+        true => None,
+        false => new.to_yaml_like(body, line_break),
     }
 }
 

@@ -125,14 +125,14 @@ fn a_tree_that_comes_back_the_same_keeps_its_bytes() {
 }
 
 #[test]
-fn only_changed_documents_are_encoded() {
+fn only_what_changed_is_encoded() {
     check(
         &[("f.yaml", TWO)],
         Bytes::Keep,
         |resources| set(&mut resources[1], "d", "x"),
         &[(
             "f.yaml",
-            Some("# licence\n---\na:   1 # x\n\n\nb: [ 1,2 ]\n--- # sep\nc: 2\nd: x\n"),
+            Some("# licence\n---\na:   1 # x\n\n\nb: [ 1,2 ]\n--- # sep\n\nc:   2\nd: x\n"),
         )],
     );
     check(
@@ -141,7 +141,7 @@ fn only_changed_documents_are_encoded() {
         |resources| set(&mut resources[0], "d", "x"),
         &[(
             "f.yaml",
-            Some("# licence\n---\na: 1 # x\nb: [1, 2]\nd: x\n--- # sep\n\nc:   2\n"),
+            Some("# licence\n---\na:   1 # x\n\n\nb: [ 1,2 ]\nd: x\n--- # sep\n\nc:   2\n"),
         )],
     );
 }
@@ -203,7 +203,7 @@ fn line_breaks_of_a_file_stay_what_they_are() {
         &[("f.yaml", "a:  1\r\n---\r\nb:  1\r\n")],
         Bytes::Keep,
         |resources| set(&mut resources[1], "c", "x"),
-        &[("f.yaml", Some("a:  1\r\n---\r\nb: 1\r\nc: x\r\n"))],
+        &[("f.yaml", Some("a:  1\r\n---\r\nb:  1\r\nc: x\r\n"))],
     );
 }
 
@@ -213,7 +213,7 @@ fn a_leading_separator_and_empty_documents_at_the_end_stay() {
         &[("f.yaml", "---\na:  1\n---\n# end\n")],
         Bytes::Keep,
         |resources| set(&mut resources[0], "b", "x"),
-        &[("f.yaml", Some("---\na: 1\nb: x\n---\n# end\n"))],
+        &[("f.yaml", Some("---\na:  1\nb: x\n---\n# end\n"))],
     );
 }
 

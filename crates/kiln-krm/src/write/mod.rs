@@ -1,6 +1,7 @@
 //! Resources to documents: without the reader's annotations, each in its own sequence style.
 
 pub mod json;
+mod keep_lines;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +12,7 @@ use kiln_yaml::{Document, EditError, Encoder, SequenceStyle};
 use crate::annotations::{LEGACY_INDEX, SEQINDENT, WIDE, reader_keys};
 use crate::dialect::Dialect;
 use crate::meta;
-use crate::read::BARE_SEQUENCE_KEY;
+use crate::read::{BARE_SEQUENCE_KEY, read_plain};
 use crate::resource::Resource;
 use json::JsonError;
 
@@ -79,10 +80,38 @@ impl Unmarked {
         kiln_yaml::to_string(&unwrapped(&self.document), self.style)
     }
 
+    /// The text of another document, changed in as few lines as it takes to be this one; none if it cannot be done line
+    /// by line.
+    pub(crate) fn to_yaml_like(&self, original: &str, line_break: &str) -> Option<String> {
+        let (old, style) = only_document(original)?;
+        let new = unwrapped(&self.document);
+        // Sequences are written as the original's are, whatever a function has made of the note about it.
+        let yaml = |document: &Document| kiln_yaml::to_string(document, style);
+        let new_text = yaml(&new);
+        let is_new = |proposal: &str| {
+            // Where the comments are shows in the text; which of them belong together does not matter.
+            only_document(proposal).is_some_and(|(document, _)| {
+                document.root().value_eq(new.root())
+                    && filled_lines(&yaml(&document)).eq(filled_lines(&new_text))
+            })
+        };
+        keep_lines::keep_lines(original, &yaml(&old), &new_text, line_break, is_new)
+    }
+
     /// Unlike the original, which writes the wrapper into the file.
     pub(crate) fn to_json(&self) -> Result<String, JsonError> {
         json::to_json(&unwrapped(&self.document))
     }
+}
+
+/// What a text holds, if that is one document.
+fn only_document(text: &str) -> Option<(Document, SequenceStyle)> {
+    let mut documents = read_plain(text.as_bytes()).ok()?;
+    documents.pop().filter(|_| documents.is_empty())
+}
+
+fn filled_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim().is_empty())
 }
 
 fn style(resource: &Resource) -> SequenceStyle {

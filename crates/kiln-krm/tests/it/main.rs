@@ -5,6 +5,7 @@
     reason = "a test that is skipped for want of data has to say so"
 )]
 
+mod line_keeping;
 mod pairs;
 mod planning;
 mod recorded;

@@ -1,0 +1,70 @@
+//! How far new lines are indented in a text that somebody else indented.
+//!
+//! Each line that stays tells that what the encoder puts at one column stands at another one here. A new line goes where
+//! its nearest sibling or parent says.
+
+/// Columns of the lines written so far that a following line may belong to.
+#[derive(Default)]
+pub(super) struct Indentation {
+    columns: Vec<Column>,
+}
+
+struct Column {
+    /// Where the encoder puts it.
+    encoded: usize,
+    /// Where it is.
+    actual: usize,
+    is_dash: bool,
+}
+
+impl Indentation {
+    /// Notes a line that stands at one place in the encoder's text and at another here.
+    pub(super) fn note(&mut self, encoded: &str, actual: &str) {
+        let (encoded, actual) = (starts(encoded), starts(actual));
+        for (encoded, actual) in encoded.into_iter().zip(actual) {
+            let (encoded, is_dash) = encoded;
+            let is_over = |column: &mut Column| {
+                column.encoded > encoded
+                    || column.encoded == encoded && (column.is_dash || !is_dash)
+            };
+            while self.columns.pop_if(is_over).is_some() {}
+            self.columns.push(Column {
+                encoded,
+                actual: actual.0,
+                is_dash,
+            });
+        }
+    }
+
+    /// How far a line of the encoder is to be indented here.
+    pub(super) fn of(&self, line: &str) -> usize {
+        let (indent, is_dash) = starts(line).first().copied().unwrap_or_default();
+        let is_near = |column: &&Column| {
+            column.encoded < indent || column.encoded == indent && (is_dash || !column.is_dash)
+        };
+        let near = self.columns.iter().rev().find(is_near);
+        near.map_or(indent, |column| column.actual + (indent - column.encoded))
+    }
+}
+
+/// The columns where something starts on a line: dashes, and what follows them. Nothing for comments and blank lines.
+fn starts(line: &str) -> Vec<(usize, bool)> {
+    let mut starts = Vec::new();
+    let mut rest = line;
+    loop {
+        let content = rest.trim_start_matches(' ');
+        let column = line.len() - content.len();
+        match content.trim_end() {
+            "" => return starts,
+            comment if comment.starts_with('#') => return starts,
+            dash if dash == "-" || dash.starts_with("- ") => {
+                starts.push((column, true));
+                rest = content.get(1..).unwrap_or_default();
+            }
+            _ => {
+                starts.push((column, false));
+                return starts;
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The merge of three texts by lines.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::align::align;
+use super::indent::Indentation;
+
+/// Three texts in lines, and which lines correspond.
+pub(super) struct Texts<'a> {
+    original: Vec<&'a str>,
+    old: Vec<&'a str>,
+    new: Vec<&'a str>,
+    /// For each line of `old`: the same line of the original, spaces aside.
+    in_original: Vec<Option<usize>>,
+    /// For each line of `old`: the same line of `new`.
+    in_new: Vec<Option<usize>>,
+}
+
+/// What happens to blank lines that are only missing from the new text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum BlankLines {
+    /// They stay.
+    Stay,
+    /// They go, as other lines do.
+    LikeOthers,
+}
+
+/// Lines of the old text that one of the others has otherwise.
+struct Change {
+    old: Range<usize>,
+    lines: Range<usize>,
+    side: Side,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    New,
+    Original,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn new(original: &'a str, old: &'a str, new: &'a str) -> Texts<'a> {
+        let [original, old, new] =
+            [original, old, new].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+        let spaceless =
+            |lines: &[&'a str]| lines.iter().map(|line| squeezed(line)).collect::<Vec<_>>();
+        Texts {
+            in_original: places(old.len(), align(&spaceless(&old), &spaceless(&original))),
+            in_new: places(old.len(), align(&old, &new)),
+            original,
+            old,
+            new,
+        }
+    }
+
+    /// The original with what is new.
+    pub(super) fn merged(&self, line_break: &str, blank_lines: BlankLines) -> String {
+        let mut changes = self.changes(blank_lines);
+        changes.sort_by_key(|change| (change.old.start, change.old.end, change.side));
+        let mut out = Out {
+            text: String::new(),
+            indentation: Indentation::default(),
+            line_break,
+        };
+        let mut at = 0;
+        let mut changes = changes.into_iter().peekable();
+        while let Some(first) = changes.next() {
+            self.write_unchanged(at..first.old.start, &mut out);
+            let mut group = vec![first];
+            let mut end = group.first().map_or(0, |change| change.old.end);
+            // What overlaps belongs together; what only touches does not.
+            while let Some(next) = changes.next_if(|next| next.old.start < end) {
+                end = end.max(next.old.end);
+                group.push(next);
+            }
+            self.write_group(&group, end, &mut out);
+            at = end;
+        }
+        self.write_unchanged(at..self.old.len(), &mut out);
+        out.text
+    }
+
+    fn changes(&self, blank_lines: BlankLines) -> Vec<Change> {
+        let mut all = changes(&self.in_original, self.original.len(), Side::Original);
+        let is_change = |change: &Change| {
+            let old = self.old.get(change.old.clone()).unwrap_or_default();
+            let new = self.new.get(change.lines.clone()).unwrap_or_default();
+            blank_lines == BlankLines::LikeOthers || !is_same_but_blank(old, new)
+        };
+        let new = changes(&self.in_new, self.new.len(), Side::New);
+        all.extend(new.into_iter().filter(is_change));
+        all
+    }
+
+    /// Lines that all three texts have, as the original has them. Of blank lines that only the new text lacks, the
+    /// original may have its own.
+    fn write_unchanged(&self, lines: Range<usize>, out: &mut Out<'_>) {
+        for at in lines {
+            let original = self.in_original.get(at).copied().flatten();
+            if let (Some(line), Some(old)) = (
+                original.and_then(|place| self.original.get(place)),
+                self.old.get(at),
+            ) {
+                out.write_original(line, Some(old));
+            }
+        }
+    }
+
+    fn write_group(&self, group: &[Change], end: usize, out: &mut Out<'_>) {
+        if let [only] = group
+            && only.side == Side::Original
+        {
+            for line in self.original.get(only.lines.clone()).unwrap_or_default() {
+                out.write_original(line, None);
+            }
+            return;
+        }
+        let mut at = group.first().map_or(end, |change| change.old.start);
+        let news = group.iter().filter(|change| change.side == Side::New);
+        for change in news {
+            self.write_kept(at..change.old.start, out);
+            for line in self.new.get(change.lines.clone()).unwrap_or_default() {
+                out.write_new(line);
+            }
+            at = change.old.end;
+        }
+        self.write_kept(at..end, out);
+    }
+
+    /// Lines of the old text that the new one has too, though the original may not.
+    fn write_kept(&self, lines: Range<usize>, out: &mut Out<'_>) {
+        for at in lines {
+            let original = self.in_original.get(at).copied().flatten();
+            let old = self.old.get(at);
+            match (original.and_then(|place| self.original.get(place)), old) {
+                (Some(line), old) => out.write_original(line, old.copied()),
+                (None, Some(old)) => out.write_new(old),
+                (None, None) => {}
+            }
+        }
+    }
+}
+
+/// A text that is being written.
+struct Out<'a> {
+    text: String,
+    indentation: Indentation,
+    line_break: &'a str,
+}
+
+impl Out<'_> {
+    /// Writes a line as it is; `old` is what the encoder makes of it, if that is known.
+    fn write_original(&mut self, line: &str, old: Option<&str>) {
+        self.end_line();
+        self.text.push_str(line);
+        if let Some(old) = old {
+            self.indentation.note(old, line);
+        }
+    }
+
+    /// Writes a line of the encoder, indented to fit.
+    fn write_new(&mut self, line: &str) {
+        self.end_line();
+        let content = line.trim_start_matches(' ').trim_end_matches('\n');
+        if !content.is_empty() {
+            let start = self.text.len();
+            let indent = self.indentation.of(line);
+            self.text.extend(std::iter::repeat_n(' ', indent));
+            self.text.push_str(content);
+            let written = self.text.get(start..).unwrap_or_default();
+            self.indentation.note(line, written);
+        }
+        self.text.push_str(self.line_break);
+    }
+
+    fn end_line(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push_str(self.line_break);
+        }
+    }
+}
+
+/// A line without what people and encoders indent and pad it with.
+fn squeezed(line: &str) -> Cow<'_, str> {
+    let line = line.trim();
+    match line.contains("  ") || line.contains('\t') {
+        true => Cow::Owned(line.split_whitespace().collect::<Vec<_>>().join(" ")),
+        false => Cow::Borrowed(line),
+    }
+}
+
+fn is_same_but_blank(old: &[&str], new: &[&str]) -> bool {
+    let is_filled = |line: &&&str| !line.trim().is_empty();
+    old.iter()
+        .filter(is_filled)
+        .eq(new.iter().filter(is_filled))
+}
+
+fn places(count: usize, pairs: Vec<(usize, usize)>) -> Vec<Option<usize>> {
+    let mut places = vec![None; count];
+    for (old, place) in pairs {
+        if let Some(slot) = places.get_mut(old) {
+            *slot = Some(place);
+        }
+    }
+    places
+}
+
+/// What lies between corresponding lines.
+fn changes(places: &[Option<usize>], count: usize, side: Side) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let (mut old_from, mut from) = (0, 0);
+    let known = places.iter().enumerate();
+    let known = known.filter_map(|(old, place)| Some((old, (*place)?)));
+    for (old, place) in known.chain([(places.len(), count)]) {
+        if old_from < old || from < place {
+            changes.push(Change {
+                old: old_from..old,
+                lines: from..place,
+                side,
+            });
+        }
+        (old_from, from) = (old + 1, place + 1);
+    }
+    changes
+}
