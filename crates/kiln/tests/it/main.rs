@@ -8,6 +8,7 @@ mod faults;
 mod interrupt;
 mod live;
 mod log;
+mod native;
 mod progress;
 mod recorded;
 mod run;

@@ -1,0 +1,222 @@
+//! The functions that are built in: in pipelines, and as programs for other tools.
+
+use std::fs;
+
+use crate::world::{World, run};
+
+const LIST: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: Service
+  metadata:
+    name: web # the shop
+functionConfig:
+  apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: config}
+  data: {namespace: prod}
+";
+
+const ANSWER: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: Service
+  metadata:
+    name: web # the shop
+    namespace: prod
+functionConfig:
+  apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: config}
+  data: {namespace: prod}
+results:
+- message: namespace \"\" updated to \"prod\", 1 value(s) changed
+  severity: info
+";
+
+#[test]
+fn functions_are_listed_and_explained() {
+    let world = World::new();
+    let list = world.kiln(&["function", "list"], "");
+    assert_eq!((list.code, list.stderr.as_str()), (Some(0), ""));
+    assert!(
+        list.stdout
+            .lines()
+            .any(|line| line.starts_with("set-namespace ")),
+        "{list:?}"
+    );
+    let versions = world.kiln(&["function", "list", "--versions"], "");
+    assert!(versions.stdout.contains(" v0.4.1"), "{versions:?}");
+    let doc = world.kiln(&["function", "doc", "set-labels"], "");
+    assert!(doc.stdout.contains("kind: SetLabels"), "{doc:?}");
+    let unknown = world.kiln(&["function", "doc", "set-lables"], "");
+    assert_eq!(unknown.code, Some(1));
+    assert_eq!(
+        unknown.stderr,
+        "error: there is no function \"set-lables\"; `kiln function list` shows which ones there are\n"
+    );
+}
+
+#[test]
+fn a_function_is_a_program() {
+    let world = World::new();
+    let ran = world.kiln(&["function", "run", "set-namespace:v0.4.1"], LIST);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!(ran.stdout, ANSWER);
+    let empty = "kind: ResourceList\nitems: []\n";
+    let failed = world.kiln(&["function", "run", "set-namespace:v0.4.1"], empty);
+    assert_eq!(failed.code, Some(1));
+    assert_eq!(
+        failed.stderr,
+        "failed to evaluate function: error: function failure"
+    );
+    let unknown = world.kiln(&["function", "run", "set-namespace:v7.0.0"], LIST);
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
+    assert!(
+        unknown
+            .stderr
+            .starts_with("error: set-namespace has no version \"v7.0.0\" here; there are v0."),
+        "{unknown:?}"
+    );
+}
+
+#[test]
+fn links_are_functions() {
+    let world = World::new();
+    let installed = world.kiln(
+        &[
+            "function",
+            "install",
+            "fns",
+            "set-namespace:v0.4.1",
+            "no-op",
+        ],
+        "",
+    );
+    assert_eq!(installed.code, Some(0), "{installed:?}");
+    let link = |name: &str| world.work().join("fns").join(name).display().to_string();
+    let mut command = world.command(&link("set-namespace:v0.4.1"), &world.work());
+    assert_eq!(run(&mut command, LIST).stdout, ANSWER);
+    let mut command = world.command(&link("no-op"), &world.work());
+    let refused = run(command.arg("file.yaml"), LIST);
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused
+            .stderr
+            .contains("takes a ResourceList on standard input"),
+        "{refused:?}"
+    );
+
+    // Twice is once, and what is not ours stays.
+    assert_eq!(
+        world
+            .kiln(&["function", "install", "fns", "no-op"], "")
+            .code,
+        Some(0)
+    );
+    world.write("fns/foo", "mine");
+    let refused = world.kiln(&["function", "install", "fns"], "");
+    assert_eq!(refused.code, Some(1));
+    assert!(
+        refused
+            .stderr
+            .contains("fns/foo is there already and is not ours"),
+        "{refused:?}"
+    );
+    let names = fs::read_dir(world.work().join("fns"))
+        .expect("a directory")
+        .count();
+    assert_eq!(names, 3);
+    assert_eq!(
+        fs::read_to_string(world.work().join("fns/foo")).expect("a file"),
+        "mine"
+    );
+}
+
+const KPTFILE: &str = "\
+apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: package
+pipeline:
+  mutators:
+  - image: gcr.io/kpt-fn/set-namespace:v0.4.1
+    configMap:
+      namespace: prod
+  - image: set-labels
+    tag: ~0.2
+    configMap:
+      color: orange
+";
+
+#[test]
+fn pipelines_need_no_engine() {
+    let world = World::new();
+    world.write("package/Kptfile", KPTFILE);
+    world.write(
+        "package/service.yaml",
+        "# Licence\n\napiVersion: v1\nkind: Service\nmetadata:\n  name: web # the shop\n",
+    );
+    let mut command = world.command("kiln", &world.work());
+    let rendered = run(
+        command
+            .args(["fn", "render", "package"])
+            .env("KRM_FN_RUNTIME", "nerdctl"),
+        "",
+    );
+    assert_eq!(rendered.code, Some(0), "{rendered:?}");
+    let expected = "Package \"package\":\n\
+        [RUNNING] \"gcr.io/kpt-fn/set-namespace:v0.4.1\" on package \"package\"\n";
+    assert!(rendered.stderr.starts_with(expected), "{rendered:?}");
+    assert!(
+        rendered
+            .stderr
+            .contains("krm-functions-catalog/set-labels:v0.2.5\""),
+        "{rendered:?}"
+    );
+    let service = fs::read_to_string(world.work().join("package/service.yaml")).expect("a file");
+    assert!(
+        service.contains("name: web # the shop\n  namespace: prod\n"),
+        "{service}"
+    );
+    assert!(service.contains("color: orange"), "{service}");
+}
+
+#[test]
+fn native_functions_can_be_turned_off() {
+    let world = World::new();
+    world.write("package/Kptfile", KPTFILE);
+    world.write_program(
+        "bin/docker",
+        "#!/bin/sh\necho called >>\"$0.calls\"\nexit 1\n",
+    );
+    let path = format!("{}:/usr/bin:/bin", world.work().join("bin").display());
+    let kiln = env!("CARGO_BIN_EXE_kiln");
+    for (flags, calls) in [(&[] as &[&str], false), (&["--no-native"], true)] {
+        let mut command = world.command(kiln, &world.work());
+        command
+            .env("PATH", &path)
+            .args(["fn", "render", "package"])
+            .args(flags);
+        run(&mut command, "");
+        let called = world.work().join("bin/docker.calls").exists();
+        assert_eq!(called, calls, "{flags:?}");
+    }
+}
+
+#[test]
+fn the_example_of_the_catalog_renders() {
+    let world = World::new();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/catalog");
+    let rendered = world.kiln(&["fn", "render", example, "-o", "unwrap"], "");
+    assert_eq!(rendered.code, Some(0), "{rendered:?}");
+    assert_eq!(
+        rendered.stdout.matches("namespace: prod\n").count(),
+        3,
+        "{rendered:?}"
+    );
+}
