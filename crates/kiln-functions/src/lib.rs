@@ -9,9 +9,11 @@
 //! files included: [`Files`] has those that the user gave.
 
 mod apply_setters;
+mod create_setters;
 mod function;
 mod jsonschema;
 mod kubeconform;
+mod list_setters;
 pub mod registry;
 mod runtime;
 pub mod sdk;

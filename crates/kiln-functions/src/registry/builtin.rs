@@ -1,7 +1,10 @@
 //! The functions of the catalog. Each module has its own entry; here they are put in order.
 
 use super::{FunctionInfo, Registry};
-use crate::{apply_setters, kubeconform, search_replace, set_labels, set_namespace, test_helpers};
+use crate::{
+    apply_setters, create_setters, kubeconform, list_setters, search_replace, set_labels,
+    set_namespace, test_helpers,
+};
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
 
@@ -9,8 +12,10 @@ pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
 const FUNCTIONS: &[&FunctionInfo] = &[
     &apply_setters::INFO,
     &test_helpers::BAR,
+    &create_setters::INFO,
     &test_helpers::FOO,
     &kubeconform::INFO,
+    &list_setters::INFO,
     &test_helpers::NO_OP,
     &test_helpers::PRINTENV,
     &search_replace::INFO,
