@@ -1,20 +1,120 @@
 //! The documentation tells the truth: its examples are run, and print what it says they print.
 //!
 //! A fence `sh run` is run by bash, those of a page one after the other in one directory; a fence `text output` right
-//! after it is what it prints, on both streams. `sh run npm` is left out, loudly, where there is no npm. Other fences
-//! are for reading. What needs a container engine is tested with a stand-in, below.
+//! after it is what it prints, on both streams. Those that need more say so and are left out, loudly, where it is not
+//! there: `sh run npm`, `sh run registry` (npm, and something that it can install from) and `sh run engine` (a container
+//! engine, see `tests/engine/up`). Other fences are for reading.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use crate::engine;
+use crate::faults::skip;
 use crate::world::{Outcome, World, copy};
+
+/// What not every machine has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Need {
+    Npm,
+    Registry,
+    Engine,
+}
+
+impl Need {
+    /// The word after `sh run`; none if nothing is needed.
+    fn parse(word: &str) -> Option<Need> {
+        match word {
+            "" => None,
+            "npm" => Some(Need::Npm),
+            "registry" => Some(Need::Registry),
+            "engine" => Some(Need::Engine),
+            word => panic!("no such need: {word}"),
+        }
+    }
+
+    /// Gets ready for examples that need this; says why if it cannot.
+    fn meet(self, kitchen: &mut Kitchen) -> Result<(), String> {
+        let probe = |script: &str, reason: &str| match kitchen.shell(script).code {
+            Some(0) => Ok(()),
+            _ => Err(reason.to_owned()),
+        };
+        match self {
+            Need::Npm => probe("npm --version", "npm is not there"),
+            Need::Registry => {
+                let script = "timeout 60 npm view kpt-functions version && \
+                              node --version | grep -qE '^v(2[0-9]|[3-9][0-9])'";
+                probe(
+                    script,
+                    "npm has nothing to install from, or Node is too old",
+                )
+            }
+            Need::Engine => kitchen.prepare_engine(),
+        }
+    }
+}
+
+/// Where the examples of a page are run.
+struct Kitchen {
+    world: World,
+    variables: Vec<(String, String)>,
+}
+
+impl Kitchen {
+    fn new() -> Kitchen {
+        let world = World::new();
+        copy(&repository().join("examples"), &world.work());
+        // How npm reaches its registry is told by variables and by a file in the home that examples do not see.
+        let mut variables: Vec<(String, String)> = std::env::vars()
+            .filter(|(name, _)| {
+                let name = name.to_lowercase();
+                name.starts_with("npm_config_")
+                    || name.ends_with("_proxy")
+                    || name == "node_extra_ca_certs"
+            })
+            .collect();
+        let settings = std::env::home_dir().map(|home| home.join(".npmrc"));
+        if let Some(settings) = settings.filter(|settings| settings.exists()) {
+            let settings = settings.display().to_string();
+            variables.push(("NPM_CONFIG_USERCONFIG".to_owned(), settings));
+        }
+        Kitchen { world, variables }
+    }
+
+    fn shell(&self, script: &str) -> Outcome {
+        let variables = self.variables.iter();
+        let variables: Vec<(&str, &str)> = variables
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        self.world.shell(&self.world.work(), script, &variables)
+    }
+
+    /// Lets `docker` stand for the engine, and gives it the image that examples start from.
+    fn prepare_engine(&mut self) -> Result<(), String> {
+        let engine = engine::name().ok_or(engine::MISSING)?;
+        for name in engine::VARIABLES {
+            if let Ok(value) = std::env::var(name) {
+                self.variables.push((name.to_owned(), value));
+            }
+        }
+        let maker = repository().join("tests/engine/image");
+        let script = format!(
+            "ln -sf \"$(command -v {engine})\" ../bin/docker && {} localhost/alpine:3 <<<true",
+            maker.display()
+        );
+        self.variables.push(("KRM_FN_RUNTIME".to_owned(), engine));
+        match self.shell(&script) {
+            Outcome { code: Some(0), .. } => Ok(()),
+            ran => Err(ran.stderr),
+        }
+    }
+}
 
 /// An example of a page.
 struct Example {
     line: usize,
-    needs_npm: bool,
+    need: Option<Need>,
     script: String,
     output: Option<String>,
 }
@@ -36,14 +136,14 @@ fn examples(page: &str) -> Vec<Example> {
             .take_while(|line| *line != "```")
             .flat_map(|line| [line, "\n"])
             .collect();
-        match info {
-            "sh run" | "sh run npm" => examples.push(Example {
+        match (info, info.strip_prefix("sh run")) {
+            (_, Some(need)) => examples.push(Example {
                 line: number + 1,
-                needs_npm: info.ends_with("npm"),
+                need: Need::parse(need.trim_start()),
                 script: body,
                 output: None,
             }),
-            "text output" => {
+            ("text output", None) => {
                 let example = examples.last_mut().expect("an example before its output");
                 assert!(example.output.replace(body).is_none(), "line {number}");
             }
@@ -67,20 +167,21 @@ fn comparable(text: &str) -> String {
 #[track_caller]
 fn check_page(name: &str, at_least: usize) {
     let page = fs::read_to_string(repository().join(name)).expect("a page");
-    let world = World::new();
-    copy(&repository().join("examples"), &world.work());
+    let mut kitchen = Kitchen::new();
     let examples = examples(&page);
     assert!(examples.len() >= at_least, "{name} has lost its examples");
-    let has_npm = world.shell(&world.work(), "npm --version", &[]).code == Some(0);
+    let mut met: BTreeMap<Need, Result<(), String>> = BTreeMap::new();
     for example in examples {
         let place = format!("{name}:{}", example.line);
-        if example.needs_npm && !has_npm {
-            // Not eprintln!, which nobody sees when the test passes.
-            let _ = writeln!(io::stderr(), "SKIPPED {place}: npm is not there");
-            continue;
+        if let Some(need) = example.need {
+            let met = met.entry(need).or_insert_with(|| need.meet(&mut kitchen));
+            if let Err(reason) = met {
+                skip(&place, reason);
+                continue;
+            }
         }
         let script = format!("set -euo pipefail; exec 2>&1\n{}", example.script);
-        let ran = world.shell(&world.work(), &script, &[]);
+        let ran = kitchen.shell(&script);
         assert_eq!(ran.code, Some(0), "{place}: {}", ran.stdout);
         if let Some(output) = example.output {
             assert_eq!(comparable(&ran.stdout), comparable(&output), "{place}");
@@ -90,7 +191,7 @@ fn check_page(name: &str, at_least: usize) {
 
 #[test]
 fn the_page_on_functions() {
-    check_page("docs/functions.md", 9);
+    check_page("docs/functions.md", 18);
 }
 
 #[test]
@@ -101,6 +202,11 @@ fn the_page_on_render() {
 #[test]
 fn the_page_on_eval() {
     check_page("docs/fn-eval.md", 3);
+}
+
+#[test]
+fn the_page_on_source_and_sink() {
+    check_page("docs/fn-source-sink.md", 3);
 }
 
 #[test]
@@ -185,6 +291,8 @@ fn doc_says_what_is_wrong() {
     check_doc_fails(
         "-i x",
         &[("KRM_FN_RUNTIME", "zzz")],
-        "error: unsupported runtime: \"zzz\" the runtime must be one of [docker podman nerdctl]\n",
+        "error: unsupported runtime: \"zzz\" the runtime must be one of [docker podman nerdctl]\n\
+         hint: no container engine can be used. Install docker, or set KRM_FN_RUNTIME to podman or nerdctl if that \
+         is there. It is needed for:\n  ghcr.io/kptdev/krm-functions-catalog/x\n",
     );
 }

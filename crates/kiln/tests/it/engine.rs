@@ -17,11 +17,20 @@ const RESOURCE: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  value: old # kept\n";
 
 /// What an engine may need besides `PATH`.
-const VARIABLES: [&str; 3] = [
+pub(crate) const VARIABLES: [&str; 3] = [
     "CONTAINERS_CONF",
     "CONTAINERS_STORAGE_CONF",
     "XDG_RUNTIME_DIR",
 ];
+
+/// The reason for leaving out what needs an engine.
+pub(crate) const MISSING: &str = "KILN_TEST_ENGINE is not set, see tests/engine/up";
+
+/// The engine to be used in tests, if there is one.
+pub(crate) fn name() -> Option<String> {
+    let name = std::env::var("KILN_TEST_ENGINE").ok();
+    name.filter(|name| !name.is_empty())
+}
 
 /// A package, an image, and the engine that runs it.
 struct Kitchen {
@@ -33,11 +42,10 @@ struct Kitchen {
 impl Kitchen {
     /// An image that runs a shell script; none, said loudly, if there is no engine.
     fn new(test: &str, script: &str) -> Option<Kitchen> {
-        let engine = std::env::var("KILN_TEST_ENGINE").unwrap_or_default();
-        if engine.is_empty() {
-            skip(test, "KILN_TEST_ENGINE is not set, see tests/engine/up");
+        let Some(engine) = name() else {
+            skip(test, MISSING);
             return None;
-        }
+        };
         let kitchen = Kitchen {
             world: World::new(),
             engine,
