@@ -6,6 +6,7 @@ use kiln_krm::read::ReadError;
 
 use super::Location;
 use crate::compat::Compat;
+use crate::ui::{Failed, Place};
 
 /// A directory cannot be listed.
 pub(super) fn of_listing(location: &Location, error: &FileError) -> Error {
@@ -49,7 +50,14 @@ pub(super) fn of_content(
             },
             _,
         ) => {
-            anyhow!(error.report(shown, *lines_before))
+            let mut failed = Failed::with(format!("error: {}", error.report(shown, *lines_before)));
+            failed.details.place = Some(Place {
+                file: shown.to_owned(),
+                line: error.position().line + lines_before,
+                column: error.position().column,
+                text: String::new(),
+            });
+            failed.into()
         }
         (Compat::Kiln, error, _) => anyhow!("{shown}: {error}"),
         (_, error, Some(absolute)) => anyhow!("{absolute}: {error}"),

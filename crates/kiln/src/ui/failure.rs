@@ -95,14 +95,16 @@ impl Details {
     fn text(&self) -> String {
         let quote = kiln_krm::gotext::quote;
         let mut text = String::new();
-        let place = self.place.as_ref().map(Place::to_string);
+        let place = self.place.as_ref().filter(|place| !place.text.is_empty());
+        let place = place.map(Place::to_string);
         let function = self.function.as_ref();
         let function = function.map(|function| format!("function {}", quote(function)));
         let package = self.package.as_ref();
         let package = package.map(|package| format!("package {}", quote(package)));
+        let word = if place.is_some() { "at" } else { "in" };
         let whereabouts: Vec<String> = [place, function, package].into_iter().flatten().collect();
         if !whereabouts.is_empty() {
-            text.push_str(&format!("\n  at {}", whereabouts.join(", ")));
+            text.push_str(&format!("\n  {word} {}", whereabouts.join(", ")));
         }
         if let Some(shown) = self.place.as_ref().and_then(Place::shown) {
             text.push('\n');

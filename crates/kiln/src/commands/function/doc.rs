@@ -7,12 +7,14 @@ use clap::Args;
 use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime, PullPolicy};
 use kiln_krm::image::with_prefix;
 use kiln_krm::{Dialect, Wrapper, write_list};
-use kiln_runtime::RunContext;
+use kiln_runtime::{RunContext, RunError};
 
+use super::engine_users;
 use super::running::checked_prefix;
+use crate::compat::Compat;
 use crate::environment::{KRM_FN_RUNTIME, PATH};
 use crate::interrupt::on_interrupt;
-use crate::ui::Ui;
+use crate::ui::{Failed, Ui};
 
 /// Flags of `kiln fn doc`.
 #[derive(Args, Debug)]
@@ -60,7 +62,14 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
         cancel: on_interrupt(),
         ..RunContext::default()
     };
-    let finished = runtime.help(&image, &empty_list, &ctx)?;
+    let finished = runtime.help(&image, &empty_list, &ctx).map_err(|error| {
+        let is_unavailable = matches!(error, RunError::Unavailable(_));
+        let mut failed = Failed::with(format!("error: {:#}", anyhow::Error::from(error)));
+        if is_unavailable && ui.compat() == Compat::Kiln {
+            failed.details.hint = Some(engine_users::hint(&[(None, image.clone())]));
+        }
+        failed
+    })?;
     if finished.exit_code != 0 {
         ui.pass_on(&image, &finished.stderr, &mut Vec::new());
         return Err(anyhow!(

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use kiln_krm::kptfile::{
     FILE_NAME, Function, FunctionKind, OpenConfigError, check_function_config, edit,
 };
@@ -14,20 +14,24 @@ use kiln_krm::read::{read_input, read_loose_file};
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_package::{ApplyOptions, DiskFiles, system_words};
-use kiln_render::{Behaviour, Evaluation, Failure, evaluate};
-use kiln_runtime::{Network, Target};
+use kiln_render::{Behaviour, Evaluation, evaluate};
+use kiln_runtime::{FunctionSpec, Network, Target};
 use kiln_yaml::{Document, SequenceStyle};
 
 pub(crate) use super::eval_args::EvalArgs;
+use super::explain;
 use super::output::{Destination, make_results_directory, save_results, tell_results};
 use super::sink::write;
 use super::terminal::Terminal;
+use super::wasm::WasmPrograms;
 use crate::package::{self, Location, absolute, resolve_as_named};
-use crate::ui::{Failed, Ui};
+use crate::ui::Ui;
 
 /// Runs one function.
 pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
-    let running = args.running.check(ui, args.container_flags())?;
+    let running = args
+        .running
+        .check(ui, args.container_flags(), WasmPrograms::ByName)?;
     let saves_as = args.check_saving()?;
     make_results_directory(&args.results_dir)?;
     let destination = Destination::parse(ui, &args.output)?;
@@ -60,6 +64,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         true => Network::Host,
         false => Network::None,
     };
+    let function = FunctionSpec::new(target.clone()).name().to_owned();
     let evaluation = Evaluation {
         target,
         env: args.env.clone(),
@@ -83,13 +88,18 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         }
         (output, _, _) => output.map(Some),
     };
-    if let Ok(Some(path)) = save_results(&args.results_dir, &results) {
-        tell_results(ui, &path, "\n");
+    let saved_results = save_results(&args.results_dir, &results);
+    if let Ok(Some(path)) = &saved_results {
+        tell_results(ui, path, "\n");
     }
     match output {
-        Err(failure) => return Err(failed(failure)),
+        Err(failure) => return Err(explain::call(ui, &failure, &function)),
         Ok(Some(output)) => destination.write(ui, &output)?,
         Ok(None) => {}
+    }
+    // kpt does not look.
+    if running.behaviour() == Behaviour::Kiln {
+        saved_results?;
     }
     if let Some((kind, mut function)) = saved {
         if !selector.is_empty() {
@@ -118,13 +128,6 @@ impl Place {
             location: Location::at(path.clone(), named)?,
             path,
         })
-    }
-}
-
-fn failed(failure: Failure) -> anyhow::Error {
-    match failure {
-        Failure::Told => Failed::told().into(),
-        failure => anyhow!(failure.chain_text()),
     }
 }
 

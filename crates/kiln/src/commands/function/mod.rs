@@ -1,8 +1,10 @@
 //! `kiln fn`: functions and the resources they are run on.
 
 mod doc;
+mod engine_users;
 mod eval;
 mod eval_args;
+mod explain;
 mod legacy_sink;
 mod legacy_source;
 mod legacy_version;
@@ -11,10 +13,12 @@ mod preview;
 mod render;
 mod run;
 mod running;
+mod runtimes;
 mod sink;
 mod source;
 mod terminal;
 mod timings;
+mod wasm;
 mod watch;
 
 use anyhow::Result;

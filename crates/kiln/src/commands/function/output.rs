@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow, bail};
 use kiln_krm::read::read_input;
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::write::write_documents;
 use kiln_krm::{Resource, Wrapper, paths, write_list};
 
-use kiln_package::Durability;
+use kiln_package::{Durability, system_words};
 
 use super::sink;
 use crate::ui::{Record, Ui};
@@ -63,9 +63,13 @@ pub(super) fn make_results_directory(directory: &str) -> Result<()> {
     if directory.is_empty() {
         return Ok(());
     }
-    sink::make_directories(Path::new(directory))
-        .with_context(|| format!("cannot read or create results dir {directory:?}"))?;
-    Ok(())
+    match sink::make_directories(Path::new(directory)) {
+        Ok(_) => Ok(()),
+        Err(error) => bail!(
+            "cannot read or create results dir {directory:?}: mkdir {directory}: {}",
+            system_words(&error)
+        ),
+    }
 }
 
 /// Writes the results; the path of their file, if there is one.
@@ -77,7 +81,10 @@ pub(super) fn save_results(
         return Ok(None);
     }
     let path = paths::join(&[directory, "results.yaml"]);
-    std::fs::write(&path, results.to_yaml()).context("failed to save function results")?;
+    std::fs::write(&path, results.to_yaml()).map_err(|error| {
+        let words = system_words(&error);
+        anyhow!("failed to save function results: open {path}: {words}")
+    })?;
     Ok(Some(path))
 }
 

@@ -11,12 +11,14 @@ use kiln_package::{Access, ApplyOptions, DiskFiles, system_words};
 use kiln_render::{Jobs, Outside, RenderError, RenderOptions, Rendered, render};
 use kiln_runtime::Network;
 
+use super::explain::Explainer;
 use super::output::{Destination, make_results_directory, save_results, tell_results};
 use super::preview;
 use super::running::{ContainerFlags, Running, RunningArgs};
 use super::sink::write;
 use super::terminal::Terminal;
 use super::timings::Timings;
+use super::wasm::WasmPrograms;
 use super::watch::{Round, Watch, watch};
 use crate::cli::go_bool;
 use crate::compat::Compat;
@@ -85,10 +87,13 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
     let named = resolve_as_named(ui, args.dirs.first().map_or("", String::as_str))?;
     let destination = Destination::parse(ui, &args.output)?;
     make_results_directory(&args.results_dir)?;
-    let running = args.running.check(ui, ContainerFlags::default())?;
+    let running = args
+        .running
+        .check(ui, ContainerFlags::default(), WasmPrograms::All)?;
     let root = absolute(&named)?;
     if !args.watch {
-        return render_once(ui, args, &root, &running, &destination, &mut Vec::new());
+        let written = &mut Vec::new();
+        return render_once(ui, args, &root, &named, &running, &destination, written);
     }
     open(ui, &root)?;
     let results_dir = args.results_dir.as_str();
@@ -103,7 +108,15 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
     };
     watch(ui, &watched, || {
         let mut written = Vec::new();
-        let result = render_once(ui, args, &root, &running, &destination, &mut written);
+        let result = render_once(
+            ui,
+            args,
+            &root,
+            &named,
+            &running,
+            &destination,
+            &mut written,
+        );
         Round { written, result }
     })
 }
@@ -113,6 +126,7 @@ fn render_once(
     ui: &Ui,
     args: &RenderArgs,
     root: &Path,
+    named: &str,
     running: &Running,
     destination: &Destination,
     written: &mut Vec<FileChange>,
@@ -138,11 +152,19 @@ fn render_once(
     };
     let terminal = Terminal::new(ui).quiet(args.quiet);
     let log = Timings::new(&terminal);
-    let rendered = render(&files, &options, &log).map_err(failed)?;
+    let explainer = Explainer {
+        ui,
+        files: &files,
+        root: &root_text,
+        named,
+        running,
+    };
+    let failed = |error: &RenderError| explainer.render(error);
+    let rendered = render(&files, &options, &log).map_err(|error| failed(&error))?;
     let until_rendered = log.elapsed();
     let finished = match destination {
-        Destination::InPlace => finish_in_place(ui, args, root, &files, rendered, written),
-        destination => finish_elsewhere(ui, args, destination, rendered),
+        Destination::InPlace => finish_in_place(ui, args, root, &files, rendered, written, &failed),
+        destination => finish_elsewhere(ui, args, destination, rendered, &failed),
     };
     if args.timings {
         ui.say(&log.report(until_rendered));
@@ -195,13 +217,18 @@ fn finish_in_place(
     files: &DiskFiles,
     mut rendered: Rendered,
     written: &mut Vec<FileChange>,
+    failed: &Explain<'_>,
 ) -> Result<()> {
     let saves = rendered.resources.is_some();
-    let changes = rendered
+    let mut changes = rendered
         .plan(files)
         .map_err(|error| not_saved(&rendered, &error.to_string()))?;
     if args.dry_run || args.check {
-        return finish_preview(ui, args, files, &changes, rendered);
+        return finish_preview(ui, args, files, &changes, &rendered, failed);
+    }
+    let results = results_file(args, &rendered);
+    if let Err(error) = &results {
+        rendered.note_failure(&format!("{error:#}"), &mut changes, files);
     }
     if let Err(error) = write(ui, root, Some(files), &changes, ApplyOptions::default()) {
         return Err(not_saved(&rendered, &format!("{error:#}")));
@@ -218,8 +245,10 @@ fn finish_in_place(
         };
         ui.tell(&record, &message);
     }
-    save_and_tell(ui, args, &rendered)?;
-    outcome(rendered)
+    if let Some(path) = results? {
+        tell_results(ui, &path, "");
+    }
+    outcome(&rendered, failed)
 }
 
 /// Shows the changes, or fails if there are any, and makes none of them.
@@ -228,9 +257,10 @@ fn finish_preview(
     args: &RenderArgs,
     files: &DiskFiles,
     changes: &[FileChange],
-    rendered: Rendered,
+    rendered: &Rendered,
+    failed: &Explain<'_>,
 ) -> Result<()> {
-    outcome(rendered)?;
+    outcome(rendered, failed)?;
     if args.dry_run {
         return preview::show(ui, files, changes);
     }
@@ -245,38 +275,37 @@ fn finish_elsewhere(
     args: &RenderArgs,
     destination: &Destination,
     mut rendered: Rendered,
+    failed: &Explain<'_>,
 ) -> Result<()> {
-    save_and_tell(ui, args, &rendered)?;
+    if let Some(path) = results_file(args, &rendered)? {
+        tell_results(ui, &path, "");
+    }
     let resources = rendered.resources.take().unwrap_or_default();
-    outcome(rendered)?;
+    outcome(&rendered, failed)?;
     destination.write(ui, &resources)
 }
 
-fn save_and_tell(ui: &Ui, args: &RenderArgs, rendered: &Rendered) -> Result<()> {
+/// Writes the results; their path if there are any.
+fn results_file(args: &RenderArgs, rendered: &Rendered) -> Result<Option<String>> {
     if matches!(rendered.error, Some(RenderError::Plain(_))) {
-        return Ok(());
+        return Ok(None);
     }
     match save_results(&args.results_dir, &rendered.results) {
-        Ok(Some(path)) => tell_results(ui, &path, ""),
-        Ok(None) => {}
         // The failure of the render is what matters then.
-        Err(_) if rendered.error.is_some() => {}
-        Err(error) => return Err(error),
+        Err(_) if rendered.error.is_some() => Ok(None),
+        saved => saved,
     }
-    Ok(())
 }
 
-fn outcome(rendered: Rendered) -> Result<()> {
-    match rendered.error {
+fn outcome(rendered: &Rendered, failed: &Explain<'_>) -> Result<()> {
+    match &rendered.error {
         None => Ok(()),
         Some(error) => Err(failed(error)),
     }
 }
 
-fn failed(error: RenderError) -> anyhow::Error {
-    let message = error.message();
-    message.map_or_else(Failed::told, Failed::with).into()
-}
+/// Makes an error of a failed render.
+type Explain<'a> = dyn Fn(&RenderError) -> anyhow::Error + 'a;
 
 fn not_saved(rendered: &Rendered, text: &str) -> anyhow::Error {
     match &rendered.error {

@@ -2,18 +2,21 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime, Mount, PullPolicy};
 use kiln_exec::ExecRuntime;
 use kiln_functions::NativeRuntime;
 use kiln_functions::registry::Registry;
-use kiln_krm::image::{DEFAULT_PREFIX, check_prefix};
-use kiln_render::{Behaviour, Builtins, FunctionOptions, Tags};
+use kiln_krm::image::{DEFAULT_PREFIX, check_prefix, with_prefix};
+use kiln_krm::kptfile::Function;
+use kiln_render::{Behaviour, Builtins, FunctionOptions, Tags, resolved_image};
 use kiln_runtime::{
     CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, RunContext, Runtime,
 };
 
+use super::runtimes::Runtimes;
+use super::wasm::{NoWasm, WasmPrograms};
 use crate::cli::go_bool;
 use crate::compat::Compat;
 use crate::environment::{KPT_IMAGE_PREFIX, KRM_FN_RUNTIME, PATH};
@@ -59,11 +62,9 @@ pub(super) struct ContainerFlags {
 /// The flags, checked.
 pub(super) struct Running {
     prefix: String,
-    runtime: Chain,
+    runtimes: Runtimes,
     /// Whether the versions that are built in count.
     native_tags: bool,
-    /// Beside the one in the chain, for the tags that its engine knows.
-    container: ContainerRuntime,
     behaviour: Behaviour,
     timeout: Option<Duration>,
     limits: Limits,
@@ -72,10 +73,12 @@ pub(super) struct Running {
 
 impl RunningArgs {
     /// Checks the flags that can be wrong.
-    pub(super) fn check(&self, ui: &Ui, container: ContainerFlags) -> Result<Running> {
-        if self.allow_alpha_wasm == Some(true) {
-            bail!("functions in WebAssembly cannot be run yet, leave out --allow-alpha-wasm");
-        }
+    pub(super) fn check(
+        &self,
+        ui: &Ui,
+        container: ContainerFlags,
+        wasm: WasmPrograms,
+    ) -> Result<Running> {
         let prefix = checked_prefix(self.image_prefix.as_deref())?;
         let timeout = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
         let search_path = std::env::var_os(PATH).unwrap_or_default();
@@ -91,16 +94,20 @@ impl RunningArgs {
             user: container.user,
         };
         let mut runtimes: Vec<Box<dyn Runtime>> = vec![Box::new(Builtins)];
+        if self.allow_alpha_wasm == Some(true) {
+            runtimes.push(Box::new(NoWasm(wasm)));
+        }
         if !self.no_native {
             runtimes.push(Box::new(native(ui.compat())));
         }
         runtimes.push(Box::new(ExecRuntime::new(search_path)));
-        runtimes.push(Box::new(ContainerRuntime::new(container.clone())));
         Ok(Running {
             prefix,
-            runtime: Chain::new(runtimes),
+            runtimes: Runtimes {
+                local: Chain::new(runtimes),
+                container: ContainerRuntime::new(container),
+            },
             native_tags: !self.no_native,
-            container: ContainerRuntime::new(container),
             behaviour: match ui.compat() {
                 Compat::Kiln => Behaviour::Kiln,
                 Compat::Kpt | Compat::KptV039 => Behaviour::Kpt,
@@ -120,7 +127,7 @@ impl Running {
     pub(super) fn options(&self, network: Network) -> FunctionOptions<'_> {
         FunctionOptions {
             behaviour: self.behaviour,
-            runtime: &self.runtime,
+            runtime: &self.runtimes,
             image_prefix: &self.prefix,
             tags: self,
             network,
@@ -128,6 +135,19 @@ impl Running {
             limits: self.limits,
             cancel: self.cancel.clone(),
         }
+    }
+
+    /// The image that a function of a pipeline is, if nothing but a container engine can run it.
+    pub(super) fn image_for_engine(&self, function: &Function) -> Option<String> {
+        if function.image.is_empty() {
+            return None;
+        }
+        let resolved = resolved_image(function, &self.options(Network::None));
+        let Some(image) = resolved else {
+            let image = with_prefix(&self.prefix, &function.image);
+            return Some(format!("{image} ({})", function.tag));
+        };
+        self.runtimes.needs_engine(&image).then_some(image)
     }
 
     /// What stands before the short names of images.
@@ -155,7 +175,11 @@ impl Tags for Running {
         };
         if tags.is_empty() {
             let ctx = RunContext::default();
-            tags = self.container.local_tags(image, &ctx).unwrap_or_default();
+            tags = self
+                .runtimes
+                .container
+                .local_tags(image, &ctx)
+                .unwrap_or_default();
         }
         tags
     }

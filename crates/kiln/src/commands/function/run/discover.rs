@@ -130,6 +130,7 @@ impl<'a> Finder<'a> {
             let dir = dir.filter(|dir| !dir.is_empty());
             let step = Step {
                 name: function.name().to_owned(),
+                is_image,
                 runner,
                 directory: candidate.directory(),
                 scope: match is_global {

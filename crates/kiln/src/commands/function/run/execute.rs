@@ -13,6 +13,8 @@ use kiln_render::is_unchanged;
 use kiln_runtime::{Deadline, Input, Limits, Output, RunContext, RunError};
 use kiln_yaml::{EditError, SequenceStyle, copy_comments, sync_order};
 
+use super::super::engine_users;
+use super::super::explain::start_hint;
 use super::flags::RunArgs;
 use super::save_results;
 use super::step::{Config, Step};
@@ -56,6 +58,9 @@ pub(super) fn execute(
         memory: None,
     };
     let cancel = on_interrupt();
+    let images = steps.iter().filter(|step| step.is_image);
+    let images: Vec<_> = images.map(|step| (None, step.name.clone())).collect();
+    let engine_hint = (!images.is_empty()).then(|| engine_users::hint(&images));
     let mut late = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         if args.log_steps {
@@ -72,7 +77,7 @@ pub(super) fn execute(
             cancel: cancel.clone(),
             on_stderr: None,
         };
-        let (outputs, failure) = run(ui, step, &inputs, config, &ctx)?;
+        let (outputs, failure) = run(ui, step, &inputs, config, engine_hint.as_deref(), &ctx)?;
         late.extend(failure);
         let outputs = outputs.into_iter().map(|resource| Item {
             resource,
@@ -122,6 +127,7 @@ fn run(
     step: &Step,
     inputs: &[Resource],
     config: Option<&Resource>,
+    hint: Option<&str>,
     ctx: &RunContext,
 ) -> Result<(Vec<Resource>, Option<String>)> {
     let config = config.map(Resource::document);
@@ -138,11 +144,17 @@ fn run(
             let failure = (!outcome.is_success()).then(|| outcome.exit_text());
             (outcome.output, failure)
         }
-        Err(error @ RunError::NotStarted(_)) => (Output::Wire(Vec::new()), Some(error.to_string())),
+        Err(error @ RunError::NotStarted(_)) => {
+            let is_own = ui.compat() == Compat::Kiln;
+            if let Some(hint) = hint.filter(|_| is_own && step.is_image) {
+                bail!("{}\nhint: {hint}", with_name(step, &error.to_string()));
+            }
+            (Output::Wire(Vec::new()), Some(error.to_string()))
+        }
         Err(error) => return Err(error.into()),
     };
     let failure = failure.map(|failure| match ui.compat() {
-        Compat::Kiln => format!("function {:?}: {failure}", step.name),
+        Compat::Kiln => with_name(step, &failure),
         Compat::Kpt | Compat::KptV039 => failure,
     });
     let list = match (output, &failure) {
@@ -169,6 +181,15 @@ fn run(
             Ok((outputs, failure))
         }
     }
+}
+
+/// A failure with the name of the function, and what can be done about it.
+fn with_name(step: &Step, failure: &str) -> String {
+    let mut text = format!("function {:?}: {failure}", step.name);
+    if let Some(hint) = start_hint(failure).filter(|_| !step.is_image) {
+        text.push_str(&format!("\nhint: {hint}"));
+    }
+    text
 }
 
 /// Gives a resource the comments back that its input had. In kiln's own mode also the order of its fields, and if

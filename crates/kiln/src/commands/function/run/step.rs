@@ -12,6 +12,7 @@ use kiln_runtime::Runner;
 pub(super) struct Step {
     /// The image or the program.
     pub(super) name: String,
+    pub(super) is_image: bool,
     pub(super) runner: Arc<dyn Runner>,
     /// The directory of its configuration, which new resources go to; empty if it comes from no file.
     pub(super) directory: String,
