@@ -38,7 +38,7 @@ pub(crate) struct Meta {
     pub(crate) inode: u64,
     modified: (i64, i64),
     mode: Mode,
-    owner: fs::Uid,
+    pub(crate) owner: fs::Uid,
     group: fs::Gid,
 }
 

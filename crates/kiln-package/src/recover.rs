@@ -10,7 +10,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use crate::dir::{Dir, Kind, Steps};
+use crate::dir::{Dir, Kind, Meta, Steps};
 use crate::journal::{Fingerprint, Journal, Put, State};
 use crate::tree::{Inside, PathError, Tree};
 
@@ -79,6 +79,12 @@ pub enum RecoverError {
          compare the package with what it should be, then delete the file"
     )]
     Foreign,
+    /// The journal is another user's, in a directory that is not theirs.
+    #[error(
+        "{JOURNAL} was written by another user and is not followed; let them run kiln here, or \
+         compare the package with what it should be, then delete the file"
+    )]
+    NotOurs,
     /// New content that was written before the interruption is not as it was.
     #[error(
         "the new content of {path} was damaged after an interrupted command; \
@@ -120,8 +126,12 @@ pub(crate) fn recover_stepwise(
     if meta.kind != Kind::File || meta.size > LARGEST_JOURNAL {
         return Err(RecoverError::Damaged);
     }
+    let root = tree.root().own_meta().map_err(open_error)?;
+    if !is_trusted(&meta, &root) {
+        return Err(RecoverError::NotOurs);
+    }
     let text = tree.root().read(JOURNAL).map_err(open_error)?;
-    let inode = tree.root().own_meta().map_err(open_error)?.inode;
+    let inode = root.inode;
     match Journal::read(&text) {
         State::Damaged => Err(RecoverError::Damaged),
         State::Planned(journal) | State::Committed(journal) if journal.package != inode => {
@@ -146,6 +156,13 @@ pub(crate) fn recover_stepwise(
             Ok(Some(Recovery::Finished { files }))
         }
     }
+}
+
+/// Whether whoever wrote the journal could have done by themselves what it says: in a directory that many may write to,
+/// somebody else's would have us replace files with our permissions.
+fn is_trusted(journal: &Meta, root: &Meta) -> bool {
+    let us = rustix::process::geteuid();
+    [us, root.owner, rustix::fs::Uid::ROOT].contains(&journal.owner)
 }
 
 fn files_of(journal: &Journal) -> Vec<String> {

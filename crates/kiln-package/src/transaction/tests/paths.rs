@@ -217,6 +217,26 @@ fn a_journal_from_elsewhere_is_not_followed() {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn a_journal_of_another_user_is_not_followed() {
+    let neighbours = Neighbours::new();
+    let root = neighbours.root();
+    let delete_a = |journal: &mut Journal| journal.deletes.push(inside("a.yaml"));
+    forge(&root, delete_a);
+    let other = Some(12345);
+    if let Err(error) = std::os::unix::fs::chown(root.join(JOURNAL), other, None) {
+        eprintln!("SKIPPED a_journal_of_another_user_is_not_followed: {error}");
+        return;
+    }
+    assert!(matches!(recover(&root), Err(RecoverError::NotOurs)));
+    assert_eq!(snapshot(&root)["a.yaml"], "old");
+    // The directory is theirs, so they could have deleted the file themselves.
+    std::os::unix::fs::chown(&root, other, None).expect("chown");
+    assert!(recover(&root).expect("recovers").is_some());
+    assert!(!snapshot(&root).contains_key("a.yaml"));
+}
+
+#[test]
 fn damaged_content_is_not_put_in_place() {
     let neighbours = Neighbours::new();
     let root = neighbours.root();
