@@ -11,7 +11,7 @@ fn example() -> PathBuf {
 
 /// Compares with a file of the repository, or writes it if `KILN_UPDATE` is set.
 #[track_caller]
-fn check_golden(name: &str, found: &str) {
+pub(crate) fn check_golden(name: &str, found: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it")
         .join(name);

@@ -3,6 +3,7 @@
 mod compat;
 mod docs;
 mod engine;
+mod errors;
 mod example;
 mod faults;
 mod interrupt;

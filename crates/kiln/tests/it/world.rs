@@ -41,6 +41,11 @@ impl World {
         self.base.path().join("work")
     }
 
+    /// The directory that has kiln in it and nothing else.
+    pub(crate) fn bin(&self) -> PathBuf {
+        self.base.path().join("bin")
+    }
+
     pub(crate) fn write(&self, path: &str, content: &str) {
         let path = self.work().join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");

@@ -1,0 +1,304 @@
+//! What users read when something is wrong, in kiln's own mode: a table of mistakes, and all of standard error for each
+//! in `errors.txt`. That kpt's words are kpt's is shown by the recorded cases.
+
+use std::fmt::Write;
+
+use crate::example::check_golden;
+use crate::world::{World, run};
+
+const RESOURCE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
+const RENDER: &[&str] = &["render", "pkg", "--allow-exec"];
+
+/// A mistake: the end of the root Kptfile, files besides, and the command that meets it.
+type Mistake<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a [&'a str]);
+
+const MISTAKES: &[Mistake<'_>] = &[
+    ("no such package", "", &[], &["render", "nope"]),
+    (
+        "no Kptfile",
+        "",
+        &[("dir/a.yaml", RESOURCE)],
+        &["render", "dir"],
+    ),
+    ("a Kptfile that is no YAML", "a: b: c\n", &[], RENDER),
+    (
+        "a field that a Kptfile does not have",
+        "pipeline:\n  mutators:\n    - exec: cat\n      args: []\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a sub-package whose Kptfile is of another kind",
+        "",
+        &[(
+            "pkg/sub/Kptfile",
+            "apiVersion: kpt.dev/v9\nkind: Kptfile\nmetadata:\n  name: sub\n",
+        )],
+        RENDER,
+    ),
+    (
+        "no function",
+        "pipeline:\n  mutators:\n    - configPath: x.yaml\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "an image that is none",
+        "pipeline:\n  validators:\n    - image: a b\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a configPath that is not there",
+        "pipeline:\n  mutators:\n    - exec: cat\n      configPath: x.yaml\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a configPath outside",
+        "pipeline:\n  mutators:\n    - exec: cat\n      configPath: ../x.yaml\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a configPath in a sub-package",
+        "pipeline:\n  mutators:\n    - exec: cat\n      configPath: sub/c.yaml\n",
+        &[
+            (
+                "pkg/sub/Kptfile",
+                "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n",
+            ),
+            ("pkg/sub/c.yaml", RESOURCE),
+        ],
+        RENDER,
+    ),
+    (
+        "programs are not allowed",
+        "pipeline:\n  mutators:\n    - image: set-labels:v0.2.0\n      configMap: {a: b}\n    - exec: cat\n",
+        &[],
+        &["render", "pkg"],
+    ),
+    (
+        "a quote that is not closed",
+        "pipeline:\n  mutators:\n    - exec: cat \"x\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a program that is not there",
+        "pipeline:\n  mutators:\n    - exec: ./nope\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a program that is not on the path",
+        "pipeline:\n  mutators:\n    - exec: nope\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a program that is not executable",
+        "pipeline:\n  mutators:\n    - exec: ./plain\n",
+        &[("plain", "x\n")],
+        RENDER,
+    ),
+    (
+        "a function that fails",
+        "pipeline:\n  mutators:\n    - exec: /bin/sh -c \"echo oops >&2; exit 7\"\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a function of a sub-package that prints garbage",
+        "",
+        &[(
+            "pkg/sub/Kptfile",
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\npipeline:\n  validators:\n    - exec: /bin/echo 'a - {'\n",
+        )],
+        RENDER,
+    ),
+    (
+        "a function that returns what is no resource",
+        "pipeline:\n  mutators:\n    - exec: \"/bin/echo {apiVersion: v1, kind: A, metadata: {}}\"\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "no version",
+        "pipeline:\n  mutators:\n    - image: example.com/foo\n      tag: ~0.9\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "no container engine",
+        "pipeline:\n  mutators:\n    - image: example.com/foo:v1\n    - image: set-labels:v0.2.0\n  validators:\n    - image: example.com/bar\n",
+        &[(
+            "pkg/z/sub/Kptfile",
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\npipeline:\n  validators:\n    - image: nope\n    - exec: cat\n",
+        )],
+        RENDER,
+    ),
+    (
+        "no container engine for eval",
+        "",
+        &[],
+        &["eval", "pkg", "--image", "example.com/foo"],
+    ),
+    (
+        "no container engine for run",
+        "",
+        &[],
+        &["run", "pkg", "--image", "example.com/foo"],
+    ),
+    (
+        "no container engine for doc",
+        "",
+        &[],
+        &["doc", "--image", "example.com/foo"],
+    ),
+    (
+        "an image as WebAssembly",
+        "pipeline:\n  mutators:\n    - image: set-labels:v0.2.0\n",
+        &[],
+        &["render", "pkg", "--allow-alpha-wasm"],
+    ),
+    (
+        "a program as WebAssembly",
+        "pipeline:\n  mutators:\n    - exec: /bin/cat\n",
+        &[],
+        &["render", "pkg", "--allow-alpha-wasm", "--allow-exec"],
+    ),
+    (
+        "no function as WebAssembly",
+        "",
+        &[],
+        &["render", "pkg", "--allow-alpha-wasm"],
+    ),
+    (
+        "a module for eval",
+        "",
+        &[],
+        &["eval", "pkg", "--allow-alpha-wasm", "--exec", "./x.wasm 1"],
+    ),
+    (
+        "a program for eval beside the flag",
+        "",
+        &[],
+        &["eval", "pkg", "--allow-alpha-wasm", "--exec", "/bin/cat"],
+    ),
+    (
+        "a resource that is no YAML",
+        "",
+        &[("pkg/b.yaml", "a: 1\n---\nb:\n\tc\n")],
+        RENDER,
+    ),
+    (
+        "the same for eval",
+        "",
+        &[("pkg/b.yaml", "a: 1\n---\nb:\n\tc\n")],
+        &["eval", "pkg", "--exec", "cat"],
+    ),
+    (
+        "the same for run",
+        "",
+        &[("pkg/b.yaml", "a: 1\n---\nb:\n\tc\n")],
+        &["run", "pkg"],
+    ),
+    (
+        "the same for source",
+        "",
+        &[("pkg/b.yaml", "a: 1\n---\nb:\n\tc\n")],
+        &["source", "pkg"],
+    ),
+    (
+        "a file that holds no resource",
+        "",
+        &[("pkg/b.yaml", "a: 1\n")],
+        RENDER,
+    ),
+    (
+        "results that cannot be written",
+        "",
+        &[("res/results.yaml/x", "")],
+        &["render", "pkg", "--results-dir", "res"],
+    ),
+    (
+        "the same for eval",
+        "",
+        &[("res/results.yaml/x", "")],
+        &["eval", "pkg", "--exec", "/bin/cat", "--results-dir", "res"],
+    ),
+    (
+        "a directory for results that cannot be made",
+        "",
+        &[("res", "")],
+        &["render", "pkg", "--results-dir", "res/x"],
+    ),
+    (
+        "an output that is there",
+        "",
+        &[],
+        &["render", "pkg", "-o", "pkg"],
+    ),
+    (
+        "a program that is not there, for eval",
+        "",
+        &[],
+        &["eval", "pkg", "--exec", "./nope"],
+    ),
+    (
+        "a program that is not there, for run",
+        "",
+        &[],
+        &["run", "pkg", "--enable-exec", "--exec-path", "./nope"],
+    ),
+    ("nothing to evaluate", "", &[], &["eval", "pkg"]),
+    (
+        "a configuration that is not there",
+        "",
+        &[],
+        &["eval", "pkg", "--exec", "cat", "--fn-config", "nope"],
+    ),
+    ("no such directory, for run", "", &[], &["run", "nope"]),
+    (
+        "a directory that is there, for sink",
+        "",
+        &[],
+        &["sink", "pkg"],
+    ),
+    ("no image, for doc", "", &[], &["doc"]),
+];
+
+#[test]
+fn every_mistake_is_explained() {
+    let mut told = String::new();
+    for (title, kptfile, files, args) in MISTAKES {
+        let world = World::new();
+        let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
+        world.write("pkg/Kptfile", &format!("{head}{kptfile}"));
+        world.write("pkg/a.yaml", RESOURCE);
+        for (path, content) in *files {
+            world.write(path, content);
+        }
+        let mut command = world.command("kiln", &world.work());
+        // No engine is to be found, and nothing else.
+        command.env("PATH", world.bin());
+        let ran = run(command.arg("fn").args(*args), "");
+        let place = world.work().display().to_string();
+        let _ = writeln!(told, "## {title}\n$ kiln fn {}", args.join(" "));
+        for line in ran.stderr.replace(&place, "/work").lines() {
+            let line = without_time(line);
+            let _ = writeln!(told, "{}", line.trim_end());
+        }
+        let _ = writeln!(told, "=> {}\n", ran.code.unwrap_or(-1));
+    }
+    check_golden("errors.txt", &told);
+}
+
+/// Durations differ.
+fn without_time(line: &str) -> &str {
+    match line.rsplit_once(" in ") {
+        Some((before, _)) if line.starts_with("[PASS]") || line.starts_with("[FAIL]") => before,
+        _ => line,
+    }
+}
