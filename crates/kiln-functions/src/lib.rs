@@ -11,6 +11,7 @@
 mod apply_setters;
 mod create_setters;
 mod function;
+mod gatekeeper;
 mod jsonschema;
 mod kubeconform;
 mod list_setters;

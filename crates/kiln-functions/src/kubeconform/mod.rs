@@ -18,7 +18,7 @@ use crate::jsonschema::{Schemas, validate};
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::Sdk;
 use crate::sdk::go::{resource_ref, text};
-use crate::sdk::json::{JsonRef, Scalars, read};
+use crate::sdk::json::{Content, JsonRef, Scalars, read};
 
 use config::Config;
 use location::Locations;
@@ -134,8 +134,11 @@ impl Run<'_> {
     }
 }
 
-/// The resource, or those in it if it is a list of any kind.
+/// The resource, or those in it if it is a list of any kind. None if the program could not tell what it is called.
 fn resources(json: JsonRef<'_>) -> Vec<JsonRef<'_>> {
+    if !has_signature(json) {
+        return Vec::new();
+    }
     let kind = json.get("kind").and_then(JsonRef::as_str);
     let has_version = json.get("apiVersion").and_then(JsonRef::as_str).is_some();
     match kind {
@@ -145,6 +148,22 @@ fn resources(json: JsonRef<'_>) -> Vec<JsonRef<'_>> {
             .flat_map(JsonRef::items)
             .collect(),
         _ => vec![json],
+    }
+}
+
+/// Whether metadata can be read as far as the program reads it: a name must not be a list, for example.
+fn has_signature(json: JsonRef<'_>) -> bool {
+    let is_simple =
+        |value: JsonRef<'_>| !matches!(value.content(), Content::Array | Content::Object);
+    match json
+        .get("metadata")
+        .map(|metadata| (metadata, metadata.content()))
+    {
+        None | Some((_, Content::Null)) => true,
+        Some((metadata, Content::Object)) => ["name", "namespace", "generateName"]
+            .iter()
+            .all(|field| metadata.get(field).is_none_or(is_simple)),
+        Some(_) => false,
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::{FunctionInfo, Registry};
 use crate::{
-    apply_setters, create_setters, kubeconform, list_setters, search_replace, set_labels,
-    set_namespace, test_helpers,
+    apply_replacements, apply_setters, create_setters, gatekeeper, kubeconform, list_setters,
 };
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
@@ -14,6 +13,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &test_helpers::BAR,
     &create_setters::INFO,
     &test_helpers::FOO,
+    &gatekeeper::INFO,
     &kubeconform::INFO,
     &list_setters::INFO,
     &test_helpers::NO_OP,

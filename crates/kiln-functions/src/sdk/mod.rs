@@ -34,7 +34,7 @@ pub enum Sdk {
 pub enum ResultsForm {
     /// A list, since kyaml 0.13.
     List,
-    /// An object with this name and the list in it, before.
+    /// An object with this name and the list in it, before. Some leave the name out.
     Object(&'static str),
 }
 
@@ -100,9 +100,11 @@ impl Sdk {
         };
         let mut object = Document::new_mapping();
         let root = object.root().id();
-        let key = object.new_scalar("name", "");
-        let value = object.new_string(name);
-        object.push_entry(root, key, value);
+        if !name.is_empty() {
+            let key = object.new_scalar("name", "");
+            let value = object.new_string(name);
+            object.push_entry(root, key, value);
+        }
         let key = object.new_scalar("items", "");
         let value = object.import(list.root());
         object.push_entry(root, key, value);

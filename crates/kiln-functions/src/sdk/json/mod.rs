@@ -6,6 +6,7 @@
 mod read;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub(crate) use read::{JsonError, Scalars, read};
 

@@ -1,0 +1,1 @@
+//! Policies, constraints and what is said of them.

@@ -1,0 +1,70 @@
+//! Values as text, as Go writes maps: keys in order, and `<`, `>` and `&` escaped.
+
+use super::{Content, JsonRef};
+
+/// How deep a value may be nested to have a text.
+const MAX_DEPTH: usize = 400;
+
+impl JsonRef<'_> {
+    /// The text of a value, unless it is nested beyond reason.
+    pub(crate) fn to_text(self) -> Option<String> {
+        let mut text = String::new();
+        self.write(&mut text, 0)?;
+        Some(text)
+    }
+
+    fn write(self, text: &mut String, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match self.content() {
+            Content::Null => text.push_str("null"),
+            Content::Bool(value) => text.push_str(&value.to_string()),
+            Content::Int(value) => text.push_str(&value.to_string()),
+            Content::Float(value) => text.push_str(&value.to_string()),
+            Content::String(string) => write_string(string, text),
+            Content::Array => {
+                text.push('[');
+                for (at, item) in self.items().enumerate() {
+                    if at > 0 {
+                        text.push(',');
+                    }
+                    item.write(text, depth + 1)?;
+                }
+                text.push(']');
+            }
+            Content::Object => {
+                let mut fields: Vec<_> = self.fields().collect();
+                fields.sort_by_key(|(name, _)| *name);
+                text.push('{');
+                for (at, (name, value)) in fields.into_iter().enumerate() {
+                    if at > 0 {
+                        text.push(',');
+                    }
+                    write_string(name, text);
+                    text.push(':');
+                    value.write(text, depth + 1)?;
+                }
+                text.push('}');
+            }
+        }
+        Some(())
+    }
+}
+
+fn write_string(string: &str, text: &mut String) {
+    text.push('"');
+    for c in string.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+}
