@@ -25,6 +25,7 @@ enum Layer {
 const LAYERS: &[(&str, Layer)] = &[
     ("kiln-yaml", Layer::Pure),
     ("kiln-krm", Layer::Pure),
+    ("kiln-starlark", Layer::Pure),
     ("kiln-runtime", Layer::Port),
     ("kiln-package", Layer::Port),
     ("kiln-oci", Layer::Port),

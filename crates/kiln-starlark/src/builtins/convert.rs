@@ -1,0 +1,126 @@
+//! Functions that make one type of another.
+
+use std::rc::Rc;
+
+use super::dict::update;
+use super::universe::only_one;
+use crate::error::{Failure, fail};
+use crate::eval::{Arguments, Context};
+use crate::text;
+use crate::value::{Dict, Iter, Repr, Value, as_byte, as_i32};
+
+pub(super) fn bool(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.count(0, 1)?;
+    Ok(Value::from(args.get(0).is_some_and(Value::truth)))
+}
+
+pub(super) fn bytes(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let value = only_one(args, "exactly 1")?;
+    match &value.0 {
+        Repr::Bytes(_) => Ok(value.clone()),
+        Repr::String(bytes) => {
+            ctx.allocate(bytes.len())?;
+            Ok(Value::bytes(text::transcode(bytes)))
+        }
+        _ => {
+            let Some(iter) = Iter::new(value) else {
+                let type_name = value.type_name();
+                return args.fail(format!(
+                    "got {type_name}, want string, bytes, or iterable of ints"
+                ));
+            };
+            let mut out = Vec::new();
+            for (i, element) in iter.enumerate() {
+                ctx.allocate(1)?;
+                ctx.charge(1)?;
+                let byte = as_byte(&element);
+                out.push(byte.map_err(|failure| {
+                    Failure::new(format!("bytes: at index {i}, {}", failure.message()))
+                })?);
+            }
+            Ok(Value::bytes(out))
+        }
+    }
+}
+
+pub(super) fn chr(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let value = only_one(args, "1")?;
+    let number = as_i32(value).map_err(|failure| args.named_failure(failure))?;
+    if number < 0 {
+        return args.fail(format!("Unicode code point {number} out of range (<0)"));
+    }
+    if number > 0x0010_FFFF {
+        return args.fail(format!(
+            "Unicode code point U+{number:X} out of range (>0x10FFFF)"
+        ));
+    }
+    let char = u32::try_from(number).ok().and_then(char::from_u32);
+    let char = char.unwrap_or(char::REPLACEMENT_CHARACTER);
+    Ok(Value::string(char.encode_utf8(&mut [0; 4])))
+}
+
+pub(super) fn ord(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let value = only_one(args, "1")?;
+    match &value.0 {
+        Repr::String(bytes) => {
+            let (char, length) = text::decode_char(bytes);
+            if bytes.is_empty() || length != bytes.len() {
+                let count = text::chars(bytes).count();
+                return args.fail(format!(
+                    "string encodes {count} Unicode code points, want 1"
+                ));
+            }
+            Ok(Value::from(i64::from(u32::from(char))))
+        }
+        Repr::Bytes(bytes) => match &**bytes {
+            [byte] => Ok(Value::from(i64::from(*byte))),
+            _ => args.fail(format!("bytes has length {}, want 1", bytes.len())),
+        },
+        _ => args.fail(format!("got {}, want string or bytes", value.type_name())),
+    }
+}
+
+pub(super) fn dict(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let given = args.positional.len();
+    if given > 1 {
+        return args.fail(format!("got {given} arguments, want at most 1"));
+    }
+    let dict = Rc::new(Dict::default());
+    update(ctx, &dict, args)?;
+    Ok(Value(Repr::Dict(dict)))
+}
+
+pub(super) fn repr(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.count(1, 1)?;
+    shown(ctx, &args.value(0))
+}
+
+pub(super) fn str(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let value = only_one(args, "exactly 1")?;
+    match &value.0 {
+        Repr::String(_) => Ok(value.clone()),
+        Repr::Bytes(bytes) => {
+            ctx.allocate(bytes.len())?;
+            Ok(Value::string(text::transcode(bytes)))
+        }
+        _ => shown(ctx, value),
+    }
+}
+
+fn shown(ctx: &mut Context<'_>, value: &Value) -> Result<Value, Failure> {
+    let out = value.repr();
+    ctx.allocate(out.len())?;
+    Ok(Value::string(out))
+}
+
+pub(super) fn type_name(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    Ok(Value::string(only_one(args, "exactly 1")?.type_name()))
+}
+
+/// The elements of an argument that can be iterated over.
+pub(super) fn iterate(value: &Value) -> Result<Iter, Failure> {
+    match Iter::new(value) {
+        Some(iter) => Ok(iter),
+        None => fail(format!("got {}, want iterable", value.type_name())),
+    }
+}

@@ -1,0 +1,74 @@
+//! The functions and methods of the language.
+
+mod bytes;
+mod convert;
+mod dict;
+mod format;
+mod list;
+mod number;
+mod sequence;
+mod set;
+mod sort;
+mod split;
+mod string;
+mod universe;
+
+pub(crate) use number::go_float;
+
+use crate::value::{Builtin, NativeFn, Repr, Value};
+
+/// A method of a type of the language.
+pub(crate) struct Method {
+    pub(crate) name: &'static str,
+    pub(crate) function: NativeFn,
+}
+
+/// Whether the language itself knows the name.
+pub(crate) fn is_universal(name: &str) -> bool {
+    matches!(name, "None" | "True" | "False") || universe::find(name).is_some()
+}
+
+/// The function of the language that has the name.
+pub(crate) fn universal(name: &str) -> Option<Value> {
+    let method = universe::find(name)?;
+    Some(Value::from(Builtin::new(method.name, method.function)))
+}
+
+/// The method of a value's type that has the name.
+pub(crate) fn find_method(value: &Value, name: &str) -> Option<&'static Method> {
+    find(methods_of(value), name)
+}
+
+pub(crate) fn method_names(value: &Value) -> impl Iterator<Item = &'static str> {
+    methods_of(value).iter().map(|method| method.name)
+}
+
+/// The methods of a value's type, sorted by name.
+fn methods_of(value: &Value) -> &'static [Method] {
+    match &value.0 {
+        Repr::String(_) => string::METHODS,
+        Repr::Bytes(_) => bytes::METHODS,
+        Repr::List(_) => list::METHODS,
+        Repr::Dict(_) => dict::METHODS,
+        Repr::Set(_) => set::METHODS,
+        _ => &[],
+    }
+}
+
+fn find(sorted: &'static [Method], name: &str) -> Option<&'static Method> {
+    let place = sorted
+        .binary_search_by(|method| method.name.cmp(name))
+        .ok()?;
+    sorted.get(place)
+}
+
+/// Tables of methods.
+macro_rules! methods {
+    ($($name:ident: $function:path,)*) => {
+        &[$(crate::builtins::Method { name: stringify!($name), function: $function },)*]
+    };
+}
+pub(crate) use methods;
+
+#[cfg(test)]
+mod tests;

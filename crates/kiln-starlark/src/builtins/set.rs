@@ -1,0 +1,190 @@
+//! Methods of sets.
+
+use std::rc::Rc;
+
+use super::{Method, methods};
+use crate::error::{Failure, fail};
+use crate::eval::{Arguments, Context, Want, collect, intersection, symmetric_difference};
+use crate::value::{Iter, Repr, Set, Value};
+
+pub(super) const METHODS: &[Method] = methods! {
+    add: add,
+    clear: clear,
+    difference: difference,
+    discard: discard,
+    intersection: intersection_method,
+    issubset: issubset,
+    issuperset: issuperset,
+    pop: pop,
+    remove: remove,
+    symmetric_difference: symmetric_difference_method,
+    union: union,
+    update: update,
+};
+
+fn this(args: &Arguments<'_>) -> Rc<Set> {
+    match &args.receiver.0 {
+        Repr::Set(set) => Rc::clone(set),
+        _ => Rc::default(),
+    }
+}
+
+/// The elements of the other operand.
+fn other(
+    ctx: &mut Context<'_>,
+    args: &Arguments<'_>,
+) -> Result<std::vec::IntoIter<Value>, Failure> {
+    args.check(&[Want::Iterable], 0)?;
+    match args.get(0).and_then(Iter::new) {
+        Some(iter) => Ok(collect(ctx, iter)?.into_iter()),
+        // The original crashes here.
+        None => args.fail("got 0 arguments, want 1"),
+    }
+}
+
+fn add(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.count(1, 1)?;
+    ctx.allocate(64)?;
+    this(args)
+        .insert(args.value(0))
+        .map_err(|failure| args.named_failure(failure))?;
+    Ok(Value::NONE)
+}
+
+fn clear(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.count(0, 0)?;
+    let set = this(args);
+    if !set.is_empty() {
+        set.0
+            .clear()
+            .map_err(|failure| args.named_failure(failure))?;
+    }
+    Ok(Value::NONE)
+}
+
+fn difference(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let other = other(ctx, args)?;
+    let run = || -> Result<Set, Failure> {
+        let difference = this(args).copy()?;
+        for element in other {
+            difference.remove(&element)?;
+        }
+        Ok(difference)
+    };
+    run()
+        .map(Value::from)
+        .map_err(|failure| args.named_failure(failure))
+}
+
+fn discard(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.count(1, 1)?;
+    let set = this(args);
+    let check = set.0.check_mutable("delete from");
+    let removed = check.and_then(|()| {
+        let element = args.value(0);
+        if set.contains(&element)? {
+            set.remove(&element)
+        } else {
+            Ok(false)
+        }
+    });
+    removed.map_err(|failure| args.named_failure(failure))?;
+    Ok(Value::NONE)
+}
+
+fn intersection_method(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let other = other(ctx, args)?;
+    let result = intersection(&this(args), other);
+    result
+        .map(Value::from)
+        .map_err(|failure| args.named_failure(failure))
+}
+
+fn symmetric_difference_method(
+    ctx: &mut Context<'_>,
+    args: &Arguments<'_>,
+) -> Result<Value, Failure> {
+    let other = other(ctx, args)?;
+    let result = symmetric_difference(&this(args), other);
+    result
+        .map(Value::from)
+        .map_err(|failure| args.named_failure(failure))
+}
+
+fn issubset(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let other = other(ctx, args)?;
+    let set = this(args);
+    let run = || -> Result<bool, Failure> {
+        let common = intersection(&set, other)?;
+        Ok(common.len() == set.len())
+    };
+    run()
+        .map(Value::from)
+        .map_err(|failure| args.named_failure(failure))
+}
+
+fn issuperset(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let other = other(ctx, args)?;
+    let set = this(args);
+    for element in other {
+        if !set
+            .contains(&element)
+            .map_err(|failure| args.named_failure(failure))?
+        {
+            return Ok(Value::from(false));
+        }
+    }
+    Ok(Value::from(true))
+}
+
+fn pop(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.count(0, 0)?;
+    let set = this(args);
+    let Some(element) = set.0.first_key() else {
+        return args.fail("empty set");
+    };
+    set.remove(&element)
+        .map_err(|failure| args.named_failure(failure))?;
+    Ok(element)
+}
+
+fn remove(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.count(1, 1)?;
+    let removed = this(args).remove(&args.value(0));
+    match removed.map_err(|failure| args.named_failure(failure))? {
+        true => Ok(Value::NONE),
+        false => args.fail("missing key"),
+    }
+}
+
+fn union(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let union = this(args).copy()?;
+    insert_all(ctx, &union, args).map_err(|failure| args.named_failure(failure))?;
+    Ok(Value::from(union))
+}
+
+fn update(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    insert_all(ctx, &this(args), args).map_err(|failure| args.named_failure(failure))?;
+    Ok(Value::NONE)
+}
+
+fn insert_all(ctx: &mut Context<'_>, set: &Set, args: &Arguments<'_>) -> Result<(), Failure> {
+    if args.named().next().is_some() {
+        return fail("does not accept keyword arguments");
+    }
+    for (i, value) in args.positional.iter().enumerate() {
+        let Some(iter) = Iter::new(value) else {
+            return fail(format!(
+                "argument #{} is not iterable: {}",
+                i + 1,
+                value.type_name()
+            ));
+        };
+        for element in iter {
+            ctx.allocate(64)?;
+            ctx.charge(1)?;
+            set.insert(element)?;
+        }
+    }
+    Ok(())
+}

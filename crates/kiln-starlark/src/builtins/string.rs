@@ -1,0 +1,299 @@
+//! Methods of strings.
+
+use std::rc::Rc;
+
+use super::{Method, format, methods, split};
+use crate::error::{Failure, fail};
+use crate::eval::{Arguments, Context, Want, indices};
+use crate::text;
+use crate::value::{Iter, Repr, Value, View, ViewKind};
+
+pub(super) const METHODS: &[Method] = methods! {
+    capitalize: capitalize,
+    codepoint_ords: view,
+    codepoints: view,
+    count: count,
+    elem_ords: view,
+    elems: view,
+    endswith: affix,
+    find: find,
+    format: format::format,
+    index: find,
+    isalnum: isalnum,
+    isalpha: isalpha,
+    isdigit: isdigit,
+    islower: islower,
+    isspace: isspace,
+    istitle: istitle,
+    isupper: isupper,
+    join: join,
+    lower: lower,
+    lstrip: split::strip,
+    partition: split::partition,
+    removeprefix: remove_affix,
+    removesuffix: remove_affix,
+    replace: replace,
+    rfind: find,
+    rindex: find,
+    rpartition: split::partition,
+    rsplit: split::split,
+    rstrip: split::strip,
+    split: split::split,
+    splitlines: split::splitlines,
+    startswith: affix,
+    strip: split::strip,
+    title: title,
+    upper: upper,
+};
+
+/// Maps the characters of the string one by one; the mapping gets their places too.
+fn map_chars(
+    ctx: &mut Context<'_>,
+    args: &Arguments<'_>,
+    mut map: impl FnMut(usize, char) -> char,
+) -> Result<Value, Failure> {
+    args.count(0, 0)?;
+    let this = args.this_text();
+    ctx.allocate(this.len())?;
+    let mut out = Vec::with_capacity(this.len());
+    for (place, char) in text::chars(this) {
+        text::push_char(&mut out, map(place, char));
+    }
+    Ok(Value::string(out))
+}
+
+fn capitalize(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    map_chars(ctx, args, |place, char| match place {
+        0 => text::title(char),
+        _ => text::lower(char),
+    })
+}
+
+fn lower(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    map_chars(ctx, args, |_, char| text::lower(char))
+}
+
+fn upper(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    map_chars(ctx, args, |_, char| text::upper(char))
+}
+
+fn title(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let mut after_cased = false;
+    map_chars(ctx, args, |_, char| {
+        let mapped = if after_cased {
+            text::lower(char)
+        } else {
+            text::title(char)
+        };
+        after_cased = text::is_cased(mapped);
+        mapped
+    })
+}
+
+fn view(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.count(0, 0)?;
+    let bytes = match &args.receiver.0 {
+        Repr::String(bytes) => Rc::clone(bytes),
+        _ => Rc::from([]),
+    };
+    let kind = match args.name {
+        "elems" => ViewKind::Elements,
+        "elem_ords" => ViewKind::ElementOrds,
+        "codepoints" => ViewKind::CodePoints,
+        _ => ViewKind::CodePointOrds,
+    };
+    Ok(Value(Repr::View(Rc::new(View { bytes, kind }))))
+}
+
+/// The part of the string that optional start and end arguments mean, and where it begins.
+fn part<'a>(args: &Arguments<'a>) -> Result<(&'a [u8], usize), Failure> {
+    let this = args.this_text();
+    let (start, end) = indices(args.get(1), args.get(2), this.len())
+        .map_err(|failure| args.named_failure(failure))?;
+    Ok((this.get(start..end).unwrap_or_default(), start))
+}
+
+fn count(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.check(&[Want::String, Want::Any, Want::Any], 1)?;
+    let (part, _) = part(args)?;
+    ctx.charge(part.len() / 64)?;
+    let wanted = args.text(0)?;
+    let count = match wanted.is_empty() {
+        true => text::chars(part).count() + 1,
+        false => memchr::memmem::find_iter(part, wanted).count(),
+    };
+    Ok(Value::from(count))
+}
+
+/// `find`, `index`, `rfind` and `rindex`.
+fn find(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.check(&[Want::String, Want::Any, Want::Any], 1)?;
+    let (part, start) = part(args)?;
+    ctx.charge(part.len() / 64)?;
+    let wanted = args.text(0)?;
+    let found = match args.name.starts_with('r') {
+        true => memchr::memmem::rfind(part, wanted),
+        false => memchr::memmem::find(part, wanted),
+    };
+    match found {
+        Some(place) => Ok(Value::from(start + place)),
+        None if args.name.ends_with("find") => Ok(Value::from(-1)),
+        None => args.fail("substring not found"),
+    }
+}
+
+/// `startswith` and `endswith`.
+fn affix(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.count(1, 3)?;
+    let (part, _) = part(args)?;
+    let matches = |affix: &[u8]| match args.name {
+        "endswith" => part.ends_with(affix),
+        _ => part.starts_with(affix),
+    };
+    let wanted = args.value(0);
+    match &wanted.0 {
+        Repr::String(affix) => Ok(Value::from(matches(affix))),
+        Repr::Tuple(affixes) => {
+            for (i, affix) in affixes.0.iter().enumerate() {
+                let Some(affix) = affix.as_str_bytes() else {
+                    let type_name = affix.type_name();
+                    return args.fail(format!("want string, got {type_name}, for element {i}"));
+                };
+                if matches(affix) {
+                    return Ok(Value::from(true));
+                }
+            }
+            Ok(Value::from(false))
+        }
+        _ => args.fail(format!(
+            "got {}, want string or tuple of string",
+            wanted.type_name()
+        )),
+    }
+}
+
+fn remove_affix(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.check(&[Want::String], 1)?;
+    let this = args.this_text();
+    let affix = args.text(0)?;
+    let rest = match args.name {
+        "removeprefix" => this.strip_prefix(affix),
+        _ => this.strip_suffix(affix),
+    };
+    ctx.allocate(this.len())?;
+    Ok(Value::string(rest.unwrap_or(this)))
+}
+
+fn join(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.check(&[Want::Iterable], 1)?;
+    let separator = args.this_text();
+    let mut out = Vec::new();
+    for (i, element) in Iter::new(&args.value(0)).into_iter().flatten().enumerate() {
+        let Some(text) = element.as_str_bytes() else {
+            return fail(format!(
+                "join: in list, want string, got {}",
+                element.type_name()
+            ));
+        };
+        ctx.charge(1)?;
+        ctx.allocate(separator.len() + text.len())?;
+        if i > 0 {
+            out.extend_from_slice(separator);
+        }
+        out.extend_from_slice(text);
+    }
+    Ok(Value::string(out))
+}
+
+fn replace(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.check(&[Want::String, Want::String, Want::Int64], 2)?;
+    let (this, old, new) = (args.this_text(), args.text(0)?, args.text(1)?);
+    let most = args.int(2)?.unwrap_or(-1);
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let mut out = Vec::with_capacity(this.len());
+    let mut rest = 0;
+    // Nothing is found before every character and at the end.
+    let places: Vec<usize> = match old.is_empty() {
+        true => text::chars(this)
+            .map(|(place, _)| place)
+            .chain([this.len()])
+            .take(most)
+            .collect(),
+        false => memchr::memmem::find_iter(this, old).take(most).collect(),
+    };
+    for place in places {
+        ctx.allocate(new.len() + place - rest)?;
+        out.extend_from_slice(this.get(rest..place).unwrap_or_default());
+        out.extend_from_slice(new);
+        rest = place + old.len();
+    }
+    ctx.allocate(this.len() - rest.min(this.len()))?;
+    out.extend_from_slice(this.get(rest..).unwrap_or_default());
+    Ok(Value::string(out))
+}
+
+/// Whether there are characters and all of them are of a kind.
+fn all_chars(args: &Arguments<'_>, kind: impl Fn(char) -> bool) -> Result<Value, Failure> {
+    args.count(0, 0)?;
+    let this = args.this_text();
+    let all = text::chars(this).all(|(_, char)| kind(char));
+    Ok(Value::from(all && !this.is_empty()))
+}
+
+fn isalnum(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    all_chars(args, |char| char.is_alphabetic() || text::is_digit(char))
+}
+
+fn isalpha(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    all_chars(args, char::is_alphabetic)
+}
+
+fn isdigit(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    all_chars(args, text::is_digit)
+}
+
+fn isspace(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    all_chars(args, text::is_space)
+}
+
+/// Whether there is a cased character and a mapping changes nothing.
+fn unchanged(args: &Arguments<'_>, map: impl Fn(char) -> char) -> Result<Value, Failure> {
+    args.count(0, 0)?;
+    let this = args.this_text();
+    let cased = text::chars(this).any(|(_, char)| text::is_cased(char));
+    let same = text::chars(this).all(|(_, char)| map(char) == char);
+    Ok(Value::from(cased && same))
+}
+
+fn islower(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    unchanged(args, text::lower)
+}
+
+fn isupper(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    unchanged(args, text::upper)
+}
+
+fn istitle(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    args.count(0, 0)?;
+    let mut cased = false;
+    let mut after_cased = false;
+    for (_, char) in text::chars(args.this_text()) {
+        let is_title = char.is_ascii_uppercase()
+            || (text::title(char) == char
+                && text::lower(char) != char
+                && text::upper(char) != char);
+        let wrong = if is_title {
+            after_cased
+        } else if char.is_lowercase() {
+            !after_cased
+        } else {
+            char.is_uppercase()
+        };
+        if wrong {
+            return Ok(Value::from(false));
+        }
+        after_cased = is_title || char.is_lowercase();
+        cased |= after_cased;
+    }
+    Ok(Value::from(cased))
+}

@@ -1,0 +1,44 @@
+//! Which of the optional features a program may use.
+
+/// The features that the users of go.starlark.net switch on or off, and those that its older versions lack.
+#[derive(Clone, Debug)]
+pub struct Dialect {
+    /// The function `set`.
+    pub sets: bool,
+    /// Floating-point literals, the function `float` and the operator `/`.
+    pub floats: bool,
+    /// `while` loops.
+    pub while_loops: bool,
+    /// `if`, `for` and `while` outside of functions.
+    pub top_level_control: bool,
+    /// More than one assignment to a global name.
+    pub global_reassign: bool,
+    /// Functions that call themselves, directly or not.
+    pub recursion: bool,
+}
+
+impl Dialect {
+    /// Everything but what needs asking for.
+    pub fn standard() -> Dialect {
+        Dialect {
+            sets: false,
+            floats: true,
+            while_loops: false,
+            top_level_control: false,
+            global_reassign: false,
+            recursion: false,
+        }
+    }
+
+    /// Everything.
+    pub fn extended() -> Dialect {
+        Dialect {
+            sets: true,
+            floats: true,
+            while_loops: true,
+            top_level_control: true,
+            global_reassign: true,
+            recursion: true,
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! `re.star`: regular expressions as Go's `regexp` has them.
+//!
+//! The engine is another, of the same kind: no back-references, linear time, leftmost-first. What it says of a pattern
+//! that is wrong is brought into Go's words where they are the common ones.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use regex::bytes::{Captures, Regex};
+
+use super::module as make_module;
+use crate::error::{Failure, fail};
+use crate::eval::{Arguments, Context, Want};
+use crate::value::{Builtin, NativeFn, Object, Value};
+
+pub(super) fn module() -> Value {
+    make_module(
+        "re",
+        &[
+            ("compile", "compile", compile),
+            ("search", "search", search),
+            ("match", "match", matches),
+            ("split", "split", split),
+            ("findall", "findall", findall),
+            ("sub", "sub", sub),
+        ],
+    )
+}
+
+/// A compiled pattern.
+struct Pattern(Regex);
+
+const METHODS: &[(&str, NativeFn)] = &[
+    ("findall", findall),
+    ("match", matches),
+    ("search", search),
+    ("split", split),
+    ("sub", sub),
+];
+
+impl Object for Pattern {
+    fn type_name(&self) -> &str {
+        "regexp"
+    }
+
+    fn repr(&self) -> Vec<u8> {
+        self.0.as_str().as_bytes().to_vec()
+    }
+
+    fn truth(&self) -> bool {
+        !self.0.as_str().is_empty()
+    }
+
+    fn is_hashable(&self) -> bool {
+        true
+    }
+
+    fn attribute(&self, this: &Value, name: &str) -> Option<Value> {
+        let (name, function) = METHODS.iter().find(|(method, _)| *method == name)?;
+        Some(Value::from(Builtin::method(name, *function, this.clone())))
+    }
+
+    fn attribute_names(&self) -> Vec<&'static str> {
+        METHODS.iter().map(|(name, _)| *name).collect()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn new_regex(pattern: &Value) -> Result<Regex, Failure> {
+    let pattern = String::from_utf8_lossy(pattern.as_str_bytes().unwrap_or_default());
+    match Regex::new(&pattern) {
+        Ok(regex) => Ok(regex),
+        Err(error) => fail(go_message(&pattern, &error.to_string())),
+    }
+}
+
+/// Go's words for what is wrong with a pattern.
+fn go_message(pattern: &str, message: &str) -> String {
+    let reason = message.rsplit("error: ").next().unwrap_or(message).trim();
+    let words = if reason.starts_with("unclosed group") {
+        format!("missing closing ): `{pattern}`")
+    } else if reason.starts_with("unopened group") {
+        format!("unexpected ): `{pattern}`")
+    } else if reason.starts_with("unclosed character class") {
+        let class = pattern.rfind('[').and_then(|place| pattern.get(place..));
+        format!("missing closing ]: `{}`", class.unwrap_or(pattern))
+    } else if reason.starts_with("repetition operator missing expression") {
+        let operator = pattern
+            .find(['*', '+', '?'])
+            .and_then(|place| pattern.get(place..=place));
+        format!(
+            "missing argument to repetition operator: `{}`",
+            operator.unwrap_or("*")
+        )
+    } else if reason.starts_with("incomplete escape sequence") {
+        "trailing backslash at end of expression: ``".to_owned()
+    } else {
+        format!("{reason}: `{pattern}`")
+    };
+    format!("error parsing regexp: {words}")
+}
+
+fn compile(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let [pattern, _] = args.unpack([("pattern", Want::String), ("flags?", Want::Int)])?;
+    let regex = new_regex(&pattern.unwrap_or(Value::NONE))?;
+    Ok(Value::object(Rc::new(Pattern(regex))))
+}
+
+/// What the functions and the methods of the same name share: the pattern and the other arguments.
+struct Call {
+    regex: Result<Regex, Failure>,
+    text: Value,
+    replacement: Value,
+    limit: i64,
+}
+
+impl Call {
+    fn new(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Call, Failure> {
+        let object = match args.receiver.kind() {
+            crate::value::Kind::Object(object) => object.as_any().downcast_ref::<Pattern>(),
+            _ => None,
+        };
+        let string = ("string", Want::String);
+        let flags = ("flags?", Want::Int);
+        let pattern = ("pattern", Want::String);
+        let replacement = ("repl", Want::String);
+        let count = ("count?", Want::Int);
+        let splits = ("maxsplit?", Want::Int);
+        let none = || None;
+        let (pattern, replacement, text, limit) = match (args.name, object.is_some()) {
+            ("sub", true) => {
+                let [repl, text, _, _] = args.unpack([replacement, string, count, flags])?;
+                (none(), repl, text, none())
+            }
+            ("sub", false) => {
+                let [pattern, repl, text, _, _] =
+                    args.unpack([pattern, replacement, string, count, flags])?;
+                (pattern, repl, text, none())
+            }
+            ("split", true) => {
+                let [text, limit, _] = args.unpack([string, splits, flags])?;
+                (none(), none(), text, limit)
+            }
+            ("split", false) => {
+                let [pattern, text, limit, _] = args.unpack([pattern, string, splits, flags])?;
+                (pattern, none(), text, limit)
+            }
+            (_, true) => {
+                let [text, _] = args.unpack([string, flags])?;
+                (none(), none(), text, none())
+            }
+            (_, false) => {
+                let [pattern, text, _] = args.unpack([pattern, string, flags])?;
+                (pattern, none(), text, none())
+            }
+        };
+        let text = text.unwrap_or(Value::NONE);
+        ctx.charge(text.length().unwrap_or(0) / 4)?;
+        let regex = match object {
+            Some(pattern) => Ok(pattern.0.clone()),
+            None => new_regex(&pattern.unwrap_or(Value::NONE)),
+        };
+        let limit = limit
+            .and_then(|limit| crate::value::as_i64(&limit).ok())
+            .unwrap_or(0);
+        Ok(Call {
+            regex,
+            text,
+            replacement: replacement.unwrap_or(Value::NONE),
+            limit,
+        })
+    }
+
+    fn text(&self) -> &[u8] {
+        self.text.as_str_bytes().unwrap_or_default()
+    }
+}
+
+fn search(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let call = Call::new(ctx, args)?;
+    let text = call.text.clone();
+    let found = call
+        .regex?
+        .find(text.as_str_bytes().unwrap_or_default())
+        .map(|m| m.range());
+    Ok(found.map_or(Value::NONE, |range| {
+        Value::list(vec![Value::from(range.start), Value::from(range.end)])
+    }))
+}
+
+fn matches(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let call = Call::new(ctx, args)?;
+    let text = call.text.clone();
+    let text = text.as_str_bytes().unwrap_or_default();
+    let mut out = Vec::new();
+    for captures in call.regex?.captures_iter(text) {
+        let groups = captures
+            .iter()
+            .map(|group| group.map_or(&b""[..], |group| group.as_bytes()));
+        out.push(strings(ctx, groups.collect())?);
+    }
+    Ok(Value::list(out))
+}
+
+/// A tuple of strings.
+fn strings(ctx: &mut Context<'_>, parts: Vec<&[u8]>) -> Result<Value, Failure> {
+    ctx.allocate(parts.iter().map(|part| part.len() + 40).sum())?;
+    Ok(Value::tuple(parts.into_iter().map(Value::string).collect()))
+}
+
+fn split(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let call = Call::new(ctx, args)?;
+    let value = call.text.clone();
+    let text = value.as_str_bytes().unwrap_or_default();
+    let limit = usize::try_from(call.limit).ok().filter(|limit| *limit > 0);
+    let regex = call.regex?;
+    if !regex.as_str().is_empty() && text.is_empty() {
+        return strings(ctx, vec![b""]);
+    }
+    let mut parts = Vec::new();
+    let (mut begin, mut end) = (0, 0);
+    for found in regex.find_iter(text) {
+        if limit.is_some_and(|limit| parts.len() + 1 == limit) {
+            break;
+        }
+        end = found.start();
+        if found.end() != 0 {
+            parts.push(text.get(begin..end).unwrap_or_default());
+        }
+        begin = found.end();
+    }
+    if end != text.len() {
+        parts.push(text.get(begin..).unwrap_or_default());
+    }
+    strings(ctx, parts)
+}
+
+fn findall(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let call = Call::new(ctx, args)?;
+    let text = call.text.clone();
+    let text = text.as_str_bytes().unwrap_or_default();
+    let regex = call.regex?;
+    strings(
+        ctx,
+        regex
+            .find_iter(text)
+            .map(|found| found.as_bytes())
+            .collect(),
+    )
+}
+
+fn sub(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let call = Call::new(ctx, args)?;
+    let Ok(regex) = &call.regex else {
+        // A pattern that is wrong is not reported here, in the original either.
+        return Ok(Value::NONE);
+    };
+    let (text, template) = (
+        call.text(),
+        call.replacement.as_str_bytes().unwrap_or_default(),
+    );
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = 0;
+    for captures in regex.captures_iter(text) {
+        let Some(whole) = captures.get(0) else {
+            continue;
+        };
+        out.extend_from_slice(text.get(rest..whole.start()).unwrap_or_default());
+        let before = out.len();
+        expand(template, &captures, &mut out);
+        ctx.allocate(out.len() - before + whole.start() - rest)?;
+        rest = whole.end();
+    }
+    out.extend_from_slice(text.get(rest..).unwrap_or_default());
+    Ok(Value::string(out))
+}
+
+/// Puts groups into a template: `$name`, `${name}`, `$1`; `$$` is a dollar, and so is one that means nothing.
+fn expand(template: &[u8], captures: &Captures<'_>, out: &mut Vec<u8>) {
+    let mut rest = template;
+    while let Some(dollar) = memchr::memchr(b'$', rest) {
+        let (before, behind) = rest.split_at(dollar);
+        out.extend_from_slice(before);
+        rest = behind.get(1..).unwrap_or_default();
+        if let Some(behind) = rest.strip_prefix(b"$") {
+            out.push(b'$');
+            rest = behind;
+            continue;
+        }
+        let inner = rest.strip_prefix(b"{").unwrap_or(rest);
+        let braced = inner.len() < rest.len();
+        let in_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let (name, behind) = inner.split_at(inner.iter().take_while(in_name).count());
+        let closed = !braced || behind.first() == Some(&b'}');
+        if name.is_empty() || !closed {
+            out.push(b'$');
+            continue;
+        }
+        let name = std::str::from_utf8(name).unwrap_or_default();
+        let group = match name.parse::<usize>() {
+            Ok(number) => captures.get(number),
+            Err(_) => captures.name(name),
+        };
+        out.extend_from_slice(group.map_or(b"", |group| group.as_bytes()));
+        rest = if braced {
+            behind.get(1..).unwrap_or_default()
+        } else {
+            behind
+        };
+    }
+    out.extend_from_slice(rest);
+}

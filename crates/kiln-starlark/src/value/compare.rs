@@ -1,0 +1,197 @@
+//! Equality and order.
+//!
+//! What is nested deeper than ten levels is not compared, which is the original's guard against cycles.
+
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use num_bigint::BigInt;
+
+use super::{Dict, Repr, Set, Struct, Value};
+use crate::error::{Failure, fail};
+
+/// A comparison operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    fn holds(self, ordering: Ordering) -> bool {
+        match self {
+            Comparison::Equal => ordering.is_eq(),
+            Comparison::NotEqual => ordering.is_ne(),
+            Comparison::Less => ordering.is_lt(),
+            Comparison::LessOrEqual => ordering.is_le(),
+            Comparison::Greater => ordering.is_gt(),
+            Comparison::GreaterOrEqual => ordering.is_ge(),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Comparison::Equal => "==",
+            Comparison::NotEqual => "!=",
+            Comparison::Less => "<",
+            Comparison::LessOrEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterOrEqual => ">=",
+        }
+    }
+
+    /// The answer for two values of which it is only known whether they are equal.
+    fn of_equality(self, equal: bool, x: &Value, y: &Value) -> Result<bool, Failure> {
+        match self {
+            Comparison::Equal => Ok(equal),
+            Comparison::NotEqual => Ok(!equal),
+            _ => fail(format!(
+                "{} {} {} not implemented",
+                x.type_name(),
+                self.name(),
+                y.type_name()
+            )),
+        }
+    }
+}
+
+const LIMIT: u32 = 10;
+
+pub(crate) fn equal(x: &Value, y: &Value) -> Result<bool, Failure> {
+    match (&x.0, &y.0) {
+        (Repr::String(x), Repr::String(y)) => Ok(x == y),
+        (Repr::String(_), _) => Ok(false),
+        _ => compare_deep(Comparison::Equal, x, y, LIMIT),
+    }
+}
+
+pub(crate) fn compare(comparison: Comparison, x: &Value, y: &Value) -> Result<bool, Failure> {
+    compare_deep(comparison, x, y, LIMIT)
+}
+
+fn compare_deep(op: Comparison, x: &Value, y: &Value, depth: u32) -> Result<bool, Failure> {
+    if depth < 1 {
+        return fail("comparison exceeded maximum recursion depth");
+    }
+    Ok(match (&x.0, &y.0) {
+        (Repr::Int(x), Repr::Int(y)) => op.holds(x.cmp(y)),
+        (Repr::String(x), Repr::String(y)) | (Repr::Bytes(x), Repr::Bytes(y)) => op.holds(x.cmp(y)),
+        (Repr::Bool(x), Repr::Bool(y)) => op.holds(x.cmp(y)),
+        (Repr::Float(x), Repr::Float(y)) => op.holds(order_floats(*x, *y)),
+        (Repr::Int(_) | Repr::Big(_), Repr::Int(_) | Repr::Big(_)) => {
+            op.holds(super::int::big(x).cmp(&super::int::big(y)))
+        }
+        (Repr::Int(_) | Repr::Big(_), Repr::Float(float)) => op.holds(order_int_float(x, *float)),
+        (Repr::Float(float), Repr::Int(_) | Repr::Big(_)) => {
+            op.holds(order_int_float(y, *float).reverse())
+        }
+        (Repr::List(a), Repr::List(b)) => {
+            return compare_sequences(op, &a.elements(), &b.elements(), depth);
+        }
+        (Repr::Tuple(a), Repr::Tuple(b)) => return compare_sequences(op, &a.0, &b.0, depth),
+        (Repr::Dict(a), Repr::Dict(b)) => {
+            return op.of_equality(equal_dicts(a, b, depth)?, x, y);
+        }
+        (Repr::Set(a), Repr::Set(b)) => return compare_sets(op, a, b),
+        (Repr::Range(a), Repr::Range(b)) => return op.of_equality(a.same_as(b), x, y),
+        (Repr::Struct(a), Repr::Struct(b)) => {
+            return op.of_equality(equal_structs(a, b, depth)?, x, y);
+        }
+        (Repr::None, Repr::None) => return op.of_equality(true, x, y),
+        (Repr::Function(a), Repr::Function(b)) => return op.of_equality(Rc::ptr_eq(a, b), x, y),
+        (Repr::Builtin(a), Repr::Builtin(b)) => return op.of_equality(Rc::ptr_eq(a, b), x, y),
+        (Repr::Module(a), Repr::Module(b)) => return op.of_equality(Rc::ptr_eq(a, b), x, y),
+        (Repr::View(a), Repr::View(b)) => return op.of_equality(a == b, x, y),
+        (Repr::Object(a), Repr::Object(b)) if a.type_name() == b.type_name() => {
+            match a.order(b.as_ref()) {
+                Some(ordering) => op.holds(ordering),
+                None => return op.of_equality(Rc::ptr_eq(a, b), x, y),
+            }
+        }
+        _ => return op.of_equality(false, x, y),
+    })
+}
+
+fn compare_sequences(
+    op: Comparison,
+    x: &[Value],
+    y: &[Value],
+    depth: u32,
+) -> Result<bool, Failure> {
+    let by_equality = matches!(op, Comparison::Equal | Comparison::NotEqual);
+    if by_equality && x.len() != y.len() {
+        return Ok(op == Comparison::NotEqual);
+    }
+    for (a, b) in x.iter().zip(y) {
+        if !compare_deep(Comparison::Equal, a, b, depth - 1)? {
+            if by_equality {
+                return Ok(op == Comparison::NotEqual);
+            }
+            return compare_deep(op, a, b, depth - 1);
+        }
+    }
+    Ok(op.holds(x.len().cmp(&y.len())))
+}
+
+fn equal_dicts(x: &Dict, y: &Dict, depth: u32) -> Result<bool, Failure> {
+    if x.len() != y.len() {
+        return Ok(false);
+    }
+    let (x, y) = (x.table(), y.table());
+    for (key, a) in x.iter() {
+        match y.get(key) {
+            Ok(Some(b)) if compare_deep(Comparison::Equal, a, b, depth - 1)? => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+fn compare_sets(op: Comparison, x: &Set, y: &Set) -> Result<bool, Failure> {
+    let sizes = x.len().cmp(&y.len());
+    match op {
+        Comparison::Equal => Ok(sizes.is_eq() && x.includes(&y.0.table())?),
+        Comparison::NotEqual => Ok(!(sizes.is_eq() && x.includes(&y.0.table())?)),
+        Comparison::Less | Comparison::LessOrEqual => {
+            Ok(op.holds(sizes) && y.includes(&x.0.table())?)
+        }
+        Comparison::Greater | Comparison::GreaterOrEqual => {
+            Ok(op.holds(sizes) && x.includes(&y.0.table())?)
+        }
+    }
+}
+
+fn equal_structs(x: &Struct, y: &Struct, depth: u32) -> Result<bool, Failure> {
+    if x.fields().count() != y.fields().count() {
+        return Ok(false);
+    }
+    for ((name, a), (other, b)) in x.fields().zip(y.fields()) {
+        if name != other || !compare_deep(Comparison::Equal, a, b, depth - 1)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// NaN equals itself and is above everything.
+fn order_floats(x: f64, y: f64) -> Ordering {
+    x.partial_cmp(&y)
+        .unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))
+}
+
+fn order_int_float(int: &Value, float: f64) -> Ordering {
+    if float.is_nan() || float == f64::INFINITY {
+        return Ordering::Less;
+    }
+    if float == f64::NEG_INFINITY {
+        return Ordering::Greater;
+    }
+    let whole: BigInt = super::int::big(&super::int::truncate(float)).into_owned();
+    let fraction = float - float.trunc();
+    let by_whole = super::int::big(int).as_ref().cmp(&whole);
+    by_whole.then_with(|| 0.0f64.partial_cmp(&fraction).unwrap_or(Ordering::Equal))
+}

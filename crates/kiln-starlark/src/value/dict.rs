@@ -1,0 +1,133 @@
+//! Dicts: values by key, in the order in which the keys came.
+
+use std::cell::{Cell, Ref, RefCell};
+
+use super::table::Table;
+use super::{Value, drop_all};
+use crate::error::{Failure, fail};
+
+/// A dict, shared by all values that are it.
+#[derive(Default)]
+pub struct Dict {
+    table: RefCell<Table>,
+    iterators: Cell<u32>,
+    /// Whether the run knows the dict as one that may be part of a cycle.
+    pub(crate) tracked: Cell<bool>,
+}
+
+impl Dict {
+    /// A dict with room for `capacity` entries.
+    pub fn with_capacity(capacity: usize) -> Dict {
+        Dict {
+            table: RefCell::new(Table::with_capacity(capacity)),
+            iterators: Cell::new(0),
+            tracked: Cell::new(false),
+        }
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.table.borrow().len()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a key that is a string.
+    pub fn get_str(&self, key: &str) -> Option<Value> {
+        self.table.borrow().get_str(key.as_bytes()).cloned()
+    }
+
+    /// Sets the value of a key that is a string, whatever iterates.
+    pub fn set_str(&self, key: &str, value: Value) {
+        let key = Value::string(key);
+        // Strings are hashable, so this cannot fail.
+        let _old = self.table.borrow_mut().insert(key, value);
+    }
+
+    /// All entries in order, keys with values.
+    pub fn items(&self) -> Vec<(Value, Value)> {
+        let table = self.table.borrow();
+        table
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    }
+
+    pub(crate) fn get(&self, key: &Value) -> Result<Option<Value>, Failure> {
+        Ok(self.table.borrow().get(key)?.cloned())
+    }
+
+    pub(crate) fn insert(&self, key: Value, value: Value) -> Result<bool, Failure> {
+        self.check_mutable("insert into")?;
+        let old = self.table.borrow_mut().insert(key, value)?;
+        let is_new = old.is_none();
+        drop(old);
+        Ok(is_new)
+    }
+
+    pub(crate) fn remove(&self, key: &Value) -> Result<Option<Value>, Failure> {
+        self.check_mutable("delete from")?;
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let removed = self.table.borrow_mut().remove(key)?;
+        Ok(removed.map(|(_, value)| value))
+    }
+
+    pub(crate) fn clear(&self) -> Result<(), Failure> {
+        self.check_mutable("clear")?;
+        let mut work = Vec::new();
+        std::mem::take(&mut *self.table.borrow_mut()).take(&mut work);
+        drop_all(work);
+        Ok(())
+    }
+
+    pub(crate) fn first_key(&self) -> Option<Value> {
+        self.table
+            .borrow()
+            .iter()
+            .next()
+            .map(|(key, _)| key.clone())
+    }
+
+    /// The entries. The dict cannot be changed while they are looked at.
+    pub(crate) fn table(&self) -> Ref<'_, Table> {
+        self.table.borrow()
+    }
+
+    /// Refuses if something iterates; `verb` is what was to be done.
+    pub(crate) fn check_mutable(&self, verb: &str) -> Result<(), Failure> {
+        if self.iterators.get() > 0 {
+            return fail(format!("cannot {verb} hash table during iteration"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn start_iteration(&self) {
+        self.iterators.set(self.iterators.get().saturating_add(1));
+    }
+
+    pub(crate) fn end_iteration(&self) {
+        self.iterators.set(self.iterators.get().saturating_sub(1));
+    }
+
+    pub(super) fn take(self, work: &mut Vec<Value>) {
+        self.table.take().take(work);
+    }
+
+    /// Empties the dict, whatever iterates.
+    pub(crate) fn dismantle(&self) {
+        let mut work = Vec::new();
+        self.table.take().take(&mut work);
+        drop_all(work);
+    }
+}
+
+impl Drop for Dict {
+    fn drop(&mut self) {
+        self.dismantle();
+    }
+}

@@ -1,0 +1,106 @@
+//! Functions, those of programs and those of the language.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::{Repr, Value, drop_all};
+use crate::compile::Code;
+use crate::error::Failure;
+use crate::eval::{Arguments, Context};
+
+/// A function of a program.
+pub(crate) struct Function {
+    pub(crate) code: Rc<Code>,
+    pub(crate) defaults: Vec<Value>,
+    /// The cells of enclosing functions that the body uses.
+    pub(crate) free: Vec<Rc<Slot>>,
+}
+
+impl Function {
+    pub(super) fn take(mut self, work: &mut Vec<Value>) {
+        work.append(&mut self.defaults);
+        work.extend(self.free.drain(..).map(|cell| Value(Repr::Cell(cell))));
+    }
+}
+
+impl Drop for Function {
+    fn drop(&mut self) {
+        let mut work = std::mem::take(&mut self.defaults);
+        work.extend(self.free.drain(..).map(|cell| Value(Repr::Cell(cell))));
+        drop_all(work);
+    }
+}
+
+/// A variable that functions share.
+pub(crate) struct Slot(RefCell<Value>);
+
+impl Slot {
+    pub(crate) fn new(value: Value) -> Slot {
+        Slot(RefCell::new(value))
+    }
+
+    pub(crate) fn get(&self) -> Value {
+        self.0.borrow().clone()
+    }
+
+    pub(crate) fn set(&self, value: Value) {
+        let old = self.0.replace(value);
+        drop_all(vec![old]);
+    }
+
+    pub(super) fn take(self) -> Value {
+        self.0.replace(Value::UNSET)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        drop_all(vec![self.0.replace(Value::UNSET)]);
+    }
+}
+
+/// How functions of the language and of modules are written.
+pub type NativeFn = fn(&mut Context<'_>, &Arguments<'_>) -> Result<Value, Failure>;
+
+/// A function of the language, of a module or of the host.
+pub struct Builtin {
+    name: &'static str,
+    pub(crate) function: NativeFn,
+    /// What a method belongs to.
+    pub(crate) receiver: Option<Value>,
+}
+
+impl Builtin {
+    /// A function.
+    pub fn new(name: &'static str, function: NativeFn) -> Builtin {
+        Builtin {
+            name,
+            function,
+            receiver: None,
+        }
+    }
+
+    /// A method of `receiver`.
+    pub fn method(name: &'static str, function: NativeFn, receiver: Value) -> Builtin {
+        Builtin {
+            name,
+            function,
+            receiver: Some(receiver),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(super) fn take_receiver(mut self) -> Option<Value> {
+        self.receiver.take()
+    }
+}
+
+impl Drop for Builtin {
+    fn drop(&mut self) {
+        drop_all(self.receiver.take().into_iter().collect());
+    }
+}

@@ -1,0 +1,103 @@
+//! Hashes of values: equal values have equal ones.
+//!
+//! Seeded once per thread, so that nobody can prepare keys that all collide. Order is never affected.
+
+use std::hash::{BuildHasher, RandomState};
+
+use super::{Repr, Value};
+use crate::error::{Failure, fail};
+
+thread_local! {
+    static SEED: u64 = RandomState::new().hash_one(0u8) | 1;
+}
+
+/// Refuses what cannot be a key.
+pub(super) fn check_hashable(value: &Value) -> Result<(), Failure> {
+    match &value.0 {
+        Repr::Tuple(_) | Repr::Struct(_) | Repr::Object(_) => hash(value).map(|_| ()),
+        _ => match unhashable(value) {
+            Some(message) => fail(message),
+            None => Ok(()),
+        },
+    }
+}
+
+pub(super) fn hash(value: &Value) -> Result<u64, Failure> {
+    let mut state = SEED.with(|seed| *seed);
+    if let Repr::String(text) = &value.0 {
+        return Ok(mix_bytes(state, text));
+    }
+    let mut work = vec![value.clone()];
+    while let Some(value) = work.pop() {
+        if let Some(message) = unhashable(&value) {
+            return fail(message);
+        }
+        state = match &value.0 {
+            Repr::None => mix(state, 1),
+            Repr::Bool(bool) => mix(state, 2 + u64::from(*bool)),
+            Repr::Int(int) => mix(state, *int as u64),
+            Repr::Big(big) => mix(state, big.iter_u64_digits().next().unwrap_or_default()),
+            Repr::Float(float) => mix(state, hash_float(*float)),
+            Repr::String(bytes) | Repr::Bytes(bytes) => mix_bytes(state, bytes),
+            Repr::Tuple(tuple) => {
+                work.extend(tuple.0.iter().cloned());
+                mix(state, tuple.0.len() as u64)
+            }
+            Repr::Struct(structure) => {
+                work.extend(structure.fields().map(|(_, value)| value.clone()));
+                structure
+                    .fields()
+                    .fold(state, |state, (name, _)| mix_bytes(state, name.as_bytes()))
+            }
+            Repr::Function(function) => mix_bytes(state, function.code.name.as_bytes()),
+            Repr::Builtin(builtin) => mix_bytes(state, builtin.name().as_bytes()),
+            Repr::Object(object) => mix_bytes(state, &object.repr()),
+            _ => state,
+        };
+    }
+    Ok(state)
+}
+
+/// Floats that equal an int must hash like it.
+fn hash_float(float: f64) -> u64 {
+    if !float.is_finite() {
+        return 1_618_033;
+    }
+    match super::int::truncate(float).0 {
+        Repr::Int(int) => int as u64,
+        Repr::Big(big) => big.iter_u64_digits().next().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+fn unhashable(value: &Value) -> Option<String> {
+    Some(match &value.0 {
+        Repr::List(_) | Repr::Dict(_) | Repr::Set(_) => {
+            format!("unhashable type: {}", value.type_name())
+        }
+        Repr::Range(_) | Repr::Module(_) | Repr::View(_) => {
+            format!("unhashable: {}", value.type_name())
+        }
+        Repr::Object(object) if !object.is_hashable() => {
+            format!("unhashable: {}", value.type_name())
+        }
+        _ => return None,
+    })
+}
+
+fn mix(state: u64, word: u64) -> u64 {
+    let product = u128::from(state ^ word) * u128::from(0x9E37_79B9_7F4A_7C15u64);
+    let folded = (product as u64) ^ ((product >> 64) as u64);
+    folded.wrapping_add(word.rotate_left(29)) ^ state.rotate_left(17)
+}
+
+fn mix_bytes(mut state: u64, bytes: &[u8]) -> u64 {
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        if let Some(head) = word.get_mut(..chunk.len()) {
+            head.copy_from_slice(chunk);
+        }
+        state = mix(state, u64::from_le_bytes(word));
+    }
+    mix(state, bytes.len() as u64)
+}

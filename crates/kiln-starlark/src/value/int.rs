@@ -1,0 +1,84 @@
+//! Integers of any size.
+
+use std::borrow::Cow;
+
+use num_bigint::BigInt;
+
+use super::{Repr, Value};
+use crate::error::{Failure, fail};
+
+/// The integer as a big one. Zero for what is not an integer.
+pub(crate) fn big(value: &Value) -> Cow<'_, BigInt> {
+    match &value.0 {
+        Repr::Int(int) => Cow::Owned(BigInt::from(*int)),
+        Repr::Big(big) => Cow::Borrowed(big),
+        _ => Cow::Owned(BigInt::ZERO),
+    }
+}
+
+/// A finite float without its fraction.
+pub(crate) fn truncate(float: f64) -> Value {
+    // Both bounds are exact floats.
+    if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float) {
+        return Value::from(float as i64);
+    }
+    let bits = float.to_bits();
+    let exponent = ((bits >> 52) & 0x7FF) as i64 - 1075;
+    let mantissa = BigInt::from((bits & ((1 << 52) - 1)) | (1 << 52));
+    let magnitude = mantissa << usize::try_from(exponent).unwrap_or(0);
+    Value::from(if float.is_sign_negative() {
+        -magnitude
+    } else {
+        magnitude
+    })
+}
+
+/// An integer, or a float without its fraction.
+pub(crate) fn number_to_int(value: &Value) -> Result<Value, Failure> {
+    match &value.0 {
+        Repr::Int(_) | Repr::Big(_) => Ok(value.clone()),
+        Repr::Float(float) if float.is_infinite() => {
+            fail("cannot convert float infinity to integer")
+        }
+        Repr::Float(float) if float.is_nan() => fail("cannot convert float NaN to integer"),
+        Repr::Float(float) => Ok(truncate(*float)),
+        _ => fail(format!("cannot convert {} to int", value.type_name())),
+    }
+}
+
+/// An integer of 32 bits, which is what indices are.
+pub(crate) fn as_i32(value: &Value) -> Result<i64, Failure> {
+    match &value.0 {
+        Repr::Int(int) if i32::try_from(*int).is_ok() => Ok(*int),
+        Repr::Int(_) | Repr::Big(_) => fail(format!("{} out of range", value.shown())),
+        _ => fail(format!("got {}, want int", value.type_name())),
+    }
+}
+
+/// An integer of 64 bits.
+pub(crate) fn as_i64(value: &Value) -> Result<i64, Failure> {
+    match &value.0 {
+        Repr::Int(int) => Ok(*int),
+        Repr::Big(_) => {
+            let shown = value.shown();
+            fail(format!(
+                "{shown} out of range (want value in signed 64-bit range)"
+            ))
+        }
+        _ => fail(format!("got {}, want int", value.type_name())),
+    }
+}
+
+/// An integer from 0 to 255.
+pub(crate) fn as_byte(value: &Value) -> Result<u8, Failure> {
+    match &value.0 {
+        Repr::Int(int) if u8::try_from(*int).is_ok() => Ok(u8::try_from(*int).unwrap_or_default()),
+        Repr::Int(_) | Repr::Big(_) => {
+            let shown = value.shown();
+            fail(format!(
+                "{shown} out of range (want value in unsigned 8-bit range)"
+            ))
+        }
+        _ => fail(format!("got {}, want int", value.type_name())),
+    }
+}

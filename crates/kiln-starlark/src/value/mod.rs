@@ -1,0 +1,387 @@
+//! What programs compute with.
+//!
+//! A [`Value`] is small and cheap to clone; lists, dicts and sets are shared by their clones. Nothing here
+//! recurses as deep as a value is nested, not even dropping one.
+
+mod compare;
+mod dict;
+mod function;
+mod hash;
+pub(crate) mod int;
+mod iterate;
+mod list;
+mod object;
+mod range;
+mod repr;
+mod set;
+mod structure;
+mod table;
+mod view;
+
+use std::rc::Rc;
+
+use num_bigint::BigInt;
+
+pub(crate) use compare::{Comparison, compare, equal};
+pub use dict::Dict;
+pub use function::{Builtin, NativeFn};
+pub(crate) use function::{Function, Slot};
+pub(crate) use int::{as_byte, as_i32, as_i64, number_to_int};
+pub(crate) use iterate::Iter;
+pub use list::List;
+pub use object::Object;
+pub(crate) use range::Range;
+pub(crate) use repr::{format_float, write_repr};
+pub use set::Set;
+pub use structure::{Module, Struct};
+pub(crate) use view::{View, ViewKind};
+
+use crate::builtins::Method;
+
+/// A value of the language.
+#[derive(Clone)]
+pub struct Value(pub(crate) Repr);
+
+/// How a value is held. A program never sees the last four.
+#[derive(Clone)]
+pub(crate) enum Repr {
+    None,
+    Bool(bool),
+    Int(i64),
+    /// An integer that does not fit the one above.
+    Big(Rc<BigInt>),
+    Float(f64),
+    String(Rc<[u8]>),
+    Bytes(Rc<[u8]>),
+    List(Rc<List>),
+    Tuple(Rc<Tuple>),
+    Dict(Rc<Dict>),
+    Set(Rc<Set>),
+    Range(Rc<Range>),
+    Function(Rc<Function>),
+    Builtin(Rc<Builtin>),
+    Struct(Rc<Struct>),
+    Module(Rc<Module>),
+    View(Rc<View>),
+    Object(Rc<dyn Object>),
+    /// A variable that has no value yet.
+    Unset,
+    /// A variable that inner functions share.
+    Cell(Rc<Slot>),
+    /// A method about to be called.
+    Method(&'static Method),
+    /// The default of a keyword-only parameter that has none.
+    Mandatory,
+}
+
+/// The elements of a tuple.
+pub(crate) struct Tuple(pub(crate) Vec<Value>);
+
+/// A value taken apart, for those outside.
+pub enum Kind<'a> {
+    /// `None`
+    None,
+    /// `True` or `False`
+    Bool(bool),
+    /// An integer of 64 bits.
+    Int(i64),
+    /// An integer beyond that.
+    BigInt(&'a BigInt),
+    /// A floating-point number.
+    Float(f64),
+    /// Text, usually UTF-8.
+    String(&'a [u8]),
+    /// Bytes.
+    Bytes(&'a [u8]),
+    /// A list.
+    List(&'a Rc<List>),
+    /// A tuple.
+    Tuple(&'a [Value]),
+    /// A dict.
+    Dict(&'a Rc<Dict>),
+    /// A set.
+    Set(&'a Rc<Set>),
+    /// A struct.
+    Struct(&'a Rc<Struct>),
+    /// Something of the host's.
+    Object(&'a Rc<dyn Object>),
+    /// Functions, modules, ranges and the like.
+    Other,
+}
+
+impl Value {
+    /// `None`.
+    pub const NONE: Value = Value(Repr::None);
+    pub(crate) const UNSET: Value = Value(Repr::Unset);
+
+    /// Text.
+    pub fn string(text: impl AsRef<[u8]>) -> Value {
+        Value(Repr::String(Rc::from(text.as_ref())))
+    }
+
+    /// Bytes.
+    pub fn bytes(bytes: impl AsRef<[u8]>) -> Value {
+        Value(Repr::Bytes(Rc::from(bytes.as_ref())))
+    }
+
+    /// A new list.
+    pub fn list(elements: Vec<Value>) -> Value {
+        Value(Repr::List(Rc::new(List::new(elements))))
+    }
+
+    /// A tuple.
+    pub fn tuple(elements: Vec<Value>) -> Value {
+        Value(Repr::Tuple(Rc::new(Tuple(elements))))
+    }
+
+    /// A value with a type of its own.
+    pub fn object(object: Rc<dyn Object>) -> Value {
+        Value(Repr::Object(object))
+    }
+
+    /// The value taken apart.
+    pub fn kind(&self) -> Kind<'_> {
+        match &self.0 {
+            Repr::None => Kind::None,
+            Repr::Bool(bool) => Kind::Bool(*bool),
+            Repr::Int(int) => Kind::Int(*int),
+            Repr::Big(big) => Kind::BigInt(big),
+            Repr::Float(float) => Kind::Float(*float),
+            Repr::String(text) => Kind::String(text),
+            Repr::Bytes(bytes) => Kind::Bytes(bytes),
+            Repr::List(list) => Kind::List(list),
+            Repr::Tuple(tuple) => Kind::Tuple(&tuple.0),
+            Repr::Dict(dict) => Kind::Dict(dict),
+            Repr::Set(set) => Kind::Set(set),
+            Repr::Struct(structure) => Kind::Struct(structure),
+            Repr::Object(object) => Kind::Object(object),
+            _ => Kind::Other,
+        }
+    }
+
+    /// The name of the value's type, as `type` gives it.
+    pub fn type_name(&self) -> &str {
+        match &self.0 {
+            Repr::None => "NoneType",
+            Repr::Bool(_) => "bool",
+            Repr::Int(_) | Repr::Big(_) => "int",
+            Repr::Float(_) => "float",
+            Repr::String(_) => "string",
+            Repr::Bytes(_) => "bytes",
+            Repr::List(_) => "list",
+            Repr::Tuple(_) => "tuple",
+            Repr::Dict(_) => "dict",
+            Repr::Set(_) => "set",
+            Repr::Range(_) => "range",
+            Repr::Function(_) => "function",
+            Repr::Builtin(_) | Repr::Method(_) => "builtin_function_or_method",
+            Repr::Struct(_) => "struct",
+            Repr::Module(_) => "module",
+            Repr::View(view) => view.type_name(),
+            Repr::Object(object) => object.type_name(),
+            Repr::Unset | Repr::Cell(_) => "unset",
+            Repr::Mandatory => "mandatory",
+        }
+    }
+
+    /// Whether a condition holds for the value.
+    pub fn truth(&self) -> bool {
+        match &self.0 {
+            Repr::None | Repr::Mandatory | Repr::Unset => false,
+            Repr::Bool(bool) => *bool,
+            Repr::Int(int) => *int != 0,
+            Repr::Float(float) => *float != 0.0,
+            Repr::String(bytes) | Repr::Bytes(bytes) => !bytes.is_empty(),
+            Repr::List(list) => !list.is_empty(),
+            Repr::Tuple(tuple) => !tuple.0.is_empty(),
+            Repr::Dict(dict) => !dict.is_empty(),
+            Repr::Set(set) => !set.is_empty(),
+            Repr::Range(range) => range.length > 0,
+            Repr::Object(object) => object.truth(),
+            _ => true,
+        }
+    }
+
+    /// The bytes of a string.
+    pub fn as_str_bytes(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Repr::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The length of strings and sequences.
+    pub(crate) fn length(&self) -> Option<usize> {
+        Some(match &self.0 {
+            Repr::String(bytes) | Repr::Bytes(bytes) => bytes.len(),
+            Repr::List(list) => list.len(),
+            Repr::Tuple(tuple) => tuple.0.len(),
+            Repr::Dict(dict) => dict.len(),
+            Repr::Set(set) => set.len(),
+            Repr::Range(range) => range.length,
+            Repr::View(view) => return view.length(),
+            _ => return None,
+        })
+    }
+
+    /// The value in the notation of the language, as `repr` gives it.
+    pub fn repr(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_repr(self, &mut out);
+        out
+    }
+
+    /// The value as `repr` gives it, for messages.
+    pub(crate) fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.repr()).into_owned()
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        matches!(self.0, Repr::None)
+    }
+
+    pub(crate) fn is_unset(&self) -> bool {
+        matches!(self.0, Repr::Unset)
+    }
+
+    /// Whether dropping the value may drop others.
+    fn has_children(&self) -> bool {
+        matches!(
+            self.0,
+            Repr::List(_)
+                | Repr::Tuple(_)
+                | Repr::Dict(_)
+                | Repr::Set(_)
+                | Repr::Struct(_)
+                | Repr::Function(_)
+                | Repr::Builtin(_)
+                | Repr::Cell(_)
+        )
+    }
+}
+
+impl std::fmt::Debug for Value {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.shown())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(bool: bool) -> Value {
+        Value(Repr::Bool(bool))
+    }
+}
+
+impl From<i32> for Value {
+    fn from(int: i32) -> Value {
+        Value(Repr::Int(i64::from(int)))
+    }
+}
+
+impl From<i64> for Value {
+    fn from(int: i64) -> Value {
+        Value(Repr::Int(int))
+    }
+}
+
+impl From<usize> for Value {
+    fn from(int: usize) -> Value {
+        Value::from(BigInt::from(int))
+    }
+}
+
+impl From<f64> for Value {
+    fn from(float: f64) -> Value {
+        Value(Repr::Float(float))
+    }
+}
+
+impl From<BigInt> for Value {
+    fn from(big: BigInt) -> Value {
+        match i64::try_from(&big) {
+            Ok(small) => Value(Repr::Int(small)),
+            Err(_) => Value(Repr::Big(Rc::new(big))),
+        }
+    }
+}
+
+impl From<Builtin> for Value {
+    fn from(builtin: Builtin) -> Value {
+        Value(Repr::Builtin(Rc::new(builtin)))
+    }
+}
+
+impl From<Dict> for Value {
+    fn from(dict: Dict) -> Value {
+        Value(Repr::Dict(Rc::new(dict)))
+    }
+}
+
+impl From<Set> for Value {
+    fn from(set: Set) -> Value {
+        Value(Repr::Set(Rc::new(set)))
+    }
+}
+
+impl From<Struct> for Value {
+    fn from(structure: Struct) -> Value {
+        Value(Repr::Struct(Rc::new(structure)))
+    }
+}
+
+impl From<Module> for Value {
+    fn from(module: Module) -> Value {
+        Value(Repr::Module(Rc::new(module)))
+    }
+}
+
+impl Drop for Tuple {
+    fn drop(&mut self) {
+        drop_all(std::mem::take(&mut self.0));
+    }
+}
+
+/// Drops values and what they hold without recursing: whatever was the last owner of its elements hands
+/// them over first.
+pub(crate) fn drop_all(mut work: Vec<Value>) {
+    while let Some(value) = work.pop() {
+        if !value.has_children() {
+            continue;
+        }
+        match value.0 {
+            Repr::List(list) => {
+                work.extend(Rc::into_inner(list).map(List::take).unwrap_or_default())
+            }
+            Repr::Tuple(tuple) => {
+                if let Some(mut tuple) = Rc::into_inner(tuple) {
+                    work.append(&mut tuple.0);
+                }
+            }
+            Repr::Dict(dict) => {
+                if let Some(dict) = Rc::into_inner(dict) {
+                    dict.take(&mut work);
+                }
+            }
+            Repr::Set(set) => {
+                if let Some(set) = Rc::into_inner(set) {
+                    set.take(&mut work);
+                }
+            }
+            Repr::Struct(structure) => {
+                if let Some(structure) = Rc::into_inner(structure) {
+                    structure.take(&mut work);
+                }
+            }
+            Repr::Function(function) => {
+                if let Some(function) = Rc::into_inner(function) {
+                    function.take(&mut work);
+                }
+            }
+            Repr::Builtin(builtin) => {
+                work.extend(Rc::into_inner(builtin).and_then(Builtin::take_receiver));
+            }
+            Repr::Cell(cell) => work.extend(Rc::into_inner(cell).map(Slot::take)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Structs and modules: names with values.
+
+use super::{Value, drop_all};
+
+/// A struct: fields by name, which do not change.
+pub struct Struct {
+    /// Sorted by name.
+    fields: Vec<(String, Value)>,
+}
+
+impl Struct {
+    /// A struct with these fields.
+    pub fn new(mut fields: Vec<(String, Value)>) -> Struct {
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        Struct { fields }
+    }
+
+    /// The value of a field.
+    pub fn field(&self, name: &str) -> Option<&Value> {
+        find(&self.fields, name)
+    }
+
+    /// All fields, sorted by name.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
+    }
+
+    pub(super) fn take(mut self, work: &mut Vec<Value>) {
+        work.extend(self.fields.drain(..).map(|(_, value)| value));
+    }
+}
+
+impl Drop for Struct {
+    fn drop(&mut self) {
+        drop_all(self.fields.drain(..).map(|(_, value)| value).collect());
+    }
+}
+
+/// A module: what `load` finds under a name.
+pub struct Module {
+    pub(crate) name: String,
+    /// Sorted by name.
+    members: Vec<(String, Value)>,
+}
+
+impl Module {
+    /// A module with these members.
+    pub fn new(name: &str, mut members: Vec<(String, Value)>) -> Module {
+        members.sort_by(|a, b| a.0.cmp(&b.0));
+        Module {
+            name: name.to_owned(),
+            members,
+        }
+    }
+
+    pub(crate) fn member(&self, name: &str) -> Option<&Value> {
+        find(&self.members, name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+fn find<'a>(sorted: &'a [(String, Value)], name: &str) -> Option<&'a Value> {
+    let place = sorted
+        .binary_search_by(|(other, _)| other.as_str().cmp(name))
+        .ok()?;
+    sorted.get(place).map(|(_, value)| value)
+}

@@ -1,0 +1,75 @@
+//! Strings and bytes seen as sequences: what `elems`, `codepoints` and their like give.
+
+use std::rc::Rc;
+
+use super::Value;
+use crate::text;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct View {
+    pub(crate) bytes: Rc<[u8]>,
+    pub(crate) kind: ViewKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ViewKind {
+    /// One-byte strings.
+    Elements,
+    /// The numbers of the bytes of a string.
+    ElementOrds,
+    /// Strings of one character.
+    CodePoints,
+    /// The numbers of the characters.
+    CodePointOrds,
+    /// The numbers of the bytes of a bytes value.
+    Bytes,
+}
+
+impl View {
+    pub(super) fn type_name(&self) -> &'static str {
+        match self.kind {
+            ViewKind::Elements | ViewKind::ElementOrds => "string.elems",
+            ViewKind::CodePoints | ViewKind::CodePointOrds => "string.codepoints",
+            ViewKind::Bytes => "bytes.elems",
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        text::quote(&self.bytes, self.kind == ViewKind::Bytes, out);
+        out.extend_from_slice(match self.kind {
+            ViewKind::Elements | ViewKind::Bytes => b".elems()",
+            ViewKind::ElementOrds => b".elem_ords()",
+            ViewKind::CodePoints => b".codepoints()",
+            ViewKind::CodePointOrds => b".codepoint_ords()",
+        });
+    }
+
+    /// The length, where it is known without looking at the text.
+    pub(super) fn length(&self) -> Option<usize> {
+        match self.kind {
+            ViewKind::Elements | ViewKind::ElementOrds => Some(self.bytes.len()),
+            _ => None,
+        }
+    }
+
+    /// The element at an offset, and the offset behind it.
+    pub(crate) fn at(&self, offset: usize) -> Option<(Value, usize)> {
+        let rest = self.bytes.get(offset..)?;
+        let byte = *rest.first()?;
+        Some(match self.kind {
+            ViewKind::Elements => (Value::string([byte]), offset + 1),
+            ViewKind::ElementOrds | ViewKind::Bytes => (Value::from(i64::from(byte)), offset + 1),
+            ViewKind::CodePoints => {
+                let (char, length) = text::decode_char(rest);
+                (
+                    Value::string(char.encode_utf8(&mut [0; 4])),
+                    offset + length,
+                )
+            }
+            ViewKind::CodePointOrds => {
+                let (char, length) = text::decode_char(rest);
+                (Value::from(i64::from(u32::from(char))), offset + length)
+            }
+        })
+    }
+}

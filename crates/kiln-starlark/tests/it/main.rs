@@ -1,0 +1,4 @@
+//! What the crate promises to its host.
+
+mod limits;
+mod values;
