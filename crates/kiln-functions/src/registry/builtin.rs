@@ -2,7 +2,8 @@
 
 use super::{FunctionInfo, Registry};
 use crate::{
-    apply_replacements, apply_setters, create_setters, gatekeeper, kubeconform, list_setters,
+    apply_setters, create_setters, gatekeeper, kubeconform, list_setters, search_replace,
+    set_labels, set_namespace, test_helpers,
 };
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
