@@ -110,6 +110,16 @@ impl Origin {
         self.piece(self.place().map(|place| place.body..place.end))
     }
 
+    /// What stands in the file before the document's own bytes, and what behind them.
+    pub(crate) fn around(&self) -> (&[u8], &[u8]) {
+        let Some(place) = self.place() else {
+            return Default::default();
+        };
+        let bytes = self.file.bytes();
+        let (before, behind) = (bytes.get(..place.body), bytes.get(place.end..));
+        (before.unwrap_or_default(), behind.unwrap_or_default())
+    }
+
     /// The separator before the document, with any empty documents before that. Nothing for the first.
     pub fn lead(&self) -> &[u8] {
         let before = self

@@ -64,6 +64,7 @@ pub fn set_condition(doc: &mut Document, condition: &Condition) -> Result<(), Kp
     if count == 1 && status.conditions.last() == Some(condition) {
         return Ok(());
     }
+    tree::lift_last_comments(doc, "status");
     let list = tree::collection_at(doc, &["status", "conditions"], Kind::Sequence);
     tree::put_last_item(doc, list, condition, is_same);
     Ok(())
@@ -80,6 +81,7 @@ pub fn set_render_status(
     if present.as_ref() == render_status {
         return Ok(());
     }
+    tree::lift_last_comments(doc, "status");
     let status = tree::collection_at(doc, &["status"], Kind::Mapping);
     let value = render_status.map(|render_status| render_status.write(doc));
     tree::put_entry(doc, status, "renderStatus", value);

@@ -2,12 +2,13 @@
 //!
 //! [`Kptfile`] is the decoded form. Decoding is as strict as kpt's, with its messages; writing it
 //! ([`Kptfile::to_struct_yaml`]) loses comments as kpt does. Edits that keep comments work on the tree instead
-//! ([`edit`]).
+//! ([`edit`]), and [`KptfileText`] puts them into the text.
 
 pub mod edit;
 mod error;
 mod read;
 mod schema;
+mod text;
 mod tree;
 mod validate;
 
@@ -16,6 +17,7 @@ pub use schema::{
     Condition, Function, GenericLock, Git, GitLock, Inventory, Kptfile, Locator, Metadata,
     PackageInfo, Pipeline, ReadinessGate, RenderStatus, Selector, Status, Step, Upstream,
 };
+pub use text::KptfileText;
 pub use validate::{
     FunctionKind, InvalidFunctionConfig, InvalidPipeline, OpenConfigError, check_function_config,
 };

@@ -98,6 +98,34 @@ fn item_like(doc: &mut Document, item: NodeId, new: NodeId) -> NodeId {
     item
 }
 
+/// Gives a field of the document the comments that the parser found below the last field inside of it: whoever wrote
+/// them at the end of a block did not mean what happens to be last in there, which may be about to go.
+pub(super) fn lift_last_comments(doc: &mut Document, key: &str) {
+    let Some((key, value)) = doc.root().entry(key) else {
+        return;
+    };
+    let (key, mut inside) = (key.id(), Some(value.id()));
+    let mut lifted = vec![doc.node(key).comment(Slot::Foot).to_owned()];
+    let mut has_lifted = false;
+    while let Some(node) = inside {
+        let children = doc.child_ids(node);
+        inside = children.last().copied();
+        // Of a pair, the key has the comments.
+        for child in children.iter().rev().take(2) {
+            let comment = doc.node(*child).comment(Slot::Foot).to_owned();
+            if !comment.is_empty() {
+                doc.set_comment(*child, Slot::Foot, "");
+                lifted.insert(0, comment);
+                has_lifted = true;
+            }
+        }
+    }
+    if has_lifted {
+        lifted.retain(|comment| !comment.is_empty());
+        doc.set_comment(key, Slot::Foot, &lifted.join("\n"));
+    }
+}
+
 /// The value of a key, created where it is missing or something else.
 fn collection(doc: &mut Document, mapping: NodeId, key: &str, kind: Kind) -> NodeId {
     let entry = doc.node(mapping).entry(key);

@@ -176,7 +176,8 @@ fn keep_lines(
     let is_json = dialect == Dialect::Legacy && json::is_valid(body);
     match ends_early || is_json {
         true => None,
-        false => new.to_yaml_like(body, line_break),
+        // Sequences stay as they are, whatever a function has made of the note about them.
+        false => new.to_yaml_like(body, None, line_break),
     }
 }
 

@@ -81,18 +81,21 @@ impl Unmarked {
     }
 
     /// The text of another document, changed in as few lines as it takes to be this one; none if it cannot be done line
-    /// by line.
-    pub(crate) fn to_yaml_like(&self, original: &str, line_break: &str) -> Option<String> {
-        let (old, style) = only_document(original)?;
+    /// by line. Sequences are written as those of the text if not told otherwise.
+    pub(crate) fn to_yaml_like(
+        &self,
+        original: &str,
+        style: Option<SequenceStyle>,
+        line_break: &str,
+    ) -> Option<String> {
+        let (old, guessed) = only_document(original)?;
+        let style = style.unwrap_or(guessed);
         let new = unwrapped(&self.document);
-        // Sequences are written as the original's are, whatever a function has made of the note about it.
         let yaml = |document: &Document| kiln_yaml::to_string(document, style);
         let new_text = yaml(&new);
         let is_new = |proposal: &str| {
-            // Where the comments are shows in the text; which of them belong together does not matter.
             only_document(proposal).is_some_and(|(document, _)| {
-                document.root().value_eq(new.root())
-                    && filled_lines(&yaml(&document)).eq(filled_lines(&new_text))
+                document.root().value_eq(new.root()) && lines(&yaml(&document)) == lines(&new_text)
             })
         };
         keep_lines::keep_lines(original, &yaml(&old), &new_text, line_break, is_new)
@@ -105,13 +108,19 @@ impl Unmarked {
 }
 
 /// What a text holds, if that is one document.
-fn only_document(text: &str) -> Option<(Document, SequenceStyle)> {
+pub(crate) fn only_document(text: &str) -> Option<(Document, SequenceStyle)> {
     let mut documents = read_plain(text.as_bytes()).ok()?;
     documents.pop().filter(|_| documents.is_empty())
 }
 
-fn filled_lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter(|line| !line.trim().is_empty())
+/// The lines of a text that hold fields in their order, and those that are comments, sorted: the encoder itself writes
+/// some comments where the parser then finds them for another field.
+fn lines(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let (mut comments, fields): (Vec<&str>, Vec<&str>) =
+        lines.partition(|line| line.starts_with('#'));
+    comments.sort_unstable();
+    (fields, comments)
 }
 
 fn style(resource: &Resource) -> SequenceStyle {

@@ -13,8 +13,8 @@ const MAX_DEPTH: usize = 12;
 /// How many pairs are tried where there are no fixed points.
 const MAX_PAIRS: usize = 4096;
 
-/// Pairs of places of equal lines, both increasing.
-pub(super) fn align<K: Eq + Hash>(one: &[K], other: &[K]) -> Vec<(usize, usize)> {
+/// Pairs of places of equal lines, both increasing. Blank lines are no fixed points: where one is says nothing.
+pub(super) fn align<K: Eq + Hash + AsRef<str>>(one: &[K], other: &[K]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let mut pending = vec![(0..one.len(), 0..other.len(), 0)];
     while let Some((mut a, mut b, depth)) = pending.pop() {
@@ -57,7 +57,7 @@ pub(super) fn align<K: Eq + Hash>(one: &[K], other: &[K]) -> Vec<(usize, usize)>
 }
 
 /// Lines that are there exactly once in each range, as many as can be paired without crossing.
-fn fixed_points<K: Eq + Hash>(
+fn fixed_points<K: Eq + Hash + AsRef<str>>(
     one: &[K],
     a: Range<usize>,
     other: &[K],
@@ -66,7 +66,9 @@ fn fixed_points<K: Eq + Hash>(
     // The only place in each text; none as soon as there is a second.
     let mut places: HashMap<&K, (Option<usize>, Option<usize>)> = HashMap::new();
     for at in a.clone() {
-        if let Some(line) = one.get(at) {
+        if let Some(line) = one.get(at)
+            && !line.as_ref().trim().is_empty()
+        {
             let place = places.entry(line);
             place
                 .and_modify(|place| place.0 = None)

@@ -36,15 +36,39 @@ impl Indentation {
         }
     }
 
-    /// How far a line of the encoder is to be indented here.
-    pub(super) fn of(&self, line: &str) -> usize {
+    /// How far a line of the encoder is to be indented here. `ahead` are lines that follow, as the encoder has them and
+    /// as they are.
+    pub(super) fn of(&self, line: &str, ahead: &[(&str, &str)]) -> usize {
         let (indent, is_dash) = starts(line).first().copied().unwrap_or_default();
         let is_near = |column: &&Column| {
             column.encoded < indent || column.encoded == indent && (is_dash || !column.is_dash)
         };
         let near = self.columns.iter().rev().find(is_near);
-        near.map_or(indent, |column| column.actual + (indent - column.encoded))
+        match near {
+            Some(column) if column.encoded == indent && column.is_dash == is_dash => column.actual,
+            // The first of its siblings, if there are some.
+            near => sibling_ahead(indent, is_dash, ahead).unwrap_or_else(|| {
+                near.map_or(indent, |column| column.actual + (indent - column.encoded))
+            }),
+        }
     }
+}
+
+/// Where the next line is that the encoder puts at the same column, if it belongs to the same block.
+fn sibling_ahead(indent: usize, is_dash: bool, ahead: &[(&str, &str)]) -> Option<usize> {
+    for (encoded, actual) in ahead {
+        let (encoded, actual) = (starts(encoded), starts(actual));
+        let (Some(encoded), Some(actual)) = (encoded.first(), actual.first()) else {
+            continue;
+        };
+        if *encoded == (indent, is_dash) {
+            return Some(actual.0);
+        }
+        if encoded.0 <= indent {
+            return None;
+        }
+    }
+    None
 }
 
 /// The columns where something starts on a line: dashes, and what follows them. Nothing for comments and blank lines.

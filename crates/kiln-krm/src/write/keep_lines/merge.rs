@@ -17,6 +17,9 @@ pub(super) struct Texts<'a> {
     in_new: Vec<Option<usize>>,
 }
 
+/// How many lines are looked at to find out how those that follow are indented.
+const LOOK_AHEAD: usize = 64;
+
 /// What happens to blank lines that are only missing from the new text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlankLines {
@@ -120,12 +123,24 @@ impl<'a> Texts<'a> {
         let news = group.iter().filter(|change| change.side == Side::New);
         for change in news {
             self.write_kept(at..change.old.start, out);
+            let ahead = self.ahead(change.old.end);
             for line in self.new.get(change.lines.clone()).unwrap_or_default() {
-                out.write_new(line);
+                out.write_new(line, &ahead);
             }
             at = change.old.end;
         }
         self.write_kept(at..end, out);
+    }
+
+    /// The next lines that all three texts have, as the encoder has them and as they are.
+    fn ahead(&self, from: usize) -> Vec<(&'a str, &'a str)> {
+        let near = from..self.old.len().min(from + LOOK_AHEAD);
+        let line = |at: usize| {
+            let original = self.in_original.get(at).copied().flatten()?;
+            self.in_new.get(at).copied().flatten()?;
+            Some((*self.old.get(at)?, *self.original.get(original)?))
+        };
+        near.filter_map(line).collect()
     }
 
     /// Lines of the old text that the new one has too, though the original may not.
@@ -135,7 +150,7 @@ impl<'a> Texts<'a> {
             let old = self.old.get(at);
             match (original.and_then(|place| self.original.get(place)), old) {
                 (Some(line), old) => out.write_original(line, old.copied()),
-                (None, Some(old)) => out.write_new(old),
+                (None, Some(old)) => out.write_new(old, &[]),
                 (None, None) => {}
             }
         }
@@ -160,12 +175,12 @@ impl Out<'_> {
     }
 
     /// Writes a line of the encoder, indented to fit.
-    fn write_new(&mut self, line: &str) {
+    fn write_new(&mut self, line: &str, ahead: &[(&str, &str)]) {
         self.end_line();
         let content = line.trim_start_matches(' ').trim_end_matches('\n');
         if !content.is_empty() {
             let start = self.text.len();
-            let indent = self.indentation.of(line);
+            let indent = self.indentation.of(line, ahead);
             self.text.extend(std::iter::repeat_n(' ', indent));
             self.text.push_str(content);
             let written = self.text.get(start..).unwrap_or_default();

@@ -1,0 +1,87 @@
+//! The text of a Kptfile with an edit in it, everything else as people wrote it.
+//!
+//! The edit is made on the tree and then put into the text by lines: comments, blank lines, paddings, indentation, line
+//! breaks and further documents of the file stay to the byte. Only where the edit and somebody's layout share a line, as
+//! in a mapping in braces over several lines, is that part written anew. If no such text reads as the changed tree, which
+//! the encoder's own damage can bring about, the first document is written anew; so is a file that is not UTF-8.
+
+use kiln_yaml::{Document, SequenceStyle, parse_first};
+
+use crate::dialect::Dialect;
+use crate::origin::Origin;
+use crate::read::read_loose_file;
+use crate::write::{Unmarked, only_document};
+
+/// A Kptfile that is being changed.
+#[derive(Debug)]
+pub struct KptfileText {
+    document: Document,
+    /// Where the document stands in the file; none if its bytes cannot stand beside new text.
+    origin: Option<Origin>,
+}
+
+impl KptfileText {
+    /// Reads a file. Only its first document counts; whether that is a Kptfile is for the edits to find out.
+    pub fn read(kptfile: &[u8]) -> Option<KptfileText> {
+        let resources = read_loose_file(kptfile.to_vec(), Dialect::Current);
+        let first = resources.ok().and_then(|list| list.into_iter().next());
+        let origin = first.and_then(|first| first.origin().cloned());
+        let body = origin.as_ref().and_then(body_of);
+        // With the line breaks that the text is compared with later on.
+        let document = body.and_then(only_document).map(|(document, _)| document);
+        Some(match document {
+            Some(document) => KptfileText { document, origin },
+            None => KptfileText {
+                document: parse_first(kptfile).ok()??,
+                origin: None,
+            },
+        })
+    }
+
+    /// The tree, to be changed.
+    pub fn document_mut(&mut self) -> &mut Document {
+        &mut self.document
+    }
+
+    /// The file with the changes; none if there are none.
+    pub fn changed(self) -> Option<Vec<u8>> {
+        if self.document.is_unchanged() {
+            return None;
+        }
+        let body = self.origin.as_ref().and_then(body_of);
+        let style = body.map_or(SequenceStyle::Wide, style_of);
+        let line_break = match body {
+            Some(body) if first_line_is_crlf(body) => "\r\n",
+            _ => "\n",
+        };
+        let new = Unmarked {
+            document: self.document,
+            style,
+        };
+        let kept = body.and_then(|body| new.to_yaml_like(body, Some(style), line_break));
+        let text = kept.unwrap_or_else(|| new.to_yaml().replace('\n', line_break));
+        let (before, after) = self.origin.as_ref().map(Origin::around).unwrap_or_default();
+        Some([before, text.as_bytes(), after].concat())
+    }
+}
+
+fn body_of(origin: &Origin) -> Option<&str> {
+    std::str::from_utf8(origin.body()).ok()
+}
+
+/// How sequences are written: as those that are there, and where there are none as kpt does it in its Kptfiles.
+fn style_of(body: &str) -> SequenceStyle {
+    let has_sequences = body.lines().any(|line| line.trim_start().starts_with("- "));
+    match only_document(body) {
+        Some((_, style)) if has_sequences => style,
+        _ => SequenceStyle::Wide,
+    }
+}
+
+fn first_line_is_crlf(text: &str) -> bool {
+    let first = text.split_inclusive('\n').next();
+    first.is_some_and(|line| line.ends_with("\r\n"))
+}
+
+#[cfg(test)]
+mod tests;
