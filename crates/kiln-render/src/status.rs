@@ -1,8 +1,7 @@
 //! What the root Kptfile says about the last render.
 
-use kiln_krm::kptfile::{Condition, Kptfile, RenderStatus, Step, edit};
+use kiln_krm::kptfile::{Condition, Kptfile, KptfileText, RenderStatus, Step, edit};
 use kiln_krm::package::{FileAction, FileChange, PACKAGE_FILE};
-use kiln_yaml::SequenceStyle;
 
 use crate::options::Behaviour;
 use crate::pipeline::Progress;
@@ -53,14 +52,11 @@ impl RenderOutcome {
                 Some(decoded.to_struct_yaml().into_bytes())
             }
             Behaviour::Kiln => {
-                let mut document = kiln_yaml::parse_first(kptfile).ok()??;
-                edit::set_condition(&mut document, &self.condition).ok()?;
-                edit::set_render_status(&mut document, self.render_status.as_ref()).ok()?;
-                if document.is_unchanged() {
-                    return None;
-                }
-                let style = style_of(kptfile);
-                Some(kiln_yaml::to_string(&document, style).into_bytes())
+                let mut text = KptfileText::read(kptfile)?;
+                let document = text.document_mut();
+                edit::set_condition(document, &self.condition).ok()?;
+                edit::set_render_status(document, self.render_status.as_ref()).ok()?;
+                text.changed()
             }
         }
     }
@@ -97,23 +93,6 @@ impl RenderOutcome {
                 changes.sort_by(|a, b| a.path.cmp(&b.path));
             }
         }
-    }
-}
-
-/// The style in which a Kptfile's sequences are written, so that those nobody changed stay as they are.
-fn style_of(kptfile: &[u8]) -> SequenceStyle {
-    use kiln_krm::annotations::{SEQINDENT, WIDE};
-    let resources = kiln_krm::read::read_loose_file(kptfile.to_vec(), kiln_krm::Dialect::Current);
-    let resources = resources.unwrap_or_default();
-    let style = resources
-        .first()
-        .and_then(|first| first.annotation(SEQINDENT));
-    let has_sequences = kptfile
-        .split(|byte| *byte == b'\n')
-        .any(|line| line.trim_ascii_start().starts_with(b"- "));
-    match style {
-        Some(style) if style != WIDE && has_sequences => SequenceStyle::Compact,
-        _ => SequenceStyle::Wide,
     }
 }
 
