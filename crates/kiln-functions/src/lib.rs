@@ -14,6 +14,7 @@ mod function;
 mod gatekeeper;
 mod jsonschema;
 mod kubeconform;
+mod kubeval;
 mod list_setters;
 pub mod registry;
 mod runtime;

@@ -17,6 +17,6 @@ mod validate;
 
 pub(crate) use format::Format;
 pub(crate) use parse::{ParseError, parse};
-pub(crate) use schema::{Additional, Schema, SchemaId, Schemas, Type, Types};
+pub(crate) use schema::{Additional, Schema, SchemaId, Schemas, Type};
 pub(crate) use table::{Table, UnknownFields, kind_suffix};
-pub(crate) use validate::{TooDeep, Violation, validate};
+pub(crate) use validate::{TooDeep, validate};

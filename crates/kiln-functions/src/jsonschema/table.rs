@@ -82,6 +82,19 @@ impl Table {
         Some(Maker::new(self, unknown_fields).make(place))
     }
 
+    /// The schema of a resource, if its API version and kind are known exactly so.
+    pub(crate) fn schema_of_resource(
+        &self,
+        api_version: &str,
+        kind: &str,
+        unknown_fields: UnknownFields,
+    ) -> Option<Schemas> {
+        let place = *self.by_file_name.get(&file_name(api_version, kind))?;
+        let entry = self.types.get(place)?;
+        let is_known = entry.api_versions.contains(&api_version) && entry.kinds.contains(&kind);
+        is_known.then(|| Maker::new(self, unknown_fields).make(place))
+    }
+
     fn parse(text: &'static str) -> Table {
         let mut table = Table {
             types: Vec::new(),
@@ -129,7 +142,7 @@ impl Table {
 }
 
 /// The name of the file that has the schema of a kind, without its ending.
-pub(crate) fn file_name(api_version: &str, kind: &str) -> String {
+fn file_name(api_version: &str, kind: &str) -> String {
     format!("{}{}", kind.to_lowercase(), kind_suffix(api_version))
 }
 

@@ -2,11 +2,9 @@
 
 use super::{FunctionInfo, Registry};
 use crate::{
-    apply_setters, create_setters, gatekeeper, kubeconform, list_setters, search_replace,
+    apply_setters, create_setters, gatekeeper, kubeconform, kubeval, list_setters, search_replace,
     set_labels, set_namespace, test_helpers,
 };
-
-pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
 
 /// By name.
 const FUNCTIONS: &[&FunctionInfo] = &[
@@ -16,6 +14,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &test_helpers::FOO,
     &gatekeeper::INFO,
     &kubeconform::INFO,
+    &kubeval::INFO,
     &list_setters::INFO,
     &test_helpers::NO_OP,
     &test_helpers::PRINTENV,

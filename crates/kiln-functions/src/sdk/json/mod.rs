@@ -8,7 +8,9 @@ mod read;
 mod tests;
 mod text;
 
-pub(crate) use read::{JsonError, Scalars, read};
+#[cfg(test)]
+use read::JsonError;
+pub(crate) use read::{Scalars, read};
 
 /// A value.
 #[derive(Clone, Debug)]

@@ -1,0 +1,1 @@
+//! The function as a whole.
