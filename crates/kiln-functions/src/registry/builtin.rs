@@ -6,6 +6,8 @@ use crate::{
     set_labels, set_namespace, test_helpers,
 };
 
+pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
+
 /// By name.
 const FUNCTIONS: &[&FunctionInfo] = &[
     &apply_setters::INFO,
