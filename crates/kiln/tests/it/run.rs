@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use crate::live::Live;
 use crate::world::World;
 
 const RESOURCE: &str =
@@ -51,6 +52,34 @@ fn a_change_is_written_and_the_rest_stays() {
     assert!(changed.contains("x: bar # c\n"), "{changed}");
     assert_eq!(content(&world, "pkg/fn.yaml"), declaration("./fn.sh"));
     assert_eq!(content(&world, "pkg/Kptfile"), KPTFILE);
+}
+
+#[test]
+fn lists_stay_as_deep_as_they_are() {
+    let world = world("sed -e s/foo/bar/");
+    let list = |value: &str| format!("{RESOURCE}list:\n    - {value}\n    - b\n");
+    world.write("pkg/a.yaml", &list("foo"));
+    let ran = world.kiln(&["fn", "run", "pkg", "--enable-exec"], "");
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let changed = content(&world, "pkg/a.yaml");
+    assert!(
+        changed.ends_with("list:\n    - bar\n    - b\n"),
+        "{changed}"
+    );
+}
+
+#[test]
+fn what_a_function_says_is_heard_while_it_runs() {
+    let world = world("echo hello >&2; cat go >/dev/null; cat");
+    let pipe = world.work().join("go");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let mut command = world.command("kiln", &world.work());
+    let mut live = Live::start(command.args(["fn", "run", "pkg", "--enable-exec"]));
+    // The function waits for the pipe, so it has not ended.
+    live.until("hello");
+    fs::write(&pipe, "go").expect("is read");
+    assert_eq!(live.end(), (Some(0), String::new()));
 }
 
 #[test]
