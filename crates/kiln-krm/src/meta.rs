@@ -65,14 +65,34 @@ pub fn annotation<'a>(resource: NodeRef<'a>, key: &str) -> Option<&'a str> {
     Some(value.as_text().unwrap_or_default())
 }
 
+/// The texts of several annotations, each as [`annotation`] gives it; the way to them is walked once.
+pub fn several_annotations<'a, const N: usize>(
+    resource: NodeRef<'a>,
+    keys: [&str; N],
+) -> [Option<&'a str>; N] {
+    let mut found = [None; N];
+    let metadata = given(resource, "metadata");
+    let annotations = metadata.and_then(|metadata| given(metadata, "annotations"));
+    for (candidate, value) in annotations.into_iter().flat_map(NodeRef::entries) {
+        if !candidate.is_scalar() {
+            continue;
+        }
+        let place = keys.iter().position(|key| *key == candidate.value());
+        if let Some(slot) = place.and_then(|place| found.get_mut(place)) {
+            slot.get_or_insert(value.as_text().unwrap_or_default());
+        }
+    }
+    found
+}
+
 /// A resource's path and index annotations, the newer family first; empty where there is none.
 pub fn file_place<'a>(resource: NodeRef<'a>) -> (&'a str, &'a str) {
-    let either = |new, old| {
-        annotation(resource, new)
-            .or_else(|| annotation(resource, old))
-            .unwrap_or_default()
-    };
-    (either(PATH, LEGACY_PATH), either(INDEX, LEGACY_INDEX))
+    let keys = [PATH, LEGACY_PATH, INDEX, LEGACY_INDEX];
+    let [path, legacy_path, index, legacy_index] = several_annotations(resource, keys);
+    (
+        path.or(legacy_path).unwrap_or_default(),
+        index.or(legacy_index).unwrap_or_default(),
+    )
 }
 
 /// The value of a key, unless it is null or an empty collection.

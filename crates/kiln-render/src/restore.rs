@@ -5,9 +5,9 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use kiln_krm::Resource;
 use kiln_krm::annotations::{ID, LEGACY_ID};
 use kiln_krm::schema::Schema;
+use kiln_krm::{Resource, meta};
 use kiln_yaml::{Document, EditError, NodeRef, Slot, SyncOrderError, copy_comments, sync_order};
 
 use crate::options::Behaviour;
@@ -70,10 +70,8 @@ pub(crate) fn restore(
     let mut returned = Vec::with_capacity(outputs.len());
     let feet = OnceCell::new();
     for mut output in outputs {
-        let id = output
-            .annotation(ID)
-            .or_else(|| output.annotation(LEGACY_ID));
-        let place = id.and_then(place_of);
+        let [id, legacy_id] = meta::several_annotations(output.root(), [ID, LEGACY_ID]);
+        let place = id.or(legacy_id).and_then(place_of);
         let Some((place, input)) = place.and_then(|place| Some((place, inputs.get(place)?))) else {
             if behaviour == Behaviour::Kiln && has_comment_above(&output) {
                 let feet = feet.get_or_init(|| foot_lines(inputs));

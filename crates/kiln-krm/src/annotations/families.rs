@@ -37,6 +37,9 @@ pub struct Snapshot {
     before: HashMap<String, [Option<String>; 6]>,
 }
 
+/// The keys of both families, in pairs.
+const KEYS: [&str; 6] = [PATH, LEGACY_PATH, INDEX, LEGACY_INDEX, ID, LEGACY_ID];
+
 /// (what it is, internal key, older key)
 const PAIRS: [(&str, &str, &str); 3] = [
     ("path", PATH, LEGACY_PATH),
@@ -63,14 +66,14 @@ pub(crate) fn mirror_document(document: &mut Document) -> Result<(), EditError> 
 }
 
 fn missing_halves(root: NodeRef<'_>) -> Vec<(&'static str, String)> {
-    let text = |key| meta::annotation(root, key).unwrap_or_default();
-    let missing = |(_, internal, legacy)| match (text(internal), text(legacy)) {
+    let missing = |((_, internal, legacy), given)| match given {
         ("", "") => None,
         (given, "") => Some((legacy, given.to_owned())),
         ("", given) => Some((internal, given.to_owned())),
         _ => None,
     };
-    PAIRS.into_iter().filter_map(missing).collect()
+    let pairs = PAIRS.into_iter().zip(pairs_of(root));
+    pairs.filter_map(missing).collect()
 }
 
 /// Before a function: numbers the resources, remembers their annotations and completes the families.
@@ -138,39 +141,44 @@ impl Snapshot {
 
 /// Internal and older value of each pair, in turn.
 fn remember(resource: &Resource) -> [Option<String>; 6] {
-    let [path, index, id] = PAIRS.map(|(_, internal, legacy)| {
-        [internal, legacy].map(|key| resource.annotation(key).map(str::to_owned))
-    });
-    let ([a, b], [c, d], [e, f]) = (path, index, id);
-    [a, b, c, d, e, f]
+    let given = meta::several_annotations(resource.root(), KEYS);
+    given.map(|value| value.map(str::to_owned))
 }
 
 fn follow_changes(resource: &mut Resource, snapshot: &Snapshot) -> Result<(), FamilyError> {
-    let Some(before) = snapshot.before.get(value(resource, MIGRATION_ID)) else {
+    let keys = [MIGRATION_ID, PATH, LEGACY_PATH, INDEX, LEGACY_INDEX];
+    let given = meta::several_annotations(resource.root(), keys);
+    let [id, path, legacy_path, index, legacy_index] = given.map(Option::unwrap_or_default);
+    let Some(before) = snapshot.before.get(id) else {
         return Ok(());
     };
     // An id is the machinery's own and never a function's wish.
-    for (pair, (what, internal, legacy)) in PAIRS.into_iter().take(2).enumerate() {
+    let now = [(path, legacy_path), (index, legacy_index)];
+    let mut changes = Vec::new();
+    for ((pair, (what, internal, legacy)), (now, now_legacy)) in
+        PAIRS.into_iter().enumerate().zip(now)
+    {
         let given = before.iter().skip(2 * pair).take(2).flatten().next();
         let Some(original) = given.filter(|original| !original.is_empty()) else {
             continue;
         };
-        let now = value(resource, internal).to_owned();
-        let now_legacy = value(resource, legacy).to_owned();
-        if *original != now && *original != now_legacy && now != now_legacy {
+        if original != now && original != now_legacy && now != now_legacy {
             return Err(FamilyError::Mismatch(what));
-        } else if *original != now {
-            resource.set_annotation(legacy, &now)?;
-        } else if *original != now_legacy {
-            resource.set_annotation(internal, &now_legacy)?;
+        } else if original != now {
+            changes.push((legacy, now.to_owned()));
+        } else if original != now_legacy {
+            changes.push((internal, now_legacy.to_owned()));
         }
+    }
+    for (key, value) in changes {
+        resource.set_annotation(key, &value)?;
     }
     Ok(())
 }
 
 fn check_agreement(resource: &Resource) -> Result<(), FamilyError> {
-    for (what, internal, legacy) in PAIRS {
-        let (internal, legacy) = (value(resource, internal), value(resource, legacy));
+    let pairs = PAIRS.into_iter().zip(pairs_of(resource.root()));
+    for ((what, ..), (internal, legacy)) in pairs {
         if !internal.is_empty() && !legacy.is_empty() && internal != legacy {
             return Err(FamilyError::Mismatch(what));
         }
@@ -178,7 +186,9 @@ fn check_agreement(resource: &Resource) -> Result<(), FamilyError> {
     Ok(())
 }
 
-/// An annotation's text; a missing one counts as empty.
-fn value<'a>(resource: &'a Resource, key: &str) -> &'a str {
-    meta::annotation(resource.root(), key).unwrap_or_default()
+/// What both families say, pair by pair; a missing annotation counts as empty.
+fn pairs_of(root: NodeRef<'_>) -> [(&str, &str); 3] {
+    let given = meta::several_annotations(root, KEYS);
+    let [a, b, c, d, e, f] = given.map(Option::unwrap_or_default);
+    [(a, b), (c, d), (e, f)]
 }

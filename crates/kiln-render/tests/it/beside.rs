@@ -1,5 +1,6 @@
 //! What is done at the same time, what is not, and how it ends.
 
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -316,7 +317,7 @@ proptest! {
         let is_there = std::env::split_paths(&search_path)
             .any(|directory| directory.join("sed").exists());
         if !is_there {
-            eprintln!("SKIPPED: there is no sed");
+            let _ = writeln!(std::io::stderr(), "SKIPPED: there is no sed");
             return Ok(());
         }
         let runtime = ExecRuntime::new(search_path);
