@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use kiln_krm::kptfile::{
-    FILE_NAME, Function, FunctionKind, OpenConfigError, check_function_config, edit,
+    FILE_NAME, Function, FunctionKind, Kptfile, KptfileText, OpenConfigError,
+    check_function_config, edit,
 };
 use kiln_krm::package::{
     Bytes, EmptiedFiles, FileAction, FileChange, ListOptions, ReadSet, Subpackages, WriteOptions,
@@ -79,9 +80,27 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         output.extend(set_aside);
         output
     });
+    let saving = saved.map(|(kind, mut function)| {
+        if !selector.is_empty() {
+            function.selectors.push(selector);
+        }
+        if !exclusion.is_empty() {
+            function.exclusions.push(exclusion);
+        }
+        Saving {
+            kind,
+            function,
+            behaviour: running.behaviour(),
+        }
+    });
+    // What is to be said of a function that was saved along with the resources.
+    let mut saved_along = None;
     let output = match (output, &place, &destination) {
         (Ok(output), Some(place), Destination::InPlace) => {
-            let changes = planned(place, output, &before, running.behaviour())?;
+            let mut changes = planned(place, output, &before, running.behaviour())?;
+            if let (Some(saving), None) = (&saving, place.location.file()) {
+                saved_along = saving.add_to(&mut changes, &place.path)?;
+            }
             let options = ApplyOptions::default();
             write(ui, place.location.root(), files.as_ref(), &changes, options)?;
             Ok(None)
@@ -101,14 +120,10 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     if running.behaviour() == Behaviour::Kiln {
         saved_results?;
     }
-    if let Some((kind, mut function)) = saved {
-        if !selector.is_empty() {
-            function.selectors.push(selector);
-        }
-        if !exclusion.is_empty() {
-            function.exclusions.push(exclusion);
-        }
-        save(ui, place.as_ref(), kind, &function, running.behaviour())?;
+    match (saved_along, saving) {
+        (Some(message), _) => ui.say(&message),
+        (None, Some(saving)) => saving.save(ui, place.as_ref())?,
+        (None, None) => {}
     }
     Ok(())
 }
@@ -245,39 +260,83 @@ fn saved_function(
     Ok(function)
 }
 
-fn save(
-    ui: &Ui,
-    place: Option<&Place>,
+/// A function that is to become part of a Kptfile's pipeline.
+struct Saving {
     kind: FunctionKind,
-    function: &Function,
+    function: Function,
     behaviour: Behaviour,
-) -> Result<()> {
-    let directory = match place {
-        Some(place) => place.path.clone(),
-        None => absolute("")?,
-    };
-    let original = std::fs::read(directory.join(FILE_NAME)).ok();
-    let original = original.and_then(|bytes| kiln_yaml::parse_first(&bytes).ok().flatten());
-    let valid = original.filter(|original| kiln_krm::kptfile::Kptfile::decode(original).is_ok());
-    let Some(mut document) = valid else {
-        ui.say("function not added: Kptfile not exists");
-        return Ok(());
-    };
-    let saved = match behaviour {
-        Behaviour::Kpt => edit::save_like_kpt(&document, kind, function).map(|(changed, saved)| {
-            document = changed;
-            saved
-        }),
-        Behaviour::Kiln => edit::save_function(&mut document, kind, function),
-    };
-    let saved = saved.context("function is not added to Kptfile")?;
-    let change = FileChange {
-        path: FILE_NAME.to_owned(),
-        action: FileAction::Write(
-            kiln_yaml::to_string(&document, SequenceStyle::Wide).into_bytes(),
-        ),
-    };
-    write(ui, &directory, None, &[change], ApplyOptions::default())?;
-    ui.say(&saved.message(function, kind));
-    Ok(())
+}
+
+impl Saving {
+    /// Puts the function into the Kptfile that the changes leave behind, so that both happen or neither; what is to be
+    /// said then. None if there is no Kptfile, and for kpt, which writes the resources even if the function cannot be
+    /// saved.
+    fn add_to(&self, changes: &mut Vec<FileChange>, directory: &Path) -> Result<Option<String>> {
+        if self.behaviour == Behaviour::Kpt {
+            return Ok(None);
+        }
+        let at = changes.iter().position(|change| change.path == FILE_NAME);
+        let current = match at.and_then(|at| changes.get(at)) {
+            None => std::fs::read(directory.join(FILE_NAME)).ok(),
+            Some(change) => match &change.action {
+                FileAction::Write(bytes) => Some(bytes.clone()),
+                FileAction::Delete => None,
+            },
+        };
+        let Some((change, message)) = self.change(current)? else {
+            return Ok(None);
+        };
+        changes.retain(|change| change.path != FILE_NAME);
+        changes.push(change);
+        Ok(Some(message))
+    }
+
+    /// Writes the function to the Kptfile of the package, or of the current directory.
+    fn save(&self, ui: &Ui, place: Option<&Place>) -> Result<()> {
+        let directory = match place {
+            Some(place) => place.path.clone(),
+            None => absolute("")?,
+        };
+        match self.change(std::fs::read(directory.join(FILE_NAME)).ok())? {
+            None => ui.say("function not added: Kptfile not exists"),
+            Some((change, message)) => {
+                write(ui, &directory, None, &[change], ApplyOptions::default())?;
+                ui.say(&message);
+            }
+        }
+        Ok(())
+    }
+
+    /// The Kptfile with the function in it, and what is to be said of it; none if it is no Kptfile.
+    fn change(&self, kptfile: Option<Vec<u8>>) -> Result<Option<(FileChange, String)>> {
+        let (kind, function) = (self.kind, &self.function);
+        let original = kptfile.filter(|bytes| Kptfile::read(bytes).is_ok());
+        let Some(original) = original else {
+            return Ok(None);
+        };
+        let saved = match self.behaviour {
+            Behaviour::Kpt => {
+                let Some(document) = kiln_yaml::parse_first(&original)? else {
+                    return Ok(None);
+                };
+                edit::save_like_kpt(&document, kind, function).map(|(changed, saved)| {
+                    let text = kiln_yaml::to_string(&changed, SequenceStyle::Wide);
+                    (text.into_bytes(), saved)
+                })
+            }
+            Behaviour::Kiln => {
+                let Some(mut text) = KptfileText::read(&original) else {
+                    return Ok(None);
+                };
+                edit::save_function(text.document_mut(), kind, function)
+                    .map(|saved| (text.changed().unwrap_or(original), saved))
+            }
+        };
+        let (text, saved) = saved.context("function is not added to Kptfile")?;
+        let change = FileChange {
+            path: FILE_NAME.to_owned(),
+            action: FileAction::Write(text),
+        };
+        Ok(Some((change, saved.message(function, kind))))
+    }
 }

@@ -11,7 +11,6 @@ mod others;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -28,7 +27,7 @@ pub(crate) struct Job {
 }
 
 /// All commands that write to a package, or make one.
-pub(crate) const VERBS: [&str; 4] = ["render", "eval", "run", "sink"];
+pub(crate) const VERBS: [&str; 5] = ["render", "eval", "eval --save", "run", "sink"];
 
 const KPTFILE: &str = "apiVersion: kpt.dev/v1
 kind: Kptfile
@@ -72,6 +71,11 @@ impl Job {
                 "eval" => "fn eval pkg --exec ./function --match-kind ConfigMap"
                     .split(' ')
                     .collect(),
+                "eval --save" => {
+                    "fn eval pkg --exec ./function --match-kind ConfigMap --save --type validator"
+                        .split(' ')
+                        .collect()
+                }
                 "run" => "fn run pkg --enable-exec --exec-path ./function"
                     .split(' ')
                     .collect(),
@@ -97,10 +101,8 @@ impl Job {
 
     /// Replaces the function by another shell script, which runs in the directory that the package is in.
     pub(crate) fn function(&self, script: &str) {
-        self.world
-            .write("function", &format!("#!/bin/sh\n{script}\n"));
-        let path = self.world.work().join("function");
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
+        let script = format!("#!/bin/sh\n{script}\n");
+        self.world.write_program("function", &script);
     }
 
     pub(crate) fn target(&self) -> PathBuf {
