@@ -24,6 +24,7 @@ mod set_labels;
 mod set_namespace;
 mod setters;
 mod settle;
+mod starlark;
 mod test_helpers;
 pub mod wire;
 

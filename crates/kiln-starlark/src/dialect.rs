@@ -15,6 +15,9 @@ pub struct Dialect {
     pub global_reassign: bool,
     /// Functions that call themselves, directly or not.
     pub recursion: bool,
+    /// Whether a complaint about an operand that is none names the place of the token, as since 2024, or the place
+    /// behind it.
+    pub complains_at_token: bool,
 }
 
 impl Dialect {
@@ -27,6 +30,7 @@ impl Dialect {
             top_level_control: false,
             global_reassign: false,
             recursion: false,
+            complains_at_token: true,
         }
     }
 
@@ -39,6 +43,7 @@ impl Dialect {
             top_level_control: true,
             global_reassign: true,
             recursion: true,
+            complains_at_token: true,
         }
     }
 }

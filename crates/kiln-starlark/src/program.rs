@@ -44,7 +44,7 @@ impl Program {
                 message,
             }));
         }
-        let ast = parse(source).map_err(blame)?;
+        let ast = parse(source, dialect.complains_at_token).map_err(blame)?;
         let resolution =
             resolve(name, &ast, dialect, is_predeclared, &is_universal).map_err(blame)?;
         let code = Rc::new(compile(&ast, &resolution, dialect));

@@ -3,7 +3,7 @@
 use super::{FunctionInfo, Registry};
 use crate::{
     apply_setters, create_setters, gatekeeper, kubeconform, kubeval, list_setters, search_replace,
-    set_labels, set_namespace, test_helpers,
+    set_labels, set_namespace, starlark, test_helpers,
 };
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
@@ -23,4 +23,5 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &search_replace::INFO,
     &set_labels::INFO,
     &set_namespace::INFO,
+    &starlark::INFO,
 ];

@@ -147,6 +147,12 @@ impl<'a> Arguments<'a> {
         failure.within(self.name)
     }
 
+    /// The only argument, by position or by name.
+    pub fn one(&self, param: &str) -> Result<Value, Failure> {
+        let [value] = self.unpack([(param, Want::Any)])?;
+        Ok(value.unwrap_or(Value::NONE))
+    }
+
     /// The arguments by parameter, positional and named. A name that ends in `?` is optional, and so are all
     /// behind it.
     pub(crate) fn unpack<const N: usize>(

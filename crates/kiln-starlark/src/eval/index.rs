@@ -12,8 +12,9 @@ pub(crate) fn index(object: &Value, key: &Value) -> Result<Value, Failure> {
             None => fail(format!("key {} not in dict", key.shown())),
         },
         Repr::Object(mapping) => match mapping.lookup(key) {
-            Some(Some(value)) => Ok(value),
-            Some(None) => fail(format!("key {} not in {}", key.shown(), object.type_name())),
+            Some(Ok(Some(value))) => Ok(value),
+            Some(Ok(None)) => fail(format!("key {} not in {}", key.shown(), object.type_name())),
+            Some(Err(reason)) => fail(reason),
             None => unhandled(object, key),
         },
         Repr::List(list) => {

@@ -67,7 +67,7 @@ fn by_key(values: &Value, name: &[u8]) -> Result<Value, Failure> {
     let found = match &values.0 {
         Repr::Dict(dict) => dict.get(&key)?,
         Repr::Object(object) => match object.lookup(&key) {
-            Some(found) => found,
+            Some(found) => found.ok().flatten(),
             None => return fail("format requires a mapping"),
         },
         _ => return fail("format requires a mapping"),

@@ -349,7 +349,7 @@ fn contains(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>
             }
         },
         Repr::Object(object) => match object.lookup(x) {
-            Some(value) => value.is_some(),
+            Some(value) => value.is_ok_and(|value| value.is_some()),
             None => return Ok(None),
         },
         _ => return Ok(None),

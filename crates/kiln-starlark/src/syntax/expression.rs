@@ -284,7 +284,10 @@ impl Parser<'_> {
             }
             token => {
                 let message = format!("got {}, want primary expression", token.quoted());
-                return trouble(self.value.position, message);
+                return match self.complains_at_token {
+                    true => trouble(self.value.position, message),
+                    false => self.fail(message),
+                };
             }
         };
         let position = self.advance()?;

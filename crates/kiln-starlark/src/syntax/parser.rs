@@ -20,16 +20,18 @@ pub(crate) struct Parser<'a> {
     pub(super) value: TokenValue,
     pub(super) ast: Ast,
     nesting: usize,
+    pub(super) complains_at_token: bool,
 }
 
 /// Parses a file.
-pub(crate) fn parse(source: &[u8]) -> Scanned<Ast> {
+pub(crate) fn parse(source: &[u8], complains_at_token: bool) -> Scanned<Ast> {
     let mut parser = Parser {
         scanner: Scanner::new(source),
         token: Token::Eof,
         value: TokenValue::default(),
         ast: Ast::default(),
         nesting: 0,
+        complains_at_token,
     };
     parser.advance()?;
     let mut statements = Vec::new();

@@ -47,6 +47,11 @@ impl Dict {
         let _old = self.table.borrow_mut().insert(key, value);
     }
 
+    /// Sets the value of any key, whatever iterates. Fails if there cannot be such a key.
+    pub fn set(&self, key: Value, value: Value) -> Result<(), Failure> {
+        self.table.borrow_mut().insert(key, value).map(|_| ())
+    }
+
     /// All entries in order, keys with values.
     pub fn items(&self) -> Vec<(Value, Value)> {
         let table = self.table.borrow();

@@ -37,6 +37,11 @@ impl List {
         self.elements.borrow().get(index).cloned()
     }
 
+    /// Appends an element, whatever iterates.
+    pub fn push(&self, element: Value) {
+        self.elements.borrow_mut().push(element);
+    }
+
     /// All elements. The list cannot be changed while they are looked at.
     pub fn elements(&self) -> Ref<'_, Vec<Value>> {
         self.elements.borrow()

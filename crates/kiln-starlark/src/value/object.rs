@@ -35,8 +35,8 @@ pub trait Object {
         Vec::new()
     }
 
-    /// The value of a key, for objects that are mappings; nothing for all others.
-    fn lookup(&self, key: &Value) -> Option<Option<Value>> {
+    /// The value of a key, for objects that are mappings, or why it cannot be had; nothing for all others.
+    fn lookup(&self, key: &Value) -> Option<Result<Option<Value>, String>> {
         let _ = key;
         None
     }

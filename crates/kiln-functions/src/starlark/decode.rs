@@ -1,0 +1,222 @@
+//! Trees to values, by the rules of go-yaml v3 for what goes into an `interface{}`.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use kiln_krm::Resource;
+use kiln_starlark::{BigInt, Dict, List, Value};
+use kiln_yaml::{Document, Kind, NodeId, NodeRef};
+
+use super::time::Time;
+
+/// How many nodes aliases may add to those that are written.
+const ALIASED_NODES: usize = 1 << 20;
+
+/// The list that a script gets.
+pub(super) fn resource_list(
+    items: &[Resource],
+    config: Option<&Document>,
+) -> Result<Value, String> {
+    let values = items.iter().map(|item| decode(item.document()));
+    let values = values.collect::<Result<Vec<_>, _>>()?;
+    let list = Dict::with_capacity(4);
+    list.set_str("apiVersion", Value::string("config.kubernetes.io/v1"));
+    list.set_str("kind", Value::string("ResourceList"));
+    list.set_str("items", Value::list(values));
+    if let Some(config) = config {
+        list.set_str("functionConfig", decode(config)?);
+    }
+    Ok(Value::from(list))
+}
+
+/// The value of a document.
+fn decode(document: &Document) -> Result<Value, String> {
+    decode_with(document, scalar)
+}
+
+/// The value of a document whose scalars mean what `scalar` says.
+pub(super) fn decode_with(
+    document: &Document,
+    scalar: fn(NodeRef<'_>) -> Value,
+) -> Result<Value, String> {
+    let mut decoder = Decoder {
+        document,
+        scalar,
+        aliases: None,
+        aliased: 0,
+        open: Vec::new(),
+    };
+    let value = decoder.begin(document.root())?;
+    while let Some((node, container)) = decoder.open.pop() {
+        match container {
+            Container::Dict(dict) => decoder.fill_dict(node, &dict)?,
+            Container::List(list) => {
+                for item in node.items() {
+                    let item = decoder.begin(item)?;
+                    list.push(item);
+                }
+            }
+        }
+    }
+    Ok(value)
+}
+
+/// A collection that is still to be filled.
+enum Container {
+    Dict(Rc<Dict>),
+    List(Rc<List>),
+}
+
+struct Decoder<'a> {
+    document: &'a Document,
+    scalar: fn(NodeRef<'_>) -> Value,
+    /// What aliases stand for; looked up when the first is met.
+    aliases: Option<HashMap<NodeId, NodeId>>,
+    aliased: usize,
+    open: Vec<(NodeRef<'a>, Container)>,
+}
+
+impl<'a> Decoder<'a> {
+    /// The value of a node; that of a collection is filled later.
+    fn begin(&mut self, node: NodeRef<'a>) -> Result<Value, String> {
+        let node = self.target(node)?;
+        if self.aliases.is_some() {
+            self.aliased += 1;
+            if self.aliased > ALIASED_NODES {
+                return Err("yaml: document contains excessive aliasing".to_owned());
+            }
+        }
+        Ok(match node.kind() {
+            Kind::Mapping => {
+                let value = Value::from(Dict::with_capacity(node.len()));
+                if let kiln_starlark::Kind::Dict(dict) = value.kind() {
+                    self.open.push((node, Container::Dict(Rc::clone(dict))));
+                }
+                value
+            }
+            Kind::Sequence => {
+                let value = Value::list(Vec::with_capacity(node.len()));
+                if let kiln_starlark::Kind::List(list) = value.kind() {
+                    self.open.push((node, Container::List(Rc::clone(list))));
+                }
+                value
+            }
+            Kind::Scalar | Kind::Alias => (self.scalar)(node),
+        })
+    }
+
+    fn fill_dict(&mut self, node: NodeRef<'a>, dict: &Dict) -> Result<(), String> {
+        let mut merged = Vec::new();
+        for (key, value) in node.entries() {
+            if key.tag() == "!!merge" {
+                merged.push(value);
+                continue;
+            }
+            let key = self.begin(key)?;
+            let value = self.begin(value)?;
+            dict.set(key, value)
+                .map_err(|failure| failure.message().to_owned())?;
+        }
+        // What is there counts for more than what is merged in.
+        for source in merged {
+            let source = self.target(source)?;
+            let sources = match source.kind() {
+                Kind::Sequence => source.items().collect(),
+                _ => vec![source],
+            };
+            for source in sources {
+                let source = self.target(source)?;
+                for (key, value) in source.entries() {
+                    if dict.get_str(key.value()).is_none() {
+                        let key = self.begin(key)?;
+                        let value = self.begin(value)?;
+                        dict.set(key, value)
+                            .map_err(|failure| failure.message().to_owned())?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn target(&mut self, node: NodeRef<'a>) -> Result<NodeRef<'a>, String> {
+        if node.kind() != Kind::Alias {
+            return Ok(node);
+        }
+        let document = self.document;
+        let aliases = self.aliases.get_or_insert_with(|| targets(document));
+        match aliases.get(&node.id()) {
+            Some(target) => Ok(document.node(*target)),
+            None => Err(format!(
+                "yaml: unknown anchor '{}' referenced",
+                node.value()
+            )),
+        }
+    }
+}
+
+/// For each alias the last node before it that has its name as an anchor.
+fn targets(document: &Document) -> HashMap<NodeId, NodeId> {
+    let mut named: HashMap<&str, NodeId> = HashMap::new();
+    let mut targets = HashMap::new();
+    let mut pending = vec![document.root()];
+    while let Some(node) = pending.pop() {
+        if node.kind() == Kind::Alias {
+            if let Some(target) = named.get(node.value()) {
+                targets.insert(node.id(), *target);
+            }
+        } else if !node.anchor().is_empty() {
+            named.insert(node.anchor(), node.id());
+        }
+        let children: Vec<_> = node.children().collect();
+        pending.extend(children.into_iter().rev());
+    }
+    targets
+}
+
+fn scalar(node: NodeRef<'_>) -> Value {
+    let text = node.value();
+    match node.tag() {
+        "!!null" => Value::NONE,
+        "!!bool" => Value::from(text.eq_ignore_ascii_case("true")),
+        "!!int" => int(text).unwrap_or_else(|| Value::string(text)),
+        "!!float" => float(text).unwrap_or_else(|| Value::string(text)),
+        "!!timestamp" => match Time::parse(text) {
+            Some(time) => Value::object(Rc::new(time)),
+            None => Value::string(text),
+        },
+        _ => Value::string(text),
+    }
+}
+
+/// An integer in Go's notations.
+pub(super) fn int(text: &str) -> Option<Value> {
+    let plain = text.replace('_', "");
+    let (negative, digits) = match plain.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, plain.strip_prefix('+').unwrap_or(&plain)),
+    };
+    let (radix, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, digits.get(2..)?),
+        [b'0', b'o' | b'O', ..] => (8, digits.get(2..)?),
+        [b'0', b'b' | b'B', ..] => (2, digits.get(2..)?),
+        [b'0', _, ..] => (8, digits.get(1..)?),
+        _ => (10, digits),
+    };
+    let number = i128::from_str_radix(digits, radix).ok()?;
+    Some(Value::from(BigInt::from(if negative {
+        -number
+    } else {
+        number
+    })))
+}
+
+pub(super) fn float(text: &str) -> Option<Value> {
+    let number = match text {
+        ".nan" | ".NaN" | ".NAN" => f64::NAN,
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => f64::INFINITY,
+        "-.inf" | "-.Inf" | "-.INF" => f64::NEG_INFINITY,
+        _ => text.replace('_', "").parse().ok()?,
+    };
+    Some(Value::from(number))
+}

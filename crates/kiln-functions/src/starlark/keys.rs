@@ -1,0 +1,51 @@
+//! The order in which go-yaml writes the keys of a map.
+//!
+//! Numbers inside of texts count by their value: `a2` comes before `a10`.
+
+use std::cmp::Ordering;
+
+/// Compares two keys that are texts.
+pub(super) fn compare(a: &str, b: &str) -> Ordering {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut after_digit = false;
+    for (place, (x, y)) in a.iter().zip(&b).enumerate() {
+        if x == y {
+            after_digit = is_digit(*x);
+            continue;
+        }
+        return match (x.is_alphabetic(), y.is_alphabetic()) {
+            (true, true) => x.cmp(y),
+            // A number ends before a letter; a letter comes behind all else.
+            (true, false) if after_digit => Ordering::Less,
+            (false, true) if after_digit => Ordering::Greater,
+            (true, false) => Ordering::Greater,
+            (false, true) => Ordering::Less,
+            (false, false) => compare_numbers(&a, &b, place),
+        };
+    }
+    a.len().cmp(&b.len())
+}
+
+/// Compares what differs from `place` on, neither being a letter there.
+fn compare_numbers(a: &[char], b: &[char], place: usize) -> Ordering {
+    let at = |chars: &[char]| chars.get(place).copied().unwrap_or('\0');
+    let mut start = 0;
+    if at(a) == '0' || at(b) == '0' {
+        let before = a.get(..place).unwrap_or_default().iter().rev();
+        let mut digits = before.take_while(|char| is_digit(**char));
+        start = i64::from(digits.any(|digit| *digit != '0'));
+    }
+    let number = |chars: &[char]| {
+        let digits = chars.get(place..).unwrap_or_default().iter();
+        let digits = digits.take_while(|char| is_digit(**char));
+        digits.fold((start, 0usize), |(number, length), digit| {
+            let digit = i64::from(u32::from(*digit)) - i64::from(u32::from('0'));
+            (number.wrapping_mul(10).wrapping_add(digit), length + 1)
+        })
+    };
+    number(a).cmp(&number(b)).then_with(|| at(a).cmp(&at(b)))
+}
+
+fn is_digit(char: char) -> bool {
+    char.is_ascii_digit()
+}

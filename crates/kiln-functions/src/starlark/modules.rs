@@ -1,0 +1,187 @@
+//! What scripts can load, and what they find in `ctx.open_api`.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use kiln_starlark::{
+    Arguments, Builtin, Context, Failure, Kind, Members, Module, NativeFn, Object, Value,
+};
+
+use super::yaml_v2;
+
+/// The modules of a version of the function.
+pub(super) struct Library {
+    /// How `krmfn.match_gvk` compares; nothing before there was a `krmfn`.
+    pub(super) match_gvk: Option<MatchGvk>,
+}
+
+/// How `match_gvk` compares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum MatchGvk {
+    /// The whole `apiVersion`.
+    ApiVersion,
+    /// The whole `apiVersion` with a version alone, so that only what has no group can match.
+    CoreOnly,
+    /// What is given on both sides.
+    Lenient,
+}
+
+/// Modules of the original that are not built in.
+const UNSUPPORTED: &[&str] = &[
+    "bsoup.star",
+    "geo.star",
+    "html.star",
+    "http.star",
+    "time.star",
+    "xlsx.star",
+    "zipfile.star",
+];
+
+/// Refuses scripts that load what is not built in.
+pub(super) fn check(loads: &[String]) -> Result<(), String> {
+    match loads
+        .iter()
+        .find(|module| UNSUPPORTED.contains(&module.as_str()))
+    {
+        Some(module) => Err(format!(
+            "load of {module} is not supported by the native function; run it as a container with \
+             --no-native"
+        )),
+        None => Ok(()),
+    }
+}
+
+impl Library {
+    /// What a module has. The original finds nothing in modules that it does not have.
+    pub(super) fn find(&self, module: &str) -> Members {
+        match (module, self.match_gvk) {
+            ("krmfn.star", Some(match_gvk)) => vec![("krmfn".to_owned(), krmfn(match_gvk))],
+            ("encoding/yaml.star", _) => vec![("yaml".to_owned(), yaml_v2::module())],
+            _ => kiln_starlark::modules::find(module).unwrap_or_default(),
+        }
+    }
+}
+
+fn krmfn(match_gvk: MatchGvk) -> Value {
+    let match_gvk: NativeFn = match match_gvk {
+        MatchGvk::ApiVersion => match_api_version,
+        MatchGvk::CoreOnly => match_core,
+        MatchGvk::Lenient => match_lenient,
+    };
+    let functions = [
+        ("match_gvk", match_gvk),
+        ("match_name", match_name),
+        ("match_namespace", match_namespace),
+    ];
+    let members = functions.map(|(name, function)| {
+        let function = Value::from(Builtin::new(name, function));
+        (name.to_owned(), function)
+    });
+    Value::from(Module::new("krmfn", members.into()))
+}
+
+/// A text of a resource; empty where it has none.
+fn text_at(resource: &Value, path: &[&str]) -> String {
+    let mut current = resource.clone();
+    for key in path {
+        let next = match current.kind() {
+            Kind::Dict(dict) => dict.get_str(key),
+            _ => None,
+        };
+        let Some(next) = next else {
+            return String::new();
+        };
+        current = next;
+    }
+    match current.kind() {
+        Kind::String(text) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The resource and the texts that a function was called with.
+fn arguments<const N: usize>(args: &Arguments<'_>) -> Result<(Value, [String; N]), Failure> {
+    args.count(N + 1, N + 1)?;
+    let mut texts = [const { String::new() }; N];
+    for (place, text) in texts.iter_mut().enumerate() {
+        *text = String::from_utf8_lossy(args.text(place + 1)?).into_owned();
+    }
+    let resource = args.get(0).cloned().unwrap_or(Value::NONE);
+    if !matches!(resource.kind(), Kind::Dict(_)) {
+        return Err(Failure::new("expected exactly one object, got 0"));
+    }
+    Ok((resource, texts))
+}
+
+fn match_api_version(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let (resource, [api_version, kind]) = arguments(args)?;
+    let same =
+        text_at(&resource, &["apiVersion"]) == api_version && text_at(&resource, &["kind"]) == kind;
+    Ok(Value::from(same))
+}
+
+fn match_core(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let (resource, [version, kind]) = arguments(args)?;
+    let own = text_at(&resource, &["apiVersion"]);
+    let (own_group, own_version) = group_and_version(&own);
+    let same =
+        own_group.is_empty() && own_version == version && text_at(&resource, &["kind"]) == kind;
+    Ok(Value::from(same))
+}
+
+fn match_lenient(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let (resource, [api_version, kind]) = arguments(args)?;
+    let own = text_at(&resource, &["apiVersion"]);
+    let (own_group, own_version) = group_and_version(&own);
+    let (group, version) = group_and_version(&api_version);
+    let agree = |own: &str, given: &str| own.is_empty() || given.is_empty() || own == given;
+    let same = agree(&text_at(&resource, &["kind"]), &kind)
+        && agree(own_group, group)
+        && agree(own_version, version);
+    Ok(Value::from(same))
+}
+
+fn group_and_version(api_version: &str) -> (&str, &str) {
+    api_version.split_once('/').unwrap_or(("", api_version))
+}
+
+fn match_name(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let (resource, [name]) = arguments(args)?;
+    Ok(Value::from(
+        text_at(&resource, &["metadata", "name"]) == name,
+    ))
+}
+
+fn match_namespace(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    let (resource, [namespace]) = arguments(args)?;
+    Ok(Value::from(
+        text_at(&resource, &["metadata", "namespace"]) == namespace,
+    ))
+}
+
+/// The schemas of Kubernetes, which are not built in.
+struct OpenApi;
+
+pub(super) fn open_api() -> Value {
+    Value::object(Rc::new(OpenApi))
+}
+
+impl Object for OpenApi {
+    fn type_name(&self) -> &str {
+        "dict"
+    }
+
+    fn repr(&self) -> Vec<u8> {
+        b"{}".to_vec()
+    }
+
+    fn lookup(&self, _: &Value) -> Option<Result<Option<Value>, String>> {
+        let reason = "ctx.open_api is not supported by the native function; run it as a container \
+                      with --no-native";
+        Some(Err(reason.to_owned()))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
