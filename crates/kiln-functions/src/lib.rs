@@ -8,6 +8,7 @@
 //! Functions touch neither files nor network nor environment; what they may know of the world is in their [`Context`],
 //! files included: [`Files`] has those that the user gave.
 
+mod apply_replacements;
 mod apply_setters;
 mod create_setters;
 mod function;
@@ -15,11 +16,13 @@ mod gatekeeper;
 mod jsonschema;
 mod kubeconform;
 mod kubeval;
+mod kustomize;
 mod list_setters;
 pub mod registry;
 mod runtime;
 pub mod sdk;
 mod search_replace;
+mod set_annotations;
 mod set_labels;
 mod set_namespace;
 mod setters;

@@ -7,14 +7,20 @@
 mod aliases;
 pub(crate) mod decode;
 mod field_spec;
+mod label_selector;
 mod number;
 mod path_filter;
+mod paths;
+pub(crate) mod replacement;
+mod resource_id;
 mod resource_map;
 mod scope;
 mod text;
 
 pub(crate) use field_spec::FieldSpec;
 pub(crate) use path_filter::{Creation, FieldPath, apply_spec, entry_setter};
+pub(crate) use paths::split_dotted;
+pub(crate) use resource_id::ResourceId;
 pub(crate) use resource_map::{MIGRATION_ID, Marks, check_resources, resource_id_text};
 pub(crate) use text::json_text;
 

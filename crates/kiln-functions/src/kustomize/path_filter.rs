@@ -239,7 +239,7 @@ impl Walk<'_> {
                 document,
                 step.node,
                 Kind::Sequence,
-                self.known_path(step),
+                &self.known_path(step).text(),
                 self.generation,
             )),
         }
@@ -264,7 +264,7 @@ fn list_name(element: &str) -> (&str, bool) {
     }
 }
 
-fn new_of_kind(document: &mut Document, kind: Kind) -> NodeId {
+pub(super) fn new_of_kind(document: &mut Document, kind: Kind) -> NodeId {
     match kind {
         Kind::Mapping => document.new_mapping_node(),
         Kind::Sequence => document.new_sequence_node(),
@@ -273,11 +273,11 @@ fn new_of_kind(document: &mut Document, kind: Kind) -> NodeId {
 }
 
 /// Complains that a node is of another kind.
-pub(crate) fn wrong_kind(
+pub(super) fn wrong_kind(
     document: &Document,
     node: NodeId,
     expected: Kind,
-    path: FieldPath<'_>,
+    path: &str,
     generation: Generation,
 ) -> FilterError {
     let node = document.node(node);
@@ -286,8 +286,7 @@ pub(crate) fn wrong_kind(
     let (expected, found) = (go_kind(expected), go_kind(node.kind()));
     FilterError(match generation {
         Generation::June2021 | Generation::December2021 => format!(
-            "wrong Node Kind for {} expected: {expected} was {found}: value: {{{}}}",
-            path.text(),
+            "wrong Node Kind for {path} expected: {expected} was {found}: value: {{{}}}",
             contents.trim()
         ),
         Generation::Of2025 => format!(
@@ -347,7 +346,7 @@ impl EntrySetter<'_> {
                 document,
                 mapping,
                 Kind::Mapping,
-                path,
+                &path.text(),
                 generation,
             ));
         }

@@ -6,7 +6,7 @@ use kiln_krm::Resource;
 use kiln_krm::meta::Meta;
 use kiln_yaml::{Document, NodeRef};
 
-use super::field_spec::group_version;
+use super::resource_id::ResourceId;
 use super::{Generation, scope};
 
 /// Why resources cannot be put into a map.
@@ -82,29 +82,10 @@ pub(crate) fn effective_namespace(meta: Meta<'_>) -> &str {
 
 /// A resource's id as kustomize prints it.
 pub(crate) fn resource_id_text(document: &Document, generation: Generation) -> String {
-    let meta = Meta::of(document.root());
-    let (group, version) = group_version(meta.api_version);
-    let or = |text: &str, missing: &str| match text {
-        "" => missing.to_owned(),
-        text => text.to_owned(),
-    };
+    let id = ResourceId::of(document.root());
     match generation {
-        Generation::June2021 | Generation::December2021 => format!(
-            "{}_{}_{}|{}|{}",
-            or(group, "~G"),
-            or(version, "~V"),
-            or(meta.kind, "~K"),
-            or(meta.namespace, "~X"),
-            or(meta.name, "~N")
-        ),
-        Generation::Of2025 => format!(
-            "{}.{}.{}/{}.{}",
-            or(meta.kind, "[noKind]"),
-            or(version, "[noVer]"),
-            or(group, "[noGrp]"),
-            or(meta.name, "[noName]"),
-            or(meta.namespace, "[noNs]")
-        ),
+        Generation::June2021 | Generation::December2021 => id.former_text(),
+        Generation::Of2025 => id.text(),
     }
 }
 

@@ -29,8 +29,10 @@ pub(crate) enum Shape {
     Int,
     /// `map[string]string`
     TextMap,
-    /// A struct, or a pointer to one.
+    /// A struct.
     Struct(&'static StructShape),
+    /// A pointer to a struct.
+    Pointer(&'static StructShape),
     /// `[]T`
     List(&'static Shape),
 }
@@ -145,7 +147,9 @@ impl Decoder {
     ) -> Result<Value, DecodeError> {
         let node = self.target(node);
         match (shape, node.kind()) {
-            (Shape::Struct(shape), Kind::Mapping) => return self.fields(node, shape),
+            (Shape::Struct(shape) | Shape::Pointer(shape), Kind::Mapping) => {
+                return self.fields(node, shape);
+            }
             (Shape::List(item), Kind::Sequence) => {
                 let is_coerced = self.reader == Reader::Kubernetes;
                 let items = node.items().map(|node| self.value(node, item, is_coerced));
@@ -247,7 +251,8 @@ fn go_type(shape: &Shape) -> String {
         Shape::Bool => "bool".to_owned(),
         Shape::Int => "int".to_owned(),
         Shape::TextMap => "map[string]string".to_owned(),
-        Shape::Struct(shape) => shape.go_type.to_owned(),
+        Shape::Struct(shape) | Shape::Pointer(shape) => shape.go_type.to_owned(),
+        Shape::List(Shape::Pointer(item)) => format!("[]*{}", item.go_type),
         Shape::List(item) => format!("[]{}", go_type(item)),
     }
 }

@@ -25,7 +25,13 @@ impl Scalar {
             (Reader::Kubernetes, _) => plain_1_1(text),
             (Reader::Json, "!!null") => Scalar::Null,
             (Reader::Json, "!!bool") => Scalar::Bool(text.eq_ignore_ascii_case("true")),
-            (Reader::Json, "!!int" | "!!float") => number(text),
+            (Reader::Json, "!!int" | "!!float") => match number(text) {
+                // JSON does not tell whole numbers from others.
+                Scalar::Float(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => {
+                    Scalar::Int(whole as i128)
+                }
+                number => number,
+            },
             (Reader::Json, _) => Scalar::Text(text.to_owned()),
         }
     }
