@@ -74,5 +74,5 @@ fn recorded_cases_are_no_worse_by_default() {
 #[test]
 fn legacy_cases_are_no_worse_by_default() {
     let test = "legacy_cases_are_no_worse_by_default";
-    check(test, Mode::Default, "recorded/legacy-run", 127);
+    check(test, Mode::Default, "recorded/legacy-run", 116);
 }
