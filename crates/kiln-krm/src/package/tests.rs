@@ -147,6 +147,25 @@ fn only_what_changed_is_encoded() {
 }
 
 #[test]
+fn styles_that_only_a_function_changed_do_not_count() {
+    let text = "a:   \"x\"\nb: >\n  folded\n  text\nc: [1, 2]\nd: 'y'\n";
+    check(
+        &[("f.yaml", text)],
+        Bytes::Keep,
+        |resources| {
+            // What a function without manners makes of it.
+            let other = resource("a: x\nb: \"folded text\\n\"\nc:\n- 1\n- 2\nd: z\n");
+            let origin = resources[0].origin().cloned();
+            resources[0] = moved(other, "f.yaml").with_origin(origin);
+        },
+        &[(
+            "f.yaml",
+            Some("a:   \"x\"\nb: >\n  folded\n  text\nc: [1, 2]\nd: z\n"),
+        )],
+    );
+}
+
+#[test]
 fn removed_and_added_documents() {
     check(
         &[("f.yaml", TWO)],

@@ -2,6 +2,7 @@
 
 pub mod json;
 mod keep_lines;
+mod styles;
 #[cfg(test)]
 mod tests;
 
@@ -90,15 +91,20 @@ impl Unmarked {
     ) -> Option<String> {
         let (old, guessed) = only_document(original)?;
         let style = style.unwrap_or(guessed);
-        let new = unwrapped(&self.document);
+        let mut new = unwrapped(&self.document).into_owned();
+        styles::adopt_styles(&old, &mut new);
         let yaml = |document: &Document| kiln_yaml::to_string(document, style);
-        let new_text = yaml(&new);
+        let (old_text, new_text) = (yaml(&old), yaml(&new));
+        // What the encoder could have written and has no blank line to lose needs no merge.
+        if original == old_text && !original.contains("\n\n") {
+            return Some(new_text);
+        }
         let is_new = |proposal: &str| {
             only_document(proposal).is_some_and(|(document, _)| {
                 document.root().value_eq(new.root()) && lines(&yaml(&document)) == lines(&new_text)
             })
         };
-        keep_lines::keep_lines(original, &yaml(&old), &new_text, line_break, is_new)
+        keep_lines::keep_lines(original, &old_text, &new_text, line_break, is_new)
     }
 
     /// Unlike the original, which writes the wrapper into the file.
