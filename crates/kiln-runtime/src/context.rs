@@ -28,8 +28,10 @@ pub struct RunContext {
 /// Hears what a function prints, piece by piece. It must not block for long: the function waits.
 #[derive(Clone)]
 pub struct StderrListener {
-    hear: Arc<dyn Fn(&[u8]) + Send + Sync>,
+    hear: Arc<Hear>,
 }
+
+type Hear = dyn Fn(&[u8]) + Send + Sync;
 
 impl StderrListener {
     /// Calls `hear` with every piece.
