@@ -11,6 +11,7 @@
 mod apply_replacements;
 mod apply_setters;
 mod create_setters;
+mod delete_annotations;
 mod function;
 mod gatekeeper;
 mod jsonschema;
@@ -19,16 +20,20 @@ mod kubeval;
 mod kustomize;
 mod list_setters;
 pub mod registry;
+mod remove_local_config_resources;
 mod runtime;
 pub mod sdk;
 mod search_replace;
 mod set_annotations;
+mod set_enforcement_action;
 mod set_labels;
 mod set_namespace;
 mod setters;
 mod settle;
+mod sleep;
 mod starlark;
 mod test_helpers;
+mod upsert_resource;
 pub mod wire;
 
 pub use function::{Context, Ending, Files, Function, FunctionList, NoFiles, Stopped};

@@ -9,7 +9,7 @@ use kiln_yaml::Document;
 use crate::function::{Context, FunctionList};
 use crate::registry::Behaviour;
 use crate::runtime::{Crossing, perform};
-use crate::sdk::Finished;
+use crate::sdk::{Finished, Sdk};
 
 /// What a program prints, and how it exits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -50,8 +50,17 @@ pub fn run(behaviour: &Behaviour, input: &[u8], ctx: &Context<'_>) -> Result<Ans
         results,
         ..FunctionList::default()
     };
-    let Finished { list, exit_code } = perform(behaviour, list, ctx, Crossing::Wire)?;
+    let Finished {
+        mut list,
+        exit_code,
+    } = perform(behaviour, list, ctx, Crossing::Wire)?;
     let sdk = behaviour.sdk;
+    if matches!(sdk, Sdk::Kyaml { .. }) {
+        for resource in &mut list.items {
+            // Its writer drops annotations and metadata that are empty; a resource that has none stays as it is.
+            let _ = resource.clear_annotations(&[]);
+        }
+    }
     let is_empty = |document: &&Document| document.root().is_empty();
     let config = list
         .config

@@ -2,9 +2,10 @@
 
 use super::{FunctionInfo, Registry};
 use crate::{
-    apply_replacements, apply_setters, create_setters, gatekeeper, kubeconform, kubeval,
-    list_setters, search_replace, set_annotations, set_labels, set_namespace, starlark,
-    test_helpers,
+    apply_replacements, apply_setters, create_setters, delete_annotations, gatekeeper, kubeconform,
+    kubeval, list_setters, remove_local_config_resources, search_replace, set_annotations,
+    set_enforcement_action, set_labels, set_namespace, sleep, starlark, test_helpers,
+    upsert_resource,
 };
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
@@ -15,6 +16,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &apply_setters::INFO,
     &test_helpers::BAR,
     &create_setters::INFO,
+    &delete_annotations::INFO,
     &test_helpers::FOO,
     &gatekeeper::INFO,
     &kubeconform::INFO,
@@ -22,9 +24,13 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &list_setters::INFO,
     &test_helpers::NO_OP,
     &test_helpers::PRINTENV,
+    &remove_local_config_resources::INFO,
     &search_replace::INFO,
     &set_annotations::INFO,
+    &set_enforcement_action::INFO,
     &set_labels::INFO,
     &set_namespace::INFO,
+    &sleep::INFO,
     &starlark::INFO,
+    &upsert_resource::INFO,
 ];

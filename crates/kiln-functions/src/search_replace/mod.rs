@@ -1,6 +1,5 @@
 //! search-replace: fields found by value, by path or by file, and what is put there.
 
-mod by_path;
 mod glob;
 mod info;
 mod matcher;
@@ -11,13 +10,13 @@ pub(crate) use info::INFO;
 
 use kiln_krm::Resource;
 use kiln_krm::results::ResultItem;
-use kiln_yaml::{Document, NodeId, Slot, Style, go_quote};
+use kiln_yaml::{Document, Kind, NodeId, Slot, Style, go_quote};
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::sdk::go_regexp::RegexpError;
 use crate::sdk::kyaml::{
-    Generation, MissingMetadata, Visitor, as_comment, data_map, failure, file_path, item,
-    node_text, note, walk,
+    Generation, MissingMetadata, SetFieldError, Visitor, as_comment, data_map, failure, file_path,
+    item, node_text, note, set_untagged, walk,
 };
 use crate::settle::is_surely_plain;
 use glob::BadPattern;
@@ -55,7 +54,7 @@ enum SearchError {
     #[error(transparent)]
     Unresolved(#[from] Unresolved),
     #[error(transparent)]
-    Put(#[from] by_path::PutError),
+    SetField(#[from] SetFieldError),
 }
 
 impl Function for SearchReplace {
@@ -125,7 +124,9 @@ impl Work {
         }
         if let Some(path) = self.matcher.path_to_create() {
             let path: Vec<&str> = path.split('.').collect();
-            by_path::put(resource.document_mut(), &path, &self.matcher.put_value)?;
+            let (name, way) = path.split_last().unwrap_or((&"", &[]));
+            let field = (*name, self.matcher.put_value.as_str());
+            set_untagged(resource.document_mut(), way, Kind::Mapping, field)?;
             self.needs_settling |= !is_surely_plain(&self.matcher.put_value);
             let (value, path) = (self.matcher.put_value.clone(), self.matcher.by_path.clone());
             self.report(&value, &path);

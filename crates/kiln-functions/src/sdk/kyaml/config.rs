@@ -13,6 +13,9 @@ pub(crate) enum Generation {
     First,
     /// 0.12: both families of annotations, each completed by the other when somebody asks.
     Second,
+    /// From 0.13 on: both families, kept in step by the framework; strings that only YAML 1.1 takes for something else
+    /// are quoted.
+    Third,
 }
 
 /// A resource says nothing about itself.
@@ -48,7 +51,7 @@ pub(crate) fn file_path(
     resource: &mut Resource,
     generation: Generation,
 ) -> Result<String, MissingMetadata> {
-    if resource.meta().is_missing {
+    if resource.meta().is_missing && generation != Generation::Third {
         return Err(MissingMetadata);
     }
     let key = match generation {
@@ -57,8 +60,18 @@ pub(crate) fn file_path(
             complete_families(resource);
             PATH
         }
+        Generation::Third => return Ok(resource.file_place().0.to_owned()),
     };
     Ok(resource.annotation(key).unwrap_or_default().to_owned())
+}
+
+/// The file that a resource says it is in; of two that differ the internal one counts, unless it is empty.
+pub(crate) fn place_path(resource: &Resource) -> &str {
+    let value = |key| resource.annotation(key).unwrap_or_default();
+    match value(PATH) {
+        "" => value(LEGACY_PATH),
+        path => path,
+    }
 }
 
 /// Gives a resource both annotations of each pair about its place. Those that begin with `internal.` count.

@@ -5,11 +5,15 @@
 //! a key given twice the first counts.
 
 mod config;
+mod families;
+mod fields;
 mod results;
 mod text;
 mod walk;
 
-pub(crate) use config::{Generation, MissingMetadata, data_map, file_path};
+pub(crate) use config::{Generation, MissingMetadata, data_map, file_path, place_path};
+pub(crate) use families::{annotation_map, families, set_annotation_map};
+pub(crate) use fields::{SetFieldError, set_untagged};
 pub(crate) use results::{failure, item, note};
 pub(crate) use text::{as_comment, node_text};
 pub(crate) use walk::{Visitor, walk};

@@ -1,11 +1,11 @@
-//! Putting a value at a path, creating what is missing, by the rules of kyaml before 0.13: a scalar stays as it is given,
-//! without quotes for the sake of YAML 1.1, and messages name the path.
+//! Setting a field by the rules of kyaml before 0.13: a scalar stays as it is given, without quotes for the sake of
+//! YAML 1.1, and messages name the path.
 
 use kiln_yaml::{Document, EditError, Kind};
 
-/// There is something at the path that cannot have the field.
+/// There is something on the way that cannot have the field.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum PutError {
+pub(crate) enum SetFieldError {
     #[error("wrong Node Kind for {path} expected: {expected} was {found}: value: {{{contents}}}")]
     WrongKind {
         path: String,
@@ -17,18 +17,25 @@ pub(super) enum PutError {
     Edit(EditError),
 }
 
-pub(super) fn put(document: &mut Document, path: &[&str], value: &str) -> Result<(), PutError> {
-    let Some((name, parents)) = path.split_last() else {
-        return Ok(());
-    };
-    check(document, parents)?;
-    let parent = document.root_mut().lookup_create(parents, Kind::Mapping);
-    let Some(parent) = parent.map_err(PutError::Edit)? else {
+/// Sets a field of the mapping at a path to a scalar that has no tag. The way there is created where it is missing, its
+/// end as a node of the given kind. A value that is replaced passes on its style and nothing else.
+pub(crate) fn set_untagged(
+    document: &mut Document,
+    path: &[&str],
+    kind: Kind,
+    (name, value): (&str, &str),
+) -> Result<(), SetFieldError> {
+    check(document, path)?;
+    let parent = document.root_mut().lookup_create(path, kind);
+    let Some(parent) = parent.map_err(SetFieldError::Edit)? else {
         // A null has no fields, and gets none.
         return Ok(());
     };
+    if kind != Kind::Mapping {
+        check(document, path)?;
+    }
     let node = document.node(parent);
-    let old = node.entries().find(|(key, _)| key.value() == *name);
+    let old = node.entries().find(|(key, _)| key.value() == name);
     let old = old.map(|(_, old)| (old.id(), old.style()));
     let new = document.new_scalar(value, "");
     match old {
@@ -45,23 +52,23 @@ pub(super) fn put(document: &mut Document, path: &[&str], value: &str) -> Result
 }
 
 /// Whether all that is there already can have what follows.
-fn check(document: &Document, parents: &[&str]) -> Result<(), PutError> {
+fn check(document: &Document, path: &[&str]) -> Result<(), SetFieldError> {
     let mut node = document.root();
-    let mut path: Vec<&str> = Vec::new();
+    let mut way: Vec<&str> = Vec::new();
     // The field itself is one of a mapping, whatever its name.
-    for element in parents.iter().chain(&["name"]) {
+    for element in path.iter().chain(&["name"]) {
         let wrong = |error| match error {
             EditError::WrongKind {
                 expected,
                 found,
                 contents,
-            } => PutError::WrongKind {
-                path: path.join("."),
+            } => SetFieldError::WrongKind {
+                path: way.join("."),
                 expected: kind_name(expected),
                 found: kind_name(found),
                 contents: contents.trim().to_owned(),
             },
-            other => PutError::Edit(other),
+            other => SetFieldError::Edit(other),
         };
         match node.lookup(&[element]).map_err(wrong)? {
             Some(found) => node = found,
@@ -69,7 +76,7 @@ fn check(document: &Document, parents: &[&str]) -> Result<(), PutError> {
         }
         let element = element.trim();
         if element.parse::<i64>().is_err() && element != "-" {
-            path.push(element);
+            way.push(element);
         }
     }
     Ok(())

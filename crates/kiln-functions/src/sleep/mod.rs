@@ -1,0 +1,100 @@
+//! sleep: does nothing, for a while. It notices when nobody waits for it any more.
+
+mod duration;
+
+use std::time::{Duration, Instant};
+
+use kiln_yaml::Document;
+
+use crate::function::{Context, Ending, Function, FunctionList};
+use crate::registry::{Behaviour, FunctionInfo};
+use crate::sdk::kyaml::data_map;
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
+use duration::{GoDuration, ParseError};
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "sleep",
+    former_names: &[],
+    summary: "Waits, and returns what it gets",
+    doc: "\
+Waits for a while and returns all resources as they are, to try out timeouts with.
+
+Configuration: a ConfigMap with a `duration`, such as 1m30s, or with a number of `sleepSeconds`. Without configuration it
+waits for ten seconds.
+
+    apiVersion: v1
+    kind: ConfigMap
+    metadata:
+      name: nap
+    data:
+      duration: 500ms
+",
+    behaviours: &[Behaviour {
+        tags: &["latest"],
+        sdk: Sdk::Kyaml {
+            results: ResultsForm::List,
+            errors: ErrorsPrinted::Once,
+        },
+        function: &Sleep,
+    }],
+};
+
+/// How long it does not look whether somebody still waits.
+const NAP: Duration = Duration::from_millis(20);
+
+struct Sleep;
+
+#[derive(Debug, thiserror::Error)]
+enum SleepError {
+    #[error("couldn't parse `duration` field of functionConfig: {0}")]
+    Duration(ParseError),
+    #[error("couldn't parse `sleepSeconds` field of functionConfig: {0}")]
+    Seconds(ParseError),
+    #[error("FunctionConfig's data field contains neither `duration` nor `sleepSeconds`")]
+    Nothing,
+}
+
+impl Function for Sleep {
+    fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
+        let duration = match duration_of(list.config.as_ref()) {
+            Ok(duration) => duration,
+            Err(error) => {
+                return Ending::Exit {
+                    code: 1,
+                    stderr: format!("{error}ERROR: {error}\n"),
+                };
+            }
+        };
+        list.stderr
+            .push_str(&format!("Sleeping for {duration}...\n"));
+        let started = Instant::now();
+        while let Some(left) = duration.length().checked_sub(started.elapsed()) {
+            if let Err(stopped) = ctx.check() {
+                return stopped.into();
+            }
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(NAP));
+        }
+        list.stderr.push_str("Sleep completed.\n");
+        Ending::Success
+    }
+}
+
+fn duration_of(config: Option<&Document>) -> Result<GoDuration, SleepError> {
+    let kind = config.and_then(|config| config.root().get("kind"));
+    if kind.is_none_or(|kind| kind.value() != "ConfigMap") {
+        return Ok(GoDuration::seconds(10));
+    }
+    let data = data_map(config);
+    let given = |wanted: &str| {
+        let found = data.iter().find(|(key, _)| key == wanted);
+        found.map(|(_, value)| value.trim())
+    };
+    match (given("duration"), given("sleepSeconds")) {
+        (Some(text), _) => GoDuration::parse(text).map_err(SleepError::Duration),
+        (None, Some(text)) => duration::parse_seconds(text).map_err(SleepError::Seconds),
+        (None, None) => Err(SleepError::Nothing),
+    }
+}
