@@ -25,7 +25,9 @@ pub(super) fn adopt_styles(old: &Document, new: &mut Document) {
             let items = node.items().map(NodeRef::id);
             pending.extend(old.items().zip(items));
         }
-        if old.style() != node.style() {
+        // What is empty is in braces or brackets because nothing else can be.
+        let has_style = old.is_scalar() || !old.is_empty();
+        if has_style && old.style() != node.style() {
             new.set_style(id, old.style());
         }
     }
