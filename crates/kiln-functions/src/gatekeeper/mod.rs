@@ -7,12 +7,14 @@
 //! What OPA says about broken Rego is not reproduced to the letter: the place and the kind of an error are told in its
 //! form, the reason in the words of the engine that found it.
 
+mod builtins;
 mod constraint;
 mod matching;
 mod openapi;
 mod policy;
 mod references;
 mod report;
+mod sprintf;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -92,7 +94,8 @@ impl Function for Gatekeeper {
 fn objects(list: &FunctionList) -> Result<Vec<Json>, String> {
     let mut objects = Vec::with_capacity(list.items.len());
     for item in &list.items {
-        let json = read(item.root(), Scalars::Yaml11).map_err(|error| error.to_string())?;
+        let json = read(item.root(), Scalars::Yaml11)
+            .map_err(|error| format!("error converting YAML to JSON: {error}"))?;
         let text = json.root().to_text().ok_or_else(|| {
             "a resource is nested too deeply for policies to look at it".to_owned()
         })?;

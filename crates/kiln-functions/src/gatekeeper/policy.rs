@@ -12,7 +12,7 @@ use crate::function::Context;
 use crate::sdk::json::{Content, JsonRef};
 
 use super::template::Template;
-use super::{Halt, TARGET, openapi, references, unique};
+use super::{Halt, TARGET, builtins, openapi, references, unique};
 
 /// A policy that can be asked.
 pub(super) struct Policy {
@@ -37,8 +37,9 @@ impl Policy {
         let mut engine = Engine::new();
         engine.set_rego_v0(true);
         engine.set_strict_builtin_errors(false);
+        builtins::add(&mut engine)?;
         let package = engine
-            .add_policy(path.clone(), template.rego.to_owned())
+            .add_policy(path.clone(), builtins::redirect(template.rego))
             .map_err(|error| invalid(told(&path, "rego_parse_error", &error.to_string())))?;
         let has_rule = engine.has_declared_rule_rooted_at(&path, "violation");
         if !has_rule.unwrap_or_default() {
@@ -60,7 +61,7 @@ impl Policy {
         }
         for (at, lib) in template.libs.iter().enumerate() {
             let path = format!("libs.{TARGET}.{}[\"lib_{at}\"]", template.kind);
-            let added = engine.add_policy(path.clone(), (*lib).to_owned());
+            let added = engine.add_policy(path.clone(), builtins::redirect(lib));
             added.map_err(|error| invalid(told(&path, "rego_parse_error", &error.to_string())))?;
         }
         let rule = format!("{package}.violation");

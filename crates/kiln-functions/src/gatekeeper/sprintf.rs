@@ -1,0 +1,264 @@
+//! Go's `fmt.Sprintf` for what OPA gives to it: whole numbers, other numbers and strings; everything else is a string by
+//! the time it gets there.
+
+use kiln_yaml::go_quote;
+use regorus::Value;
+
+enum Argument {
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+#[derive(Default)]
+struct Flags {
+    minus: bool,
+    plus: bool,
+    sharp: bool,
+    zero: bool,
+    space: bool,
+    width: Option<usize>,
+    precision: Option<usize>,
+}
+
+/// Widths beyond this are a mistake, and are cut.
+const MAX_WIDTH: usize = 10_000;
+
+pub(super) fn sprintf<'a>(format: &str, values: impl IntoIterator<Item = &'a Value>) -> String {
+    let mut arguments = values.into_iter().map(argument);
+    let mut text = String::new();
+    let mut chars = format.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            text.push(c);
+            continue;
+        }
+        let mut flags = Flags::default();
+        while let Some(flag) = chars.next_if(|c| "-+# 0".contains(*c)) {
+            match flag {
+                '-' => flags.minus = true,
+                '+' => flags.plus = true,
+                '#' => flags.sharp = true,
+                ' ' => flags.space = true,
+                _ => flags.zero = true,
+            }
+        }
+        let number = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>| {
+            let mut number = None;
+            while let Some(digit) = chars.next_if(char::is_ascii_digit) {
+                let digit = digit.to_digit(10).unwrap_or_default() as usize;
+                number = Some((number.unwrap_or(0) * 10 + digit).min(MAX_WIDTH));
+            }
+            number
+        };
+        flags.width = number(&mut chars);
+        if chars.next_if_eq(&'.').is_some() {
+            flags.precision = Some(number(&mut chars).unwrap_or(0));
+        }
+        match chars.next() {
+            None => text.push_str("%!(NOVERB)"),
+            Some('%') => text.push('%'),
+            Some(verb) => match arguments.next() {
+                None => text.push_str(&format!("%!{verb}(MISSING)")),
+                Some(argument) => text.push_str(&formatted(&argument, verb, &flags)),
+            },
+        }
+    }
+    let extra: Vec<String> = arguments.map(|argument| described(&argument)).collect();
+    if !extra.is_empty() {
+        text.push_str(&format!("%!(EXTRA {})", extra.join(", ")));
+    }
+    text
+}
+
+/// Numbers and strings are themselves, everything else is written as Rego has it.
+fn argument(value: &Value) -> Argument {
+    match value {
+        Value::String(text) => Argument::Text(text.to_string()),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(number), _) => Argument::Int(number),
+            (None, Some(number)) => Argument::Float(number),
+            (None, None) => Argument::Text(value.to_string()),
+        },
+        value => Argument::Text(term(value)),
+    }
+}
+
+/// A value in Rego. How deep values nest was limited when they were read.
+fn term(value: &Value) -> String {
+    let list = |items: Vec<String>| items.join(", ");
+    match value {
+        Value::String(text) => go_quote(text),
+        Value::Array(items) => format!("[{}]", list(items.iter().map(term).collect())),
+        Value::Set(items) if items.is_empty() => "set()".to_owned(),
+        Value::Set(items) => format!("{{{}}}", list(items.iter().map(term).collect())),
+        Value::Object(fields) => {
+            let field =
+                |(name, value): (&Value, &Value)| format!("{}: {}", term(name), term(value));
+            format!("{{{}}}", list(fields.iter().map(field).collect()))
+        }
+        value => value.to_string(),
+    }
+}
+
+fn formatted(argument: &Argument, verb: char, flags: &Flags) -> String {
+    let signed = |negative: bool| match (negative, flags.plus, flags.space) {
+        (true, ..) => "-",
+        (false, true, _) => "+",
+        (false, false, true) => " ",
+        (false, false, false) => "",
+    };
+    let (sign, digits) = match (argument, verb) {
+        (Argument::Text(text), 's' | 'v' | 'q' | 'x' | 'X') => {
+            return padded(&string(text, verb, flags), flags);
+        }
+        (Argument::Int(number), _) => {
+            let magnitude = number.unsigned_abs();
+            let digits = match verb {
+                'd' | 'v' => magnitude.to_string(),
+                'b' => format!("{magnitude:b}"),
+                'o' if flags.sharp => format!("0{magnitude:o}"),
+                'o' => format!("{magnitude:o}"),
+                'O' => format!("0o{magnitude:o}"),
+                'x' if flags.sharp => format!("0x{magnitude:x}"),
+                'x' => format!("{magnitude:x}"),
+                'X' if flags.sharp => format!("0X{magnitude:X}"),
+                'X' => format!("{magnitude:X}"),
+                'U' => return padded(&format!("U+{magnitude:04X}"), flags),
+                'c' | 'q' => {
+                    let c = u32::try_from(*number).ok().and_then(char::from_u32);
+                    let c = c.unwrap_or('\u{fffd}');
+                    let text = if verb == 'c' {
+                        c.to_string()
+                    } else {
+                        format!("{c:?}")
+                    };
+                    return padded(&text, flags);
+                }
+                _ => return wrong(argument, verb),
+            };
+            (signed(*number < 0), digits)
+        }
+        (Argument::Float(number), 'v' | 'g' | 'G' | 'e' | 'E' | 'f' | 'F') => {
+            (signed(*number < 0.0), float(number.abs(), verb, flags))
+        }
+        _ => return wrong(argument, verb),
+    };
+    let width = flags.width.unwrap_or(0);
+    let length = sign.len() + digits.len();
+    match flags.zero && !flags.minus && length < width {
+        true => format!("{sign}{}{digits}", "0".repeat(width - length)),
+        false => padded(&format!("{sign}{digits}"), flags),
+    }
+}
+
+fn string(text: &str, verb: char, flags: &Flags) -> String {
+    let cut: String = match flags.precision {
+        Some(precision) => text.chars().take(precision).collect(),
+        None => text.to_owned(),
+    };
+    match verb {
+        'q' => go_quote(&cut),
+        'x' => cut.bytes().map(|byte| format!("{byte:02x}")).collect(),
+        'X' => cut.bytes().map(|byte| format!("{byte:02X}")).collect(),
+        _ => cut,
+    }
+}
+
+fn float(number: f64, verb: char, flags: &Flags) -> String {
+    let scientific = |text: String| {
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, exponent) = match exponent.strip_prefix('-') {
+            Some(exponent) => ('-', exponent),
+            None => ('+', exponent),
+        };
+        format!("{digits}e{sign}{exponent:0>2}")
+    };
+    let text = match (verb, flags.precision) {
+        ('f' | 'F', precision) => format!("{number:.*}", precision.unwrap_or(6)),
+        ('e' | 'E', precision) => scientific(format!("{number:.*e}", precision.unwrap_or(6))),
+        (_, None) if number != 0.0 && !(1e-4..1e21).contains(&number) => {
+            scientific(format!("{number:e}"))
+        }
+        (_, None) => number.to_string(),
+        (_, Some(precision)) => {
+            // So many digits that count.
+            let rounded = format!("{number:.*e}", precision.saturating_sub(1));
+            rounded.parse::<f64>().unwrap_or(number).to_string()
+        }
+    };
+    match verb {
+        'E' | 'G' => text.to_uppercase(),
+        _ => text,
+    }
+}
+
+fn padded(text: &str, flags: &Flags) -> String {
+    let missing = flags
+        .width
+        .unwrap_or(0)
+        .saturating_sub(text.chars().count());
+    let fill = " ".repeat(missing);
+    match flags.minus {
+        true => format!("{text}{fill}"),
+        false => format!("{fill}{text}"),
+    }
+}
+
+/// What Go writes for a verb that does not fit.
+fn wrong(argument: &Argument, verb: char) -> String {
+    format!("%!{verb}({})", described(argument))
+}
+
+fn described(argument: &Argument) -> String {
+    match argument {
+        Argument::Int(number) => format!("int={number}"),
+        Argument::Float(number) => format!("float64={}", float_text(*number)),
+        Argument::Text(text) => format!("string={text}"),
+    }
+}
+
+fn float_text(number: f64) -> String {
+    formatted(&Argument::Float(number), 'v', &Flags::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sprintf;
+    use regorus::Value;
+
+    /// Texts are Go's.
+    #[test]
+    fn formats_are_those_of_go() {
+        let values = |json: &str| match Value::from_json_str(json).unwrap() {
+            Value::Array(items) => items.iter().cloned().collect::<Vec<_>>(),
+            _ => Vec::new(),
+        };
+        for (format, arguments, expect) in [
+            ("%v %s %d", r#"["a", "b", 3]"#, "a b 3"),
+            (
+                "%v",
+                r#"[{"a": [1, "x", null, 1.5]}]"#,
+                r#"{"a": [1, "x", null, 1.5]}"#,
+            ),
+            ("%d|%s", r#"["5", 5]"#, "%!d(string=5)|%!s(int=5)"),
+            ("%t", "[true]", "%!t(string=true)"),
+            ("%v %v", "[1]", "1 %!v(MISSING)"),
+            ("%v", "[1, 2.5, \"x\"]", "1%!(EXTRA float64=2.5, string=x)"),
+            (
+                "%5d|%-5s|%05d|%+d|%x|%X",
+                r#"[3, "ab", 42, 7, 255, 255]"#,
+                "    3|ab   |00042|+7|ff|FF",
+            ),
+            (
+                "%.2f %v %e %g",
+                "[1.005, 1e21, 12.5, 1e-7]",
+                "1.00 1e+21 1.250000e+01 1e-07",
+            ),
+            ("%q %x %.1s", r#"["a\"b", "hi", "xyz"]"#, r#""a\"b" 6869 x"#),
+            ("100%% %", "[]", "100% %!(NOVERB)"),
+        ] {
+            assert_eq!(sprintf(format, &values(arguments)), expect, "{format}");
+        }
+    }
+}
