@@ -41,7 +41,8 @@ impl StderrListener {
         }
     }
 
-    pub(crate) fn hear(&self, piece: &[u8]) {
+    /// Passes a piece on.
+    pub fn hear(&self, piece: &[u8]) {
         (self.hear)(piece);
     }
 }
