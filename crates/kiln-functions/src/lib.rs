@@ -26,6 +26,7 @@ pub mod sdk;
 mod search_replace;
 mod set_annotations;
 mod set_enforcement_action;
+mod set_image;
 mod set_labels;
 mod set_namespace;
 mod setters;

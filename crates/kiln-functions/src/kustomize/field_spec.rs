@@ -22,6 +22,9 @@ impl FieldSpec {
     /// How configurations write field specs.
     pub(crate) const SHAPE: Shape = Shape::List(&Shape::Struct(&SHAPE));
 
+    /// How they are written where the list is a type of its own.
+    pub(crate) const NAMED_SHAPE: Shape = Shape::NamedList("types.FsSlice", &Shape::Struct(&SHAPE));
+
     /// A spec of a table.
     pub(crate) const fn new(
         group: &'static str,

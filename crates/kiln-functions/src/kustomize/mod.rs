@@ -7,21 +7,30 @@
 mod aliases;
 pub(crate) mod decode;
 mod field_spec;
+mod image;
 mod label_selector;
 mod number;
 mod path_filter;
 mod paths;
+mod plugin;
 pub(crate) mod replacement;
 mod resource_id;
 mod resource_map;
+mod round_trip;
 mod scope;
 mod text;
 
 pub(crate) use field_spec::FieldSpec;
-pub(crate) use path_filter::{Creation, FieldPath, apply_spec, entry_setter};
+pub(crate) use image::Image;
+pub(crate) use path_filter::{
+    Creation, FieldPath, FilterError, apply_spec, expect_scalar, kind_error,
+};
 pub(crate) use paths::split_dotted;
+pub(crate) use plugin::{PluginError, SpecsField, fail, read_plugin, set_entries};
 pub(crate) use resource_id::ResourceId;
 pub(crate) use resource_map::{MIGRATION_ID, Marks, check_resources, resource_id_text};
+pub(crate) use round_trip::{round_trip, through_json};
+pub(crate) use scope::is_cluster_scoped;
 pub(crate) use text::json_text;
 
 /// Which kustomize a function was built with, as far as functions show it.

@@ -7,6 +7,7 @@ use kiln_yaml::{Document, Kind, NodeId, SequenceStyle, Style};
 
 use super::aliases::Aliases;
 use super::field_spec::{FieldSpec, split_path};
+use super::round_trip::NotJson;
 use super::{Generation, resource_id_text};
 
 /// What is made where the path ends and there is nothing.
@@ -24,6 +25,12 @@ pub(crate) enum Creation {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct FilterError(pub(crate) String);
+
+impl From<NotJson> for FilterError {
+    fn from(error: NotJson) -> FilterError {
+        FilterError(error.to_string())
+    }
+}
 
 /// The names that lead to a field, from the resource or from the last list on the way.
 #[derive(Clone, Copy, Debug)]
@@ -235,7 +242,7 @@ impl Walk<'_> {
                 let entry = entries.find(|(key, _)| key.value() == name);
                 Ok(entry.map(|(_, value)| value.id()))
             }
-            _ => Err(wrong_kind(
+            _ => Err(kind_error(
                 document,
                 step.node,
                 Kind::Sequence,
@@ -272,8 +279,24 @@ pub(super) fn new_of_kind(document: &mut Document, kind: Kind) -> NodeId {
     }
 }
 
+/// Complains unless a node is a scalar.
+pub(crate) fn expect_scalar(
+    document: &Document,
+    node: NodeId,
+    path: FieldPath<'_>,
+    generation: Generation,
+) -> Result<(), FilterError> {
+    match document.node(node).is_scalar() {
+        true => Ok(()),
+        false => {
+            let path = path.text();
+            Err(kind_error(document, node, Kind::Scalar, &path, generation))
+        }
+    }
+}
+
 /// Complains that a node is of another kind.
-pub(super) fn wrong_kind(
+pub(crate) fn kind_error(
     document: &Document,
     node: NodeId,
     expected: Kind,
@@ -342,7 +365,7 @@ impl EntrySetter<'_> {
             return Ok(());
         }
         if !node.is_mapping() {
-            return Err(wrong_kind(
+            return Err(kind_error(
                 document,
                 mapping,
                 Kind::Mapping,

@@ -1,7 +1,7 @@
 //! Which types kustomize knows to belong to no namespace: those of the OpenAPI document that it is built with.
 
 /// Whether a type surely belongs to no namespace. What is not known is taken for namespaced.
-pub(super) fn is_cluster_scoped(api_version: &str, kind: &str) -> bool {
+pub(crate) fn is_cluster_scoped(api_version: &str, kind: &str) -> bool {
     CLUSTER_SCOPED.binary_search(&(api_version, kind)).is_ok()
 }
 

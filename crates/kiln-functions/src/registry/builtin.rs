@@ -4,7 +4,7 @@ use super::{FunctionInfo, Registry};
 use crate::{
     apply_replacements, apply_setters, create_setters, delete_annotations, gatekeeper, kubeconform,
     kubeval, list_setters, remove_local_config_resources, search_replace, set_annotations,
-    set_enforcement_action, set_labels, set_namespace, sleep, starlark, test_helpers,
+    set_enforcement_action, set_image, set_labels, set_namespace, sleep, starlark, test_helpers,
     upsert_resource,
 };
 
@@ -28,6 +28,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &search_replace::INFO,
     &set_annotations::INFO,
     &set_enforcement_action::INFO,
+    &set_image::INFO,
     &set_labels::INFO,
     &set_namespace::INFO,
     &sleep::INFO,

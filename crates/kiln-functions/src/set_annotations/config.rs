@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use kiln_krm::meta::Meta;
-use kiln_yaml::{Document, SequenceStyle, go_quote};
+use kiln_yaml::Document;
 
-use crate::kustomize::FieldSpec;
-use crate::kustomize::decode::{DecodeError, FieldShape, Reader, Shape, StructShape, decode};
+use crate::kustomize::decode::{FieldShape, Shape, StructShape};
+use crate::kustomize::{FieldSpec, Generation, PluginError, SpecsField, read_plugin};
 use crate::sdk::kyaml::data_map;
 
 /// The configuration of a call.
@@ -22,16 +22,15 @@ pub(super) enum ConfigError {
     Kind,
     #[error("input annotation list cannot be empty")]
     Empty,
-    #[error(
-        "failed to unmarshal config {text}: error unmarshaling JSON: while decoding JSON: {error}"
-    )]
-    Type { text: String, error: DecodeError },
-    #[error("`fieldSpecs` has been deprecated, please rename it to `additionalAnnotationFields`")]
-    BothFields,
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
 }
 
 impl Config {
-    pub(super) fn read(config: Option<&Document>) -> Result<Config, ConfigError> {
+    pub(super) fn read(
+        config: Option<&Document>,
+        generation: Generation,
+    ) -> Result<Config, ConfigError> {
         let Some(document) = config else {
             return Err(ConfigError::Kind);
         };
@@ -41,7 +40,9 @@ impl Config {
                 annotations: data_map(config).into_iter().collect(),
                 additional: Vec::new(),
             },
-            ("fn.kpt.dev/v1alpha1", "SetAnnotations" | "SetAnnotationConfig") => typed(document)?,
+            ("fn.kpt.dev/v1alpha1", "SetAnnotations" | "SetAnnotationConfig") => {
+                typed(document, generation)?
+            }
             _ => return Err(ConfigError::Kind),
         };
         match config.annotations.is_empty() {
@@ -56,22 +57,18 @@ impl Config {
     }
 }
 
-fn typed(document: &Document) -> Result<Config, ConfigError> {
-    let value = decode(document, &PLUGIN, Reader::Kubernetes).map_err(|error| {
-        let text = kiln_yaml::to_string(document, SequenceStyle::Compact);
-        let text = go_quote(&text);
-        ConfigError::Type { text, error }
-    })?;
-    let additional = FieldSpec::list(value.field("additionalAnnotationFields"));
-    let additional = match (additional, FieldSpec::list(value.field("fieldSpecs"))) {
-        (Some(_), Some(_)) => return Err(ConfigError::BothFields),
-        (additional, former) => additional.or(former).unwrap_or_default(),
-    };
+fn typed(document: &Document, generation: Generation) -> Result<Config, ConfigError> {
+    let (value, additional) = read_plugin(document, &PLUGIN, SPECS, generation)?;
     Ok(Config {
         annotations: value.field_map("annotations"),
         additional,
     })
 }
+
+const SPECS: SpecsField = SpecsField {
+    name: "additionalAnnotationFields",
+    advised: "additionalAnnotationFields",
+};
 
 static PLUGIN: StructShape = StructShape {
     name: "plugin",

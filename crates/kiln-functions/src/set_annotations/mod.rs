@@ -6,11 +6,10 @@ mod report;
 mod tests;
 
 use kiln_krm::Resource;
-use kiln_krm::results::{ResultItem, Severity};
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::kustomize::{
-    Creation, FieldSpec, Generation, MIGRATION_ID, Marks, apply_spec, check_resources, entry_setter,
+    FieldSpec, Generation, MIGRATION_ID, Marks, check_resources, fail, set_entries,
 };
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
@@ -56,17 +55,23 @@ struct SetAnnotations(Edition);
 
 impl Function for SetAnnotations {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let config = match Config::read(list.config.as_ref()) {
-            Ok(config) => config,
-            Err(error) => return self.fail(list, format!("failed to configure function: {error}")),
-        };
         let (generation, marks) = match self.0 {
             Edition::Silent => (Generation::June2021, Marks::Nothing),
             Edition::Reporting => (Generation::December2021, Marks::Places),
         };
+        let config = match Config::read(list.config.as_ref(), generation) {
+            Ok(config) => config,
+            Err(error) => {
+                return fail(
+                    list,
+                    generation,
+                    format!("failed to configure function: {error}"),
+                );
+            }
+        };
         if let Err(error) = check_resources(&mut list.items, marks, generation) {
             list.items.clear();
-            return self.fail(list, format!("failed to run function: {error}"));
+            return fail(list, generation, format!("failed to run function: {error}"));
         }
         let mut report = Report::default();
         let needs_reading = config.annotations.values().any(|v| !is_surely_plain(v));
@@ -78,7 +83,7 @@ impl Function for SetAnnotations {
             if let Err(error) = annotate(resource, generation, mark, &config, &mut report) {
                 list.items.clear();
                 let error = format!("failed to run function: failed to run transformer: {error}");
-                return self.fail(list, error);
+                return fail(list, generation, error);
             }
             if needs_reading {
                 list.unsettled.push(place);
@@ -88,21 +93,6 @@ impl Function for SetAnnotations {
             list.results = report.into_results();
         }
         Ending::Success
-    }
-}
-
-impl SetAnnotations {
-    fn fail(&self, list: &mut FunctionList, message: String) -> Ending {
-        let printed = match self.0 {
-            Edition::Silent => format!("[error] : {message}"),
-            Edition::Reporting => format!("[error]: {message}"),
-        };
-        list.results = vec![ResultItem {
-            message,
-            severity: Severity::Error.as_str().to_owned(),
-            ..ResultItem::default()
-        }];
-        Ending::Error(printed)
     }
 }
 
@@ -122,22 +112,14 @@ fn annotate(
         marked.map_err(|error| error.to_string())?;
     }
     let document = resource.document_mut();
-    for (key, value) in &config.annotations {
-        let mut entry = entry_setter(key, value);
-        for spec in &specs {
-            apply_spec(
-                document,
-                spec,
-                Creation::Mapping,
-                generation,
-                &mut |document, node, path| {
-                    report.note(&file, &index, path, key, value);
-                    entry.set(document, node, path, generation)
-                },
-            )
-            .map_err(|error| error.to_string())?;
-        }
-    }
+    set_entries(
+        document,
+        &specs,
+        &config.annotations,
+        generation,
+        |path, key, value| report.note(&file, &index, path, key, value),
+    )
+    .map_err(|error| error.to_string())?;
     match mark {
         None => Ok(()),
         Some(_) => {

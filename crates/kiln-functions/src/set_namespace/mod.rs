@@ -2,12 +2,13 @@
 
 mod config;
 mod depends_on;
+mod kustomize;
 mod v0_4_0;
 mod v0_4_2;
 
 use crate::registry::{Behaviour, FunctionInfo};
-use crate::sdk::Sdk;
 use crate::sdk::go::Formatting;
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 use v0_4_2::{SetNamespace, Webhooks};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
@@ -16,6 +17,16 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Replaces the namespace of resources and of what refers to it",
     doc: include_str!("doc.md"),
     behaviours: &[
+        Behaviour {
+            tags: &["v0.1.4"],
+            sdk: TRANSFORMER,
+            function: &kustomize::SetNamespace::V0_1,
+        },
+        Behaviour {
+            tags: &["v0.2.0"],
+            sdk: TRANSFORMER,
+            function: &kustomize::SetNamespace::V0_2,
+        },
         Behaviour {
             tags: &["v0.4.0", "v0.4.1"],
             sdk: Sdk::Go,
@@ -52,4 +63,9 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
             },
         },
     ],
+};
+
+const TRANSFORMER: Sdk = Sdk::Kyaml {
+    results: ResultsForm::Object("set-namespace"),
+    errors: ErrorsPrinted::Once,
 };

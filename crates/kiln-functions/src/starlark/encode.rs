@@ -264,7 +264,7 @@ pub(super) fn float_text(float: f64) -> String {
 }
 
 /// Whether go-yaml v3 would not read the text as a string, or takes care of those who would not.
-fn is_other(text: &str) -> bool {
+pub(crate) fn is_other(text: &str) -> bool {
     // Most texts begin with a letter that nothing else begins with.
     let may_be = text.bytes().next().is_none_or(|first| {
         matches!(first, b'0'..=b'9' | b'.' | b'+' | b'-' | b'~' | b'<')

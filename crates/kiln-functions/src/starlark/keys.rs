@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 
 /// Compares two keys that are texts.
-pub(super) fn compare(a: &str, b: &str) -> Ordering {
+pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut after_digit = false;
     for (place, (x, y)) in a.iter().zip(&b).enumerate() {

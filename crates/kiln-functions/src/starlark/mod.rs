@@ -8,12 +8,14 @@
 mod config;
 mod decode;
 mod encode;
-mod keys;
+pub(crate) mod keys;
 mod modules;
 #[cfg(test)]
 mod tests;
 mod time;
 mod yaml_v2;
+
+pub(crate) use encode::is_other;
 
 use kiln_krm::Resource;
 use kiln_krm::results::Severity;

@@ -35,6 +35,8 @@ pub(crate) enum Shape {
     Pointer(&'static StructShape),
     /// `[]T`
     List(&'static Shape),
+    /// A list with a type name of its own.
+    NamedList(&'static str, &'static Shape),
 }
 
 /// A struct.
@@ -150,7 +152,7 @@ impl Decoder {
             (Shape::Struct(shape) | Shape::Pointer(shape), Kind::Mapping) => {
                 return self.fields(node, shape);
             }
-            (Shape::List(item), Kind::Sequence) => {
+            (Shape::List(item) | Shape::NamedList(_, item), Kind::Sequence) => {
                 let is_coerced = self.reader == Reader::Kubernetes;
                 let items = node.items().map(|node| self.value(node, item, is_coerced));
                 return items.collect::<Result<_, _>>().map(Value::List);
@@ -247,7 +249,7 @@ impl Decoder {
 fn go_type(shape: &Shape) -> String {
     match shape {
         Shape::Text => "string".to_owned(),
-        Shape::NamedText(name) => (*name).to_owned(),
+        Shape::NamedText(name) | Shape::NamedList(name, _) => (*name).to_owned(),
         Shape::Bool => "bool".to_owned(),
         Shape::Int => "int".to_owned(),
         Shape::TextMap => "map[string]string".to_owned(),

@@ -3,7 +3,7 @@
 use kiln_yaml::{Document, Kind, NodeId};
 
 use super::super::Generation;
-use super::super::path_filter::{FilterError, new_of_kind, wrong_kind};
+use super::super::path_filter::{FilterError, kind_error, new_of_kind};
 
 /// A node and what it is a child of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -163,7 +163,7 @@ impl<'p> Step<'p> {
         }
         if node.kind() != expected {
             let path = names.join(".");
-            return Err(wrong_kind(document, node.id(), expected, &path, generation));
+            return Err(kind_error(document, node.id(), expected, &path, generation));
         }
         let found = match self {
             Step::Field(name) => {

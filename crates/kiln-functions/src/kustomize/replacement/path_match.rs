@@ -4,7 +4,7 @@ use kiln_yaml::{Document, Kind, NodeId, NodeRef, SequenceStyle};
 use regex::Regex;
 
 use super::super::Generation;
-use super::super::path_filter::{FilterError, new_of_kind, wrong_kind};
+use super::super::path_filter::{FilterError, kind_error, new_of_kind};
 use super::lookup::{Found, name_and_value, new_item};
 use crate::sdk::go_regexp;
 
@@ -191,7 +191,7 @@ fn items(document: &Document, node: NodeId) -> Result<Vec<NodeId>, FilterError> 
 }
 
 fn of_kind(document: &Document, node: NodeId, expected: Kind) -> FilterError {
-    wrong_kind(document, node, expected, "", Generation::Of2025)
+    kind_error(document, node, expected, "", Generation::Of2025)
 }
 
 /// Whether an item's field, or the item itself, matches as it is written: with its quotes and comments.

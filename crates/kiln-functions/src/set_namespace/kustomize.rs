@@ -1,0 +1,236 @@
+//! The function before version 0.3, which was kustomize's transformer of namespaces.
+//!
+//! Resources go through JSON on the way. Everything that is not known to belong to no namespace gets one.
+
+use std::collections::HashSet;
+
+use kiln_krm::Resource;
+use kiln_krm::meta::Meta;
+use kiln_yaml::{Document, Kind, NodeId};
+
+use crate::function::{Context, Ending, Function, FunctionList};
+use crate::kustomize::decode::{FieldShape, Shape, StructShape};
+use crate::kustomize::{
+    Creation, FieldPath, FieldSpec, FilterError, Generation, Marks, PluginError, SpecsField,
+    apply_spec, check_resources, expect_scalar, fail, is_cluster_scoped, kind_error, read_plugin,
+    through_json,
+};
+use crate::sdk::kyaml::data_map;
+
+/// The function of two versions.
+pub(super) enum SetNamespace {
+    /// Of subjects only the one called default follows.
+    V0_1,
+    /// Service accounts of the package follow too.
+    V0_2,
+}
+
+const GENERATION: Generation = Generation::June2021;
+
+/// Why a configuration is refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+enum ConfigError {
+    #[error("`functionConfig` must be a `ConfigMap` or `SetNamespace`")]
+    Kind,
+    #[error("input namespace cannot be empty")]
+    Empty,
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
+}
+
+impl Function for SetNamespace {
+    fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
+        let (namespace, additional) = match read(list.config.as_ref()) {
+            Ok(config) => config,
+            Err(error) => {
+                let error = format!("failed to configure function: {error}");
+                return fail(list, GENERATION, error);
+            }
+        };
+        if let Err(error) = check_resources(&mut list.items, Marks::Nothing, GENERATION) {
+            list.items.clear();
+            return fail(list, GENERATION, format!("failed to run function: {error}"));
+        }
+        let accounts = match self {
+            SetNamespace::V0_1 => HashSet::new(),
+            SetNamespace::V0_2 => accounts(&list.items),
+        };
+        for resource in &mut list.items {
+            if let Err(stopped) = ctx.check() {
+                return stopped.into();
+            }
+            let mut set = || {
+                let document = transform(resource, &namespace, &additional)?;
+                *resource.document_mut() = document;
+                follow_accounts(resource, &accounts, &namespace)
+            };
+            if let Err(error) = set() {
+                list.items.clear();
+                let error = format!("failed to run function: failed to run transformer: {error}");
+                return fail(list, GENERATION, error);
+            }
+        }
+        list.unsettled = (0..list.items.len()).collect();
+        Ending::Success
+    }
+}
+
+/// The names of the service accounts.
+fn accounts(items: &[Resource]) -> HashSet<String> {
+    let accounts = items.iter().filter(|item| item.kind() == "ServiceAccount");
+    accounts.map(|item| item.name().to_owned()).collect()
+}
+
+/// A resource with its namespace set, as it comes out of JSON.
+fn transform(
+    resource: &Resource,
+    namespace: &str,
+    additional: &[FieldSpec],
+) -> Result<Document, FilterError> {
+    let set = |document: &mut Document, spec: &FieldSpec| {
+        let mut set = |document: &mut Document, node, path: FieldPath<'_>| {
+            expect_scalar(document, node, path, GENERATION)?;
+            set_scalar(document, node, namespace);
+            Ok(())
+        };
+        apply_spec(document, spec, Creation::Scalar, GENERATION, &mut set)
+    };
+    through_json(resource.document(), |document| {
+        if !is_cluster_scoped(resource.api_version(), resource.kind()) {
+            set(document, &METADATA_NAMESPACE)?;
+        }
+        if is_binding(resource.kind()) {
+            let is_default = |_: &str, name: &str| name == "default";
+            set_subjects(document, namespace, is_default)?;
+        }
+        for spec in additional.iter().chain(DEFAULTS) {
+            let is_known = spec.path == "metadata/namespace"
+                || (is_binding(&spec.kind) && spec.path == "subjects");
+            if !is_known && spec.selects(resource) {
+                set(document, spec)?;
+            }
+        }
+        Ok::<(), FilterError>(())
+    })
+}
+
+/// Sets the namespace of the subjects that are service accounts of the package.
+fn follow_accounts(
+    resource: &mut Resource,
+    accounts: &HashSet<String>,
+    namespace: &str,
+) -> Result<(), FilterError> {
+    if accounts.is_empty() || !is_binding(resource.kind()) {
+        return Ok(());
+    }
+    let is_account = |kind: &str, name: &str| kind == "ServiceAccount" && accounts.contains(name);
+    set_subjects(resource.document_mut(), namespace, is_account)
+}
+
+fn is_binding(kind: &str) -> bool {
+    matches!(kind, "RoleBinding" | "ClusterRoleBinding")
+}
+
+fn set_subjects(
+    document: &mut Document,
+    namespace: &str,
+    is_meant: impl Fn(&str, &str) -> bool,
+) -> Result<(), FilterError> {
+    let subjects = document.root().get("subjects");
+    let Some(subjects) = subjects.filter(|subjects| !subjects.is_null()) else {
+        return Ok(());
+    };
+    if !subjects.is_sequence() {
+        let subjects = subjects.id();
+        let kind = Kind::Sequence;
+        return Err(kind_error(document, subjects, kind, "subjects", GENERATION));
+    }
+    for subject in document.child_ids(subjects.id()) {
+        let node = document.node(subject);
+        if node.is_null() {
+            continue;
+        }
+        if !node.is_mapping() {
+            return Err(kind_error(document, subject, Kind::Mapping, "", GENERATION));
+        }
+        let text = |key| node.get(key).and_then(|value| value.as_text());
+        let name = text("name");
+        if !name.is_some_and(|name| is_meant(text("kind").unwrap_or_default(), name)) {
+            continue;
+        }
+        match node.get("namespace").map(|value| value.id()) {
+            Some(value) => set_scalar(document, value, namespace),
+            None => {
+                let key = document.new_scalar("namespace", "");
+                let value = document.new_scalar(namespace, "");
+                document.push_entry(subject, key, value);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sets a scalar's text. Its quotes decide what it is then.
+fn set_scalar(document: &mut Document, node: NodeId, text: &str) {
+    let is_quoted = document.node(node).style().is_quoted_or_block();
+    document.set_value(node, text);
+    document.set_tag(node, if is_quoted { "!!str" } else { "" });
+}
+
+fn read(config: Option<&Document>) -> Result<(String, Vec<FieldSpec>), ConfigError> {
+    let Some(document) = config else {
+        return Err(ConfigError::Kind);
+    };
+    let meta = Meta::of(document.root());
+    let (namespace, additional) = match (meta.api_version, meta.kind) {
+        ("v1", "ConfigMap") => {
+            let data = data_map(config);
+            let given = data.into_iter().find(|(key, _)| key == "namespace");
+            (
+                given.map(|(_, value)| value).unwrap_or_default(),
+                Vec::new(),
+            )
+        }
+        ("fn.kpt.dev/v1alpha1", "SetNamespace" | "SetNamespaceConfig") => {
+            let (value, additional) = read_plugin(document, &PLUGIN, SPECS, GENERATION)?;
+            (value.field_text("namespace").to_owned(), additional)
+        }
+        _ => return Err(ConfigError::Kind),
+    };
+    match namespace.is_empty() {
+        true => Err(ConfigError::Empty),
+        false => Ok((namespace, additional)),
+    }
+}
+
+const SPECS: SpecsField = SpecsField {
+    name: "additionalNamespaceFields",
+    advised: "additionalLabelFields",
+};
+
+static PLUGIN: StructShape = StructShape {
+    name: "plugin",
+    go_type: "main.plugin",
+    fields: &[
+        FieldShape::new("namespace", Shape::Text),
+        FieldShape::new("fieldSpecs", FieldSpec::SHAPE),
+        FieldShape::new("additionalNamespaceFields", FieldSpec::SHAPE),
+    ],
+};
+
+static METADATA_NAMESPACE: FieldSpec = FieldSpec::new("", "", "", "metadata/namespace", true);
+
+const SERVICE: &str = "spec/service/namespace";
+const WEBHOOK: &str = "spec/conversion/webhook/clientConfig/service/namespace";
+
+static DEFAULTS: &[FieldSpec] = &[
+    FieldSpec::new("", "", "Namespace", "metadata/name", true),
+    FieldSpec::new("apiregistration.k8s.io", "", "APIService", SERVICE, true),
+    FieldSpec::new(
+        "apiextensions.k8s.io",
+        "",
+        "CustomResourceDefinition",
+        WEBHOOK,
+        false,
+    ),
+];
