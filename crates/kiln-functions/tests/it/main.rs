@@ -1,4 +1,5 @@
 //! Native functions as their users see them.
 
 mod recorded;
+mod recorded_kyaml;
 mod runtime;

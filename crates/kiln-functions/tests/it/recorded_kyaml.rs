@@ -1,0 +1,76 @@
+//! What the originals that were written with kyaml's framework answered. The inputs are ours, made at random. Lists are
+//! compared as whoever reads them next sees them: those of older kyaml are indented differently.
+
+use kiln_functions::registry::Registry;
+use kiln_functions::wire::{self, Answer};
+use kiln_functions::{Context, NoFiles};
+use kiln_krm::read::read_function_output;
+use kiln_krm::{Dialect, Wrapper, write_list};
+use kiln_runtime::RunContext;
+use serde_json::Value;
+
+struct Recorded {
+    function: String,
+    input: String,
+    answer: Answer,
+}
+
+fn recorded() -> Vec<Recorded> {
+    let lines = include_str!("../recorded_kyaml.jsonl").lines();
+    let read = |line: &str| {
+        let value: Value = serde_json::from_str(line).unwrap();
+        let text = |key: &str| value[key].as_str().unwrap().to_owned();
+        Recorded {
+            function: text("function"),
+            input: text("input"),
+            answer: Answer {
+                stdout: text("stdout"),
+                stderr: text("stderr"),
+                exit_code: value["exit"].as_i64().unwrap().try_into().unwrap(),
+            },
+        }
+    };
+    lines.map(read).collect()
+}
+
+fn run(function: &str, input: &str) -> Answer {
+    let behaviour = Registry::builtin().find_image(function).unwrap();
+    let ctx = Context {
+        environment: &[],
+        files: &NoFiles,
+        run: &RunContext::default(),
+    };
+    let mut answer = wire::run(behaviour, input.as_bytes(), &ctx).unwrap();
+    answer.stdout = read_again(&answer.stdout);
+    answer
+}
+
+/// A list as it is after somebody has read it.
+fn read_again(list: &str) -> String {
+    let list = read_function_output(list.as_bytes().to_vec(), Dialect::Current).unwrap();
+    let wrapper = list.wrapper.clone();
+    let wrapper = wrapper.unwrap_or_else(|| Wrapper::resource_list(Dialect::Current));
+    let config = list.function_config.as_ref();
+    write_list(&wrapper, &list.items, config, list.results.as_ref())
+}
+
+#[test]
+fn functions_answer_as_the_originals_do() {
+    for recorded in recorded() {
+        let answer = run(&recorded.function, &recorded.input);
+        let about = format!("{}:\n{}", recorded.function, recorded.input);
+        assert_eq!(answer.stdout, recorded.answer.stdout, "{about}");
+        assert_eq!(answer, recorded.answer, "{about}");
+    }
+}
+
+#[test]
+fn an_action_set_twice_is_set_once() {
+    for recorded in recorded() {
+        let once = run(&recorded.function, &recorded.input);
+        if once.exit_code == 0 && recorded.function == "set-enforcement-action:latest" {
+            let twice = run(&recorded.function, &once.stdout);
+            assert_eq!(once.stdout, twice.stdout, "{}", recorded.input);
+        }
+    }
+}
