@@ -12,6 +12,7 @@ mod apply_replacements;
 mod apply_setters;
 mod create_setters;
 mod delete_annotations;
+mod drop_comments;
 mod function;
 mod gatekeeper;
 mod jsonschema;

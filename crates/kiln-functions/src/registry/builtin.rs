@@ -2,10 +2,10 @@
 
 use super::{FunctionInfo, Registry};
 use crate::{
-    apply_replacements, apply_setters, create_setters, delete_annotations, gatekeeper, kubeconform,
-    kubeval, list_setters, remove_local_config_resources, search_replace, set_annotations,
-    set_enforcement_action, set_image, set_labels, set_namespace, sleep, starlark, test_helpers,
-    upsert_resource,
+    apply_replacements, apply_setters, create_setters, delete_annotations, drop_comments,
+    gatekeeper, kubeconform, kubeval, list_setters, remove_local_config_resources, search_replace,
+    set_annotations, set_enforcement_action, set_image, set_labels, set_namespace, sleep, starlark,
+    test_helpers, upsert_resource,
 };
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
@@ -17,6 +17,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &test_helpers::BAR,
     &create_setters::INFO,
     &delete_annotations::INFO,
+    &drop_comments::INFO,
     &test_helpers::FOO,
     &gatekeeper::INFO,
     &kubeconform::INFO,
