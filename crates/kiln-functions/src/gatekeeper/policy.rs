@@ -23,6 +23,9 @@ pub(super) struct Policy {
     rule: String,
 }
 
+/// How deep brackets of a policy may nest.
+const MAX_NESTING: usize = 14;
+
 /// How much work is done between looks at the clock.
 const STEPS: NonZeroU32 = NonZeroU32::MIN.saturating_add(999);
 
@@ -33,6 +36,13 @@ impl Policy {
         let path = format!("templates[\"{TARGET}\"][\"{}\"]", template.kind);
         if is_blank(template.rego) {
             return Err(invalid(format!("{path}:0: rego_parse_error: empty module")));
+        }
+        let mut sources = template.libs.iter().chain([&template.rego]);
+        if sources.any(|rego| references::nesting(rego) > MAX_NESTING) {
+            return Err(invalid(format!(
+                "{path}: brackets are nested deeper than {MAX_NESTING} levels, which is not supported natively; use \
+                 --no-native"
+            )));
         }
         let mut engine = Engine::new();
         engine.set_rego_v0(true);

@@ -8,6 +8,7 @@ mod explain;
 mod legacy_sink;
 mod legacy_source;
 mod legacy_version;
+mod mounted_files;
 mod output;
 mod preview;
 mod render;

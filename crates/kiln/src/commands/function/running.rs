@@ -1,5 +1,6 @@
 //! The flags that say how functions are run, and what runs them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -15,6 +16,7 @@ use kiln_runtime::{
     CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, RunContext, Runtime,
 };
 
+use super::mounted_files::MountedFiles;
 use super::runtimes::Runtimes;
 use super::wasm::{NoWasm, WasmPrograms};
 use crate::cli::go_bool;
@@ -98,7 +100,8 @@ impl RunningArgs {
             runtimes.push(Box::new(NoWasm(wasm)));
         }
         if !self.no_native {
-            runtimes.push(Box::new(native(ui.compat())));
+            let files = Arc::new(MountedFiles::new(&container.mounts));
+            runtimes.push(Box::new(native(ui.compat()).with_files(files)));
         }
         runtimes.push(Box::new(ExecRuntime::new(search_path)));
         Ok(Running {
