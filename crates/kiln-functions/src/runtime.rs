@@ -93,7 +93,7 @@ impl Runner for NativeRunner {
         let (output, exit_code, stderr) = match self.crossing {
             Crossing::Tree => {
                 let list = FunctionList {
-                    items: input.items().iter().map(Resource::clone).collect(),
+                    items: input.items().iter().map(Resource::to_item).collect(),
                     config: input.function_config().cloned(),
                     ..FunctionList::default()
                 };
@@ -120,7 +120,7 @@ impl Runner for NativeRunner {
             exit_code,
             signal: None,
             output,
-            stderr: stderr.into_bytes(),
+            stderr: as_from_a_container(stderr).into_bytes(),
             elapsed: started.elapsed(),
         })
     }
@@ -162,6 +162,14 @@ pub(crate) fn perform(
         (Ending::Stopped, _) => Err(RunError::Cancelled),
         (ending, _) => Ok(behaviour.sdk.finish(list, ending)),
     }
+}
+
+/// What is printed without its last line break, as it is of a container.
+fn as_from_a_container(mut stderr: String) -> String {
+    if stderr.ends_with('\n') {
+        stderr.pop();
+    }
+    stderr
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {

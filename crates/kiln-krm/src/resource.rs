@@ -3,7 +3,7 @@
 //! A resource that was read from a file remembers where, so that it can be written back with its own bytes if nothing
 //! has changed it. It is not checked: any mapping will do.
 
-use kiln_yaml::{Document, EditError, NodeRef, Start};
+use kiln_yaml::{Document, EditError, NodeRef, Slot, Start};
 
 use crate::annotations;
 use crate::meta::{self, Meta};
@@ -59,6 +59,17 @@ impl Resource {
             is_item: true,
             ..Resource::new(document)
         }
+    }
+
+    /// A copy as it would be if it had travelled in a list, which has no place for the comments of documents.
+    pub fn to_item(&self) -> Resource {
+        let mut document = self.document.clone();
+        for slot in [Slot::Head, Slot::Line, Slot::Foot] {
+            if !document.comment(slot).is_empty() {
+                document.set_document_comment(slot, "");
+            }
+        }
+        Resource::item(document)
     }
 
     pub(crate) fn from_file(document: Document, origin: Origin) -> Resource {
