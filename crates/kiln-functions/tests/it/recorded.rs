@@ -7,14 +7,18 @@ use kiln_functions::{Context, NoFiles};
 use kiln_runtime::RunContext;
 use serde_json::Value;
 
-struct Recorded {
-    function: String,
-    input: String,
-    answer: Answer,
+pub(crate) struct Recorded {
+    pub(crate) function: String,
+    pub(crate) input: String,
+    pub(crate) answer: Answer,
 }
 
 fn recorded() -> Vec<Recorded> {
-    let lines = include_str!("../recorded.jsonl").lines();
+    read(include_str!("../recorded.jsonl"))
+}
+
+/// Calls and answers, one in a line.
+pub(crate) fn read(lines: &str) -> Vec<Recorded> {
     let read = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();
         let text = |key: &str| value[key].as_str().unwrap().to_owned();
@@ -28,7 +32,7 @@ fn recorded() -> Vec<Recorded> {
             },
         }
     };
-    lines.map(read).collect()
+    lines.lines().map(read).collect()
 }
 
 fn behaviour(function: &str) -> &'static Behaviour {
@@ -37,7 +41,7 @@ fn behaviour(function: &str) -> &'static Behaviour {
     info.behaviour(version).unwrap()
 }
 
-fn run(function: &str, input: &str) -> Answer {
+pub(crate) fn run(function: &str, input: &str) -> Answer {
     let ctx = Context {
         environment: &[],
         files: &NoFiles,

@@ -21,8 +21,6 @@ use super::aliases::Aliases;
 pub(crate) enum Shape {
     /// `string`
     Text,
-    /// A string with a type name of its own.
-    NamedText(&'static str),
     /// `bool`
     Bool,
     /// `int`
@@ -175,13 +173,8 @@ impl Decoder {
                 let scalar = Scalar::read(node, self.reader);
                 match (shape, scalar) {
                     (_, Scalar::Null) => return Ok(Value::Null),
-                    (Shape::Text | Shape::NamedText(_), Scalar::Text(text)) => {
-                        return Ok(Value::Text(text));
-                    }
+                    (Shape::Text, Scalar::Text(text)) => return Ok(Value::Text(text)),
                     (Shape::Text, scalar) if is_coerced => return Ok(Value::Text(scalar.text())),
-                    (Shape::NamedText(_), scalar) if is_coerced => {
-                        return Ok(Value::Text(scalar.text()));
-                    }
                     (Shape::Bool, Scalar::Bool(flag)) => return Ok(Value::Bool(flag)),
                     (Shape::Int, Scalar::Int(number)) if i64::try_from(number).is_ok() => {
                         return Ok(Value::Int(i64::try_from(number).unwrap_or_default()));
@@ -249,7 +242,7 @@ impl Decoder {
 fn go_type(shape: &Shape) -> String {
     match shape {
         Shape::Text => "string".to_owned(),
-        Shape::NamedText(name) | Shape::NamedList(name, _) => (*name).to_owned(),
+        Shape::NamedList(name, _) => (*name).to_owned(),
         Shape::Bool => "bool".to_owned(),
         Shape::Int => "int".to_owned(),
         Shape::TextMap => "map[string]string".to_owned(),

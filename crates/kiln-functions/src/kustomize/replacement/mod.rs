@@ -75,7 +75,7 @@ enum Given {
     /// A node of a resource. Targets may change it before others get it.
     Node { item: usize, node: NodeId },
     /// A value of its own.
-    Value(Document),
+    Value(Box<Document>),
 }
 
 impl Work<'_> {
@@ -104,7 +104,10 @@ impl Work<'_> {
                 return error("value and resource selectors are mutually exclusive");
             }
             (Some(source), None) => source,
-            (None, value) => return Ok(Given::Value(scalar(value.as_deref().unwrap_or_default()))),
+            (None, value) => {
+                let value = scalar(value.as_deref().unwrap_or_default());
+                return Ok(Given::Value(Box::new(value)));
+            }
         };
         let item = self.source_item(source)?;
         let field = match source.field_path.as_str() {
@@ -300,7 +303,7 @@ impl Work<'_> {
 
     fn value(&self, given: &Given) -> Document {
         match given {
-            Given::Value(value) => value.clone(),
+            Given::Value(value) => Document::clone(value),
             Given::Node { item, node } => match self.items.get(*item) {
                 Some(resource) => Document::from_node(resource.document().node(*node)),
                 None => Document::new_mapping(),
@@ -348,7 +351,7 @@ fn refined(
     let mut value = Document::from_node(node);
     let root = value.root().id();
     value.set_value(root, part);
-    Ok(Given::Value(value))
+    Ok(Given::Value(Box::new(value)))
 }
 
 /// A text with one of its parts replaced, or with one more at its beginning or end.
