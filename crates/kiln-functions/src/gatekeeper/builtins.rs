@@ -12,9 +12,12 @@ use super::sprintf;
 /// What `sprintf` is called for the engine, whose own cannot be replaced.
 const SPRINTF: &str = "go_sprintf";
 
+/// A function; nothing stands for undefined.
+type Builtin = fn(&[Value]) -> Option<Value>;
+
 /// Makes the functions known. Calls that make no sense are undefined, as OPA has it.
 pub(super) fn add(engine: &mut Engine) -> Result<(), String> {
-    let functions: [(&str, u8, fn(&[Value]) -> Option<Value>); 11] = [
+    let functions: [(&str, u8, Builtin); 11] = [
         (SPRINTF, 2, |args| {
             let [format, values] = args else { return None };
             let text = sprintf::sprintf(format.as_string().ok()?, values.as_array().ok()?);
