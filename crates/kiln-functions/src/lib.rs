@@ -40,3 +40,4 @@ pub mod wire;
 
 pub use function::{Context, Ending, Files, Function, FunctionList, NoFiles, Stopped};
 pub use runtime::NativeRuntime;
+pub use starlark::StarlarkScript;

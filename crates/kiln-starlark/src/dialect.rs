@@ -7,6 +7,10 @@ pub struct Dialect {
     pub sets: bool,
     /// Floating-point literals, the function `float` and the operator `/`.
     pub floats: bool,
+    /// Functions inside of functions.
+    pub nested_functions: bool,
+    /// `lambda`.
+    pub lambdas: bool,
     /// `while` loops.
     pub while_loops: bool,
     /// `if`, `for` and `while` outside of functions.
@@ -26,6 +30,8 @@ impl Dialect {
         Dialect {
             sets: false,
             floats: true,
+            nested_functions: true,
+            lambdas: true,
             while_loops: false,
             top_level_control: false,
             global_reassign: false,
@@ -34,11 +40,24 @@ impl Dialect {
         }
     }
 
+    /// What there was in the version of March 2020 without asking.
+    pub fn of_2020() -> Dialect {
+        Dialect {
+            floats: false,
+            nested_functions: false,
+            lambdas: false,
+            complains_at_token: false,
+            ..Dialect::standard()
+        }
+    }
+
     /// Everything.
     pub fn extended() -> Dialect {
         Dialect {
             sets: true,
             floats: true,
+            nested_functions: true,
+            lambdas: true,
             while_loops: true,
             top_level_control: true,
             global_reassign: true,

@@ -8,14 +8,18 @@
 mod config;
 mod decode;
 mod encode;
+mod format;
 pub(crate) mod keys;
 mod modules;
+mod script;
 #[cfg(test)]
 mod tests;
 mod time;
 mod yaml_v2;
 
 pub(crate) use encode::is_other;
+
+pub use script::StarlarkScript;
 
 use kiln_krm::Resource;
 use kiln_krm::results::Severity;

@@ -11,6 +11,10 @@ impl Compiler<'_, '_> {
     /// Compiles an expression. Chains that lean to the left, which can be long, are followed in a loop.
     pub(super) fn expr(&mut self, expr: ExprId) {
         let ast = self.program.ast;
+        if let Some(bytes) = self.sum_of_bytes(expr) {
+            self.constant(Constant::Bytes(bytes));
+            return;
+        }
         let mut chain = Vec::new();
         let mut base = expr;
         loop {
@@ -87,6 +91,32 @@ impl Compiler<'_, '_> {
                 _ => {}
             }
         }
+    }
+
+    /// The sum of bytes literals. Bytes cannot be added, but the original adds literals before it finds out.
+    fn sum_of_bytes(&self, expr: ExprId) -> Option<Vec<u8>> {
+        let ast = self.program.ast;
+        let mut parts: Vec<&[u8]> = Vec::new();
+        let mut left = expr;
+        while let ExprKind::Binary {
+            operator: Token::Plus,
+            left: next,
+            right,
+            ..
+        } = &ast.expr(ast.unparen(left)).kind
+        {
+            let ExprKind::Bytes(part) = &ast.expr(ast.unparen(*right)).kind else {
+                return None;
+            };
+            parts.push(part);
+            left = *next;
+        }
+        let ExprKind::Bytes(first) = &ast.expr(ast.unparen(left)).kind else {
+            return None;
+        };
+        parts.push(first);
+        parts.reverse();
+        Some(parts.concat())
     }
 
     fn base_expr(&mut self, expr: ExprId) {

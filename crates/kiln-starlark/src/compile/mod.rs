@@ -111,6 +111,7 @@ impl ProgramBuilder<'_> {
         let ast = self.ast;
         let function = ast.function(id);
         let mut compiler = Compiler::new(self);
+        compiler.position = function.position;
         match &function.body {
             FunctionBody::Statements(statements) => compiler.statements(statements),
             FunctionBody::Expression(expr) => {

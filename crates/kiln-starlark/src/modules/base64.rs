@@ -126,7 +126,7 @@ fn decode_bytes(data: &[u8], encoding: Encoding) -> Result<Vec<u8>, usize> {
         if group.len() == 2 {
             match bytes.next() {
                 Some((_, b'=')) => {}
-                Some((place, _)) => return Err(place),
+                Some((place, _)) => return Err(place.saturating_sub(1)),
                 None => return Err(data.len()),
             }
         }

@@ -12,7 +12,7 @@ use crate::dialect::Dialect;
 use crate::syntax::ast::{
     Argument, Ast, Body, Clause, Entry, ExprId, ExprKind, FunctionId, IdentId, Load, Stmt,
 };
-use crate::syntax::{Position, Trouble};
+use crate::syntax::{Position, Token, Trouble};
 
 /// Where the value of a name is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +182,10 @@ impl Resolver<'_> {
                 self.assign(*target, true)
             }
             Stmt::Def { name, function } => {
+                if !self.dialect.nested_functions && self.current_function().is_some() {
+                    let position = self.ast.function(*function).position;
+                    return complain(position, lacks("nested def"));
+                }
                 self.bind(*name)?;
                 self.function(*function)
             }
@@ -202,8 +206,7 @@ impl Resolver<'_> {
                 body,
             } => {
                 if !self.dialect.while_loops {
-                    let message = "this Starlark dialect does not support while loops";
-                    return complain(*position, message);
+                    return complain(*position, lacks("while loops"));
                 }
                 self.check_top_level("while loop", *position)?;
                 self.expr(*condition)?;
@@ -310,7 +313,18 @@ impl Resolver<'_> {
         self.base_expr(base)?;
         for link in chain.into_iter().rev() {
             match &ast.expr(link).kind {
-                ExprKind::Binary { right, .. } => self.expr(*right)?,
+                ExprKind::Binary {
+                    operator,
+                    position,
+                    right,
+                    ..
+                } => {
+                    if *operator == Token::Slash && !self.dialect.floats {
+                        let message = lacks("floating point (use //)");
+                        return complain(*position, message);
+                    }
+                    self.expr(*right)?;
+                }
                 ExprKind::Index { index, .. } => self.expr(*index)?,
                 ExprKind::Slice(slice) => {
                     for part in [slice.low, slice.high, slice.step].into_iter().flatten() {
@@ -329,10 +343,9 @@ impl Resolver<'_> {
         let node = ast.expr(expr);
         match &node.kind {
             ExprKind::Ident(name) => self.use_name(*name),
-            ExprKind::Float(_) if !self.dialect.floats => complain(
-                node.start,
-                "this Starlark dialect does not support floating point",
-            ),
+            ExprKind::Float(_) if !self.dialect.floats => {
+                complain(node.start, lacks("floating point"))
+            }
             ExprKind::List(list) | ExprKind::Tuple(list) => {
                 list.iter().try_for_each(|element| self.expr(*element))
             }
@@ -345,6 +358,7 @@ impl Resolver<'_> {
                 self.expr(*yes)?;
                 self.expr(*no)
             }
+            ExprKind::Lambda(_) if !self.dialect.lambdas => complain(node.start, lacks("lambda")),
             ExprKind::Lambda(function) => self.function(*function),
             ExprKind::Unary { operand, .. } => self.expr(*operand),
             _ => Ok(()),
@@ -453,6 +467,11 @@ impl Resolver<'_> {
         }
         Ok(())
     }
+}
+
+/// What is said of a feature that the dialect does not have.
+fn lacks(feature: &str) -> String {
+    format!("this Starlark dialect does not support {feature}")
 }
 
 /// Which starred argument has been seen, the last kind first.

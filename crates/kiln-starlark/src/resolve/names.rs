@@ -1,6 +1,6 @@
 //! Names, blocks and the ways from a use of a name to its meaning.
 
-use super::{Binding, BindingId, Block, FILE, Resolved, Resolver, Scope, complain};
+use super::{Binding, BindingId, Block, FILE, Resolved, Resolver, Scope, complain, lacks};
 use crate::spell;
 use crate::syntax::ast::{FunctionId, IdentId};
 
@@ -137,8 +137,7 @@ impl Resolver<'_> {
                 _ => None,
             };
             if let Some(missing) = missing {
-                let message = format!("this Starlark dialect does not support {missing}");
-                return complain(node.position, message);
+                return complain(node.position, lacks(missing));
             }
             Scope::Universal
         } else {

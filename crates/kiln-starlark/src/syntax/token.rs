@@ -73,7 +73,7 @@ pub(crate) enum Token {
     Return,
     While,
     /// A word that Python uses and this language keeps free.
-    Reserved(&'static str),
+    Reserved,
 }
 
 impl Token {
@@ -96,10 +96,8 @@ impl Token {
             b"pass" => Token::Pass,
             b"return" => Token::Return,
             b"while" => Token::While,
-            _ => {
-                let word = RESERVED.iter().find(|word| word.as_bytes() == text)?;
-                Token::Reserved(word)
-            }
+            _ if RESERVED.contains(&text) => Token::Reserved,
+            _ => return None,
         })
     }
 
@@ -133,7 +131,7 @@ impl Token {
             Token::Pass => "pass",
             Token::Return => "return",
             Token::While => "while",
-            Token::Reserved(word) => word,
+            Token::Reserved => "illegal token",
             _ => self.punctuation().unwrap_or(""),
         }
     }
@@ -194,7 +192,21 @@ impl Token {
     }
 }
 
-const RESERVED: &[&str] = &[
-    "as", "async", "await", "class", "del", "except", "finally", "from", "global", "import", "is",
-    "nonlocal", "raise", "try", "with", "yield",
+const RESERVED: &[&[u8]] = &[
+    b"as",
+    b"async",
+    b"await",
+    b"class",
+    b"del",
+    b"except",
+    b"finally",
+    b"from",
+    b"global",
+    b"import",
+    b"is",
+    b"nonlocal",
+    b"raise",
+    b"try",
+    b"with",
+    b"yield",
 ];

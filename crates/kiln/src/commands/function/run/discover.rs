@@ -7,10 +7,11 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow, bail};
 use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime, Mount};
 use kiln_exec::ExecRuntime;
+use kiln_functions::StarlarkScript;
 use kiln_krm::Resource;
 use kiln_krm::annotations::{LEGACY_INDEX, LEGACY_PATH};
 use kiln_krm::declaration::{Declaration, Declared, declared_function};
-use kiln_krm::paths::clean;
+use kiln_krm::paths::{clean, directory};
 use kiln_runtime::{Chain, FunctionSpec, Network, Runner, Runtime, Target};
 
 use super::flags::RunArgs;
@@ -120,17 +121,26 @@ impl<'a> Finder<'a> {
             }
             let number = self.count;
             self.count += 1;
-            let Some(function) = self.function(&candidate.resource, &declaration)? else {
-                continue;
+            let script = self.script(&candidate.resource, &declaration)?;
+            let (name, is_image, is_script, runner) = match script {
+                Some((name, runner)) => (name, false, true, runner),
+                None => {
+                    let function = self.function(&candidate.resource, &declaration)?;
+                    let Some(function) = function else {
+                        continue;
+                    };
+                    let is_image = matches!(function.target, Target::Image(_));
+                    let runner = self.runtime.find(&function)?;
+                    (function.name().to_owned(), is_image, false, runner)
+                }
             };
-            let runner: Arc<dyn Runner> = self.runtime.find(&function)?;
-            let is_image = matches!(function.target, Target::Image(_));
             let is_global = self.args.global_scope || (is_image && source == Source::Elsewhere);
             let dir = self.args.results_dir.as_deref();
             let dir = dir.filter(|dir| !dir.is_empty());
             let step = Step {
-                name: function.name().to_owned(),
+                name,
                 is_image,
+                is_script,
                 runner,
                 directory: candidate.directory(),
                 scope: match is_global {
@@ -162,10 +172,6 @@ impl<'a> Finder<'a> {
         }
         let script = &declared.starlark;
         let is_script = !script.path.is_empty() || !script.url.is_empty();
-        if is_script && self.args.enable_star {
-            check_script_path(&script.path)?;
-            bail!("functions in Starlark cannot be run yet");
-        }
         let program = &declared.exec.path;
         if !program.is_empty() && self.args.enable_exec {
             return Ok(Some(FunctionSpec::new(Target::Program(program.clone()))));
@@ -176,6 +182,46 @@ impl<'a> Finder<'a> {
             self.tell_skipped(config, &script.path, "--enable-star");
         }
         Ok(None)
+    }
+
+    /// The script that a declaration names, with its name; none if it names none, or scripts are not allowed.
+    fn script(
+        &self,
+        config: &Resource,
+        declared: &Declaration,
+    ) -> Result<Option<(String, Arc<dyn Runner>)>> {
+        let script = &declared.starlark;
+        let is_script = !script.path.is_empty() || !script.url.is_empty();
+        if !is_script || !self.args.enable_star || !declared.container.image.is_empty() {
+            return Ok(None);
+        }
+        check_script_path(&script.path)?;
+        if !script.url.is_empty() {
+            bail!(
+                "scripts that are to be had at a URL are not supported: {}",
+                script.url
+            );
+        }
+        // It is relative to the file that declares it.
+        let root = self.args.dirs.first().map_or("", String::as_str);
+        let file = config.annotation(LEGACY_PATH).unwrap_or_default();
+        let path = Path::new(root).join(directory(&clean(file)));
+        let path = clean(&path.join(clean(&script.path)).to_string_lossy());
+        if self.ui.compat() == Compat::KptV039 {
+            self.ui.write_data(format!("{path}\n").as_bytes())?;
+        }
+        let source = std::fs::read(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => anyhow!("open {path}: no such file or directory"),
+            _ => anyhow!("open {path}: {error}"),
+        })?;
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some(format!("{}={}", name.to_str()?, value.to_str()?)));
+        let runner = StarlarkScript {
+            name: script.name.clone(),
+            source,
+            environment: environment.collect(),
+        };
+        Ok(Some((path, Arc::new(runner))))
     }
 
     /// The original says nothing.

@@ -151,6 +151,9 @@ fn run(
             }
             (Output::Wire(Vec::new()), Some(error.to_string()))
         }
+        Err(RunError::Unavailable(error)) if step.is_script => {
+            (Output::Wire(Vec::new()), Some(error.to_string()))
+        }
         Err(error) => return Err(error.into()),
     };
     let failure = failure.map(|failure| match ui.compat() {

@@ -13,6 +13,8 @@ pub(super) struct Step {
     /// The image or the program.
     pub(super) name: String,
     pub(super) is_image: bool,
+    /// Whether it is a script, whose failure has words of its own.
+    pub(super) is_script: bool,
     pub(super) runner: Arc<dyn Runner>,
     /// The directory of its configuration, which new resources go to; empty if it comes from no file.
     pub(super) directory: String,
