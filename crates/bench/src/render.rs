@@ -143,7 +143,10 @@ fn write_startup(
 }
 
 /// The fastest of some rounds.
-pub(crate) fn best(rounds: usize, mut round: impl FnMut() -> anyhow::Result<Usage>) -> anyhow::Result<Usage> {
+pub(crate) fn best(
+    rounds: usize,
+    mut round: impl FnMut() -> anyhow::Result<Usage>,
+) -> anyhow::Result<Usage> {
     let mut best = round()?;
     for _ in 1..rounds {
         let usage = round()?;

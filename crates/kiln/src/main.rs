@@ -1,5 +1,7 @@
 //! The kiln command line.
 
+#[cfg(test)]
+mod catalog;
 mod cli;
 mod commands;
 mod compat;

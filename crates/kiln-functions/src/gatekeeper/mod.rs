@@ -69,12 +69,11 @@ impl From<String> for Halt {
     }
 }
 
-/// What it prints ends without the newline that the original has: kpt removes it from what containers print.
 impl Function for Gatekeeper {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let objects = match objects(list) {
             Ok(objects) => objects,
-            Err(error) => return Ending::Error(error),
+            Err(error) => return Ending::Error(format!("{error}\n")),
         };
         list.results = match validate(&objects, ctx) {
             Ok(findings) => match report::results(findings) {
@@ -85,7 +84,7 @@ impl Function for Gatekeeper {
             Err(Halt::Stopped(stopped)) => return stopped.into(),
         };
         match list.results.iter().any(|item| item.severity == "error") {
-            true => Ending::Error(report::text(&list.results)),
+            true => Ending::Error(format!("{}\n", report::text(&list.results))),
             false => Ending::Success,
         }
     }

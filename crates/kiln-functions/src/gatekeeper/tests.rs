@@ -42,7 +42,7 @@ fn run(items: &str) -> wire::Answer {
 #[track_caller]
 fn check(items: &[&str], stderr: &str) {
     let answer = run(&items.concat());
-    assert_eq!(answer.stderr, stderr.strip_suffix('\n').unwrap_or(stderr));
+    assert_eq!(answer.stderr, stderr);
     assert_eq!(answer.exit_code, i32::from(!stderr.is_empty()));
 }
 
@@ -69,7 +69,7 @@ fn violations_are_results() {
     let text = "x is {\"a\": [1, \"x\", true, null, 1.5], \"b\": {\"z\": \"q\"}}";
     assert_eq!(
         answer.stderr,
-        format!("[error] v1/Thing/ns1/o : {text}\nviolatedConstraint: c1")
+        format!("[error] v1/Thing/ns1/o : {text}\nviolatedConstraint: c1\n")
     );
     let results = answer.stdout.split_once("results:\n").unwrap().1;
     for part in [

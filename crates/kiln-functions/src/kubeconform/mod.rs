@@ -29,7 +29,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Checks resources against the schemas of their kinds",
     doc: include_str!("doc.md"),
     behaviours: &[Behaviour {
-        tags: &["v0.1.1", "v0.1.2", "v0.1.3", "unstable", "latest"],
+        tags: &["v0.1.1", "v0.1.2", "v0.1.3", "latest"],
         sdk: Sdk::Go,
         function: &Kubeconform,
     }],

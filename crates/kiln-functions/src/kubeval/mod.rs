@@ -32,7 +32,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Checks resources against schemas of Kubernetes v1.20; kubeconform has taken its place",
     doc: include_str!("doc.md"),
     behaviours: &[Behaviour {
-        tags: &["v0.3.0", "unstable", "latest"],
+        tags: &["v0.3.0"],
         sdk: Sdk::Plain,
         function: &Kubeval,
     }],

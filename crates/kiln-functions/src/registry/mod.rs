@@ -93,6 +93,11 @@ impl FunctionInfo {
         tags.copied().filter(|tag| reference::is_version(tag))
     }
 
+    /// What it does when nobody says which version.
+    pub fn newest(&self) -> Option<&'static Behaviour> {
+        self.behaviour("latest").or_else(|| self.behaviours.last())
+    }
+
     /// What a tag stands for: a version, the newest of a line (`v0.4`, `v0`), `latest` or `unstable`.
     pub fn behaviour(&self, tag: &str) -> Option<&'static Behaviour> {
         let with = |wanted: &str| {

@@ -5,7 +5,7 @@ use kiln_krm::Resource;
 use super::go::text;
 
 /// Sorts by `apiVersion kind namespace name`, as one text.
-pub(super) fn sort_as_go(items: &mut Vec<Resource>) {
+pub(super) fn sort_as_go(items: &mut [Resource]) {
     let key = |resource: &Resource| {
         let root = resource.root();
         let paths: [&[&str]; 4] = [

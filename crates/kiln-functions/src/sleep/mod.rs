@@ -2,11 +2,12 @@
 
 mod duration;
 
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use kiln_yaml::Document;
 
-use crate::function::{Context, Ending, Function, FunctionList};
+use crate::function::{Context, Ending, Function, FunctionList, Stopped};
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::kyaml::data_map;
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
@@ -39,9 +40,6 @@ waits for ten seconds.
     }],
 };
 
-/// How long it does not look whether somebody still waits.
-const NAP: Duration = Duration::from_millis(20);
-
 struct Sleep;
 
 #[derive(Debug, thiserror::Error)]
@@ -67,18 +65,30 @@ impl Function for Sleep {
         };
         list.stderr
             .push_str(&format!("Sleeping for {duration}...\n"));
-        let started = Instant::now();
-        while let Some(left) = duration.length().checked_sub(started.elapsed()) {
-            if let Err(stopped) = ctx.check() {
-                return stopped.into();
-            }
-            if left.is_zero() {
-                break;
-            }
-            std::thread::sleep(left.min(NAP));
+        if wait(duration.length(), ctx).is_err() {
+            return Ending::Stopped;
         }
         list.stderr.push_str("Sleep completed.\n");
         Ending::Success
+    }
+}
+
+/// Waits until the time is over, or nobody waits for us any more.
+fn wait(time: Duration, ctx: &Context<'_>) -> Result<(), Stopped> {
+    let (teller, news) = mpsc::channel();
+    let _listening = ctx.run.cancel.on_cancel(move || {
+        // Nobody listens any more if it fails, and that is fine.
+        let _ = teller.send(());
+    });
+    let until_deadline = ctx
+        .run
+        .deadline
+        .map(|deadline| deadline.at.saturating_duration_since(Instant::now()));
+    let is_too_long = until_deadline.is_some_and(|left| left < time);
+    let heard = news.recv_timeout(until_deadline.map_or(time, |left| left.min(time)));
+    match heard.is_ok() || is_too_long {
+        true => Err(Stopped),
+        false => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::engine;
 use crate::faults::skip;
@@ -74,7 +74,8 @@ impl Kitchen {
                     || name == "node_extra_ca_certs"
             })
             .collect();
-        let settings = std::env::home_dir().map(|home| home.join(".npmrc"));
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let settings = home.map(|home| home.join(".npmrc"));
         if let Some(settings) = settings.filter(|settings| settings.exists()) {
             let settings = settings.display().to_string();
             variables.push(("NPM_CONFIG_USERCONFIG".to_owned(), settings));

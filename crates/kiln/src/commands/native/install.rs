@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use kiln_functions::registry::Registry;
 
-use super::{find, split_version};
+use super::behaviour;
 use crate::ui::Ui;
 
 /// Make links by which kiln is called as the functions that are built in
@@ -33,10 +33,7 @@ pub(super) fn cmd_install(ui: &Ui, args: &InstallArgs) -> Result<()> {
         named => named.to_vec(),
     };
     for name in &names {
-        let (function, version) = split_version(name);
-        if find(function)?.behaviour(version).is_none() {
-            bail!("{function} has no version {version:?} here");
-        }
+        behaviour(name)?;
     }
     fs::create_dir_all(&args.dir)
         .with_context(|| format!("cannot make the directory {}", args.dir.display()))?;

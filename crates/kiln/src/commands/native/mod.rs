@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use kiln_functions::registry::{FunctionInfo, Registry};
+use kiln_functions::registry::{Behaviour, FunctionInfo, Registry};
 
 use crate::ui::Ui;
 
@@ -77,7 +77,31 @@ fn find(name: &str) -> Result<&'static FunctionInfo> {
     }
 }
 
-/// The name and the version of `NAME:VERSION`; the newest if there is none.
-fn split_version(function: &str) -> (&str, &str) {
-    function.split_once(':').unwrap_or((function, "latest"))
+/// The name and the version of `NAME:VERSION`.
+fn split_version(function: &str) -> (&str, Option<&str>) {
+    match function.split_once(':') {
+        Some((name, version)) => (name, Some(version)),
+        None => (function, None),
+    }
+}
+
+/// What `NAME:VERSION` does, or the newest version of `NAME`.
+fn behaviour(function: &str) -> Result<&'static Behaviour> {
+    let (name, version) = split_version(function);
+    let info = find(name)?;
+    let found = match version {
+        Some(version) => info.behaviour(version),
+        None => info.newest(),
+    };
+    match found {
+        Some(behaviour) => Ok(behaviour),
+        None => {
+            let known: Vec<&str> = info.versions().collect();
+            let version = version.unwrap_or_default();
+            bail!(
+                "{name} has no version {version:?} here; there are {}",
+                known.join(", ")
+            )
+        }
+    }
 }

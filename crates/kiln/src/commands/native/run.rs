@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use kiln_functions::{Context, Files, wire};
 use kiln_runtime::RunContext;
 
-use super::{find, split_version};
+use super::behaviour;
 use crate::ui::Ui;
 
 /// Run a function: a ResourceList on standard input, the answer on standard output
@@ -24,15 +24,7 @@ pub(super) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<ExitCode> {
 }
 
 pub(super) fn run(ui: &Ui, function: &str) -> Result<ExitCode> {
-    let (name, version) = split_version(function);
-    let info = find(name)?;
-    let Some(behaviour) = info.behaviour(version) else {
-        let known: Vec<&str> = info.versions().collect();
-        bail!(
-            "{name} has no version {version:?} here; there are {}",
-            known.join(", ")
-        );
-    };
+    let behaviour = behaviour(function)?;
     let mut environment: Vec<String> = std::env::vars_os()
         .filter_map(|(name, value)| Some(format!("{}={}", name.to_str()?, value.to_str()?)))
         .collect();
