@@ -129,7 +129,6 @@ impl Starlark {
             name == "ctx"
         });
         let program = program.map_err(|error| error.to_string())?;
-        modules::check(program.loads())?;
         let resource_list = decode::resource_list(&list.items, list.config.as_ref())?;
         let predeclared = [("ctx", context_value(resource_list.clone(), ctx.environment))];
         let mut stopped = false;

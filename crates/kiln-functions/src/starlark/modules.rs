@@ -26,28 +26,31 @@ pub(super) enum MatchGvk {
     Lenient,
 }
 
-/// Modules of the original that are not built in.
-const UNSUPPORTED: &[&str] = &[
-    "bsoup.star",
-    "geo.star",
-    "html.star",
-    "http.star",
-    "time.star",
-    "xlsx.star",
-    "zipfile.star",
+/// Modules of the original that are not built in, with the name that they have.
+const UNSUPPORTED: &[(&str, &str)] = &[
+    ("bsoup.star", "bsoup"),
+    ("geo.star", "geo"),
+    ("html.star", "html"),
+    ("http.star", "http"),
+    ("time.star", "time"),
+    ("xlsx.star", "xlsx"),
+    ("zipfile.star", "ZipFile"),
 ];
 
-/// Refuses scripts that load what is not built in.
-pub(super) fn check(loads: &[String]) -> Result<(), String> {
-    match loads
-        .iter()
-        .find(|module| UNSUPPORTED.contains(&module.as_str()))
-    {
-        Some(module) => Err(format!(
-            "load of {module} is not supported by the native function; run it as a container with \
-             --no-native"
-        )),
-        None => Ok(()),
+/// Stands for what is not built in: it can be loaded, but whoever uses it is told.
+struct Missing(String);
+
+impl Object for Missing {
+    fn type_name(&self) -> &str {
+        &self.0
+    }
+
+    fn repr(&self) -> Vec<u8> {
+        self.0.clone().into_bytes()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 
@@ -57,7 +60,14 @@ impl Library {
         match (module, self.match_gvk) {
             ("krmfn.star", Some(match_gvk)) => vec![("krmfn".to_owned(), krmfn(match_gvk))],
             ("encoding/yaml.star", _) => vec![("yaml".to_owned(), yaml_v2::module())],
-            _ => kiln_starlark::modules::find(module).unwrap_or_default(),
+            _ => match UNSUPPORTED.iter().find(|(other, _)| *other == module) {
+                Some((module, name)) => {
+                    let missing = format!("{module}, not built in (needs --no-native),");
+                    let value = Value::object(Rc::new(Missing(missing)));
+                    vec![((*name).to_owned(), value)]
+                }
+                None => kiln_starlark::modules::find(module).unwrap_or_default(),
+            },
         }
     }
 }
