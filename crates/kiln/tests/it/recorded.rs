@@ -44,7 +44,7 @@ fn images_are_run_with_kpts_command_lines() {
 
 #[test]
 fn kpt_cases_match_to_the_byte() {
-    check("kpt_cases_match_to_the_byte", Mode::Recorded, "kpt", 39);
+    check("kpt_cases_match_to_the_byte", Mode::Recorded, "kpt", 121);
 }
 
 #[test]
@@ -56,23 +56,23 @@ fn recorded_cases_match_to_the_byte() {
 #[test]
 fn legacy_cases_match_by_value() {
     let test = "legacy_cases_match_by_value";
-    check(test, Mode::Recorded, "recorded/legacy-run", 134);
+    check(test, Mode::Recorded, "recorded/legacy-run", 140);
 }
 
 #[test]
 fn kpt_cases_are_no_worse_by_default() {
     let test = "kpt_cases_are_no_worse_by_default";
-    check(test, Mode::Default, "kpt", 40);
+    check(test, Mode::Default, "kpt", 121);
 }
 
 #[test]
 fn recorded_cases_are_no_worse_by_default() {
     let test = "recorded_cases_are_no_worse_by_default";
-    check(test, Mode::Default, "recorded/render", 285);
+    check(test, Mode::Default, "recorded/render", 284);
 }
 
 #[test]
 fn legacy_cases_are_no_worse_by_default() {
     let test = "legacy_cases_are_no_worse_by_default";
-    check(test, Mode::Default, "recorded/legacy-run", 116);
+    check(test, Mode::Default, "recorded/legacy-run", 119);
 }
