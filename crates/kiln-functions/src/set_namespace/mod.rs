@@ -43,7 +43,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
             },
         },
         Behaviour {
-            tags: &["v0.4.3", "v0.4.4", "v0.4.5"],
+            tags: &["v0.4.3", "v0.4.5"],
             sdk: Sdk::Go,
             function: &SetNamespace {
                 formatting: Formatting::CommentsAndStyle,

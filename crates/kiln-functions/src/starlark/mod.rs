@@ -66,7 +66,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
             },
         },
         Behaviour {
-            tags: &["v0.5.3", "v0.5.4", "v0.5.5", "latest", "unstable"],
+            tags: &["v0.5.5", "latest", "unstable"],
             sdk: Sdk::Go,
             function: &Starlark {
                 library: Library {

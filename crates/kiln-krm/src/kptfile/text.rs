@@ -58,11 +58,30 @@ impl KptfileText {
             document: self.document,
             style,
         };
-        let kept = body.and_then(|body| new.to_yaml_like(body, Some(style), line_break));
+        let kept = body.and_then(|body| {
+            let merged = new.to_yaml_like(body, Some(style), line_break);
+            merged.or_else(|| with_last_field(body, &new, line_break))
+        });
         let text = kept.unwrap_or_else(|| new.to_yaml().replace('\n', line_break));
         let (before, after) = self.origin.as_ref().map(Origin::around).unwrap_or_default();
         Some([before, text.as_bytes(), after].concat())
     }
+}
+
+/// The text with the last field of the tree behind it, if that is all that is new. The encoder has comments at the end that
+/// it cannot keep apart, and then no merge reads as the tree does.
+fn with_last_field(body: &str, new: &Unmarked, line_break: &str) -> Option<String> {
+    let (key, value) = new.document.root().entries().last()?;
+    let mut field = Document::new_mapping();
+    let root = field.root().id();
+    let (key, value) = (field.import(key), field.import(value));
+    field.push_entry(root, key, value);
+    let field = kiln_yaml::to_string(&field, new.style).replace('\n', line_break);
+    let end = if body.ends_with('\n') { "" } else { line_break };
+    let text = [body, end, &field].concat();
+    let (read, _) = only_document(&text)?;
+    let is_all = read.root().value_eq(new.document.root());
+    is_all.then_some(text)
 }
 
 fn body_of(origin: &Origin) -> Option<&str> {

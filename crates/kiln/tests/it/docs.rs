@@ -213,15 +213,15 @@ fn the_page_on_source_and_sink() {
 #[test]
 fn the_example_of_the_readme_renders_with_nothing_but_kiln() {
     let readme = fs::read_to_string(repository().join("README.md")).expect("a page");
-    let command = "fn render examples/hello-exec --allow-exec -o unwrap";
+    let command = "fn render examples/catalog -o unwrap";
     assert!(readme.contains(command));
     let world = World::new();
     copy(&repository().join("examples"), &world.work());
     let words: Vec<&str> = command.split(' ').collect();
     let ran = world.kiln(&words, "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stdout.contains("replicas: 3 # set by the pipeline\n"));
-    assert!(ran.stdout.contains("image: example.com/hello:v2\n"));
+    assert!(ran.stdout.contains("  replicas: 2 # enough for now\n"));
+    assert!(ran.stdout.contains("  namespace: prod\n"));
 }
 
 /// `fn doc` with a container engine that shows how it was called.

@@ -48,6 +48,12 @@ fn kpt_cases_match_to_the_byte() {
 }
 
 #[test]
+fn catalog_cases_match_to_the_byte() {
+    let test = "catalog_cases_match_to_the_byte";
+    check(test, Mode::Recorded, "catalog", 50);
+}
+
+#[test]
 fn recorded_cases_match_to_the_byte() {
     let test = "recorded_cases_match_to_the_byte";
     check(test, Mode::Recorded, "recorded/render", 294);

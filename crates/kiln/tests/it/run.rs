@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::live::Live;
-use crate::world::World;
+use crate::world::{World, files};
 
 const RESOURCE: &str =
     "# head\n\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n\ndata:\n  x:   foo # c\n";
@@ -111,10 +111,24 @@ fn every_directory_of_functions_counts() {
 }
 
 #[test]
-fn scripts_are_not_there_yet() {
+fn scripts_run() {
     let world = world("cat");
     let flags = ["--enable-star", "--star-path", "x.star"];
-    let ran = world.kiln(&[&["fn", "run", "pkg"][..], &flags].concat(), "");
-    let told = "error: functions in Starlark cannot be run yet\n";
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), told));
+    let run = || world.kiln(&[&["fn", "run", "pkg"][..], &flags].concat(), "");
+    let missing = run();
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+    let told = "x.star: no such file or directory\n";
+    assert!(missing.stderr.ends_with(told), "{missing:?}");
+    let script = "for item in ctx.resource_list[\"items\"]:\n  \
+                  item[\"metadata\"][\"name\"] = \"scripted\"\n";
+    world.write("pkg/x.star", script);
+    let ran = run();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let changed = files(&world.work().join("pkg"));
+    assert!(
+        changed
+            .values()
+            .any(|text| text.contains("name: scripted\n")),
+        "{changed:?}"
+    );
 }
