@@ -30,6 +30,7 @@ mod set_enforcement_action;
 mod set_image;
 mod set_labels;
 mod set_namespace;
+mod set_project_id;
 mod setters;
 mod settle;
 mod sleep;

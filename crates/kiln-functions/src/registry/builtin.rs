@@ -4,8 +4,8 @@ use super::{FunctionInfo, Registry};
 use crate::{
     apply_replacements, apply_setters, create_setters, delete_annotations, drop_comments,
     gatekeeper, kubeconform, kubeval, list_setters, remove_local_config_resources, search_replace,
-    set_annotations, set_enforcement_action, set_image, set_labels, set_namespace, sleep, starlark,
-    test_helpers, upsert_resource,
+    set_annotations, set_enforcement_action, set_image, set_labels, set_namespace, set_project_id,
+    sleep, starlark, test_helpers, upsert_resource,
 };
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
@@ -32,6 +32,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &set_image::INFO,
     &set_labels::INFO,
     &set_namespace::INFO,
+    &set_project_id::INFO,
     &sleep::INFO,
     &starlark::INFO,
     &upsert_resource::INFO,

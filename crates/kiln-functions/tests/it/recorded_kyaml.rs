@@ -17,6 +17,7 @@ struct Recorded {
 
 fn recorded() -> Vec<Recorded> {
     let lines = include_str!("../recorded_kyaml.jsonl").lines();
+    let lines = lines.chain(include_str!("../recorded_gcp.jsonl").lines());
     let read = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();
         let text = |key: &str| value[key].as_str().unwrap().to_owned();

@@ -6,6 +6,7 @@
 
 pub mod edit;
 mod error;
+mod former;
 mod read;
 mod schema;
 mod text;
@@ -13,6 +14,9 @@ mod tree;
 mod validate;
 
 pub use error::{KptfileError, KptfileProblem};
+pub use former::{
+    FormerFunction, FormerInfo, FormerKptfile, FormerLock, FormerMetadata, FormerPipeline,
+};
 pub use schema::{
     Condition, Function, GenericLock, Git, GitLock, Inventory, Kptfile, Locator, Metadata,
     PackageInfo, Pipeline, ReadinessGate, RenderStatus, Selector, Status, Step, Upstream,

@@ -1,17 +1,19 @@
 //! The two families of annotations about a resource's place, as kyaml's framework keeps them in step since 0.13.
 //!
-//! The framework numbers all resources to recognise them afterwards. Here only those that a function has made are looked
-//! at, so that nothing else is touched.
+//! The framework numbers all resources to recognise them afterwards. A function may ask for that ([`in_step`]), or have
+//! only the resources looked at that it has made, so that nothing else is touched.
 
 use std::collections::BTreeMap;
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::{
-    FamilyError, ID, INDEX, LEGACY_ID, LEGACY_INDEX, LEGACY_PATH, PATH, mirror,
+    FamilyError, ID, INDEX, LEGACY_ID, LEGACY_INDEX, LEGACY_PATH, MIGRATION_ID, PATH, mirror,
+    prepare, reconcile,
 };
-use kiln_yaml::{Document, EditError, Kind, Style};
+use kiln_yaml::{Document, EditError, Kind, NodeId, Style};
 
 use super::config::Generation;
+use crate::function::{Ending, FunctionList};
 
 /// (what it is, internal key, older key)
 const PAIRS: [(&str, &str, &str); 3] = [
@@ -47,6 +49,28 @@ pub(crate) fn families(items: &[Resource]) -> Result<Families, FamilyError> {
         internal: none_or_all,
         legacy: none_or_all,
     }))
+}
+
+/// Does a function's work between the two halves of what the framework does: it numbers all resources and completes
+/// their families, and afterwards lets one family follow the other and takes the numbers away.
+pub(crate) fn in_step<E: From<FamilyError>>(
+    list: &mut FunctionList,
+    work: impl FnOnce(&mut FunctionList) -> Result<Ending, E>,
+) -> Result<Ending, E> {
+    let outcome = match prepare(&mut list.items) {
+        Ok(snapshot) => {
+            let outcome = work(list);
+            reconcile(&mut list.items, &snapshot).map(|()| outcome)
+        }
+        Err(error) => Err(error),
+    };
+    outcome.unwrap_or_else(|error| {
+        for resource in &mut list.items {
+            // It has been given the number, or it can have none.
+            let _ = resource.remove_annotation(MIGRATION_ID);
+        }
+        Err(error.into())
+    })
 }
 
 impl Families {
@@ -96,12 +120,23 @@ pub(crate) fn set_annotation_map(
     let Some(metadata) = root.lookup_create(&["metadata"], Kind::Mapping)? else {
         return Ok(());
     };
-    document.node_mut(metadata).remove(&["annotations"])?;
-    if annotations.is_empty() {
+    set_text_map(document, metadata, ("annotations", annotations), generation)
+}
+
+/// Replaces a field of a mapping by a map of texts, which comes last, sorted and without comments. An empty map is left
+/// out.
+pub(crate) fn set_text_map(
+    document: &mut Document,
+    parent: NodeId,
+    (field, map): (&str, &BTreeMap<String, String>),
+    generation: Generation,
+) -> Result<(), EditError> {
+    document.node_mut(parent).remove(&[field])?;
+    if map.is_empty() {
         return Ok(());
     }
     let mapping = document.new_mapping_node();
-    for (key, value) in annotations {
+    for (key, value) in map {
         let (key, value) = (document.new_scalar(key, ""), document.new_string(value));
         let is_ambiguous = kiln_yaml::is_yaml_1_1_non_string(document.node(value).value());
         if is_ambiguous && generation == Generation::Third {
@@ -109,7 +144,7 @@ pub(crate) fn set_annotation_map(
         }
         document.push_entry(mapping, key, value);
     }
-    let key = document.new_scalar("annotations", "");
-    document.push_entry(metadata, key, mapping);
+    let key = document.new_scalar(field, "");
+    document.push_entry(parent, key, mapping);
     Ok(())
 }

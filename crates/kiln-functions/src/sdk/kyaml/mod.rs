@@ -12,7 +12,7 @@ mod text;
 mod walk;
 
 pub(crate) use config::{Generation, MissingMetadata, data_map, file_path, place_path};
-pub(crate) use families::{annotation_map, families, set_annotation_map};
+pub(crate) use families::{annotation_map, families, in_step, set_annotation_map, set_text_map};
 pub(crate) use fields::{SetFieldError, set_untagged};
 pub(crate) use results::{failure, item, note};
 pub(crate) use text::{as_comment, node_text};
