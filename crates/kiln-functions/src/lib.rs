@@ -13,6 +13,7 @@ mod apply_setters;
 mod create_setters;
 mod delete_annotations;
 mod drop_comments;
+mod ensure_name_substring;
 mod function;
 mod gatekeeper;
 mod jsonschema;

@@ -9,6 +9,7 @@ pub(crate) mod decode;
 mod field_spec;
 mod image;
 mod label_selector;
+mod name_reference;
 mod number;
 mod path_filter;
 mod paths;
@@ -22,13 +23,17 @@ mod text;
 
 pub(crate) use field_spec::FieldSpec;
 pub(crate) use image::Image;
+pub(crate) use name_reference::{History, fix_references, original_id, overwrite_scalar};
+pub(crate) use number::shortest;
 pub(crate) use path_filter::{
     Creation, FieldPath, FilterError, apply_spec, expect_scalar, kind_error,
 };
 pub(crate) use paths::split_dotted;
 pub(crate) use plugin::{PluginError, SpecsField, fail, read_plugin, set_entries};
-pub(crate) use resource_id::ResourceId;
-pub(crate) use resource_map::{MIGRATION_ID, Marks, check_resources, resource_id_text};
+pub(crate) use resource_id::{PreviousIdsError, ResourceId};
+pub(crate) use resource_map::{
+    MIGRATION_ID, MapError, Marks, check_metadata, check_resources, resource_id_text,
+};
 pub(crate) use round_trip::{round_trip, through_json};
 pub(crate) use scope::is_cluster_scoped;
 pub(crate) use text::json_text;

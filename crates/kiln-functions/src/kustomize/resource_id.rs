@@ -47,12 +47,21 @@ impl ResourceId {
 
     /// The ids that a resource had, oldest first.
     pub(crate) fn previous(resource: &Resource) -> Result<Vec<ResourceId>, PreviousIdsError> {
-        let Some(names) = resource.annotation(PREVIOUS_NAMES) else {
+        let keys = [PREVIOUS_NAMES, PREVIOUS_NAMESPACES, PREVIOUS_KINDS];
+        ResourceId::previous_in(resource, keys)
+    }
+
+    /// The ids that a resource had, oldest first, by the annotations with names, namespaces and kinds.
+    pub(crate) fn previous_in(
+        resource: &Resource,
+        [names, namespaces, kinds]: [&str; 3],
+    ) -> Result<Vec<ResourceId>, PreviousIdsError> {
+        let Some(names) = resource.annotation(names) else {
             return Ok(Vec::new());
         };
         let parts = |key| resource.annotation(key).unwrap_or_default().split(',');
-        let namespaces: Vec<&str> = parts(PREVIOUS_NAMESPACES).collect();
-        let kinds: Vec<&str> = parts(PREVIOUS_KINDS).collect();
+        let namespaces: Vec<&str> = parts(namespaces).collect();
+        let kinds: Vec<&str> = parts(kinds).collect();
         let names: Vec<&str> = names.split(',').collect();
         if names.len() != namespaces.len() || names.len() != kinds.len() {
             return Err(PreviousIdsError);

@@ -43,19 +43,8 @@ pub(crate) fn check_resources(
     // The older one checks only when it is to drop resources for local use, which no function asks for.
     let checked = items.iter().filter(|_| generation != Generation::June2021);
     for (place, resource) in checked.enumerate() {
-        let meta = resource.meta();
-        if is_empty(resource.root()) {
-            continue;
-        }
-        if meta.is_missing {
-            return Err(MapError::MissingMetadata);
-        }
-        let text = || meta_text(resource, meta, marks, place);
-        if meta.kind.is_empty() {
-            return Err(MapError::MissingKind(text()));
-        }
-        if meta.name.is_empty() && !meta.kind.ends_with("List") {
-            return Err(MapError::MissingName(text()));
+        if !is_empty(resource.root()) {
+            check_metadata(resource, marks, place)?;
         }
     }
     items.retain(|resource| !is_empty(resource.root()));
@@ -67,6 +56,26 @@ pub(crate) fn check_resources(
             let id = resource_id_text(resource.document(), generation);
             return Err(MapError::Repeated(id));
         }
+    }
+    Ok(())
+}
+
+/// Checks that a resource, or a configuration, says what it is.
+pub(crate) fn check_metadata(
+    resource: &Resource,
+    marks: Marks,
+    place: usize,
+) -> Result<(), MapError> {
+    let meta = resource.meta();
+    if meta.is_missing {
+        return Err(MapError::MissingMetadata);
+    }
+    let text = || meta_text(resource, meta, marks, place);
+    if meta.kind.is_empty() {
+        return Err(MapError::MissingKind(text()));
+    }
+    if meta.name.is_empty() && !meta.kind.ends_with("List") {
+        return Err(MapError::MissingName(text()));
     }
     Ok(())
 }

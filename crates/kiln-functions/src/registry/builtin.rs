@@ -3,9 +3,10 @@
 use super::{FunctionInfo, Registry};
 use crate::{
     apply_replacements, apply_setters, create_setters, delete_annotations, drop_comments,
-    gatekeeper, kubeconform, kubeval, list_setters, remove_local_config_resources, search_replace,
-    set_annotations, set_enforcement_action, set_image, set_labels, set_namespace, set_project_id,
-    sleep, starlark, test_helpers, upsert_resource,
+    ensure_name_substring, gatekeeper, kubeconform, kubeval, list_setters,
+    remove_local_config_resources, search_replace, set_annotations, set_enforcement_action,
+    set_image, set_labels, set_namespace, set_project_id, sleep, starlark, test_helpers,
+    upsert_resource,
 };
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
@@ -18,6 +19,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &create_setters::INFO,
     &delete_annotations::INFO,
     &drop_comments::INFO,
+    &ensure_name_substring::INFO,
     &test_helpers::FOO,
     &gatekeeper::INFO,
     &kubeconform::INFO,
