@@ -8,6 +8,7 @@
 //! Functions touch neither files nor network nor environment; what they may know of the world is in their [`Context`],
 //! files included: [`Files`] has those that the user gave.
 
+mod annotate_apply_time_mutations;
 mod apply_replacements;
 mod apply_setters;
 mod create_setters;

@@ -2,17 +2,18 @@
 
 use super::{FunctionInfo, Registry};
 use crate::{
-    apply_replacements, apply_setters, create_setters, delete_annotations, drop_comments,
-    ensure_name_substring, gatekeeper, kubeconform, kubeval, list_setters,
-    remove_local_config_resources, search_replace, set_annotations, set_enforcement_action,
-    set_image, set_labels, set_namespace, set_project_id, sleep, starlark, test_helpers,
-    upsert_resource,
+    annotate_apply_time_mutations, apply_replacements, apply_setters, create_setters,
+    delete_annotations, drop_comments, ensure_name_substring, gatekeeper, kubeconform, kubeval,
+    list_setters, remove_local_config_resources, search_replace, set_annotations,
+    set_enforcement_action, set_image, set_labels, set_namespace, set_project_id, sleep, starlark,
+    test_helpers, upsert_resource,
 };
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
 
 /// By name.
 const FUNCTIONS: &[&FunctionInfo] = &[
+    &annotate_apply_time_mutations::INFO,
     &apply_replacements::INFO,
     &apply_setters::INFO,
     &test_helpers::BAR,

@@ -16,7 +16,11 @@ struct Recorded {
 }
 
 fn recorded() -> Vec<Recorded> {
-    let lines = include_str!("../recorded_kyaml.jsonl").lines();
+    let files = [
+        include_str!("../recorded_kyaml.jsonl"),
+        include_str!("../recorded_annotate.jsonl"),
+    ];
+    let lines = files.into_iter().flat_map(str::lines);
     let lines = lines.chain(include_str!("../recorded_gcp.jsonl").lines());
     let read = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();

@@ -6,12 +6,18 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use kiln_yaml::{Document, Kind, NodeId};
+use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
-/// What is done on the walk. Paths are kyaml's: `.spec.containers[0].image`.
+/// What is done on the walk. Paths are kyaml's, unless a visitor has its own: `.spec.containers[0].image`.
 pub(crate) trait Visitor {
     /// Why the walk ends early.
     type Error;
+
+    /// Adds a key to a path.
+    fn step_into(&self, key: NodeRef<'_>, path: &mut String) {
+        path.push('.');
+        path.push_str(key.value());
+    }
 
     /// Looks at a mapping: its keys and values.
     fn mapping(
@@ -40,8 +46,7 @@ pub(crate) fn walk<V: Visitor>(document: &mut Document, visitor: &mut V) -> Resu
         path.truncate(frame.base);
         let next = match &mut frame.children {
             Children::Entries(entries) => entries.next().map(|(key, value)| {
-                path.push('.');
-                path.push_str(document.node(key).value());
+                visitor.step_into(document.node(key), &mut path);
                 value
             }),
             Children::Items(items) => items.next().map(|(index, item)| {
