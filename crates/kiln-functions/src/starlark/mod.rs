@@ -56,7 +56,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
             },
         },
         Behaviour {
-            tags: &["v0.5.1", "v0.5.2"],
+            tags: &["v0.5.1", "v0.5.2", "unstable"],
             sdk: Sdk::Go,
             function: &Starlark {
                 library: Library {
@@ -66,7 +66,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
             },
         },
         Behaviour {
-            tags: &["v0.5.5", "latest", "unstable"],
+            tags: &["v0.5.5", "latest"],
             sdk: Sdk::Go,
             function: &Starlark {
                 library: Library {
