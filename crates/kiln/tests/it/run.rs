@@ -119,8 +119,10 @@ fn scripts_run() {
     assert_eq!(missing.code, Some(1), "{missing:?}");
     let told = "x.star: no such file or directory\n";
     assert!(missing.stderr.ends_with(told), "{missing:?}");
-    let script = "for item in ctx.resource_list[\"items\"]:\n  \
-                  item[\"metadata\"][\"name\"] = \"scripted\"\n";
+    let script = "def rename(items):\n  \
+                  for item in items:\n    \
+                  item[\"metadata\"][\"name\"] = \"scripted\"\n\
+                  rename(ctx.resource_list[\"items\"])\n";
     world.write("pkg/x.star", script);
     let ran = run();
     assert_eq!(ran.code, Some(0), "{ran:?}");
