@@ -160,24 +160,30 @@ fn a_container_is_gone_when_its_time_is_up() {
     assert_removed(&engine);
 }
 
-#[test]
-fn a_container_is_gone_when_the_caller_gives_up() {
-    let engine = hanging();
+/// Runs a function and gives up as soon as the engine has noted so many things.
+#[track_caller]
+fn give_up_after(engine: &FakeEngine, style: CommandStyle, calls: usize) {
     let cancel = CancelToken::new();
     let ctx = RunContext {
         cancel: cancel.clone(),
         ..patient()
     };
-    let runtime = engine.runtime(CommandStyle::Kiln);
+    let runtime = engine.runtime(style);
     std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&runtime, &ctx));
-        while engine.calls().len() < 2 {
+        while engine.calls().len() < calls {
             std::thread::yield_now();
         }
         cancel.cancel();
         let error = running.join().unwrap().unwrap_err();
         assert!(matches!(error, RunError::Cancelled), "{error}");
     });
+}
+
+#[test]
+fn a_container_is_gone_when_the_caller_gives_up() {
+    let engine = hanging();
+    give_up_after(&engine, CommandStyle::Kiln, 2);
     assert_removed(&engine);
 }
 
@@ -206,12 +212,12 @@ fn a_container_is_gone_when_it_wrote_too_much_or_lost_its_client() {
 #[test]
 fn a_container_without_a_name_is_interrupted() {
     let script = format!(
-        "{VERSION}trap 'echo interrupted >>$here/calls; exit' INT; while :; do sleep 0.1; done"
+        "{VERSION}trap 'echo interrupted >>$here/calls; exit' INT; echo listening >>$here/calls\n\
+         while :; do sleep 0.1; done"
     );
     let engine = FakeEngine::new("docker", &script);
-    let ctx = within(Duration::from_secs(2));
-    run(&engine.runtime(CommandStyle::Kpt), &ctx).unwrap_err();
-    assert_eq!(engine.calls()[1..], [KPT_RUN, "interrupted"]);
+    give_up_after(&engine, CommandStyle::Kpt, 3);
+    assert_eq!(engine.calls()[1..], [KPT_RUN, "listening", "interrupted"]);
 }
 
 #[test]
