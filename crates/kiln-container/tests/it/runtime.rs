@@ -153,7 +153,7 @@ fn a_container_is_gone_when_its_time_is_up() {
     let engine = hanging();
     let error = run(
         &engine.runtime(CommandStyle::Kiln),
-        &within(Duration::from_secs(2)),
+        &within(Duration::from_secs(5)),
     );
     let error = error.unwrap_err();
     assert!(matches!(error, RunError::TimedOut { .. }), "{error}");

@@ -163,7 +163,7 @@ fn time_ends_for_the_child_and_all_it_started() {
          echo $$ >{place}/c; echo talk >&2; wait"
     );
     let started = Instant::now();
-    let error = shell(&script, b"", &within(Duration::from_secs(2))).unwrap_err();
+    let error = shell(&script, b"", &within(Duration::from_secs(5))).unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(20));
     let RunError::TimedOut { timeout, stderr } = error else {
         panic!("{error}");
@@ -184,7 +184,7 @@ fn even_daemons_end_when_we_adopt_them() {
         "setsid -f sh -c 'sleep 100 & echo $! >{place}/a; echo $$ >{place}/b; exec sleep 100' \
          </dev/null >/dev/null 2>&1; sleep 100"
     );
-    let error = shell(&script, b"", &within(Duration::from_secs(2))).unwrap_err();
+    let error = shell(&script, b"", &within(Duration::from_secs(5))).unwrap_err();
     assert!(matches!(error, RunError::TimedOut { .. }), "{error}");
     for name in ["a", "b"] {
         assert_gone(&written_number(&directory.path().join(name)));
