@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -79,6 +80,7 @@ fn written_number(path: &Path) -> String {
 
 #[test]
 fn everything_that_is_printed_is_kept() {
+    let _alone = alone();
     let finished = shell("cat; echo talk >&2; exit 7", b"input", &patient()).unwrap();
     assert_eq!(finished.exit_code, 7);
     assert_eq!(finished.signal, None);
@@ -88,6 +90,7 @@ fn everything_that_is_printed_is_kept() {
 
 #[test]
 fn no_size_makes_us_wait_for_each_other() {
+    let _alone = alone();
     let input = vec![b'x'; 20 << 20];
     // Both pipes are filled before anything is read.
     let script = "head -c 3000000 /dev/zero >&2; head -c 3000000 /dev/zero; cat";
@@ -98,6 +101,7 @@ fn no_size_makes_us_wait_for_each_other() {
 
 #[test]
 fn input_need_not_be_read() {
+    let _alone = alone();
     let input = vec![b'x'; 5 << 20];
     for script in [
         "exit 0",
@@ -110,12 +114,14 @@ fn input_need_not_be_read() {
 
 #[test]
 fn a_signal_is_exit_code_minus_one() {
+    let _alone = alone();
     let finished = shell("kill -9 $$", b"", &patient()).unwrap();
     assert_eq!((finished.exit_code, finished.signal), (-1, Some(9)));
 }
 
 #[test]
 fn what_cannot_start_is_told_in_the_words_of_go() {
+    let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("text");
     std::fs::write(&text, "").unwrap();
@@ -139,6 +145,7 @@ fn what_cannot_start_is_told_in_the_words_of_go() {
 
 #[test]
 fn programs_see_the_name_they_were_called_by() {
+    let _alone = alone();
     let finished = call(
         "sh",
         &["-c", "tr '\\0' ' ' </proc/$$/cmdline"],
@@ -155,6 +162,7 @@ fn programs_see_the_name_they_were_called_by() {
 
 #[test]
 fn time_ends_for_the_child_and_all_it_started() {
+    let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().display();
     // One in the group, one in a session of its own.
@@ -163,7 +171,7 @@ fn time_ends_for_the_child_and_all_it_started() {
          echo $$ >{place}/c; echo talk >&2; wait"
     );
     let started = Instant::now();
-    let error = shell(&script, b"", &within(Duration::from_secs(5))).unwrap_err();
+    let error = shell(&script, b"", &within(Duration::from_secs(2))).unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(20));
     let RunError::TimedOut { timeout, stderr } = error else {
         panic!("{error}");
@@ -175,8 +183,16 @@ fn time_ends_for_the_child_and_all_it_started() {
     }
 }
 
+/// Who kills a function kills the orphans that came since it was started, whosever they were: tests about orphans have the
+/// process to themselves.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn even_daemons_end_when_we_adopt_them() {
+    let _alone = alone();
     adopt_orphans();
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().display();
@@ -184,7 +200,7 @@ fn even_daemons_end_when_we_adopt_them() {
         "setsid -f sh -c 'sleep 100 & echo $! >{place}/a; echo $$ >{place}/b; exec sleep 100' \
          </dev/null >/dev/null 2>&1; sleep 100"
     );
-    let error = shell(&script, b"", &within(Duration::from_secs(5))).unwrap_err();
+    let error = shell(&script, b"", &within(Duration::from_secs(2))).unwrap_err();
     assert!(matches!(error, RunError::TimedOut { .. }), "{error}");
     for name in ["a", "b"] {
         assert_gone(&written_number(&directory.path().join(name)));
@@ -193,6 +209,7 @@ fn even_daemons_end_when_we_adopt_them() {
 
 #[test]
 fn giving_up_wakes_the_one_who_waits() {
+    let _alone = alone();
     let cancel = CancelToken::new();
     let ctx = RunContext {
         cancel: cancel.clone(),
@@ -224,6 +241,7 @@ fn giving_up_wakes_the_one_who_waits() {
 
 #[test]
 fn too_much_output_is_cut_off() {
+    let _alone = alone();
     for script in ["yes", "yes >&2"] {
         let error = shell(script, b"", &at_most(1 << 20)).unwrap_err();
         assert!(
@@ -237,6 +255,7 @@ fn too_much_output_is_cut_off() {
 
 #[test]
 fn a_gigabyte_stops_at_the_default_limit() {
+    let _alone = alone();
     let error = shell("head -c 1073741824 /dev/zero", b"", &patient()).unwrap_err();
     assert!(
         matches!(error, RunError::OutputTooLarge { limit: 536_870_912 }),
@@ -246,6 +265,7 @@ fn a_gigabyte_stops_at_the_default_limit() {
 
 #[test]
 fn a_daemon_that_keeps_our_pipes_does_not_keep_us() {
+    let _alone = alone();
     let script = "sleep 100 & echo $!";
     let started = Instant::now();
     let finished = shell(script, b"", &patient()).unwrap();
@@ -257,6 +277,7 @@ fn a_daemon_that_keeps_our_pipes_does_not_keep_us() {
 
 #[test]
 fn a_daemon_that_closed_our_pipes_lives_on() {
+    let _alone = alone();
     let script = "sleep 3 </dev/null >/dev/null 2>&1 & echo $!";
     let finished = shell(script, b"", &patient()).unwrap();
     assert!(finished.elapsed < Duration::from_secs(2));
@@ -266,6 +287,7 @@ fn a_daemon_that_closed_our_pipes_lives_on() {
 
 #[test]
 fn who_still_writes_is_listened_to() {
+    let _alone = alone();
     let script = "(for i in 1 2 3; do sleep 0.6; echo $i; done) & echo 0";
     let finished = shell(script, b"", &patient()).unwrap();
     assert_eq!(finished.stdout, b"0\n1\n2\n3\n");
@@ -273,6 +295,7 @@ fn who_still_writes_is_listened_to() {
 
 #[test]
 fn nobody_is_left_unwaited_for() {
+    let _alone = alone();
     let script = "echo $$ >&2; exec sleep";
     let ended = shell(&format!("{script} 0"), b"", &patient()).unwrap();
     let killed = shell(
@@ -292,6 +315,7 @@ fn nobody_is_left_unwaited_for() {
 
 #[test]
 fn memory_can_be_limited() {
+    let _alone = alone();
     let limits = Limits {
         memory: Some(64 << 20),
         ..Limits::default()
@@ -314,6 +338,7 @@ fn memory_can_be_limited() {
 
 #[test]
 fn what_we_open_stays_with_us() {
+    let _alone = alone();
     let open = std::fs::File::open("/dev/zero").unwrap();
     let script = "ls -l /proc/self/fd";
     let finished = shell(script, b"", &patient()).unwrap();
@@ -325,6 +350,7 @@ fn what_we_open_stays_with_us() {
 
 #[test]
 fn who_is_asked_may_clear_up() {
+    let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().display();
     // The second one does not listen.
