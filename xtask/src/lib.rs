@@ -1,5 +1,6 @@
 //! Checks and chores of the workspace, as functions so that tests can call them.
 
+pub mod generate;
 pub mod tidy;
 
 use std::path::PathBuf;

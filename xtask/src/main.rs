@@ -1,4 +1,4 @@
-//! `cargo run -p xtask -- tidy`: what the compiler and clippy do not check.
+//! `cargo run -p xtask -- tidy` checks what the compiler and clippy do not; `generate` writes code from `proto/`.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -17,10 +17,19 @@ struct Args {
 enum Chore {
     /// Checks layers, files and manifests; `cargo test` does so too.
     Tidy,
+    /// Writes the Rust code of the definitions in `proto/`; `cargo test` checks that it is current.
+    Generate,
 }
 
 fn main() -> ExitCode {
-    let Args { chore: Chore::Tidy } = Args::parse();
+    let Args { chore } = Args::parse();
+    match chore {
+        Chore::Tidy => tidy(),
+        Chore::Generate => generate(),
+    }
+}
+
+fn tidy() -> ExitCode {
     let mut err = io::stderr();
     match xtask::tidy::check(&xtask::workspace_root()) {
         Ok(violations) => {
@@ -32,6 +41,16 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             let _ = writeln!(err, "tidy: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn generate() -> ExitCode {
+    match xtask::generate::write(&xtask::workspace_root()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "generate: {error:#}");
             ExitCode::from(2)
         }
     }
