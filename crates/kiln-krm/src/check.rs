@@ -52,6 +52,8 @@ pub struct ListNotKrm {
     pub list: ListKind,
     /// The path of the first offender; empty if it has none.
     pub path: String,
+    /// Which document of that file it is; empty if it does not say.
+    pub index: String,
     /// What it lacks.
     pub lack: NotKrm,
 }
@@ -81,10 +83,14 @@ pub fn check_list<'a>(
     list: ListKind,
 ) -> Result<(), ListNotKrm> {
     for resource in resources {
-        check_resource(resource).map_err(|lack| ListNotKrm {
-            list,
-            path: meta::file_place(resource).0.to_owned(),
-            lack,
+        check_resource(resource).map_err(|lack| {
+            let (path, index) = meta::file_place(resource);
+            ListNotKrm {
+                list,
+                path: path.to_owned(),
+                index: index.to_owned(),
+                lack,
+            }
         })?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use kiln_krm::annotations::{self, PACKAGE_PATH};
-use kiln_krm::check::{ListKind, check_list};
+use kiln_krm::check::{ListKind, ListNotKrm, check_list};
 use kiln_krm::read::read_function_output;
 use kiln_krm::results::{FunctionResult, FunctionResultList, Severity, read_results};
 use kiln_krm::{Dialect, Resource, ResourceList, meta, paths};
@@ -94,7 +94,7 @@ impl Call<'_> {
                 Ok(materialize(returned, inputs))
             }
             Err(error) => {
-                let by_exit_code = matches!(error, CallError::ExitCode);
+                let by_exit_code = matches!(error, CallError::Exit(_));
                 self.lane.event(&Event::Failed {
                     function,
                     elapsed,
@@ -102,7 +102,7 @@ impl Call<'_> {
                     by_exit_code,
                 });
                 Err(match error {
-                    CallError::ExitCode => Failure::Told,
+                    CallError::Exit(exit) => Failure::Exit(exit),
                     CallError::Failure(failure) => failure,
                 })
             }
@@ -115,8 +115,7 @@ impl Call<'_> {
         result: &mut FunctionResult,
         results: &mut FunctionResultList,
     ) -> Result<Vec<Returned>, CallError> {
-        check_list(inputs.iter().map(Resource::root), ListKind::Input)
-            .map_err(|error| because(Why::InputNotKrm, error))?;
+        check_list(inputs.iter().map(Resource::root), ListKind::Input).map_err(not_krm)?;
         let Filtered {
             mut returned,
             reported,
@@ -132,7 +131,7 @@ impl Call<'_> {
                 .collect()
         };
         paths::check_paths(roots()).map_err(text)?;
-        check_list(roots(), ListKind::Output).map_err(|error| because(Why::OutputNotKrm, error))?;
+        check_list(roots(), ListKind::Output).map_err(not_krm)?;
         if let Some(reported) = reported {
             let results = read_results(reported.root());
             result.results = results.map_err(|error| because(Why::BadOutput, error))?;
@@ -144,7 +143,7 @@ impl Call<'_> {
                 Ok(returned)
             }
             Some(error) => {
-                if !matches!(error, CallError::ExitCode) {
+                if !matches!(error, CallError::Exit(_)) {
                     result.exit_code = 1;
                 }
                 results.exit_code = 1;
@@ -163,10 +162,9 @@ impl Call<'_> {
             |item: &&kiln_krm::results::ResultItem| item.known_severity() == Some(Severity::Error);
         let errors = result.results.iter().filter(is_error).count();
         (errors > 0).then(|| {
-            CallError::from(format!(
-                "function {} reported {errors} error(s) in its results",
-                kiln_krm::gotext::quote(self.function.name())
-            ))
+            let function = kiln_krm::gotext::quote(self.function.name());
+            let text = format!("function {function} reported {errors} error(s) in its results");
+            CallError::Failure(Failure::Because(Why::Reported, text))
         })
     }
 
@@ -242,13 +240,16 @@ impl Call<'_> {
                     }
                     result.stderr.push_str(&outcome.exit_text());
                 }
-                let error = (!outcome.is_success()).then_some(CallError::ExitCode);
+                let error = (!outcome.is_success()).then(|| CallError::Exit(outcome.exit_text()));
                 (outcome.output, error)
             }
             Err(RunError::TimedOut { stderr, .. }) if self.options.behaviour == Behaviour::Kpt => {
                 result.stderr = String::from_utf8_lossy(&stderr).into_owned();
                 result.exit_code = -1;
-                (nothing(), Some(CallError::ExitCode))
+                (
+                    nothing(),
+                    Some(CallError::Exit("signal: killed".to_owned())),
+                )
             }
             Err(RunError::NotStarted(error)) => {
                 let text = format!("unexpected function error: {error}");
@@ -282,7 +283,7 @@ impl Filtered {
 
 enum CallError {
     /// The function says so itself.
-    ExitCode,
+    Exit(String),
     Failure(Failure),
 }
 
@@ -298,6 +299,10 @@ fn text(error: impl std::error::Error) -> CallError {
 
 fn because(why: Why, error: impl std::error::Error) -> CallError {
     CallError::Failure(Failure::Because(why, error.to_string()))
+}
+
+fn not_krm(error: ListNotKrm) -> CallError {
+    CallError::Failure(Failure::NotKrm(Box::new(error)))
 }
 
 /// An error with its causes in one line.

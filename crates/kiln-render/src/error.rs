@@ -3,6 +3,7 @@
 //! The way is kept because the Kptfile's status tells it ([`Trace::chain_text`]); the terminal shows the cause only
 //! ([`RenderError::message`]). Both texts are kpt's.
 
+use kiln_krm::check::ListNotKrm;
 use kiln_krm::kptfile::{FunctionKind, InvalidPipeline, KptfileError};
 use kiln_krm::paths;
 use kiln_krm::read::ReadError;
@@ -10,8 +11,9 @@ use kiln_krm::read::ReadError;
 /// What went wrong at the bottom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// A function failed and the log has told everything about it.
-    Told,
+    /// A function failed, and the log has told all that it said about it. How it ended is in Go's words: `exit status 7`,
+    /// `signal: killed`.
+    Exit(String),
     /// A package's Kptfile cannot be used.
     Kptfile(Box<KptfileError>),
     /// A package's pipeline cannot be run: found when the package was read.
@@ -20,6 +22,8 @@ pub enum Failure {
     PipelineAtRun(Vec<InvalidPipeline>),
     /// A file of a package holds no resources.
     File(Box<UnreadableFile>),
+    /// What a function gets, or what it answered, is not a resource.
+    NotKrm(Box<ListNotKrm>),
     /// Something of which more is known than its text.
     Because(Why, String),
     /// Anything else.
@@ -52,10 +56,8 @@ pub enum Why {
     NoTag,
     /// What a function answered is no list of resources.
     BadOutput,
-    /// What a function gets is not a resource.
-    InputNotKrm,
-    /// What a function answered is not a resource.
-    OutputNotKrm,
+    /// A function that says it succeeded has reported an error.
+    Reported,
 }
 
 /// Which function of a package's pipeline.
@@ -71,7 +73,7 @@ impl Failure {
     /// The failure as the end of a chain of causes.
     pub fn chain_text(&self) -> String {
         match self {
-            Failure::Told => "already handled error".to_owned(),
+            Failure::Exit(_) => "already handled error".to_owned(),
             Failure::Kptfile(error) => error.chain_text(),
             Failure::Pipeline(error) => error.chain_text(),
             Failure::PipelineAtRun(errors) => {
@@ -79,6 +81,7 @@ impl Failure {
                 texts.join("\n")
             }
             Failure::File(file) => format!("{}: {}", file.absolute, file.error),
+            Failure::NotKrm(error) => error.to_string(),
             Failure::Because(_, text) | Failure::Text(text) => text.clone(),
         }
     }
@@ -256,14 +259,14 @@ pub enum RenderError {
 }
 
 impl RenderError {
-    /// What is printed: nothing if all was told before.
+    /// What kpt prints: nothing if the log has told of a function that failed.
     pub fn message(&self) -> Option<String> {
         let failure = match self {
             RenderError::Traced(trace) => trace.failure(),
             RenderError::Plain(text) => return Some(format!("error: {text}")),
         };
         match failure {
-            Failure::Told => None,
+            Failure::Exit(_) => None,
             Failure::Kptfile(error) => Some(format!("{error} ")),
             Failure::Pipeline(error) => Some(format!("{error} ")),
             Failure::PipelineAtRun(errors) => errors.first().map(|error| format!("{error} ")),

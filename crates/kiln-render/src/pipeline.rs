@@ -12,7 +12,7 @@ use kiln_krm::{Resource, paths};
 use kiln_yaml::NodeRef;
 
 use crate::call::{Call, CallingPackage, Config};
-use crate::error::{Failure, FunctionPlace, Raised, Trace, Why};
+use crate::error::{Failure, FunctionPlace, Raised, Trace};
 use crate::function::ReadyFunction;
 use crate::lane::Lane;
 use crate::log::{Event, Log};
@@ -98,7 +98,7 @@ impl Runner<'_> {
                     consumed: HashMap::new(),
                 }),
                 Err(error) => Err(Stopped {
-                    raised: Failure::Because(Why::InputNotKrm, error.to_string()).into(),
+                    raised: Failure::NotKrm(Box::new(error)).into(),
                     resources: input,
                 }),
             };

@@ -109,6 +109,69 @@ const MISTAKES: &[Mistake<'_>] = &[
         RENDER,
     ),
     (
+        "a function that fails and has a file of configuration",
+        "pipeline:\n  validators:\n    - exec: /bin/false\n      configPath: c.yaml\n",
+        &[("pkg/c.yaml", RESOURCE)],
+        RENDER,
+    ),
+    (
+        "a function that is killed",
+        "pipeline:\n  mutators:\n    - exec: /bin/sh -c \"kill -9 $$\"\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a function that crashes",
+        "pipeline:\n  mutators:\n    - exec: /bin/sh -c \"kill -11 $$\"\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a program that a function does not find",
+        "pipeline:\n  mutators:\n    - exec: /bin/sh -c \"exit 127\"\n",
+        &[],
+        RENDER,
+    ),
+    (
+        "a function that takes too long",
+        "pipeline:\n  mutators:\n    - exec: /bin/sleep 1000\n",
+        &[],
+        &["render", "pkg", "--allow-exec", "--timeout", "10ms"],
+    ),
+    (
+        "a function that writes too much",
+        "pipeline:\n  mutators:\n    - exec: /bin/echo 0123456789\n",
+        &[],
+        &["render", "pkg", "--allow-exec", "--max-output", "9"],
+    ),
+    (
+        "a native function that fails",
+        "pipeline:\n  mutators:\n    - image: set-namespace:v0.4.1\n",
+        &[("pkg/a.yaml", RESOURCE)],
+        &["render", "pkg"],
+    ),
+    (
+        "a function that fails, for eval",
+        "",
+        &[],
+        &["eval", "pkg", "--exec", "/bin/false"],
+    ),
+    (
+        "a function that fails, for run",
+        "",
+        &[("pkg/a.yaml", RESOURCE)],
+        &["run", "pkg", "--enable-exec", "--exec-path", "/bin/false"],
+    ),
+    (
+        "a declared function that fails, for run",
+        "",
+        &[(
+            "pkg/sub/f.yaml",
+            "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n---\napiVersion: v1\nkind: F\nmetadata:\n  name: f\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: /bin/false}\n",
+        )],
+        &["run", "pkg", "--enable-exec"],
+    ),
+    (
         "a function of a sub-package that prints garbage",
         "",
         &[(

@@ -1,8 +1,10 @@
 //! What kpt's words do not say about a failure: where it happened, and what can be done. Only in kiln's own mode.
 
+pub(super) mod hints;
 mod kptfile;
 
 use anyhow::Error;
+use kiln_krm::check::ListKind;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileSource;
 use kiln_krm::paths;
@@ -12,7 +14,8 @@ use kiln_render::{Failure, RenderError, Trace, UnreadableFile, Why};
 use super::running::Running;
 use crate::compat::Compat;
 use crate::ui::{Details, Failed, Place, Ui};
-use kptfile::{field_place, function_place, line_place};
+pub(super) use kptfile::document_place;
+use kptfile::{Entry, field_place, function_entry, line_place};
 
 /// A package that was to be rendered.
 pub(super) struct Explainer<'a> {
@@ -28,13 +31,13 @@ pub(super) struct Explainer<'a> {
 impl Explainer<'_> {
     /// A failed render.
     pub(super) fn render(&self, error: &RenderError) -> Error {
-        let message = match error.message() {
-            Some(message) => message,
-            None => return Failed::told().into(),
-        };
-        match (self.ui.compat(), error) {
-            (Compat::Kiln, RenderError::Traced(trace)) => self.traced(trace, message).into(),
-            _ => Failed::with(message).into(),
+        let message = error.message();
+        match (self.ui.compat(), error, message) {
+            (Compat::Kiln, RenderError::Traced(trace), message) => {
+                self.traced(trace, message.unwrap_or_default()).into()
+            }
+            (_, _, Some(message)) => Failed::with(message).into(),
+            (_, _, None) => Failed::told().into(),
         }
     }
 
@@ -43,32 +46,47 @@ impl Explainer<'_> {
         let kptfile = paths::join(&[&directory, FILE_NAME]);
         let mut failed = Failed::with(message);
         failed.details.package = Some(self.package_name(&directory));
-        if let Some(place) = trace.function() {
-            let found = function_place(self.files, &kptfile, place);
-            failed.details.function = found.as_ref().map(|(function, _)| function.clone());
-            failed.details.place = found.map(|(_, place)| place);
+        let mut config_path = None;
+        if let Some(place) = trace.function()
+            && let Some(entry) = function_entry(self.files, &kptfile, place)
+        {
+            let Entry { name, place, .. } = entry;
+            failed.details.function = Some(name);
+            failed.details.place = Some(place);
+            config_path = entry.config_path;
         }
         match trace.failure() {
+            Failure::Exit(exit) => {
+                failed.message = Some(format!("Error: function failed: {exit}"));
+                let config = config_path.map(|path| self.show(&paths::join(&[&directory, &path])));
+                failed.details.hint = hints::exit(exit, config.as_deref());
+            }
+            Failure::NotKrm(error) => {
+                let is_input = error.list == ListKind::Input;
+                let place = document_place(self.files, &error.path, &error.index);
+                if let Some(place) = place.filter(|_| is_input) {
+                    failed.details.place = Some(place);
+                }
+                failed.details.hint = Some(hints::not_krm(error).to_owned());
+            }
             Failure::File(file) => self.file(&mut failed, file),
             Failure::Kptfile(error) => self.kptfile(&mut failed, &kptfile, error),
             Failure::Pipeline(error) => {
                 failed.details.place = field_place(self.files, &kptfile, &error.field);
+                failed.details.hint = Some(hints::pipeline(error).to_owned());
             }
             Failure::PipelineAtRun(errors) => {
-                let field = errors.first().map(|error| error.field.as_str());
-                let place = field.and_then(|field| field_place(self.files, &kptfile, field));
-                failed.details.place = place;
-                failed.details.hint = Some(
-                    "configPath names a file of the package itself, as seen from its Kptfile"
-                        .to_owned(),
-                );
+                if let Some(error) = errors.first() {
+                    failed.details.place = field_place(self.files, &kptfile, &error.field);
+                    failed.details.hint = Some(hints::pipeline(error).to_owned());
+                }
             }
             Failure::Because(Why::Unavailable, _) => {
                 let users = super::engine_users::of_package(self.files, self.running);
                 failed.details.hint = Some(super::engine_users::hint(&users));
             }
-            Failure::Because(why, text) => failed.details.hint = hint(*why, text),
-            Failure::Told | Failure::Text(_) => {}
+            Failure::Because(why, text) => failed.details.hint = hints::because(*why, text),
+            Failure::Text(_) => {}
         }
         if let Some(place) = &mut failed.details.place {
             place.file = self.show(&place.file);
@@ -100,13 +118,8 @@ impl Explainer<'_> {
     }
 
     fn kptfile(&self, failed: &mut Failed, path: &str, error: &KptfileError) {
+        failed.details.hint = hints::kptfile(&error.problem).map(str::to_owned);
         match &error.problem {
-            KptfileProblem::Missing(_) => {
-                failed.details.hint = Some(
-                    "a package is a directory with a Kptfile; `kiln fn eval` works without one"
-                        .to_owned(),
-                );
-            }
             KptfileProblem::Yaml(problem) => {
                 let report = problem.report(&self.show(path), 0);
                 let quoted = kiln_krm::gotext::quote(&error.path);
@@ -122,8 +135,11 @@ impl Explainer<'_> {
             }
             KptfileProblem::Decode(problem) => {
                 failed.details.place = line_place(self.files, path, &problem.to_string());
-                failed.details.hint =
-                    Some("correct or remove what a Kptfile does not have".to_owned());
+            }
+            KptfileProblem::UnknownType(_)
+            | KptfileProblem::Deprecated(_)
+            | KptfileProblem::GroupVersion(_) => {
+                failed.details.place = field_place(self.files, path, "apiVersion");
             }
             _ => {}
         }
@@ -160,19 +176,23 @@ impl Explainer<'_> {
 
 /// A failed call of one function outside of any pipeline.
 pub(super) fn call(ui: &Ui, failure: &Failure, function: &str) -> Error {
+    let is_own = ui.compat() == Compat::Kiln;
     let text = match failure {
-        Failure::Told => return Failed::told().into(),
+        Failure::Exit(exit) if is_own => format!("error: function failed: {exit}"),
+        Failure::Exit(_) => return Failed::told().into(),
         failure => format!("error: {}", failure.chain_text()),
     };
-    if ui.compat() != Compat::Kiln {
+    if !is_own {
         return Failed::with(text).into();
     }
     let hint = match failure {
+        Failure::Exit(exit) => hints::exit(exit, None),
+        Failure::NotKrm(error) => Some(hints::not_krm(error).to_owned()),
         Failure::Because(Why::Unavailable, _) => {
             let users = [(None, function.to_owned())];
             Some(super::engine_users::hint(&users))
         }
-        Failure::Because(why, text) => hint(*why, text),
+        Failure::Because(why, text) => hints::because(*why, text),
         _ => None,
     };
     let failed = Failed {
@@ -184,45 +204,4 @@ pub(super) fn call(ui: &Ui, failure: &Failure, function: &str) -> Error {
         },
     };
     failed.into()
-}
-
-/// What can be done about it.
-fn hint(why: Why, text: &str) -> Option<String> {
-    let hint = match why {
-        Why::ExecNotAllowed => {
-            "add --allow-exec if you trust the programs that this package wants to run"
-        }
-        Why::NotStarted => return start_hint(text).map(str::to_owned),
-        Why::NoTag => {
-            "only the functions that are built in and the container engine of this machine are asked for versions: \
-             pull the image, or name an exact version"
-        }
-        Why::BadOutput => {
-            "a function prints a ResourceList on standard output, and everything else on standard error"
-        }
-        Why::InputNotKrm => {
-            "give the resource what it lacks, or name its file in .krmignore if it is none"
-        }
-        Why::OutputNotKrm => "the function must give every resource what it lacks",
-        Why::NotFound | Why::Unavailable => return None,
-    };
-    Some(hint.to_owned())
-}
-
-/// What can be done about a program that does not start, by what the operating system says.
-pub(super) fn start_hint(text: &str) -> Option<&'static str> {
-    if text.ends_with("permission denied") {
-        Some("make the program executable: chmod +x")
-    } else if text.ends_with("exec format error") {
-        Some("a script needs a first line that says what runs it, such as #!/bin/sh")
-    } else if text.ends_with("no such file or directory") {
-        Some(
-            "a relative path counts from the current directory, not from the package; \
-             of a script, what its first line names must be there too",
-        )
-    } else if text.ends_with("executable file not found in $PATH") {
-        Some("install the program, or name it by its path")
-    } else {
-        None
-    }
 }

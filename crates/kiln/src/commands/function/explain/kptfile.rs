@@ -1,4 +1,4 @@
-//! Places in a Kptfile: of a function, of a field, of a line that a message names.
+//! Places in a Kptfile: of a function, of a field, of a line that a message names; and of a document in any file.
 
 use kiln_krm::package::FileSource;
 use kiln_render::FunctionPlace;
@@ -6,18 +6,30 @@ use kiln_yaml::{Document, NodeRef};
 
 use crate::ui::Place;
 
+/// A function of a pipeline as its Kptfile has it.
+pub(super) struct Entry {
+    /// The image or command line.
+    pub(super) name: String,
+    pub(super) place: Place,
+    /// As seen from the Kptfile.
+    pub(super) config_path: Option<String>,
+}
+
 /// What a function of the pipeline is called there, and where it stands.
-pub(super) fn function_place(
+pub(super) fn function_entry(
     files: &dyn FileSource,
     kptfile: &str,
     place: FunctionPlace,
-) -> Option<(String, Place)> {
+) -> Option<Entry> {
     let (document, text) = parsed(files, kptfile)?;
     let list = document.root().get_path(&["pipeline", place.kind.list()])?;
     let function = entry(list, place.index)?;
     let scalar = |key: &str| Some(function.get(key)?.as_text()?.to_owned());
-    let name = scalar("image").or_else(|| scalar("exec"))?;
-    Some((name, place_of(function, kptfile, &text)?))
+    Some(Entry {
+        name: scalar("image").or_else(|| scalar("exec"))?,
+        place: place_of(function, kptfile, &text)?,
+        config_path: scalar("configPath"),
+    })
 }
 
 /// Where a field stands; the place of what encloses it if it is not there.
@@ -38,6 +50,18 @@ pub(super) fn field_place(files: &dyn FileSource, kptfile: &str, field: &str) ->
         };
     }
     place_of(node, kptfile, &text)
+}
+
+/// Where a document of a file begins.
+pub(in super::super) fn document_place(
+    files: &dyn FileSource,
+    path: &str,
+    index: &str,
+) -> Option<Place> {
+    let bytes = files.read(path).ok()?;
+    let documents = kiln_yaml::parse_all(&bytes).ok()?;
+    let document = documents.get(index.parse::<usize>().unwrap_or_default())?;
+    place_of(document.root(), path, std::str::from_utf8(&bytes).ok()?)
 }
 
 /// The line that a message names: `line 13: …`.

@@ -139,6 +139,7 @@ impl<'a> Finder<'a> {
             let dir = dir.filter(|dir| !dir.is_empty());
             let step = Step {
                 name,
+                place: None,
                 is_image,
                 is_script,
                 runner,

@@ -14,7 +14,7 @@ use kiln_runtime::{Deadline, Input, Limits, Output, RunContext, RunError};
 use kiln_yaml::{EditError, SequenceStyle, copy_comments, sync_order};
 
 use super::super::engine_users;
-use super::super::explain::start_hint;
+use super::super::explain::hints;
 use super::flags::RunArgs;
 use super::save_results;
 use super::step::{Config, Step};
@@ -189,7 +189,12 @@ fn run(
 /// A failure with the name of the function, and what can be done about it.
 fn with_name(step: &Step, failure: &str) -> String {
     let mut text = format!("function {:?}: {failure}", step.name);
-    if let Some(hint) = start_hint(failure).filter(|_| !step.is_image) {
+    if let Some(place) = &step.place {
+        text.push_str(&format!("\n  at {place}"));
+    }
+    let start_hint = hints::start_hint(failure).filter(|_| !step.is_image);
+    let hint = start_hint.map(str::to_owned);
+    if let Some(hint) = hint.or_else(|| hints::exit(failure, None)) {
         text.push_str(&format!("\nhint: {hint}"));
     }
     text

@@ -18,15 +18,17 @@ use kiln_krm::package::{
 };
 use kiln_krm::read::read_input;
 use kiln_krm::write::write_legacy_stream;
-use kiln_krm::{Dialect, Resource};
+use kiln_krm::{Dialect, Resource, meta};
 use kiln_package::{ApplyOptions, DiskFiles, NewFiles};
 
+use super::explain::document_place;
 use super::legacy_version::check_kptfiles;
 use super::sink::write;
 use crate::compat::Compat;
 use crate::package::{self, Location};
 use crate::ui::{Failed, Ui};
 use execute::{Ending, execute};
+use step::{Config, Step};
 
 pub(crate) use flags::RunArgs;
 
@@ -53,7 +55,10 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
         }
     };
     let before = ReadSet::of(&resources);
-    let steps = discover::steps(ui, args, &resources, imperative)?;
+    let mut steps = discover::steps(ui, args, &resources, imperative)?;
+    if let Some((location, files)) = &package {
+        find_places(location, files, &mut steps);
+    }
     let Ending { resources, late } = execute(ui, args, resources, steps)?;
     if let Some(resources) = resources {
         match package {
@@ -66,6 +71,18 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
     match late.is_empty() {
         true => Ok(()),
         false => Err(Failed::with(format!("error: {}", late.join("\n---\n"))).into()),
+    }
+}
+
+/// Finds out where functions are declared.
+fn find_places(location: &Location, files: &DiskFiles, steps: &mut [(Step, Config)]) {
+    for (step, config) in steps {
+        let (path, index) = meta::file_place(config.resource.root());
+        let place = document_place(files, path, index).filter(|_| config.original.is_some());
+        step.place = place.map(|mut place| {
+            place.file = location.show(&place.file);
+            place.to_string()
+        });
     }
 }
 

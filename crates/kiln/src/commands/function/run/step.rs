@@ -12,6 +12,8 @@ use kiln_runtime::Runner;
 pub(super) struct Step {
     /// The image or the program.
     pub(super) name: String,
+    /// Where it is declared, as messages name it; none if on the command line.
+    pub(super) place: Option<String>,
     pub(super) is_image: bool,
     /// Whether it is a script, whose failure has words of its own.
     pub(super) is_script: bool,
