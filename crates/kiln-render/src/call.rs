@@ -259,6 +259,7 @@ impl Call<'_> {
             Err(error @ RunError::Unavailable(_)) => {
                 (nothing(), Some(because(Why::Unavailable, error)))
             }
+            Err(error @ RunError::NotFound(_)) => (nothing(), Some(because(Why::NotFound, error))),
             Err(error) => (nothing(), Some(CallError::from(chain(&error)))),
         }
     }

@@ -88,6 +88,12 @@ pub enum RunError {
     /// What is needed to run the function is not there.
     #[error(transparent)]
     Unavailable(Box<dyn Error + Send + Sync>),
+    /// The runner does not know the function after all; another may. For runners that have to ask elsewhere first.
+    #[error(transparent)]
+    NotFound(Box<dyn Error + Send + Sync>),
+    /// Who was asked to run it elsewhere could not, or says no more than that it failed.
+    #[error(transparent)]
+    Remote(Box<dyn Error + Send + Sync>),
     /// Its time was up, and it was killed.
     #[error(
         "function did not finish within {} and was killed; a longer time can be given with --timeout",

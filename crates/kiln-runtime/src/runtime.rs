@@ -15,6 +15,12 @@ pub trait Runtime: Send + Sync {
     fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError>;
 }
 
+impl<T: Runtime + ?Sized> Runtime for Arc<T> {
+    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        (**self).find(function)
+    }
+}
+
 /// A function ready to be run, any number of times and from any thread.
 pub trait Runner: Send + Sync {
     /// Runs the function to its end.

@@ -15,6 +15,14 @@ enum Answer {
     NotFound,
     Refused,
     Runner(i32),
+    /// Finds a runner that fails.
+    Fails(Failing),
+}
+
+#[derive(Clone, Copy)]
+enum Failing {
+    NotFound,
+    Unavailable,
 }
 
 struct Fake {
@@ -23,6 +31,15 @@ struct Fake {
 }
 
 struct Exits(i32);
+
+impl Runner for Failing {
+    fn run(&self, _: &Input<'_>, _: &RunContext) -> Result<Outcome, RunError> {
+        Err(match self {
+            Failing::NotFound => RunError::NotFound("never heard of it".into()),
+            Failing::Unavailable => RunError::Unavailable("no engine".into()),
+        })
+    }
+}
 
 impl Runner for Exits {
     fn run(&self, _: &Input<'_>, _: &RunContext) -> Result<Outcome, RunError> {
@@ -43,6 +60,7 @@ impl Runtime for Fake {
             Answer::NotFound => Err(FindError::not_found(function)),
             Answer::Refused => Err(FindError::refused(OnFire)),
             Answer::Runner(code) => Ok(Arc::new(Exits(code))),
+            Answer::Fails(failing) => Ok(Arc::new(failing)),
         }
     }
 }
@@ -60,7 +78,8 @@ fn ask(answers: &[Answer]) -> (Result<i32, String>, usize) {
         Ok(runner) => {
             let input = Input::new(kiln_krm::Dialect::Current, &[], None);
             let outcome = runner.run(&input, &RunContext::default());
-            Ok(outcome.unwrap().exit_code)
+            let outcome = outcome.map_err(|error| error.to_string());
+            outcome.map(|outcome| outcome.exit_code)
         }
         Err(error) => Err(error.to_string()),
     };
@@ -88,6 +107,39 @@ fn any_other_error_ends_the_search() {
 fn the_end_of_the_chain_is_not_found() {
     assert_eq!(ask(&[Answer::NotFound; 3]), (Err(NOT_FOUND.to_owned()), 3));
     assert_eq!(ask(&[]), (Err(NOT_FOUND.to_owned()), 0));
+}
+
+#[test]
+fn who_does_not_know_the_function_after_all_is_passed_over() {
+    let late = Answer::Fails(Failing::NotFound);
+    assert_eq!(
+        ask(&[late, Answer::NotFound, Answer::Runner(4)]),
+        (Ok(4), 3)
+    );
+    assert_eq!(ask(&[late, late, Answer::Runner(4)]), (Ok(4), 3));
+    assert_eq!(
+        ask(&[Answer::Runner(1), late, Answer::Runner(4)]),
+        (Ok(1), 1)
+    );
+}
+
+#[test]
+fn the_last_who_was_asked_says_why_nobody_runs_it() {
+    let late = Answer::Fails(Failing::NotFound);
+    let says = |text: &str| Err(text.to_owned());
+    assert_eq!(
+        ask(&[late, Answer::NotFound]),
+        (says("never heard of it"), 2)
+    );
+    assert_eq!(ask(&[late]), (says("never heard of it"), 1));
+    assert_eq!(
+        ask(&[late, Answer::Fails(Failing::Unavailable)]),
+        (says("never heard of it; no engine"), 2)
+    );
+    assert_eq!(
+        ask(&[late, Answer::Refused]),
+        (says("never heard of it; the registry is on fire"), 2)
+    );
 }
 
 #[test]
