@@ -26,6 +26,7 @@ const LAYERS: &[(&str, Layer)] = &[
     ("kiln-yaml", Layer::Pure),
     ("kiln-krm", Layer::Pure),
     ("kiln-starlark", Layer::Pure),
+    ("kiln-goflag", Layer::Pure),
     ("kiln-runtime", Layer::Port),
     ("kiln-package", Layer::Port),
     ("kiln-oci", Layer::Port),
