@@ -1,16 +1,29 @@
 //! What a function gets: resources and its configuration, as trees and as text.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use kiln_krm::{Dialect, Resource, Wrapper, write_list};
+use kiln_krm::read::{ReadError, read_function_output};
+use kiln_krm::{Dialect, Resource, ResourceList, Wrapper, write_list};
 use kiln_yaml::Document;
 
-/// The list a function works on. It is written as text only if a runner asks, and only once.
+/// The list a function works on. It is written as text, or parsed, only if a runner asks, and only once.
 pub struct Input<'a> {
     dialect: Dialect,
-    items: &'a [Resource],
-    function_config: Option<&'a Document>,
-    wire: OnceLock<String>,
+    form: Form<'a>,
+    wire: OnceLock<Cow<'a, str>>,
+}
+
+/// What the list is made of.
+enum Form<'a> {
+    Trees {
+        items: &'a [Resource],
+        function_config: Option<&'a Document>,
+    },
+    Text {
+        text: &'a str,
+        list: OnceLock<Result<ResourceList, ReadError>>,
+    },
 }
 
 impl<'a> Input<'a> {
@@ -22,27 +35,72 @@ impl<'a> Input<'a> {
     ) -> Input<'a> {
         Input {
             dialect,
-            items,
-            function_config,
+            form: Form::Trees {
+                items,
+                function_config,
+            },
             wire: OnceLock::new(),
         }
     }
 
-    /// The resources.
-    pub fn items(&self) -> &'a [Resource] {
-        self.items
+    /// A list that came as text, which goes to programs as it came.
+    pub fn from_wire(dialect: Dialect, text: &'a str) -> Input<'a> {
+        Input {
+            dialect,
+            form: Form::Text {
+                text,
+                list: OnceLock::new(),
+            },
+            wire: OnceLock::from(Cow::Borrowed(text)),
+        }
+    }
+
+    /// The resources. A text that cannot be read has none, see [`Input::check`].
+    pub fn items(&self) -> &[Resource] {
+        match &self.form {
+            Form::Trees { items, .. } => items,
+            Form::Text { .. } => self.parsed().map_or(&[], |list| &list.items),
+        }
     }
 
     /// The function's configuration.
-    pub fn function_config(&self) -> Option<&'a Document> {
-        self.function_config
+    pub fn function_config(&self) -> Option<&Document> {
+        match &self.form {
+            Form::Trees {
+                function_config, ..
+            } => *function_config,
+            Form::Text { .. } => self.parsed()?.function_config.as_ref(),
+        }
     }
 
     /// The list as functions in other processes read it.
     pub fn wire(&self) -> &str {
         self.wire.get_or_init(|| {
             let wrapper = Wrapper::resource_list(self.dialect);
-            write_list(&wrapper, self.items, self.function_config, None)
+            let text = write_list(&wrapper, self.items(), self.function_config(), None);
+            Cow::Owned(text)
         })
     }
+
+    /// Whether text that came from elsewhere can be read. It is parsed for that.
+    pub fn check(&self) -> Result<(), ReadError> {
+        match self.read() {
+            Some(Err(error)) => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    fn parsed(&self) -> Option<&ResourceList> {
+        self.read()?.as_ref().ok()
+    }
+
+    fn read(&self) -> Option<&Result<ResourceList, ReadError>> {
+        let Form::Text { text, list } = &self.form else {
+            return None;
+        };
+        Some(list.get_or_init(|| read_function_output(text.as_bytes().to_vec(), self.dialect)))
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@
 mod cancel;
 mod chain;
 mod context;
+mod file_value;
 mod function;
 mod input;
 mod outcome;
@@ -19,6 +20,7 @@ pub use chain::Chain;
 pub use context::{
     DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Deadline, Limits, RunContext, StderrListener, go_duration,
 };
+pub use file_value::{FileValue, FileValueError, Refresh};
 pub use function::{FunctionSpec, Network, Target};
 pub use input::Input;
 pub use outcome::{Outcome, Output, RunError, StartError};

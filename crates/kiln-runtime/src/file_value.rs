@@ -1,0 +1,209 @@
+//! A value read from files that may change while a program runs.
+//!
+//! Nobody watches the files: whoever needs the value looks whether they are still the same, which costs a system call
+//! each, and works wherever files do. New files that make no value leave the old one in force.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+/// A value and the files it comes from.
+pub struct FileValue<T> {
+    paths: Vec<PathBuf>,
+    make: Box<Make<T>>,
+    value: RwLock<Arc<T>>,
+    seen: Mutex<Seen>,
+}
+
+type Make<T> = dyn Fn(&[Vec<u8>]) -> Result<T, String> + Send + Sync;
+
+/// What looking at the files brought.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refresh {
+    /// The value is as it was, or another thread is looking.
+    Unchanged,
+    /// There is a new value.
+    Changed,
+    /// The files have changed and make no value. Said once; the old value stays.
+    Failed(String),
+}
+
+/// Why there is no value to begin with.
+#[derive(Debug, thiserror::Error)]
+pub enum FileValueError {
+    /// A file cannot be read.
+    #[error("read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The files can be read and make no value.
+    #[error("{0}")]
+    Make(String),
+}
+
+/// A file larger than this is no configuration.
+const MAX_FILE: u64 = 16 * 1024 * 1024;
+
+/// Files changed so recently may change again without showing it: clocks of file systems tick slowly.
+const TICK: Duration = Duration::from_millis(100);
+
+struct Seen {
+    stamps: Option<Vec<Stamp>>,
+    contents: Vec<Vec<u8>>,
+    failure: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+    identity: (u64, u64, i64, i64),
+    /// Whether it was read long enough after it was modified.
+    settled: bool,
+}
+
+impl<T> FileValue<T> {
+    /// Reads the files and makes the value of their contents, in the order of `paths`.
+    pub fn load(
+        paths: Vec<PathBuf>,
+        make: impl Fn(&[Vec<u8>]) -> Result<T, String> + Send + Sync + 'static,
+    ) -> Result<FileValue<T>, FileValueError> {
+        let stamps = stamps(&paths).ok();
+        let contents = read_all(&paths)?;
+        let value = make(&contents).map_err(FileValueError::Make)?;
+        Ok(FileValue {
+            paths,
+            make: Box::new(make),
+            value: RwLock::new(Arc::new(value)),
+            seen: Mutex::new(Seen {
+                stamps,
+                contents,
+                failure: None,
+            }),
+        })
+    }
+
+    /// The value as it was last read.
+    pub fn get(&self) -> Arc<T> {
+        let value = self.value.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&value)
+    }
+
+    /// Reads the files again if they have changed.
+    pub fn refresh(&self) -> Refresh {
+        let Ok(mut seen) = self.seen.try_lock() else {
+            return Refresh::Unchanged;
+        };
+        let now = stamps(&self.paths);
+        if let (Ok(now), Some(before)) = (&now, &seen.stamps)
+            && now == before
+            && before.iter().all(|stamp| stamp.settled)
+        {
+            return Refresh::Unchanged;
+        }
+        let read = now.and_then(|stamps| Ok((stamps, read_all(&self.paths)?)));
+        match read {
+            Ok((stamps, contents)) => {
+                let same = contents == seen.contents;
+                seen.stamps = Some(stamps);
+                if same {
+                    // Back to what the value was made of, or to what failed and was said.
+                    return Refresh::Unchanged;
+                }
+                let made = (self.make)(&contents);
+                seen.contents = contents;
+                match made {
+                    Ok(value) => {
+                        seen.failure = None;
+                        let mut place = self.value.write().unwrap_or_else(PoisonError::into_inner);
+                        *place = Arc::new(value);
+                        Refresh::Changed
+                    }
+                    Err(failure) => seen.fail(failure),
+                }
+            }
+            Err(error) => {
+                seen.stamps = None;
+                let source = std::error::Error::source(&error);
+                let source = source.map(|source| format!(": {source}"));
+                seen.fail(format!("{error}{}", source.unwrap_or_default()))
+            }
+        }
+    }
+}
+
+impl Seen {
+    fn fail(&mut self, failure: String) -> Refresh {
+        if self.failure.as_ref() == Some(&failure) {
+            return Refresh::Unchanged;
+        }
+        self.failure = Some(failure.clone());
+        Refresh::Failed(failure)
+    }
+}
+
+fn stamps(paths: &[PathBuf]) -> Result<Vec<Stamp>, FileValueError> {
+    let now = SystemTime::now();
+    let stamp = |path: &PathBuf| {
+        let metadata = fs::metadata(path).map_err(|source| unreadable(path, source))?;
+        let modified = metadata.modified().ok();
+        let age = modified.and_then(|modified| now.duration_since(modified).ok());
+        Ok(Stamp {
+            modified,
+            length: metadata.len(),
+            identity: identity(&metadata),
+            settled: age.is_some_and(|age| age > TICK),
+        })
+    };
+    paths.iter().map(stamp).collect()
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> (u64, u64, i64, i64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (
+        metadata.dev(),
+        metadata.ino(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    )
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> (u64, u64, i64, i64) {
+    (0, 0, 0, 0)
+}
+
+fn read_all(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, FileValueError> {
+    let read = |path: &PathBuf| read(path).map_err(|source| unreadable(path, source));
+    paths.iter().map(read).collect()
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let length = File::open(path)?
+        .take(MAX_FILE + 1)
+        .read_to_end(&mut bytes)?;
+    if length as u64 > MAX_FILE {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("has more than {MAX_FILE} bytes"),
+        ));
+    }
+    Ok(bytes)
+}
+
+fn unreadable(path: &Path, source: io::Error) -> FileValueError {
+    FileValueError::Read {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests;
