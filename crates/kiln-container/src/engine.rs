@@ -111,6 +111,7 @@ impl Engine {
             arguments: &arguments,
             search_path,
             ending: Ending::Killed,
+            sandbox: None,
         };
         process::run(program, b"", ctx)
     }

@@ -149,6 +149,7 @@ impl Shared {
             search_path: self.search_path(),
             // It passes the signal on to the container, which is all that can be done for one without a name.
             ending: Ending::Asked,
+            sandbox: None,
         };
         // The limit is for the container, not for the command that talks to it.
         let limits = Limits {

@@ -1,7 +1,8 @@
 //! Functions that are local executables.
 //!
 //! [`ExecRuntime`] knows command lines and paths of programs, nothing else. A program gets the caller's environment and
-//! working directory; the list is on its standard input and its answer on its standard output.
+//! working directory, or those of a sandbox ([`ExecRuntime::with_sandbox`]); the list is on its standard input and its
+//! answer on its standard output.
 
 mod runtime;
 mod words;

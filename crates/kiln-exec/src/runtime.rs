@@ -8,6 +8,7 @@ use kiln_runtime::process::{self, Ending, Program};
 use kiln_runtime::{
     FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
 };
+use kiln_sandbox::Sandbox;
 
 use crate::words::{SplitError, split};
 
@@ -15,6 +16,7 @@ use crate::words::{SplitError, split};
 pub struct ExecRuntime {
     /// Where programs are searched for; none if none may be run.
     search_path: Option<Arc<OsStr>>,
+    sandbox: Option<Arc<Sandbox>>,
 }
 
 /// Why a declared program is not run.
@@ -39,12 +41,25 @@ impl ExecRuntime {
         let search_path = search_path.into();
         ExecRuntime {
             search_path: Some(search_path.into()),
+            sandbox: None,
+        }
+    }
+
+    /// The same, with every program in a sandbox.
+    #[must_use]
+    pub fn with_sandbox(self, sandbox: Arc<Sandbox>) -> ExecRuntime {
+        ExecRuntime {
+            sandbox: Some(sandbox),
+            ..self
         }
     }
 
     /// A runtime that refuses every program.
     pub fn forbidden() -> ExecRuntime {
-        ExecRuntime { search_path: None }
+        ExecRuntime {
+            search_path: None,
+            sandbox: None,
+        }
     }
 }
 
@@ -61,6 +76,7 @@ impl Runtime for ExecRuntime {
             program: words.next().unwrap_or_else(|| function.name().to_owned()),
             arguments: words.collect(),
             search_path: Arc::clone(search_path),
+            sandbox: self.sandbox.clone(),
         }))
     }
 }
@@ -82,19 +98,24 @@ struct ExecRunner {
     program: String,
     arguments: Vec<String>,
     search_path: Arc<OsStr>,
+    sandbox: Option<Arc<Sandbox>>,
 }
 
 impl Runner for ExecRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
-        kiln_sandbox::keep_descriptors().map_err(|source| RunError::Io {
-            doing: "keep open files from the function",
-            source,
-        })?;
+        // A sandbox does so itself.
+        if self.sandbox.is_none() {
+            kiln_sandbox::keep_descriptors().map_err(|source| RunError::Io {
+                doing: "keep open files from the function",
+                source,
+            })?;
+        }
         let program = Program {
             name: &self.program,
             arguments: &self.arguments,
             search_path: &self.search_path,
             ending: Ending::Killed,
+            sandbox: self.sandbox.as_deref(),
         };
         let finished = process::run(program, input.wire().as_bytes(), ctx)?;
         Ok(Outcome {

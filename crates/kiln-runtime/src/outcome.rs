@@ -6,6 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use kiln_krm::ResourceList;
+use kiln_sandbox::Excess;
 
 /// What a function that ran to its end left behind, whether it succeeded or not.
 #[derive(Clone, Debug)]
@@ -113,6 +114,9 @@ pub enum RunError {
         /// How much it may write.
         limit: u64,
     },
+    /// It used more than the sandbox allows, and was killed.
+    #[error("function used more than {0} and was killed")]
+    OverLimit(Excess),
     /// The caller gave up, and it was killed.
     #[error("function was interrupted")]
     Cancelled,

@@ -11,6 +11,7 @@ mod kill;
 mod lookup;
 mod pump;
 mod registry;
+mod watch;
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,6 +19,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use kiln_sandbox::{Cell, Sandbox, SandboxError};
 use rustix::process::Pid;
 
 use crate::context::{Limits, RunContext};
@@ -34,6 +36,8 @@ pub struct Program<'a> {
     pub search_path: &'a OsStr,
     /// What happens to it when it has to end before its time.
     pub ending: Ending,
+    /// What it is kept in, if in anything.
+    pub sandbox: Option<&'a Sandbox>,
 }
 
 /// How a program is made to end.
@@ -68,7 +72,8 @@ impl Finished {
     }
 }
 
-/// Runs a program to its end, with `input` on its standard input and the caller's environment and directory.
+/// Runs a program to its end, with `input` on its standard input. Without a sandbox it has the caller's environment and
+/// directory; with one it has those of the sandbox, and none of its processes outlives it.
 ///
 /// A child that does not read its input is fine. One that leaves processes behind which keep its output open is waited
 /// for as long as they write; a second after they have fallen silent they are killed.
@@ -78,7 +83,7 @@ pub fn run(program: Program<'_>, input: &[u8], ctx: &RunContext) -> Result<Finis
     }
     let started = Instant::now();
     let mut running = Running::start(program, ctx.limits)?;
-    let printed = pump::pump(&mut running.child, program.ending, input, ctx);
+    let printed = pump::pump(&mut running, program.ending, input, ctx);
     let status = running.finish(printed.is_ok())?;
     let printed = printed?;
     Ok(Finished {
@@ -119,29 +124,52 @@ pub fn bury_orphans() {
 struct Running {
     child: Child,
     waited: bool,
+    /// Dropped after the child has been waited for, which removes the private directory.
+    cell: Option<Cell>,
 }
 
 impl Running {
     fn start(program: Program<'_>, limits: Limits) -> Result<Running, RunError> {
         let path = lookup::find(program.name, program.search_path)?;
-        let mut command = Command::new(&path);
+        let not_started = |error: &io::Error| StartError::ForkExec {
+            program: path.to_string_lossy().into_owned(),
+            reason: system_words(error),
+        };
+        let (mut command, cell) = match program.sandbox {
+            None => {
+                let mut command = Command::new(&path);
+                command.process_group(0);
+                (command, None)
+            }
+            Some(sandbox) => {
+                // The child starts in another directory.
+                let path = std::path::absolute(&path).map_err(|error| not_started(&error))?;
+                let mut cell = sandbox.cell(&path, limits.memory).map_err(unavailable)?;
+                let mut command = Command::new(path);
+                cell.confine(&mut command);
+                (command, Some(cell))
+            }
+        };
         command
             .arg0(program.name)
             .args(program.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        let child = registry::start(|| command.spawn()).map_err(|error| StartError::ForkExec {
-            program: path.to_string_lossy().into_owned(),
-            reason: system_words(&error),
+            .stderr(Stdio::piped());
+        let child = registry::start(|| command.spawn()).map_err(|error| {
+            let confining = cell.as_ref().and_then(|_| Cell::explain(&error));
+            confining.map_or_else(|| RunError::NotStarted(not_started(&error)), unavailable)
         })?;
         let child = child.ok_or(RunError::Cancelled)?;
         let running = Running {
             child,
             waited: false,
+            cell,
         };
-        limit_memory(&running.child, limits)?;
+        // The sandbox has seen to it already.
+        if running.cell.is_none() {
+            limit_memory(&running.child, limits)?;
+        }
         Ok(running)
     }
 
@@ -150,13 +178,25 @@ impl Running {
         if !ended {
             kill::kill_all(Pid::from_child(&self.child));
         }
-        self.waited = true;
-        registry::forget(&self.child);
-        let status = self.child.wait();
+        let status = self.wait();
         status.map_err(|source| RunError::Io {
             doing: "wait for the function",
             source,
         })
+    }
+
+    fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.waited = true;
+        let leader = Pid::from_child(&self.child);
+        if self.cell.is_some() {
+            kill::kill_rest(leader);
+        }
+        registry::forget(&self.child);
+        let status = self.child.wait();
+        if self.cell.is_some() {
+            kill::bury_rest(leader);
+        }
+        status
     }
 }
 
@@ -164,11 +204,14 @@ impl Drop for Running {
     fn drop(&mut self) {
         if !self.waited {
             kill::kill_all(Pid::from_child(&self.child));
-            registry::forget(&self.child);
             // There is nobody to tell, and nothing more to do.
-            let _ = self.child.wait();
+            let _ = self.wait();
         }
     }
+}
+
+fn unavailable(error: SandboxError) -> RunError {
+    RunError::Unavailable(Box::new(error))
 }
 
 /// Limits the memory of a child that has just started. `RLIMIT_DATA` and not `RLIMIT_AS`: Go and Java programs reserve

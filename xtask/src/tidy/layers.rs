@@ -53,6 +53,8 @@ const LAYERS: &[(&str, Layer)] = &[
 /// Dependencies inside a layer that the design names; all others between siblings fail.
 const SIBLINGS: &[(&str, &str)] = &[
     ("kiln-krm", "kiln-yaml"),
+    // Whoever starts processes confines them.
+    ("kiln-runtime", "kiln-sandbox"),
     ("kiln-task", "kiln-render"),
     // For its tests, which run recorded cases.
     ("kiln", "conformance"),

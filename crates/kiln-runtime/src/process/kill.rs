@@ -1,8 +1,8 @@
 //! Ending a child with everything that it started.
 
-use std::process::Child;
-
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{
+    Pid, Signal, WaitOptions, kill_process, kill_process_group, test_kill_process_group, waitpgid,
+};
 
 /// How often to look for those who were started while we looked.
 const LOOKS: usize = 100;
@@ -32,26 +32,32 @@ pub(super) fn kill_all(leader: Pid) {
     family::bury(&killed);
 }
 
+/// Kills the group of a child that has ended and not been waited for. In a sandbox nobody leaves the group, so these are
+/// all that it left behind.
+pub(super) fn kill_rest(leader: Pid) {
+    let _ = kill_process_group(leader, Signal::KILL);
+}
+
+/// Waits for those of the group of a child, which has been waited for, who were adopted by us and killed. Usually there
+/// are none, and that is found out at once.
+pub(super) fn bury_rest(leader: Pid) {
+    while test_kill_process_group(leader).is_ok()
+        && let Ok(Some(_)) = waitpgid(leader, WaitOptions::empty())
+    {}
+}
+
 /// Interrupts the group of a child, as the terminal would.
-pub(super) fn ask(child: &Child) {
-    let _ = kill_process_group(Pid::from_child(child), Signal::INT);
+pub(super) fn ask(leader: Pid) {
+    let _ = kill_process_group(leader, Signal::INT);
 }
 
 /// Who descends from whom, by what `/proc` says.
 #[cfg(target_os = "linux")]
 mod family {
+    use kiln_sandbox::{Process, processes};
     use rustix::process::{Pid, WaitOptions, child_subreaper, getpid, waitpid};
 
     use crate::process::registry;
-
-    struct Process {
-        id: i32,
-        parent: i32,
-        group: i32,
-        session: i32,
-        /// In ticks since the system started.
-        started: u64,
-    }
 
     /// All processes that descend from `leader` at this moment, without itself.
     pub(super) fn of(leader: Pid) -> Vec<Pid> {
@@ -102,38 +108,6 @@ mod family {
         for &member in family {
             let _ = waitpid(Some(member), WaitOptions::empty());
         }
-    }
-
-    /// Nobody, if `/proc` counts processes in another way than we do: it may be that of the host.
-    fn processes() -> Vec<Process> {
-        let us = getpid().as_raw_nonzero().get().to_string();
-        if std::fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != us.as_str()) {
-            return Vec::new();
-        }
-        let Ok(entries) = std::fs::read_dir("/proc") else {
-            return Vec::new();
-        };
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let processes = names.filter_map(|name| {
-            let id = name.parse().ok()?;
-            let stat = std::fs::read(format!("/proc/{name}/stat")).ok()?;
-            parse(id, &stat)
-        });
-        processes.collect()
-    }
-
-    /// Reads a line like `7 (name) S 1 …`; the name may have anything in it, parentheses too.
-    fn parse(id: i32, stat: &[u8]) -> Option<Process> {
-        let name_end = stat.iter().rposition(|byte| *byte == b')')?;
-        let fields = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
-        let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
-        Some(Process {
-            id,
-            parent: fields.get(1)?.parse().ok()?,
-            group: fields.get(2)?.parse().ok()?,
-            session: fields.get(3)?.parse().ok()?,
-            started: fields.get(19)?.parse().ok()?,
-        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Feeding a child and listening to it, all at the same time.
 
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::process::{Child, ChildStdin};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::ChildStdin;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::{Ending, kill};
+use super::watch::Watch;
+use super::{Ending, Running, kill};
 use crate::context::{RunContext, StderrListener};
 use crate::outcome::RunError;
 
@@ -34,30 +35,37 @@ const ENDING: Duration = Duration::from_secs(2);
 /// Feeds and listens until the child has ended and its output is closed. Afterwards the child is still to be waited for,
 /// and with an error, to be killed.
 pub(super) fn pump(
-    child: &mut Child,
+    running: &mut Running,
     ending: Ending,
     input: &[u8],
     ctx: &RunContext,
 ) -> Result<Printed, RunError> {
+    let child = &mut running.child;
+    let leader = Pid::from_child(child);
     let (news, teller) = io::pipe().map_err(talking)?;
     let cancel_teller = teller.try_clone().map_err(talking)?;
     let _listening = ctx
         .cancel
         .on_cancel(move || tell(&cancel_teller, CANCELLED));
-    tell_when_ended(child, teller)?;
+    let end = end_of(leader);
+    if end.is_none() {
+        tell_when_ended(leader, teller)?;
+    }
     let mut pump = Pump {
         feed: child.stdin.take().map(|pipe| Feed { pipe, rest: input }),
         stdout: Stream::new(child.stdout.take()),
         stderr: Stream::new(child.stderr.take()),
         news,
+        end,
+        watch: running.cell.as_ref().map(|cell| Watch::new(cell, leader)),
         ended: false,
         last_sign: Instant::now(),
         on_stderr: ctx.on_stderr.as_ref(),
     };
     pump.prepare().map_err(talking)?;
-    let heard = pump.listen(child, ctx);
+    let heard = pump.listen(leader, ctx);
     if heard.is_err() && ending == Ending::Asked {
-        kill::ask(child);
+        kill::ask(leader);
         pump.let_end();
     }
     heard?;
@@ -74,10 +82,21 @@ fn talking(source: io::Error) -> RunError {
     }
 }
 
+/// What becomes readable when a child has ended, on systems that have such a thing.
+#[cfg(target_os = "linux")]
+fn end_of(child: Pid) -> Option<OwnedFd> {
+    use rustix::process::{PidfdFlags, pidfd_open};
+    pidfd_open(child, PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_of(_: Pid) -> Option<OwnedFd> {
+    None
+}
+
 /// Says when the child has ended, without waiting for it in the sense of the operating system: until that is done its
 /// number, which is also that of its group, cannot be given to another process.
-fn tell_when_ended(child: &Child, teller: PipeWriter) -> Result<(), RunError> {
-    let child = Pid::from_child(child);
+fn tell_when_ended(child: Pid, teller: PipeWriter) -> Result<(), RunError> {
     let waiter = move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while matches!(waitid(WaitId::Pid(child), options), Err(Errno::INTR)) {}
@@ -97,6 +116,9 @@ struct Pump<'a> {
     stdout: Stream<std::process::ChildStdout>,
     stderr: Stream<std::process::ChildStderr>,
     news: PipeReader,
+    /// Where the child's end is heard of, if not among the news.
+    end: Option<OwnedFd>,
+    watch: Option<Watch<'a>>,
     ended: bool,
     /// When something was last heard.
     last_sign: Instant,
@@ -121,6 +143,7 @@ enum Source {
     Stdout,
     Stderr,
     News,
+    End,
 }
 
 impl Pump<'_> {
@@ -132,7 +155,7 @@ impl Pump<'_> {
         Ok(())
     }
 
-    fn listen(&mut self, child: &Child, ctx: &RunContext) -> Result<(), RunError> {
+    fn listen(&mut self, leader: Pid, ctx: &RunContext) -> Result<(), RunError> {
         while !self.is_done() {
             if let Some(deadline) = ctx.deadline
                 && Instant::now() >= deadline.at
@@ -143,8 +166,11 @@ impl Pump<'_> {
                 });
             }
             if self.is_abandoned() {
-                kill::kill_all(Pid::from_child(child));
+                kill::kill_all(leader);
                 break;
+            }
+            if let Some(excess) = self.watch.as_mut().and_then(Watch::look) {
+                return Err(RunError::OverLimit(excess));
             }
             match self.step(self.patience(ctx)).map_err(talking)? {
                 Some(CANCELLED) => return Err(RunError::Cancelled),
@@ -180,11 +206,14 @@ impl Pump<'_> {
         let feed = self.feed.as_ref().map(|feed| feed.pipe.as_fd());
         let stdout = self.stdout.pipe.as_ref().map(AsFd::as_fd);
         let stderr = self.stderr.pipe.as_ref().map(AsFd::as_fd);
+        // It stays readable, so once is enough.
+        let end = self.end.as_ref().filter(|_| !self.ended).map(AsFd::as_fd);
         let sources = [
             (Source::Feed, feed, PollFlags::OUT),
             (Source::Stdout, stdout, PollFlags::IN),
             (Source::Stderr, stderr, PollFlags::IN),
             (Source::News, Some(self.news.as_fd()), PollFlags::IN),
+            (Source::End, end, PollFlags::IN),
         ];
         sources
             .into_iter()
@@ -209,7 +238,8 @@ impl Pump<'_> {
         let silence = self
             .ended
             .then(|| SILENCE.saturating_sub(self.last_sign.elapsed()));
-        deadline.into_iter().chain(silence).min()
+        let watch = self.watch.as_ref().map(Watch::patience);
+        deadline.into_iter().chain(silence).chain(watch).min()
     }
 
     /// Waits for something to happen and deals with it; answers with the news, if there are any.
@@ -222,7 +252,8 @@ impl Pump<'_> {
                 Source::Feed => self.feed()?,
                 Source::Stdout => self.stdout.read()?,
                 Source::Stderr => self.read_stderr()?,
-                Source::News => news = self.read_news()?,
+                Source::News => news = news.or(self.read_news()?),
+                Source::End => news = news.or(Some(ENDED)),
             }
         }
         Ok(news)

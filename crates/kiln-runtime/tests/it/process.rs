@@ -23,6 +23,7 @@ fn call(
         arguments: &arguments,
         search_path: OsStr::new(SEARCH_PATH),
         ending: Ending::Killed,
+        sandbox: None,
     };
     run(program, input, ctx)
 }
@@ -365,6 +366,7 @@ fn who_is_asked_may_clear_up() {
             arguments: &arguments,
             search_path: OsStr::new(SEARCH_PATH),
             ending: Ending::Asked,
+            sandbox: None,
         };
         let started = Instant::now();
         let error = run(program, b"", &within(Duration::from_secs(1))).unwrap_err();

@@ -1,28 +1,14 @@
-//! What children see.
+//! What children see, and what confined ones cannot do.
 
-use std::fs::File;
-use std::process::Command;
+mod descriptors;
 
-use kiln_sandbox::keep_descriptors;
-
-fn files_of_a_child() -> String {
-    let listed = Command::new("ls").args(["-l", "/proc/self/fd"]).output();
-    String::from_utf8(listed.unwrap().stdout).unwrap()
-}
-
-#[test]
 #[cfg(target_os = "linux")]
-fn children_get_what_we_inherited_until_we_keep_it() {
-    let file = File::open("/dev/zero").unwrap();
-    // Unlike the one that Rust opened, the duplicate is passed on.
-    let duplicate = rustix::io::dup(&file).unwrap();
-    let before = files_of_a_child();
-    assert!(before.contains("/dev/zero"), "{before}");
-    keep_descriptors().unwrap();
-    let after = files_of_a_child();
-    assert!(!after.contains("/dev/zero"), "{after}");
-    // The standard three and the directory that is being listed, after a line with their sum.
-    assert_eq!(after.lines().count(), 1 + 4, "{after}");
-    // They are open still.
-    assert!(rustix::io::fcntl_getfd(&duplicate).is_ok());
-}
+mod attacks;
+#[cfg(target_os = "linux")]
+mod bounds;
+#[cfg(target_os = "linux")]
+mod scratch;
+#[cfg(target_os = "linux")]
+mod users;
+#[cfg(target_os = "linux")]
+mod world;

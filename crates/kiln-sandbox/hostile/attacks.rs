@@ -1,0 +1,135 @@
+//! What can be tried.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Error, ErrorKind, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::SystemTime;
+
+use libc::c_long;
+
+use super::kernel::{Argument, call};
+
+/// Tries one thing.
+pub(crate) fn run(words: &[&str]) -> io::Result<()> {
+    match *words {
+        ["read", path] => {
+            let mut byte = [0];
+            File::open(path)?.read(&mut byte).map(drop)
+        }
+        ["list", path] => std::fs::read_dir(path).map(drop),
+        ["write", path] => OpenOptions::new().write(true).open(path).map(drop),
+        ["create", path] => std::fs::write(path, "x"),
+        ["remove", path] => std::fs::remove_file(path),
+        ["rename", from, to] => std::fs::rename(from, to),
+        ["link", from, to] => std::fs::hard_link(from, to),
+        ["truncate", path] => {
+            let path = terminated(path);
+            call(libc::SYS_truncate, &[path.as_slice().into(), 0.into()]).map(drop)
+        }
+        ["chmod", path] => std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)),
+        ["times", path] => {
+            let path = terminated(path);
+            let arguments = [libc::AT_FDCWD.into(), path.as_slice().into()];
+            call(libc::SYS_utimensat, &arguments).map(drop)
+        }
+        ["touch", path] => File::create(path)?.set_modified(SystemTime::now()),
+        ["tcp", address] => TcpStream::connect(address).map(drop),
+        ["udp", address] => {
+            let socket = UdpSocket::bind("127.0.0.1:0")?;
+            socket.send_to(b"x", address).map(drop)
+        }
+        ["unix", path] => UnixStream::connect(path).map(drop),
+        ["abstract", name] => {
+            UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?).map(drop)
+        }
+        ["datagram", path] => {
+            // A pair needs no address, but its ends can be used with one.
+            let (one, _other) = UnixDatagram::pair()?;
+            one.send_to(b"x", path).map(drop)
+        }
+        ["pair"] => {
+            let (mut one, mut other) = UnixStream::pair()?;
+            one.write_all(b"x")?;
+            other.read_exact(&mut [0])
+        }
+        ["socket", family, kind, protocol] => {
+            let arguments = [number(family)?, number(kind)?, number(protocol)?];
+            call(libc::SYS_socket, &arguments).map(drop)
+        }
+        ["signal", process, signal] => {
+            call(libc::SYS_kill, &[number(process)?, number(signal)?]).map(drop)
+        }
+        ["limit", process] => {
+            // Sets nothing and reads nothing; whether it may is asked first.
+            let arguments = [number(process)?, (libc::RLIMIT_CORE as i32).into()];
+            call(libc::SYS_prlimit64, &arguments).map(drop)
+        }
+        ["trace", process] => {
+            let arguments = [(libc::PTRACE_SEIZE as i32).into(), number(process)?];
+            call(libc::SYS_ptrace, &arguments).map(drop)
+        }
+        ["mount", path] => {
+            let (kind, path) = (terminated("tmpfs"), terminated(path));
+            let arguments = [
+                kind.as_slice().into(),
+                path.as_slice().into(),
+                kind.as_slice().into(),
+                0.into(),
+            ];
+            call(libc::SYS_mount, &arguments).map(drop)
+        }
+        ["syscall", number_of_call] => {
+            let number: c_long = number_of_call.parse().map_err(|_| bad_word())?;
+            call(number, &[]).map(drop)
+        }
+        ["namespaces", flags] => call(libc::SYS_unshare, &[number(flags)?]).map(drop),
+        ["group"] => Command::new("/bin/true")
+            .process_group(0)
+            .status()
+            .map(drop),
+        ["privileges"] => {
+            // Whoever has kept any may become root.
+            call(libc::SYS_setresuid, &[0.into(), 0.into(), 0.into()]).map(drop)
+        }
+        ["file", path, megabytes] => {
+            let megabytes: usize = megabytes.parse().map_err(|_| bad_word())?;
+            let mut file = File::create(path)?;
+            let block = vec![b'x'; 1 << 20];
+            for _ in 0..megabytes {
+                file.write_all(&block)?;
+            }
+            Ok(())
+        }
+        ["memory", megabytes] => {
+            let megabytes: usize = megabytes.parse().map_err(|_| bad_word())?;
+            let mut memory: Vec<u8> = Vec::new();
+            memory
+                .try_reserve_exact(megabytes << 20)
+                .map_err(|_| Error::from(ErrorKind::OutOfMemory))?;
+            memory.resize(megabytes << 20, 1);
+            std::hint::black_box(&memory);
+            Ok(())
+        }
+        _ => Err(bad_word()),
+    }
+}
+
+fn bad_word() -> Error {
+    Error::other("no such attack")
+}
+
+fn number(word: &str) -> io::Result<Argument<'static>> {
+    let number: i32 = word.parse().map_err(|_| bad_word())?;
+    Ok(number.into())
+}
+
+fn terminated(text: &str) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.push(0);
+    bytes
+}

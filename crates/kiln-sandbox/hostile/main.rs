@@ -1,0 +1,25 @@
+//! A program that tries what it should not, for tests: `hostile ATTACK ARGUMENT…`.
+//!
+//! It prints `done`, or `denied` and why, and ends with 0 either way: the test says which of them is right.
+
+#[cfg(not(target_os = "linux"))]
+fn main() {}
+
+#[cfg(target_os = "linux")]
+mod attacks;
+#[cfg(target_os = "linux")]
+mod kernel;
+
+#[cfg(target_os = "linux")]
+#[expect(
+    clippy::print_stdout,
+    reason = "it is a program, and this is its answer"
+)]
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match attacks::run(&words) {
+        Ok(()) => println!("done"),
+        Err(error) => println!("denied: {error}"),
+    }
+}

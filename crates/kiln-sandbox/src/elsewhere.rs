@@ -1,0 +1,73 @@
+//! No sandbox: this system has none that we know.
+
+use std::convert::Infallible;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::Pid;
+
+use crate::environment::Surroundings;
+use crate::measure::{Excess, InForce, Measure, SandboxError};
+use crate::policy::SandboxPolicy;
+
+/// There is none.
+#[derive(Debug)]
+pub struct Sandbox {
+    never: Infallible,
+}
+
+impl Sandbox {
+    /// That nothing is in force.
+    pub fn probe() -> Vec<Measure> {
+        vec![Measure {
+            name: "sandbox",
+            in_force: InForce::No,
+            how: "functions are confined on Linux only".to_owned(),
+        }]
+    }
+
+    /// Always an error.
+    pub fn new(_: SandboxPolicy, _: Surroundings) -> Result<Sandbox, SandboxError> {
+        Err(SandboxError::Unsupported {
+            reason: "functions are confined on Linux only".to_owned(),
+        })
+    }
+
+    /// Never called.
+    pub fn measures(&self) -> Vec<Measure> {
+        match self.never {}
+    }
+
+    /// Never called.
+    pub fn cell(&self, _: &Path, _: Option<u64>) -> Result<Cell, SandboxError> {
+        match self.never {}
+    }
+}
+
+/// There is none.
+pub struct Cell {
+    never: Infallible,
+}
+
+impl Cell {
+    /// Never called.
+    pub fn directory(&self) -> &Path {
+        match self.never {}
+    }
+
+    /// Never called.
+    pub fn confine(&mut self, _: &mut Command) {
+        match self.never {}
+    }
+
+    /// No error comes from a sandbox that is not there.
+    pub fn explain(_: &io::Error) -> Option<SandboxError> {
+        None
+    }
+
+    /// Never called.
+    pub fn excess(&self, _: Pid) -> Option<Excess> {
+        match self.never {}
+    }
+}

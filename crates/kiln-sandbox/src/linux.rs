@@ -1,0 +1,220 @@
+//! The sandbox on Linux: Landlock for files and signals, seccomp for the network and the kernel, resource limits, and
+//! where we may, a user of its own for each function.
+//!
+//! No namespaces: making and unmaking one for the network costs more than the whole of what is here, few containers
+//! allow them, and nothing that they would keep away is left reachable without.
+
+mod access;
+mod child;
+mod cleanup;
+mod filter;
+mod identity;
+mod kernel;
+mod places;
+mod scratch;
+mod support;
+mod syscalls;
+mod watch;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit};
+use seccompiler::BpfProgram;
+
+use crate::environment::{ALLOWED_VARIABLES, NETWORK_VARIABLES, Surroundings, cleaned};
+use crate::measure::{Excess, Measure, SandboxError};
+use crate::policy::{SandboxLimits, SandboxPolicy};
+
+use child::{Plan, Step};
+use filter::Owners;
+use identity::{Identity, Passage, Users};
+use places::{Allowed, Places};
+use scratch::{Scratch, ScratchRoot};
+use support::Support;
+
+/// What functions are run in. One serves any number of runs at the same time.
+pub struct Sandbox {
+    policy: SandboxPolicy,
+    support: Support,
+    environment: Vec<(OsString, OsString)>,
+    filter: Arc<BpfProgram>,
+    /// For functions that have rights on our files.
+    filter_of_owners: Arc<BpfProgram>,
+    places: Places,
+    scratch: ScratchRoot,
+}
+
+impl Sandbox {
+    /// What a sandbox with the default policy would do on this system.
+    pub fn probe() -> Vec<Measure> {
+        support::measures(&Support::probe(), &SandboxPolicy::default())
+    }
+
+    /// Makes a sandbox, or says what the system lacks for one. Private directories that killed programs left behind are
+    /// removed.
+    pub fn new(policy: SandboxPolicy, surroundings: Surroundings) -> Result<Sandbox, SandboxError> {
+        let support = Support::probe();
+        support.check()?;
+        let users = support.own_users.then(Users::choose);
+        let mut allowed = ALLOWED_VARIABLES.to_vec();
+        if policy.allow_network {
+            allowed.extend(NETWORK_VARIABLES);
+        }
+        let compile =
+            |owners| filter::compile(&support, policy.allow_network, owners).map(Arc::new);
+        Ok(Sandbox {
+            environment: cleaned(surroundings.environment, &allowed, &policy.variables),
+            filter: compile(Owners::Others)?,
+            filter_of_owners: compile(Owners::Same)?,
+            places: Places::open(&policy.read)?,
+            scratch: ScratchRoot::new(&surroundings.temporary, users)?,
+            support,
+            policy,
+        })
+    }
+
+    /// What this sandbox does.
+    pub fn measures(&self) -> Vec<Measure> {
+        support::measures(&self.support, &self.policy)
+    }
+
+    /// Prepares one run of `program`, with `memory` instead of the policy's if given.
+    pub fn cell(&self, program: &Path, memory: Option<u64>) -> Result<Cell, SandboxError> {
+        let scratch = self.scratch.take()?;
+        let program_places = places::of_program(program);
+        let identity = match scratch.owner() {
+            None => Identity::Same,
+            Some(user) => Identity::Other(user, self.passage(program, &program_places)),
+        };
+        let ruleset =
+            self.places
+                .ruleset(&program_places, scratch.path(), self.policy.allow_network)?;
+        let mut limits = self.policy.limits;
+        limits.memory = memory.unwrap_or(limits.memory);
+        let plan = Plan {
+            parent: getpid(),
+            identity,
+            rlimits: rlimits(&limits, identity),
+            ruleset,
+            filter: Arc::clone(match identity.shares_our_files() {
+                true => &self.filter_of_owners,
+                false => &self.filter,
+            }),
+        };
+        let mut environment = self.environment.clone();
+        let home = scratch.path().as_os_str().to_owned();
+        environment.push(("HOME".into(), home.clone()));
+        environment.push(("TMPDIR".into(), home));
+        Ok(Cell {
+            plan: Some(plan),
+            environment,
+            limits,
+            scratch,
+        })
+    }
+
+    /// What another user needs to start a program and to read what it may.
+    fn passage(&self, program: &Path, places: &[Allowed]) -> Passage {
+        let read = places.iter().map(|(path, _)| path);
+        let read = read.chain(&self.policy.read).map(PathBuf::as_path);
+        let is_open =
+            || access::everybody_reads(read) && access::everybody_passes(self.scratch.path());
+        match access::everybody_executes(program) {
+            false => Passage::Locked,
+            true if is_open() => Passage::Open,
+            true => Passage::Closed,
+        }
+    }
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Sandbox");
+        shown.field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+/// The sandbox of one run. Dropping it removes the private directory, so the processes have to be dead by then.
+pub struct Cell {
+    plan: Option<Plan>,
+    environment: Vec<(OsString, OsString)>,
+    limits: SandboxLimits,
+    scratch: Scratch,
+}
+
+impl Cell {
+    /// The private directory, where the function starts.
+    pub fn directory(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Lets `command` start its program in here: with the cleaned environment, in the private directory, as leader of a
+    /// session. One cell is for one process; for a second one nothing is done and spawning fails.
+    pub fn confine(&mut self, command: &mut Command) {
+        let plan = self.plan.take();
+        let environment = self.environment.iter().map(|(name, value)| (name, value));
+        command
+            .env_clear()
+            .envs(environment)
+            .current_dir(self.scratch.path());
+        let enter = move || match &plan {
+            Some(plan) => plan.enter(),
+            None => Err(io::ErrorKind::AlreadyExists.into()),
+        };
+        #[expect(
+            unsafe_code,
+            reason = "restrictions can only be laid on the child by itself"
+        )]
+        // SAFETY: the closure runs in the forked child, where other threads may have left locks taken. It makes system
+        // calls on memory that was prepared before the fork, allocates nothing, takes no lock and does not panic: see
+        // `Plan::enter`.
+        unsafe {
+            command.pre_exec(enter);
+        }
+    }
+
+    /// Whether an error of starting a confined command comes from the sandbox, and which.
+    pub fn explain(error: &io::Error) -> Option<SandboxError> {
+        let (doing, source) = Step::of(error)?;
+        Some(SandboxError::Confine { doing, source })
+    }
+
+    /// Whether the processes in the group of `leader` use more than they may, all together.
+    pub fn excess(&self, leader: Pid) -> Option<Excess> {
+        watch::excess(leader, &self.limits)
+    }
+}
+
+/// Limits only ever go down: what the system says already is not exceeded.
+fn rlimits(limits: &SandboxLimits, identity: Identity) -> Vec<(Resource, Rlimit)> {
+    let mut wanted = vec![
+        (Resource::Core, 0),
+        (Resource::Cpu, limits.cpu.as_secs().max(1)),
+        (Resource::Data, limits.memory),
+        (Resource::Fsize, limits.file_size),
+        (Resource::Memlock, 64 << 10),
+        (Resource::Msgqueue, 0),
+        (Resource::Nofile, limits.open_files),
+    ];
+    if let Identity::Other(..) = identity {
+        // Of a user that we share with others, others' processes would count too.
+        wanted.push((Resource::Nproc, limits.processes));
+    }
+    let lowered = wanted.into_iter().map(|(resource, limit)| {
+        let maximum = getrlimit(resource)
+            .maximum
+            .map_or(limit, |there| there.min(limit));
+        let limit = Rlimit {
+            current: Some(maximum),
+            maximum: Some(maximum),
+        };
+        (resource, limit)
+    });
+    lowered.collect()
+}

@@ -1,0 +1,64 @@
+//! Trees that are hard to remove.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+use super::*;
+
+/// A directory for one test, in memory if there is such a place: disks take their time over directories.
+fn place(name: &str) -> PathBuf {
+    let name = format!("kiln-cleanup-{name}-{}", std::process::id());
+    let in_memory = Path::new("/dev/shm");
+    let is_writable = rustix::fs::access(in_memory, rustix::fs::Access::WRITE_OK).is_ok();
+    let path = match is_writable {
+        true => in_memory.join(name),
+        false => std::env::temp_dir().join(name),
+    };
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir(&path).unwrap();
+    path
+}
+
+#[test]
+fn links_are_not_followed() {
+    let (outside, inside) = (place("outside"), place("inside"));
+    std::fs::write(outside.join("kept"), "").unwrap();
+    std::fs::create_dir(inside.join("1")).unwrap();
+    symlink(&outside, inside.join("link")).unwrap();
+    symlink(&outside, inside.join("1/2")).unwrap();
+    symlink("nowhere", inside.join("3")).unwrap();
+    remove_tree(&inside).unwrap();
+    assert!(!inside.exists());
+    assert!(outside.join("kept").exists());
+    remove_tree(&outside).unwrap();
+}
+
+#[test]
+fn no_depth_is_too_deep() {
+    let top = place("deep");
+    let mut directory = open_directory(CWD, &top).unwrap();
+    // More levels than a process may have open, with names that those at the top will want.
+    for level in 0..3000 {
+        rustix::fs::mkdirat(&directory, "1", Mode::RWXU).unwrap();
+        if level % 500 == 0 {
+            rustix::fs::mkdirat(&directory, "2", Mode::RWXU).unwrap();
+        }
+        directory = open_directory(directory.as_fd(), "1").unwrap();
+    }
+    drop(directory);
+    remove_tree(&top).unwrap();
+    assert!(!top.exists());
+}
+
+#[test]
+fn closed_directories_are_opened() {
+    let top = place("closed");
+    let inner = top.join("a/b");
+    std::fs::create_dir_all(inner.join("c")).unwrap();
+    std::fs::write(inner.join("c/file"), "").unwrap();
+    for path in [inner.join("c"), inner, top.join("a")] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    remove_tree(&top).unwrap();
+    assert!(!top.exists());
+}

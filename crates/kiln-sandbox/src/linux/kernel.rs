@@ -1,0 +1,134 @@
+//! System calls that no library makes in a way that suits the time between fork and exec.
+//!
+//! None allocates, locks or panics.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use libc::{c_long, c_uint};
+use seccompiler::sock_filter;
+
+/// `LANDLOCK_CREATE_RULESET_VERSION`
+const RULESET_VERSION: c_long = 1;
+
+/// The version of Landlock that the kernel offers; 0 if none.
+pub(super) fn landlock_version() -> i32 {
+    #[expect(unsafe_code, reason = "no library tells the version")]
+    // SAFETY: with this flag the kernel reads no memory: there is no attribute, and its size is 0.
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<u8>(),
+            0 as c_long,
+            RULESET_VERSION,
+        )
+    };
+    i32::try_from(version).map_or(0, |version| version.max(0))
+}
+
+/// Whether the kernel filters system calls and can answer with an error instead.
+pub(super) fn has_seccomp() -> bool {
+    let action: u32 = libc::SECCOMP_RET_ERRNO;
+    #[expect(unsafe_code, reason = "no library asks for it")]
+    // SAFETY: the kernel reads four bytes from a variable of four bytes that outlives the call.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            c_long::from(libc::SECCOMP_GET_ACTION_AVAIL),
+            0 as c_long,
+            &raw const action,
+        )
+    };
+    answer == 0
+}
+
+/// The kernel's `struct landlock_path_beneath_attr`.
+#[repr(C, packed)]
+struct PathBeneathAttribute {
+    allowed_access: u64,
+    parent: i32,
+}
+
+/// `LANDLOCK_RULE_PATH_BENEATH`
+const RULE_PATH_BENEATH: c_long = 1;
+
+/// Adds a place to rules.
+pub(super) fn add_rule(
+    ruleset: BorrowedFd<'_>,
+    place: BorrowedFd<'_>,
+    access: u64,
+) -> io::Result<()> {
+    let attribute = PathBeneathAttribute {
+        allowed_access: access,
+        parent: place.as_raw_fd(),
+    };
+    #[expect(unsafe_code, reason = "the library's way of doing it allocates")]
+    // SAFETY: the attribute has the kernel's layout, outlives the call and is only read.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            c_long::from(ruleset.as_raw_fd()),
+            RULE_PATH_BENEATH,
+            &raw const attribute,
+            0 as c_long,
+        )
+    };
+    checked(answer)
+}
+
+/// Lays the rules on the calling thread, for good.
+pub(super) fn restrict_self(ruleset: BorrowedFd<'_>) -> io::Result<()> {
+    #[expect(unsafe_code, reason = "the library's way of doing it allocates")]
+    // SAFETY: two numbers are passed, of which the first is an open file for as long as it is borrowed.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_restrict_self,
+            c_long::from(ruleset.as_raw_fd()),
+            0 as c_long,
+        )
+    };
+    checked(answer)
+}
+
+/// Lets the filter decide on the calling thread's system calls, for good.
+pub(super) fn install_filter(filter: &[sock_filter]) -> io::Result<()> {
+    let program = libc::sock_fprog {
+        // The kernel takes 4096 instructions at most, and refuses 0.
+        len: u16::try_from(filter.len()).unwrap_or_default(),
+        filter: filter.as_ptr().cast_mut().cast(),
+    };
+    #[expect(unsafe_code, reason = "the library's way of doing it may allocate")]
+    // SAFETY: `program` and what it points to outlive the call and are only read. Both types of instruction are the
+    // kernel's `struct sock_filter`: `repr(C)`, with the same four fields.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            c_long::from(libc::SECCOMP_SET_MODE_FILTER),
+            0 as c_long,
+            &raw const program,
+        )
+    };
+    checked(answer)
+}
+
+/// Lets every open file but the standard three be closed by exec. Every kernel that has Landlock has this.
+pub(super) fn keep_all_descriptors() -> io::Result<()> {
+    #[expect(unsafe_code, reason = "no library has the call")]
+    // SAFETY: three numbers are passed. No descriptor is closed now: those who own them find them open.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            3 as c_long,
+            c_long::from(c_uint::MAX),
+            c_long::from(libc::CLOSE_RANGE_CLOEXEC),
+        )
+    };
+    checked(answer)
+}
+
+fn checked(answer: c_long) -> io::Result<()> {
+    match answer {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,217 @@
+//! Which files a function sees, as rules for Landlock.
+//!
+//! Rules only allow. Where a directory of the system has secrets beside what every program reads, the files are named
+//! one by one.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
+};
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat, stat};
+
+use super::kernel;
+use crate::measure::SandboxError;
+
+/// The newest version whose rights we know. The library leaves out what the kernel does not know.
+const NEWEST: ABI = ABI::V9;
+
+const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{Execute | ReadFile | ReadDir});
+const LIST: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+const DEVICE: BitFlags<AccessFs> =
+    make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | IoctlDev});
+
+/// Programs and what they are made of.
+const PROGRAMS: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/run/current-system",
+];
+
+/// What programs look at when they start: loader, names, time zone, certificates, size of the machine.
+const FACTS: &[&str] = &[
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/crypto-policies",
+    "/etc/debian_version",
+    "/etc/fonts",
+    "/etc/gai.conf",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hostname",
+    "/etc/hosts",
+    "/etc/inputrc",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/ld.so.preload",
+    "/etc/locale.alias",
+    "/etc/locale.conf",
+    "/etc/localtime",
+    "/etc/lsb-release",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/terminfo",
+    "/etc/timezone",
+    "/run/systemd/resolve",
+    "/var/lib/ca-certificates",
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys",
+    "/proc/uptime",
+    "/proc/version",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm/transparent_hugepage",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// Devices that can do no harm.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
+
+/// A place and what may be done there.
+pub(super) type Allowed = (PathBuf, BitFlags<AccessFs>);
+
+/// What every function sees, opened once.
+pub(super) struct Places {
+    rules: Vec<(OwnedFd, BitFlags<AccessFs>)>,
+}
+
+impl Places {
+    /// The system's places, as far as there are such, and those of `read`, which have to be there.
+    pub(super) fn open(read: &[PathBuf]) -> Result<Places, SandboxError> {
+        let of_system = [(PROGRAMS, READ), (FACTS, LIST), (DEVICES, DEVICE)];
+        let of_system = of_system
+            .into_iter()
+            .flat_map(|(paths, access)| paths.iter().map(move |path| (Path::new(path), access)));
+        let mut rules: Vec<_> = of_system
+            .filter_map(|(path, access)| rule(path, access).ok())
+            .collect();
+        for path in read {
+            let opened = rule(path, READ).map_err(|source| SandboxError::Path {
+                path: path.clone(),
+                source,
+            });
+            rules.push(opened?);
+        }
+        Ok(Places { rules })
+    }
+
+    /// The rules for a program and its private directory.
+    pub(super) fn ruleset(
+        &self,
+        program: &[Allowed],
+        scratch: &Path,
+        allow_network: bool,
+    ) -> Result<OwnedFd, SandboxError> {
+        let own = AccessFs::from_all(NEWEST)
+            & !make_bitflags!(AccessFs::{MakeChar | MakeBlock | IoctlDev});
+        let scratch = rule(scratch, own).map_err(|source| SandboxError::Scratch {
+            path: scratch.to_owned(),
+            source,
+        })?;
+        // What cannot be opened cannot be executed either, and exec says so better.
+        let program = program.iter();
+        let program = program.filter_map(|(path, access)| rule(path, *access).ok());
+        let own: Vec<_> = program.chain([scratch]).collect();
+        let all = self.rules.iter().chain(&own);
+        let ruleset = build(all, allow_network).map_err(|error| SandboxError::Rules {
+            reason: error.to_string(),
+        })?;
+        ruleset.ok_or_else(|| SandboxError::Rules {
+            reason: "the kernel has no Landlock".to_owned(),
+        })
+    }
+}
+
+fn build<'a>(
+    rules: impl Iterator<Item = &'a (OwnedFd, BitFlags<AccessFs>)>,
+    allow_network: bool,
+) -> Result<Option<OwnedFd>, RulesetError> {
+    let mut ruleset = Ruleset::default()
+        .handle_access(AccessFs::from_all(NEWEST))?
+        .scope(Scope::from_all(NEWEST))?;
+    if !allow_network {
+        // The filter forbids it as well; this holds even for sockets that somebody passes in.
+        ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
+    }
+    let mut created = ruleset.create()?;
+    for (place, access) in rules {
+        created = created.add_rule(PathBeneath::new(place, *access))?;
+    }
+    Ok(created.into())
+}
+
+/// What a program sees of itself: its directory, and that of the file behind if it is a link. Of a directory where
+/// anybody may put files (`/tmp`), and of the root, it sees nothing but itself.
+pub(super) fn of_program(program: &Path) -> Vec<Allowed> {
+    let behind = program.canonicalize().ok();
+    let mut places: Vec<Allowed> = Vec::new();
+    for path in [Some(program), behind.as_deref()].into_iter().flatten() {
+        let place = match path.parent() {
+            Some(parent) if is_own(parent) => parent,
+            _ => path,
+        };
+        if !places.iter().any(|(known, _)| known == place) {
+            places.push((place.to_owned(), READ));
+        }
+    }
+    places
+}
+
+fn is_own(directory: &Path) -> bool {
+    let is_root = directory.parent().is_none();
+    !is_root && stat(directory).is_ok_and(|stat| stat.st_mode & 0o002 == 0)
+}
+
+/// Lets the calling process see its own side of `/proc`. Those of others, its children's too, stay closed, for what
+/// they were started with is nobody's business. For use after a fork: only system calls.
+pub(super) fn allow_own_process(ruleset: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match openat(CWD, c"/proc/self", flags, Mode::empty()) {
+        Ok(place) => kernel::add_rule(ruleset, place.as_fd(), LIST.bits()),
+        // There may be no /proc; then there is nothing to see.
+        Err(_) => Ok(()),
+    }
+}
+
+fn rule(path: &Path, access: BitFlags<AccessFs>) -> io::Result<(OwnedFd, BitFlags<AccessFs>)> {
+    let place = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let access = match is_directory(&fstat(&place)?) {
+        true => access,
+        false => access & AccessFs::from_file(NEWEST),
+    };
+    Ok((place, access))
+}
+
+fn is_directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}

@@ -1,0 +1,158 @@
+//! The system calls that functions do without, and why.
+//!
+//! Of the calls that we know, those are refused that are here; those that are newer than us are refused all.
+
+use libc::c_long;
+
+/// The newest call that this list was made with (`removexattrat`, Linux 6.13). On x86-64 the numbers of the x32 calls, a
+/// second way to everything, lie above it as well.
+pub(super) const NEWEST: u32 = 466;
+
+/// Answered as if the kernel had them not, because programs then do without.
+pub(super) const MISSING: &[c_long] = &[
+    // Its flags are in memory, where a filter cannot see them; everybody falls back to clone.
+    libc::SYS_clone3,
+    // A way around the filter for everything that it can do, sockets above all.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Files in memory that no limit counts.
+    libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
+    // Holes of the past, and nothing that a function needs.
+    libc::SYS_bpf,
+    libc::SYS_userfaultfd,
+    libc::SYS_perf_event_open,
+    libc::SYS_fanotify_init,
+];
+
+/// Refused whatever is asked of them.
+pub(super) const REFUSED: &[c_long] = &[
+    // Other processes: their memory, files and course.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    // Leaving the group, in which everybody is found and killed.
+    libc::SYS_setsid,
+    libc::SYS_setpgid,
+    // Sockets of the kinds that need an address. Pairs are enough to talk to one's own children.
+    libc::SYS_connect,
+    libc::SYS_bind,
+    libc::SYS_listen,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    // What stays when the function has gone: System V's memory, queues and semaphores, message queues, keys.
+    libc::SYS_shmget,
+    libc::SYS_msgget,
+    libc::SYS_semget,
+    libc::SYS_mq_open,
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
+    libc::SYS_request_key,
+    // The file system and other views of it.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    // The machine and its kernel.
+    libc::SYS_reboot,
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_syslog,
+    libc::SYS_acct,
+    libc::SYS_vhangup,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_kexec_file_load,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+];
+
+/// Calls that need an address and that functions with network get back.
+pub(super) const OF_NETWORK: &[c_long] = &[
+    libc::SYS_connect,
+    libc::SYS_bind,
+    libc::SYS_listen,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+];
+
+/// Changes of what is known about a file by its name, which Landlock lets pass. Refused to functions that are the same
+/// user as we are, and so own the same files.
+pub(super) const OF_OWNERS: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+];
+
+/// Calls whose first argument is a process, 0 for the caller, and which the same user may do to any of its processes.
+/// (`prlimit64` is one of them for every user.)
+pub(super) const OF_PROCESSES: &[c_long] = &[
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+];
+
+/// The same with the process as second argument.
+pub(super) const OF_PRIORITIES: &[c_long] = &[libc::SYS_setpriority, libc::SYS_ioprio_set];
+
+// Too new for the library to know them everywhere; since 424 the numbers are the same on all architectures.
+const FCHMODAT2: c_long = 452;
+const SETXATTRAT: c_long = 463;
+const REMOVEXATTRAT: c_long = 466;

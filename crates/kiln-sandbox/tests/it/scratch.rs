@@ -1,0 +1,147 @@
+//! Private directories and the environment.
+
+use std::path::Path;
+
+use kiln_sandbox::SandboxPolicy;
+
+use crate::world::{Place, run_in, sandbox_in, start_in};
+
+const SHELL: &str = "/bin/sh";
+
+#[test]
+fn each_run_has_a_directory_of_its_own_for_as_long_as_it_lasts() {
+    let place = Place::new();
+    let Some(sandbox) = sandbox_in(SandboxPolicy::default(), place.path()) else {
+        return;
+    };
+    let script = "ls -A; stat -c '%a %Y' .; echo $PWD $TMPDIR $HOME; touch -d @1 . 2>/dev/null; \
+                  mkdir -p a/b && echo x >a/b/c && mkfifo a/d && ln -s / e && chmod 0 . 2>/dev/null; :";
+    let said = |output: std::process::Output| String::from_utf8(output.stdout).unwrap();
+    let first = said(run_in(&sandbox, Path::new(SHELL), &["-c", script]));
+    let second = said(run_in(&sandbox, Path::new(SHELL), &["-c", script]));
+    // The second finds nothing of the first, not even a note in the times.
+    for said in [&first, &second] {
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 2, "{said}");
+        assert!(lines[0].starts_with("700 "), "{said}");
+        assert!(lines[0].len() > "700 1".len(), "{said}");
+    }
+    let words: Vec<&str> = first.lines().nth(1).unwrap().split(' ').collect();
+    assert_eq!((words[0], words[0]), (words[1], words[2]), "{first}");
+    assert!(
+        words[0].starts_with(place.path().to_str().unwrap()),
+        "{first}"
+    );
+    assert!(!Path::new(words[0]).exists());
+    assert_eq!(place.path().read_dir().unwrap().count(), 1);
+    drop(sandbox);
+    assert_eq!(place.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn nobody_sees_the_directory_of_another() {
+    let place = Place::new();
+    let Some(sandbox) = sandbox_in(SandboxPolicy::default(), place.path()) else {
+        return;
+    };
+    let shell = Path::new(SHELL);
+    let mut cells = [(); 2].map(|()| sandbox.cell(shell, None).unwrap());
+    let other = cells[1].directory().display().to_string();
+    let script = format!("echo x >mine && ls {other} || echo x >{other}/x || ls {other}/..");
+    let output = start_in(&mut cells[0], shell, &["-c", &script]).unwrap();
+    assert!(!output.status.success());
+    assert_eq!(output.stdout, b"");
+    assert!(cells[0].directory().join("mine").exists());
+    assert!(!cells[1].directory().join("x").exists());
+}
+
+#[test]
+fn what_killed_programs_left_is_removed_and_what_is_used_is_not() {
+    let place = Place::new();
+    let left = place.path().join("kiln-sandbox-1-1");
+    std::fs::create_dir_all(left.join("3/4")).unwrap();
+    std::fs::write(left.join("3/file"), "").unwrap();
+    let Some(first) = sandbox_in(SandboxPolicy::default(), place.path()) else {
+        return;
+    };
+    assert!(!left.exists());
+    let cell = first.cell(Path::new(SHELL), None).unwrap();
+    let _second = sandbox_in(SandboxPolicy::default(), place.path());
+    assert!(cell.directory().exists());
+}
+
+#[test]
+fn functions_get_few_variables_and_no_files() {
+    let place = Place::new();
+    let policy = SandboxPolicy {
+        variables: vec!["CARGO_MANIFEST_DIR".to_owned()],
+        ..SandboxPolicy::default()
+    };
+    let Some(sandbox) = sandbox_in(policy, place.path()) else {
+        return;
+    };
+    let zero = std::fs::File::open("/dev/zero").unwrap();
+    let _inherited = rustix::io::dup(&zero).unwrap();
+    let output = run_in(&sandbox, Path::new("/usr/bin/env"), &[]);
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let names = listed.lines().filter_map(|line| line.split('=').next());
+    let strange: Vec<&str> = names
+        .filter(|name| {
+            let known = [
+                "PATH",
+                "LANG",
+                "LANGUAGE",
+                "TZ",
+                "HOME",
+                "TMPDIR",
+                "CARGO_MANIFEST_DIR",
+            ];
+            !known.contains(name) && !name.starts_with("LC_")
+        })
+        .collect();
+    assert_eq!(strange, [""; 0]);
+    for name in ["PATH=", "HOME=", "TMPDIR=", "CARGO_MANIFEST_DIR="] {
+        assert!(listed.lines().any(|line| line.starts_with(name)), "{name}");
+    }
+    let output = run_in(&sandbox, Path::new("/bin/ls"), &["/proc/self/fd"]);
+    // The fourth is the directory that is being listed.
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "0\n1\n2\n3\n");
+}
+
+#[test]
+fn functions_see_their_directory_and_what_they_are_given() {
+    use std::os::unix::fs::PermissionsExt;
+    let (own, given) = (Place::new(), Place::new());
+    let script = own.join("function");
+    let data = given.file("data");
+    own.file("beside");
+    let text = format!("#!/bin/sh\ncat ${{0%/*}}/beside {data}\n");
+    std::fs::write(&script, text).unwrap();
+    // Closed to others: a function that is somebody else has to be let in all the same.
+    for (path, mode) in [
+        (Path::new(&script), 0o700),
+        (own.path(), 0o700),
+        (given.path(), 0o700),
+    ] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    for (read, expected) in [
+        (vec![], "kept"),
+        (vec![given.path().to_owned()], "keptkept"),
+    ] {
+        let policy = SandboxPolicy {
+            read,
+            ..SandboxPolicy::default()
+        };
+        let Some(sandbox) = crate::world::sandbox(policy) else {
+            return;
+        };
+        let output = run_in(&sandbox, Path::new(&script), &[]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            expected,
+            "{stderr}"
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! The same for somebody who is not root.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use kiln_sandbox::{InForce, Sandbox};
+
+use crate::world::{Place, skip};
+
+/// Nobody's number.
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn it_holds_for_another_user_as_well() {
+    if !rustix::process::geteuid().is_root() {
+        skip("only root can become another user");
+        return;
+    }
+    let place = Place::new();
+    rustix::fs::chown(
+        place.path(),
+        Some(rustix::process::Uid::from_raw(NOBODY)),
+        Some(rustix::process::Gid::from_raw(NOBODY)),
+    )
+    .unwrap();
+    let ourselves = std::env::current_exe().unwrap();
+    let mut command = Command::new(&ourselves);
+    command
+        .args(["--skip", "users::it_holds_for_another_user_as_well"])
+        .env("TMPDIR", place.path())
+        .current_dir("/")
+        .uid(NOBODY)
+        .gid(NOBODY);
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            skip(&format!(
+                "another user cannot run {}: {error}",
+                ourselves.display()
+            ));
+            return;
+        }
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("test result: ok"), "{said}");
+}
+
+#[test]
+fn what_is_in_force_is_told() {
+    let measures = Sandbox::probe();
+    let lines: Vec<String> = measures.iter().map(ToString::to_string).collect();
+    let find = |name| measures.iter().find(|measure| measure.name == name);
+    for name in [
+        "files",
+        "network",
+        "system calls",
+        "signals",
+        "user",
+        "processes",
+        "memory",
+    ] {
+        assert!(find(name).is_some(), "{name}: {lines:?}");
+    }
+    let is_root = rustix::process::geteuid().is_root();
+    let own_user = find("user").unwrap().in_force == InForce::Yes;
+    assert!(is_root || !own_user, "{lines:?}");
+}

@@ -1,0 +1,137 @@
+//! A sandbox, and the hostile program inside and outside of it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kiln_sandbox::{Cell, Sandbox, SandboxError, SandboxPolicy, Surroundings};
+
+const HOSTILE: &str = env!("CARGO_BIN_EXE_kiln-sandbox-hostile");
+
+/// A sandbox, or none, loudly, where the system has none.
+pub(crate) fn sandbox(policy: SandboxPolicy) -> Option<Sandbox> {
+    sandbox_in(policy, &std::env::temp_dir())
+}
+
+pub(crate) fn sandbox_in(policy: SandboxPolicy, temporary: &Path) -> Option<Sandbox> {
+    let surroundings = Surroundings {
+        environment: std::env::vars_os().collect(),
+        temporary: temporary.to_owned(),
+    };
+    match Sandbox::new(policy, surroundings) {
+        Ok(sandbox) => Some(sandbox),
+        Err(SandboxError::Unsupported { reason }) => {
+            skip(&reason);
+            None
+        }
+        Err(error) => panic!("{error}: {:?}", std::error::Error::source(&error)),
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a test that tests nothing says so")]
+pub(crate) fn skip(reason: &str) {
+    eprintln!("SKIPPED: {reason}");
+}
+
+/// Runs a program in a sandbox.
+pub(crate) fn run_in(sandbox: &Sandbox, program: &Path, words: &[&str]) -> Output {
+    let mut cell = sandbox.cell(program, None).unwrap();
+    let output = start_in(&mut cell, program, words).unwrap();
+    drop(cell);
+    output
+}
+
+pub(crate) fn start_in(cell: &mut Cell, program: &Path, words: &[&str]) -> io::Result<Output> {
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::null());
+    cell.confine(&mut command);
+    command.output()
+}
+
+/// What the hostile program says in a sandbox with this policy; none if there is no sandbox.
+pub(crate) fn inside_with(policy: SandboxPolicy, words: &[&str]) -> Option<String> {
+    let output = run_in(&sandbox(policy)?, Path::new(HOSTILE), words);
+    Some(said(&output))
+}
+
+pub(crate) fn inside(words: &[&str]) -> Option<String> {
+    inside_with(SandboxPolicy::default(), words)
+}
+
+/// What it says without one.
+pub(crate) fn outside(words: &[&str]) -> String {
+    said(&Command::new(HOSTILE).args(words).output().unwrap())
+}
+
+fn said(output: &Output) -> String {
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    format!(
+        "{}{}",
+        stdout.trim_end(),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+/// It can be done outside and not inside.
+#[track_caller]
+pub(crate) fn check_denied(words: &[&str]) {
+    let Some(inside) = inside(words) else {
+        return;
+    };
+    assert_eq!(outside(words), "done", "outside: {words:?}");
+    assert!(inside.starts_with("denied: "), "{words:?}: {inside}");
+}
+
+/// It cannot be done inside; what happens outside depends on who we are, or is better not tried.
+#[track_caller]
+pub(crate) fn check_denied_inside(words: &[&str]) {
+    if let Some(inside) = inside(words) {
+        assert!(inside.starts_with("denied: "), "{words:?}: {inside}");
+    }
+}
+
+#[track_caller]
+pub(crate) fn check_done(words: &[&str]) {
+    if let Some(inside) = inside(words) {
+        assert_eq!(inside, "done", "{words:?}");
+    }
+}
+
+/// A directory for one test, removed at its end.
+pub(crate) struct Place {
+    path: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("kiln-test-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Place { path }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of something in it, as text.
+    pub(crate) fn join(&self, name: &str) -> String {
+        self.path.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// The path of a new file in it.
+    pub(crate) fn file(&self, name: &str) -> String {
+        let path = self.join(name);
+        std::fs::write(&path, "kept").unwrap();
+        path
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
