@@ -15,6 +15,7 @@ mod create_setters;
 mod delete_annotations;
 mod drop_comments;
 mod ensure_name_substring;
+mod format;
 mod function;
 mod gatekeeper;
 mod jsonschema;

@@ -97,8 +97,10 @@ impl Runner for NativeRunner {
                     config: input.function_config().cloned(),
                     ..FunctionList::default()
                 };
-                let Finished { list, exit_code } =
-                    perform(self.behaviour, list, &ctx, Crossing::Tree)?;
+                let finished = perform(self.behaviour, list, &ctx, Crossing::Tree)?;
+                let Finished {
+                    list, exit_code, ..
+                } = finished;
                 let results = self.behaviour.sdk.results(&list.results);
                 let output = Output::List(ResourceList {
                     items: list.items,

@@ -53,6 +53,7 @@ pub fn run(behaviour: &Behaviour, input: &[u8], ctx: &Context<'_>) -> Result<Ans
     let Finished {
         mut list,
         exit_code,
+        below_the_list,
     } = perform(behaviour, list, ctx, Crossing::Wire)?;
     let sdk = behaviour.sdk;
     if matches!(sdk, Sdk::Kyaml { .. }) {
@@ -71,6 +72,7 @@ pub fn run(behaviour: &Behaviour, input: &[u8], ctx: &Context<'_>) -> Result<Ans
     if list.items.is_empty() && sdk.omits_what_is_empty() {
         stdout = without_items(&stdout);
     }
+    stdout.push_str(&below_the_list);
     Ok(Answer {
         stdout,
         stderr: list.stderr,

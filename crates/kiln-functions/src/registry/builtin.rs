@@ -3,8 +3,8 @@
 use super::{FunctionInfo, Registry};
 use crate::{
     annotate_apply_time_mutations, apply_replacements, apply_setters, create_setters,
-    delete_annotations, drop_comments, ensure_name_substring, gatekeeper, kubeconform, kubeval,
-    list_setters, remove_local_config_resources, search_replace, set_annotations,
+    delete_annotations, drop_comments, ensure_name_substring, format, gatekeeper, kubeconform,
+    kubeval, list_setters, remove_local_config_resources, search_replace, set_annotations,
     set_enforcement_action, set_image, set_labels, set_namespace, set_project_id, sleep, starlark,
     test_helpers, upsert_resource,
 };
@@ -22,6 +22,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &drop_comments::INFO,
     &ensure_name_substring::INFO,
     &test_helpers::FOO,
+    &format::INFO,
     &gatekeeper::INFO,
     &kubeconform::INFO,
     &kubeval::INFO,

@@ -45,6 +45,8 @@ pub enum ErrorsPrinted {
     Once,
     /// By the framework and by `main`.
     Twice,
+    /// By the framework, and by `main` below the list.
+    BelowTheList,
 }
 
 /// What a program leaves behind.
@@ -54,6 +56,8 @@ pub struct Finished {
     pub list: FunctionList,
     /// Zero for success.
     pub exit_code: i32,
+    /// What a program prints below the list.
+    pub below_the_list: String,
 }
 
 impl Sdk {
@@ -62,6 +66,7 @@ impl Sdk {
         if self == Sdk::Go {
             order::sort_as_go(&mut list.items);
         }
+        let mut below_the_list = String::new();
         let (exit_code, text) = match (self, ending) {
             (_, Ending::Success) => (0, String::new()),
             (_, Ending::Exit { code, stderr }) => (code, stderr),
@@ -75,11 +80,19 @@ impl Sdk {
             (Sdk::Kyaml { errors, .. }, Ending::Error(error)) => match errors {
                 ErrorsPrinted::Once => (1, error),
                 ErrorsPrinted::Twice => (1, format!("{error}{error}\n")),
+                ErrorsPrinted::BelowTheList => {
+                    below_the_list = format!("{error}\n");
+                    (1, error)
+                }
             },
             (Sdk::Plain, Ending::Error(error)) => (1, error),
         };
         list.stderr.push_str(&text);
-        Finished { list, exit_code }
+        Finished {
+            list,
+            exit_code,
+            below_the_list,
+        }
     }
 
     /// Results as the SDK writes them; none if there are none.

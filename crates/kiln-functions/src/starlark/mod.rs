@@ -8,7 +8,6 @@
 mod config;
 mod decode;
 mod encode;
-mod format;
 pub(crate) mod keys;
 mod modules;
 mod script;

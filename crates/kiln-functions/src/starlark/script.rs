@@ -9,8 +9,9 @@ use kiln_krm::{Resource, ResourceList};
 use kiln_runtime::{Input, Outcome, Output, RunContext, RunError, Runner};
 use kiln_starlark::{Dialect, Limits, Program, World};
 
-use super::{context_value, decode, encode, format};
+use super::{context_value, decode, encode};
 use crate::function::{Context, NoFiles};
+use crate::sdk::kyaml::format;
 
 /// A script as a function.
 pub struct StarlarkScript {
@@ -104,19 +105,19 @@ impl StarlarkScript {
             .run(&predeclared, &mut world)
             .map_err(|error| error.to_string())?;
         let written = encode::items(&list)?;
-        Ok(written
+        written
             .into_iter()
             .map(|item| {
                 let mut document = item.document;
-                format::format(&mut document);
+                format(&mut document, None).map_err(|error| error.to_string())?;
                 if item.is_unsettled {
                     let text = kiln_yaml::to_string(&document, kiln_yaml::SequenceStyle::Compact);
                     if let Ok(Some(read)) = kiln_yaml::parse(&text) {
                         document = read;
                     }
                 }
-                Resource::new(document)
+                Ok(Resource::new(document))
             })
-            .collect())
+            .collect()
     }
 }

@@ -19,6 +19,7 @@ fn recorded() -> Vec<Recorded> {
     let files = [
         include_str!("../recorded_kyaml.jsonl"),
         include_str!("../recorded_annotate.jsonl"),
+        include_str!("../recorded_format.jsonl"),
     ];
     let lines = files.into_iter().flat_map(str::lines);
     let lines = lines.chain(include_str!("../recorded_gcp.jsonl").lines());
@@ -70,10 +71,13 @@ fn functions_answer_as_the_originals_do() {
 }
 
 #[test]
-fn an_action_set_twice_is_set_once() {
+fn what_is_done_twice_is_done_once() {
+    let is_idempotent = |function: &str| {
+        function == "set-enforcement-action:latest" || function.starts_with("format:")
+    };
     for recorded in recorded() {
         let once = run(&recorded.function, &recorded.input);
-        if once.exit_code == 0 && recorded.function == "set-enforcement-action:latest" {
+        if once.exit_code == 0 && is_idempotent(&recorded.function) {
             let twice = run(&recorded.function, &once.stdout);
             assert_eq!(once.stdout, twice.stdout, "{}", recorded.input);
         }

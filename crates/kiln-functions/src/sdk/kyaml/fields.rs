@@ -25,14 +25,14 @@ pub(crate) fn set_untagged(
     kind: Kind,
     (name, value): (&str, &str),
 ) -> Result<(), SetFieldError> {
-    check(document, path)?;
+    check_path(document, path)?;
     let parent = document.root_mut().lookup_create(path, kind);
     let Some(parent) = parent.map_err(SetFieldError::Edit)? else {
         // A null has no fields, and gets none.
         return Ok(());
     };
     if kind != Kind::Mapping {
-        check(document, path)?;
+        check_path(document, path)?;
     }
     let node = document.node(parent);
     let old = node.entries().find(|(key, _)| key.value() == name);
@@ -51,8 +51,8 @@ pub(crate) fn set_untagged(
     Ok(())
 }
 
-/// Whether all that is there already can have what follows.
-fn check(document: &Document, path: &[&str]) -> Result<(), SetFieldError> {
+/// Whether all that is there already on a path can have what follows, and its end fields.
+pub(crate) fn check_path(document: &Document, path: &[&str]) -> Result<(), SetFieldError> {
     let mut node = document.root();
     let mut way: Vec<&str> = Vec::new();
     // The field itself is one of a mapping, whatever its name.

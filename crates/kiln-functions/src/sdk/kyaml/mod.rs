@@ -7,13 +7,17 @@
 mod config;
 mod families;
 mod fields;
+mod format;
+mod lift;
 mod results;
 mod text;
 mod walk;
 
 pub(crate) use config::{Generation, MissingMetadata, data_map, file_path, place_path};
 pub(crate) use families::{annotation_map, families, in_step, set_annotation_map, set_text_map};
-pub(crate) use fields::{SetFieldError, set_untagged};
+pub(crate) use fields::{SetFieldError, check_path, set_untagged};
+pub(crate) use format::{FormatError, format};
+pub(crate) use lift::lift_comments;
 pub(crate) use results::{failure, item, note};
 pub(crate) use text::{as_comment, node_text};
 pub(crate) use walk::{Visitor, walk};

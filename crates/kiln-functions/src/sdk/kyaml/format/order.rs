@@ -1,66 +1,33 @@
-//! The order that kyaml's formatter gives to fields, and to the few lists that it sorts.
+//! The order that kyaml's formatter gives to fields, and the few lists that it sorts.
 
-use kiln_yaml::{Document, NodeId};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
-/// Puts the fields of a resource in order. Without a type it is left alone.
-pub(super) fn format(document: &mut Document) {
-    let root = document.root();
-    let text = |key: &str| root.get(key).map(|node| node.value().to_owned());
-    let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
-        return;
-    };
-    let annotations = root
-        .get("metadata")
-        .and_then(|node| node.get("annotations"));
-    let strategy = annotations.and_then(|node| node.get("config.kubernetes.io/formatting"));
-    if strategy.is_some_and(|strategy| strategy.value() == "none") {
-        return;
-    }
-    let sorts_lists = SORTED_KINDS.contains(&kind.as_str())
-        && SORTED_API_VERSIONS.contains(&api_version.as_str());
-    let mut open = vec![(root.id(), String::new())];
-    while let Some((id, path)) = open.pop() {
-        let node = document.node(id);
-        if node.is_mapping() {
-            let mut entries: Vec<(String, NodeId, NodeId)> = node
-                .entries()
-                .map(|(key, value)| (key.value().to_owned(), key.id(), value.id()))
-                .collect();
-            entries.sort_by(|(a, ..), (b, ..)| rank(a).cmp(&rank(b)).then_with(|| a.cmp(b)));
-            let children: Vec<NodeId> = entries
-                .iter()
-                .flat_map(|(_, key, value)| [*key, *value])
-                .collect();
-            for (key, _, value) in entries {
-                open.push((value, format!("{path}.{key}")));
-            }
-            document.set_children(id, &children);
-        } else if node.is_sequence() {
-            let field = SORTED_LISTS.iter().find(|(list, _)| *list == path);
-            let mut items: Vec<NodeId> = node.items().map(|item| item.id()).collect();
-            open.extend(items.iter().map(|item| (*item, path.clone())));
-            if let Some((_, field)) = field.filter(|_| sorts_lists) {
-                let value = |item: &NodeId| {
-                    let item = document.node(*item);
-                    match field.is_empty() {
-                        true => item.value().to_owned(),
-                        false => item.get(field).map_or("", |node| node.value()).to_owned(),
-                    }
-                };
-                items.sort_by_key(value);
-                document.set_children(id, &items);
-            }
-        }
+/// Which of two fields comes first: known ones by their place, then all others by the alphabet.
+pub(super) fn compare_fields(one: &str, other: &str) -> Ordering {
+    match (PLACES.get(one), PLACES.get(other)) {
+        (Some(one), Some(other)) => one.cmp(other),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => one.cmp(other),
     }
 }
 
-/// Known fields come first; of one that is listed twice the later place counts.
-fn rank(field: &str) -> usize {
-    FIELDS
-        .iter()
-        .rposition(|known| *known == field)
-        .unwrap_or(FIELDS.len())
+/// Whether any lists of such resources are sorted.
+pub(super) fn has_sorted_lists(api_version: &str, kind: &str) -> bool {
+    SORTED_KINDS.contains(&kind) && SORTED_API_VERSIONS.contains(&api_version)
 }
+
+/// The field that the items of the list at a path are sorted by; empty if by themselves.
+pub(super) fn sort_field(path: &str) -> Option<&'static str> {
+    let list = SORTED_LISTS.iter().find(|(list, _)| *list == path);
+    list.map(|(_, field)| *field)
+}
+
+/// The places of known fields; of one that is listed twice the later place counts.
+static PLACES: LazyLock<HashMap<&str, usize>> =
+    LazyLock::new(|| FIELDS.iter().copied().zip(0..).collect());
 
 const SORTED_KINDS: &[&str] = &[
     "CronJob",
