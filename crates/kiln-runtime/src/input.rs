@@ -15,6 +15,10 @@ pub struct Input<'a> {
 }
 
 /// What the list is made of.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each call, and it stays where it is"
+)]
 enum Form<'a> {
     Trees {
         items: &'a [Resource],

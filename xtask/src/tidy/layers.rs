@@ -58,6 +58,24 @@ const SIBLINGS: &[(&str, &str)] = &[
     ("kiln-task", "kiln-render"),
     // For its tests, which run recorded cases.
     ("kiln", "conformance"),
+    // `kiln serve` is the runner with other defaults.
+    ("kiln", "function-runner"),
+];
+
+/// Who may not know whom, although the layers would let them: a runner of functions knows nothing of packages.
+const STRANGERS: &[(&str, &[&str])] = &[
+    (
+        "kiln-server",
+        &["kiln-package", "kiln-render", "kiln-task", "kiln-functions"],
+    ),
+    (
+        "function-runner",
+        &["kiln-package", "kiln-render", "kiln-task"],
+    ),
+    (
+        "wrapper-server",
+        &["kiln-package", "kiln-render", "kiln-task", "kiln-functions"],
+    ),
 ];
 
 /// Crates that do I/O, run tasks or read a clock.
@@ -193,6 +211,12 @@ pub(super) fn check_dependencies(
             if let Some(message) = wrong_direction(name, layer, other) {
                 violations.push(Violation::file(&path, message));
             }
+            if strangers(name).contains(&other) {
+                let message = format!(
+                    "{name} may not depend on {other}: it runs functions and knows no packages"
+                );
+                violations.push(Violation::file(&path, message));
+            }
         } else if dependency.for_tests {
             continue;
         }
@@ -205,6 +229,11 @@ pub(super) fn check_dependencies(
             violations.push(Violation::file(&path, message));
         }
     }
+}
+
+fn strangers(name: &str) -> &'static [&'static str] {
+    let entry = STRANGERS.iter().find(|(known, _)| *known == name);
+    entry.map_or(&[], |(_, strangers)| strangers)
 }
 
 fn wrong_direction(name: &str, layer: Layer, other: &str) -> Option<String> {

@@ -150,6 +150,30 @@ fn sibling_runtimes() {
 }
 
 #[test]
+fn runners_know_no_packages() {
+    for (runner, stranger) in [
+        ("kiln-server", "kiln-package"),
+        ("function-runner", "kiln-render"),
+        ("wrapper-server", "kiln-functions"),
+    ] {
+        let runner_manifest = format!("crates/{runner}/Cargo.toml");
+        let dependency = format!("{stranger}.workspace = true");
+        check_one(
+            &[
+                (&runner_manifest, &depends(runner, &dependency)),
+                (
+                    &format!("crates/{stranger}/Cargo.toml"),
+                    &manifest(stranger, ""),
+                ),
+            ],
+            &format!(
+                "{runner_manifest}: {runner} may not depend on {stranger}: it runs functions and knows no packages"
+            ),
+        );
+    }
+}
+
+#[test]
 fn yaml_does_not_know_krm() {
     check_one(
         &[

@@ -1,0 +1,95 @@
+//! Whether the server is alive, and whether it can run functions.
+//!
+//! The name `""` is what liveness probes ask for: it serves unless the server is ending. The name of the service serves
+//! when, besides, any function can be run at all.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use kiln_proto::SERVICE;
+use tokio_stream::wrappers::WatchStream;
+use tokio_stream::{Stream, StreamExt as _};
+use tonic::{Request, Response, Status};
+use tonic_health::ServingStatus;
+use tonic_health::pb::health_server::Health;
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
+
+use crate::lifecycle::{Lifecycle, Phase};
+
+pub(crate) struct HealthService {
+    lifecycle: Arc<Lifecycle>,
+    can_evaluate: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    Server,
+    Service,
+    Unknown,
+}
+
+impl HealthService {
+    pub(crate) fn new(lifecycle: Arc<Lifecycle>, can_evaluate: bool) -> HealthService {
+        HealthService {
+            lifecycle,
+            can_evaluate,
+        }
+    }
+}
+
+fn asked(request: &Request<HealthCheckRequest>) -> Asked {
+    match request.get_ref().service.as_str() {
+        "" => Asked::Server,
+        SERVICE => Asked::Service,
+        _ => Asked::Unknown,
+    }
+}
+
+fn response(asked: Asked, phase: Phase, can_evaluate: bool) -> HealthCheckResponse {
+    let serves = phase == Phase::Serving;
+    let status = match asked {
+        Asked::Server if serves => ServingStatus::Serving as i32,
+        Asked::Service if serves && can_evaluate => ServingStatus::Serving as i32,
+        Asked::Server | Asked::Service => ServingStatus::NotServing as i32,
+        // SERVICE_UNKNOWN, which the enum of the crate does not have.
+        Asked::Unknown => 3,
+    };
+    HealthCheckResponse { status }
+}
+
+#[tonic::async_trait]
+impl Health for HealthService {
+    async fn check(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
+        match asked(&request) {
+            Asked::Unknown => Err(Status::not_found("unknown service")),
+            known => {
+                let phase = self.lifecycle.phase();
+                Ok(Response::new(response(known, phase, self.can_evaluate)))
+            }
+        }
+    }
+
+    type WatchStream =
+        Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send + 'static>>;
+
+    async fn watch(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let asked = asked(&request);
+        let can_evaluate = self.can_evaluate;
+        let phases = WatchStream::new(self.lifecycle.watch());
+        let phases = phases.take_while(|phase| *phase != Phase::Ended);
+        let mut last = None;
+        let responses = phases.filter_map(move |phase| {
+            let response = response(asked, phase, can_evaluate);
+            let changed = last != Some(response.status);
+            last = Some(response.status);
+            changed.then_some(Ok(response))
+        });
+        Ok(Response::new(Box::pin(responses)))
+    }
+}

@@ -1,0 +1,41 @@
+//! The gRPC service that runs functions, over whatever runs them.
+//!
+//! A [`Server`] is bound to an address with [`Evaluators`] (runtimes in the order in which they are asked) and
+//! [`Options`]. A call comes in on a connection ([`Server`] and its modules), is admitted or refused, runs on a thread of
+//! its own and is answered; [`Observer`] hears of all of it. The same service is the function runner and the wrapper in
+//! a pod, which differ in what they run and in [`Words`].
+//!
+//! Nothing here knows packages, Kubernetes or native functions. Nothing prints; what happens is told to `tracing`. Calls
+//! run on threads that may block, never on those that serve connections, so health is answered whatever functions do.
+
+mod admission;
+mod body;
+mod codec;
+mod connection;
+mod deadline;
+mod evaluate;
+mod evaluators;
+mod health;
+mod lifecycle;
+mod list;
+mod observer;
+mod options;
+mod router;
+mod server;
+mod service;
+mod signals;
+mod status;
+mod tls;
+mod token;
+
+pub use admission::Lane;
+pub use evaluators::{Evaluator, Evaluators, Words};
+pub use lifecycle::Stop;
+pub use observer::{Finished, NoObserver, Observer};
+pub use options::{
+    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_QUEUE, Options,
+};
+pub use server::{BindError, Server};
+pub use signals::stop_on_signals;
+pub use tls::{Tls, TlsError, TlsFiles};
+pub use token::Token;

@@ -1,0 +1,78 @@
+//! Lists and what is none.
+
+use super::{looks_like_list, may_have_results, read};
+
+const LIST: &str = "\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items: []
+results:
+- message: replicas is missing
+  severity: error
+  resourceRef:
+    apiVersion: apps/v1
+    kind: Deployment
+    namespace: ns
+    name: web
+  field:
+    path: spec.replicas
+- message: fine otherwise
+";
+
+#[track_caller]
+fn check_wrong(text: &str, wanted: &str) {
+    let error = read(text).err().map(|error| error.to_string());
+    assert_eq!(error.as_deref(), Some(wanted), "{text:?}");
+}
+
+#[test]
+fn results_are_put_into_words() {
+    assert!(looks_like_list(LIST) && may_have_results(LIST));
+    let results = read(LIST).expect("a list");
+    assert!(results.has_errors());
+    assert_eq!(
+        results.message(),
+        "[error] apps/v1/Deployment/ns/web spec.replicas: replicas is missing\n\n\
+         [info]: fine otherwise"
+    );
+    assert!(results.text.starts_with("- message: replicas is missing\n"));
+}
+
+#[test]
+fn nothing_is_an_empty_list() {
+    let results = read(" \n").expect("a list");
+    assert!(!results.has_errors() && results.message().is_empty());
+}
+
+#[test]
+fn lists_in_json_are_lists() {
+    let text = "{\"kind\": \"ResourceList\", \"items\": []}";
+    assert!(!looks_like_list(text));
+    assert!(read(text).is_ok());
+}
+
+#[test]
+fn what_is_no_list_is_said_in_words_of_the_sdk() {
+    check_wrong(
+        "kind: List\nitems: []\n",
+        "input was of unexpected kind \"List\"; expected ResourceList",
+    );
+    check_wrong(
+        "a: b\n",
+        "input was of unexpected kind \"\"; expected ResourceList",
+    );
+    check_wrong(
+        "a: b\n---\na: b\n",
+        "failed to parse ResourceList as a single KubeObject: expected exactly one object, got 2",
+    );
+    let error = read("a: [").expect_err("no YAML").to_string();
+    let start = "failed to parse ResourceList as a single KubeObject: failed to parse input bytes: yaml: line 1: ";
+    assert!(error.starts_with(start), "{error}");
+}
+
+#[test]
+fn a_kind_elsewhere_does_not_make_a_list() {
+    assert!(!looks_like_list("  kind: ResourceList\n"));
+    assert!(!looks_like_list("kind: ResourceListOfMine\n"));
+    assert!(looks_like_list("items: []\r\nkind: ResourceList\r\n"));
+}

@@ -1,0 +1,77 @@
+//! What a server is told before it begins.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
+
+use crate::observer::{NoObserver, Observer};
+use crate::tls::Tls;
+use crate::token::Token;
+
+/// How many calls may wait, for each kind of work, unless told otherwise.
+pub const DEFAULT_MAX_QUEUE: usize = 1024;
+
+/// How long running calls have when the server is to end, unless told otherwise.
+pub const DEFAULT_DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
+
+/// How long a function has whose caller sets no deadline, unless told otherwise.
+pub const DEFAULT_EVALUATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+
+/// How a server behaves.
+#[derive(Clone)]
+pub struct Options {
+    /// How large a request or an answer may be, in bytes.
+    pub max_message_size: usize,
+    /// How much runs at once.
+    pub admission: AdmissionOptions,
+    /// How long a function has at most, whatever its caller says; as long as its caller says if not given.
+    pub evaluation_timeout: Option<Duration>,
+    /// How long running calls have when the server is to end.
+    pub drain_timeout: Duration,
+    /// The certificate and whom to trust; plaintext if not given.
+    pub tls: Option<Arc<Tls>>,
+    /// What callers have to show.
+    pub token: Option<Arc<Token>>,
+    /// Who hears of calls.
+    pub observer: Arc<dyn Observer>,
+}
+
+/// How much runs at once, and how much may wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AdmissionOptions {
+    /// How many functions run as processes.
+    pub processes: NonZeroUsize,
+    /// How many functions work in this process on small lists, and as many again on large ones.
+    pub native: NonZeroUsize,
+    /// How many calls wait for each of these.
+    pub queue: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            max_message_size: DEFAULT_MAX_MESSAGE_SIZE,
+            admission: AdmissionOptions::default(),
+            evaluation_timeout: Some(DEFAULT_EVALUATION_TIMEOUT),
+            drain_timeout: DEFAULT_DRAIN_TIMEOUT,
+            tls: None,
+            token: None,
+            observer: Arc::new(NoObserver),
+        }
+    }
+}
+
+impl Default for AdmissionOptions {
+    /// Four processes a core, and one native function of each size.
+    fn default() -> AdmissionOptions {
+        let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        AdmissionOptions {
+            processes: cores.saturating_mul(NonZeroUsize::MIN.saturating_add(3)),
+            native: cores,
+            queue: DEFAULT_MAX_QUEUE,
+        }
+    }
+}

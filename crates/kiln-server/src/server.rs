@@ -1,0 +1,139 @@
+//! A port, the connections on it, and their end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::connection;
+use crate::evaluators::Evaluators;
+use crate::health::HealthService;
+use crate::lifecycle::{Lifecycle, Phase, Stop};
+use crate::options::Options;
+use crate::router::Router;
+use crate::service::Service;
+use crate::tls::Tls;
+
+/// How many connections there may be; more wait until one ends.
+const MAX_CONNECTIONS: usize = 4096;
+
+/// How long connections have for their last bytes when all calls are over.
+const LAST_BYTES: Duration = Duration::from_secs(1);
+
+/// A server that is bound to its port.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    router: Arc<Router>,
+    lifecycle: Arc<Lifecycle>,
+    tls: Option<Arc<Tls>>,
+    drain_timeout: Duration,
+}
+
+/// Why a port cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error("listen on {address}")]
+pub struct BindError {
+    address: SocketAddr,
+    source: io::Error,
+}
+
+impl Server {
+    /// Binds to an address. Connections are queued from now on, and served when [`Server::run`] runs.
+    pub async fn bind(
+        address: SocketAddr,
+        evaluators: Evaluators,
+        options: Options,
+    ) -> Result<Server, BindError> {
+        let refused = |source| BindError { address, source };
+        let listener = TcpListener::bind(address).await.map_err(refused)?;
+        let local = listener.local_addr().map_err(refused)?;
+        let lifecycle = Lifecycle::new();
+        let health = HealthService::new(Arc::clone(&lifecycle), evaluators.can_evaluate());
+        let service = Service::new(evaluators, &options, Arc::clone(&lifecycle));
+        let router = Router::new(Arc::new(service), health, options.token.clone());
+        Ok(Server {
+            listener,
+            address: local,
+            router: Arc::new(router),
+            lifecycle,
+            tls: options.tls,
+            drain_timeout: options.drain_timeout,
+        })
+    }
+
+    /// The address with the port that the system chose, if it had to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What makes the server end.
+    pub fn stop(&self) -> Stop {
+        self.lifecycle.stop()
+    }
+
+    /// Serves until it is told to end and all calls are over. Probes are answered to the last.
+    pub async fn run(self) {
+        let mut connections = JoinSet::new();
+        let mut over = std::pin::pin!(over(Arc::clone(&self.lifecycle), self.drain_timeout));
+        loop {
+            let room = connections.len() < MAX_CONNECTIONS;
+            tokio::select! {
+                accepted = self.listener.accept(), if room => match accepted {
+                    Ok((stream, peer)) => {
+                        connections.spawn(self.serve(stream, peer));
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a connection");
+                        // Out of descriptors, most likely: some will be given back.
+                        sleep(Duration::from_millis(50)).await;
+                    }
+                },
+                Some(_) = connections.join_next(), if !connections.is_empty() => {}
+                () = &mut over => break,
+            }
+        }
+        drop(self.listener);
+        let last_bytes = async { while connections.join_next().await.is_some() {} };
+        // Those who neither listen nor leave are left.
+        let _ = timeout(LAST_BYTES, last_bytes).await;
+        self.lifecycle.advance(Phase::Ended);
+    }
+
+    fn serve(&self, stream: TcpStream, peer: SocketAddr) -> impl Future<Output = ()> + use<> {
+        let served = connection::serve(
+            stream,
+            self.tls.clone(),
+            Arc::clone(&self.router),
+            Arc::clone(&self.lifecycle),
+        );
+        async move {
+            if let Err(error) = served.await {
+                let source = std::error::Error::source(&error);
+                let source = source.map(ToString::to_string);
+                tracing::debug!(%peer, %error, source, "connection ended");
+            }
+        }
+    }
+}
+
+/// Waits until the server is told to end and has done so.
+async fn over(lifecycle: Arc<Lifecycle>, drain_timeout: Duration) {
+    lifecycle.reached(Phase::Draining).await;
+    tokio::select! {
+        () = lifecycle.idle() => return,
+        () = lifecycle.reached(Phase::Cancelling) => {}
+        () = sleep(drain_timeout) => {
+            tracing::warn!(
+                seconds = drain_timeout.as_secs_f64(),
+                "calls still run after the drain timeout and are cancelled"
+            );
+            lifecycle.advance(Phase::Cancelling);
+        }
+    }
+    lifecycle.idle().await;
+}

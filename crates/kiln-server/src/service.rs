@@ -1,0 +1,352 @@
+//! A call from its first byte to its answer: look the function up, wait for a place, run it, tell.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
+use kiln_proto::failure::{DEFAULT_ROOM, MAX_ROOM, ROOM_METADATA};
+use kiln_runtime::{CancelToken, Deadline, FindError, Limits, RunContext};
+use tonic::metadata::MetadataMap;
+use tonic::{Code, Request, Response, Status};
+use tracing::{Instrument as _, Span, field};
+
+use crate::admission::{Admission, Lane, Place};
+use crate::deadline;
+use crate::evaluate::{Evaluated, Evaluation};
+use crate::evaluators::{Evaluators, Found};
+use crate::lifecycle::{Lifecycle, Phase};
+use crate::observer::{Finished, Observer};
+use crate::options::Options;
+use crate::status;
+
+/// When a request came in, which is when its time began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived(pub(crate) Instant);
+
+/// The service, shared by all connections.
+pub(crate) struct Service {
+    evaluators: Evaluators,
+    admission: Admission,
+    lifecycle: Arc<Lifecycle>,
+    max_message_size: usize,
+    evaluation_timeout: Option<Duration>,
+    observer: Arc<dyn Observer>,
+}
+
+impl Service {
+    pub(crate) fn new(
+        evaluators: Evaluators,
+        options: &Options,
+        lifecycle: Arc<Lifecycle>,
+    ) -> Service {
+        Service {
+            admission: Admission::new(options.admission, &options.observer),
+            evaluators,
+            lifecycle,
+            max_message_size: options.max_message_size,
+            evaluation_timeout: options.evaluation_timeout,
+            observer: Arc::clone(&options.observer),
+        }
+    }
+
+    pub(crate) fn max_message_size(&self) -> usize {
+        self.max_message_size
+    }
+
+    /// Answers a call.
+    pub(crate) async fn evaluate(
+        &self,
+        request: Request<EvaluateFunctionRequest>,
+    ) -> Result<Response<EvaluateFunctionResponse>, Status> {
+        let _running = self.lifecycle.begin().ok_or_else(status::ending)?;
+        let (metadata, extensions, message) = request.into_parts();
+        let arrived = extensions.get::<Arrived>();
+        let arrived = arrived.map_or_else(Instant::now, |arrived| arrived.0);
+        let EvaluateFunctionRequest {
+            resource_list,
+            image,
+        } = message;
+        let mut call = Call::new(self, &metadata, image, &resource_list, arrived);
+        self.observer.begun(&call.span, &metadata);
+        let span = call.span.clone();
+        let answer = self
+            .answer(&mut call, &metadata, resource_list)
+            .instrument(span)
+            .await;
+        call.end(&answer);
+        answer.map(Response::new)
+    }
+
+    async fn answer(
+        &self,
+        call: &mut Call<'_>,
+        metadata: &MetadataMap,
+        list: Bytes,
+    ) -> Result<EvaluateFunctionResponse, Status> {
+        let timeout = deadline::timeout(metadata)
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let timeout = timeout.into_iter().chain(self.evaluation_timeout).min();
+        let deadline = timeout.and_then(|timeout| {
+            let at = call.arrived.checked_add(timeout)?;
+            Some(Deadline { at, timeout })
+        });
+        let found = self.find(&call.image)?;
+        call.evaluator = Some(found.evaluator);
+        call.span.record("evaluator", found.evaluator);
+
+        let lane = Lane::of(found.runner.is_native(), list.len());
+        let place = self.place(call, lane, deadline).await?;
+        call.started = Some(Instant::now());
+
+        let evaluation = Evaluation {
+            image: call.image.clone(),
+            list,
+            found,
+            ctx: RunContext {
+                deadline,
+                limits: Limits {
+                    max_output: 2 * self.max_message_size as u64,
+                    ..Limits::default()
+                },
+                ..RunContext::default()
+            },
+            max_message_size: self.max_message_size,
+            room: room(metadata),
+        };
+        let evaluated = self.run(evaluation, place, lane, deadline).await?;
+        call.exit_code = evaluated.exit_code;
+        evaluated.answer
+    }
+
+    fn find(&self, image: &str) -> Result<Found, Status> {
+        self.evaluators.find(image).map_err(|error| match error {
+            FindError::NotFound { .. } => {
+                let names: Vec<&str> = self.evaluators.names().collect();
+                status::not_found(image, &names.join(", "))
+            }
+            FindError::Refused(error) => status::unavailable(image, &error.to_string()),
+        })
+    }
+
+    /// Waits for a place as long as the caller does.
+    async fn place(
+        &self,
+        call: &mut Call<'_>,
+        lane: Lane,
+        deadline: Option<Deadline>,
+    ) -> Result<Place, Status> {
+        let waiting_since = Instant::now();
+        let span = tracing::debug_span!("queue", lane = lane.name());
+        let entered = until(deadline, self.admission.enter(lane))
+            .instrument(span)
+            .await;
+        call.queue = waiting_since.elapsed();
+        match entered {
+            Some(Ok(place)) => Ok(place),
+            Some(Err(full)) => Err(status::full(full.waiting, full)),
+            None => Err(timed_out(&call.image, deadline)),
+        }
+    }
+
+    /// Runs on a thread that may block. When the caller goes away this future is dropped, and with it go the place and
+    /// the function.
+    async fn run(
+        &self,
+        evaluation: Evaluation,
+        place: Place,
+        lane: Lane,
+        deadline: Option<Deadline>,
+    ) -> Result<Evaluated, Status> {
+        let image = evaluation.image.clone();
+        let cancel = evaluation.ctx.cancel.clone();
+        let _cancel_on_drop = CancelOnDrop(cancel.clone());
+        // A process is as good as gone when it is killed. A native function is not gone before it returns, and until
+        // then nobody else can have its thread.
+        let (kept, lent) = match lane {
+            Lane::Processes => (Some(place), None),
+            Lane::Small | Lane::Large => (None, Some(place)),
+        };
+        let span = tracing::debug_span!("execute", lane = lane.name());
+        let mut task = tokio::task::spawn_blocking(move || {
+            let _place = lent;
+            span.in_scope(|| evaluation.evaluate())
+        });
+        let cancelling = self.lifecycle.reached(Phase::Cancelling);
+        let ended = tokio::select! {
+            ended = until(deadline, &mut task) => ended,
+            () = cancelling => {
+                cancel.cancel();
+                return Err(status::interrupted(&image));
+            }
+        };
+        drop(kept);
+        match ended {
+            Some(Ok(evaluated)) => Ok(evaluated),
+            Some(Err(_)) => Err(status::panicked(&image)),
+            None => Err(timed_out(&image, deadline)),
+        }
+    }
+}
+
+fn timed_out(image: &str, deadline: Option<Deadline>) -> Status {
+    let timeout = deadline.map(|deadline| deadline.timeout);
+    status::timed_out(image, timeout.unwrap_or_default())
+}
+
+/// What comes of a future before the deadline; none if nothing does.
+async fn until<F: Future>(deadline: Option<Deadline>, future: F) -> Option<F::Output> {
+    match deadline {
+        Some(deadline) => tokio::time::timeout_at(deadline.at.into(), future)
+            .await
+            .ok(),
+        None => Some(future.await),
+    }
+}
+
+/// How many bytes of details the caller takes.
+fn room(metadata: &MetadataMap) -> usize {
+    let said = metadata
+        .get(ROOM_METADATA)
+        .and_then(|value| value.to_str().ok());
+    let said = said.and_then(|text| text.parse().ok());
+    said.unwrap_or(DEFAULT_ROOM).min(MAX_ROOM)
+}
+
+struct CancelOnDrop(CancelToken);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// What there is to tell about a call. One that is dropped before it ends was cancelled.
+struct Call<'a> {
+    observer: &'a dyn Observer,
+    span: Span,
+    request_id: String,
+    image: String,
+    arrived: Instant,
+    started: Option<Instant>,
+    queue: Duration,
+    evaluator: Option<&'static str>,
+    exit_code: Option<i32>,
+    request_bytes: usize,
+    response_bytes: usize,
+    end: Option<(Code, String)>,
+}
+
+impl<'a> Call<'a> {
+    fn new(
+        service: &'a Service,
+        metadata: &MetadataMap,
+        image: String,
+        list: &Bytes,
+        arrived: Instant,
+    ) -> Call<'a> {
+        let request_id = request_id(metadata);
+        let span = tracing::info_span!(
+            "evaluate",
+            request_id = request_id.as_str(),
+            image = image.as_str(),
+            evaluator = field::Empty,
+        );
+        Call {
+            observer: service.observer.as_ref(),
+            span,
+            request_id,
+            image,
+            arrived,
+            started: None,
+            queue: Duration::ZERO,
+            evaluator: None,
+            exit_code: None,
+            request_bytes: list.len(),
+            response_bytes: 0,
+            end: None,
+        }
+    }
+
+    fn end(mut self, answer: &Result<EvaluateFunctionResponse, Status>) {
+        self.end = Some(match answer {
+            Ok(response) => {
+                self.response_bytes = response.resource_list.len();
+                (Code::Ok, String::new())
+            }
+            Err(status) => (status.code(), status.message().to_owned()),
+        });
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        let (code, message) = self.end.take().unwrap_or_else(|| {
+            let message = "the caller went away".to_owned();
+            (Code::Cancelled, message)
+        });
+        let finished = Finished {
+            request_id: &self.request_id,
+            image: &self.image,
+            evaluator: self.evaluator,
+            code,
+            queue: self.queue,
+            execution: self.started.map(|started| started.elapsed()),
+            total: self.arrived.elapsed(),
+            request_bytes: self.request_bytes,
+            response_bytes: self.response_bytes,
+            exit_code: self.exit_code,
+        };
+        self.observer.finished(&finished);
+        let _entered = self.span.enter();
+        macro_rules! tell {
+            ($level:ident, $text:literal) => {
+                tracing::$level!(
+                    request_id = finished.request_id,
+                    image = finished.image,
+                    evaluator = finished.evaluator,
+                    code = ?finished.code,
+                    exit_code = finished.exit_code,
+                    queue_us = micros(finished.queue),
+                    execution_us = finished.execution.map(micros),
+                    total_us = micros(finished.total),
+                    request_bytes = finished.request_bytes,
+                    response_bytes = finished.response_bytes,
+                    message_to_caller = message,
+                    $text
+                )
+            };
+        }
+        match finished.code {
+            Code::Ok => tell!(info, "evaluated"),
+            Code::Internal | Code::Unavailable => tell!(warn, "evaluation failed"),
+            _ => tell!(info, "evaluation refused or given up"),
+        }
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// What the caller calls the request, if that is fit for a log, or a name of our own.
+fn request_id(metadata: &MetadataMap) -> String {
+    static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let given = metadata
+        .get("x-request-id")
+        .and_then(|value| value.to_str().ok());
+    let fit = |id: &&str| {
+        let printable = id.bytes().all(|byte| byte.is_ascii_graphic());
+        (1..=128).contains(&id.len()) && printable
+    };
+    match given.filter(fit) {
+        Some(id) => id.to_owned(),
+        None => {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            format!("{:016x}", SEED.hash_one(number))
+        }
+    }
+}

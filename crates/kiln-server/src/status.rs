@@ -1,0 +1,158 @@
+//! What callers are told when there is no list for them.
+//!
+//! One function a case, so that code and text of each are in one place. Texts that Porch's own programs have are kept
+//! word for word, because people search for them.
+
+use std::time::Duration;
+
+use kiln_krm::gotext::quote;
+use kiln_proto::failure;
+use kiln_proto::tonic_types::pb::RetryInfo;
+use kiln_proto::{FunctionFailure, omit_middle};
+use kiln_runtime::go_duration;
+use prost::Message as _;
+use prost_types::Any;
+use tonic::{Code, Status};
+
+use crate::admission::Full;
+
+/// How much of what a function printed goes into a text; all of it is in the details if the caller takes them. Status
+/// texts travel in trailers, which peers limit.
+const MAX_PRINTED: usize = 128 * 1024;
+
+/// What a function printed, fit for a text.
+pub(crate) fn printed(stderr: &[u8]) -> String {
+    omit_middle(&String::from_utf8_lossy(stderr), MAX_PRINTED).into_owned()
+}
+
+pub(crate) fn request_too_large(size: usize, limit: usize) -> Status {
+    Status::resource_exhausted(format!(
+        "the request has {size} bytes, more than the limit of {limit} bytes; \
+         a higher limit is set with --max-request-body-size here and with \
+         --function-runner-grpc-max-message-size in Porch"
+    ))
+}
+
+pub(crate) fn answer_too_large(image: &str, size: usize, limit: usize) -> Status {
+    Status::resource_exhausted(format!(
+        "the answer of function {} has {size} bytes, more than the limit of {limit} bytes; \
+         a higher limit is set with --max-request-body-size here and with \
+         --function-runner-grpc-max-message-size in Porch",
+        quote(image)
+    ))
+}
+
+pub(crate) fn wrote_too_much(image: &str, limit: u64) -> Status {
+    Status::resource_exhausted(format!(
+        "function {} wrote more than {limit} bytes and was killed; \
+         the limit is twice what --max-request-body-size says",
+        quote(image)
+    ))
+}
+
+/// A function that used more than its sandbox allows.
+pub(crate) fn over_limit(image: &str, reason: &str) -> Status {
+    Status::resource_exhausted(format!("function {}: {reason}", quote(image)))
+}
+
+pub(crate) fn request_stalled(silence: Duration) -> Status {
+    Status::deadline_exceeded(format!(
+        "the request stopped coming for {} before it was whole",
+        go_duration(silence)
+    ))
+}
+
+pub(crate) fn unreadable(reason: &str) -> Status {
+    Status::invalid_argument(format!("cannot read the resource list: {reason}"))
+}
+
+pub(crate) fn not_found(image: &str, asked: &str) -> Status {
+    let asked = match asked {
+        "" => "no evaluator is enabled".to_owned(),
+        names => format!("evaluators asked: {names}"),
+    };
+    Status::not_found(format!("function {} not found; {asked}", quote(image)))
+}
+
+/// A function that a runner did not find in the end.
+pub(crate) fn unknown(image: &str, reason: &str) -> Status {
+    Status::not_found(format!("function {} not found: {reason}", quote(image)))
+}
+
+pub(crate) fn full(waiting: usize, full: Full) -> Status {
+    let retry_info = RetryInfo {
+        retry_delay: prost_types::Duration::try_from(full.retry_after).ok(),
+    };
+    let detail = Any {
+        type_url: "type.googleapis.com/google.rpc.RetryInfo".to_owned(),
+        value: retry_info.encode_to_vec(),
+    };
+    let text = format!(
+        "too many evaluations: {waiting} are waiting already; try again in {}, \
+         or raise --max-queued-evaluations",
+        go_duration(full.retry_after)
+    );
+    failure::with_details(Code::ResourceExhausted, text, vec![detail])
+}
+
+pub(crate) fn timed_out(image: &str, timeout: Duration) -> Status {
+    Status::deadline_exceeded(format!(
+        "function {} did not finish within {}",
+        quote(image),
+        go_duration(timeout)
+    ))
+}
+
+pub(crate) fn cancelled(image: &str) -> Status {
+    Status::cancelled(format!("function {} was cancelled", quote(image)))
+}
+
+pub(crate) fn ending() -> Status {
+    Status::unavailable("the server is shutting down")
+}
+
+pub(crate) fn interrupted(image: &str) -> Status {
+    Status::unavailable(format!(
+        "function {} was interrupted because the server is shutting down",
+        quote(image)
+    ))
+}
+
+pub(crate) fn unavailable(image: &str, reason: &str) -> Status {
+    Status::unavailable(format!("cannot run function {}: {reason}", quote(image)))
+}
+
+pub(crate) fn panicked(image: &str) -> Status {
+    Status::internal(format!("evaluating function {} panicked", quote(image)))
+}
+
+/// A function that could not be started, or a program that failed.
+pub(crate) fn failed_to_execute(reason: &str, failure: FunctionFailure, room: usize) -> Status {
+    let text = format!(
+        "Failed to execute function {}: {reason} ({})",
+        quote(&failure.image),
+        printed(&failure.stderr)
+    );
+    failure::to_status(Code::Internal, text, failure, room)
+}
+
+/// A function that failed and has results to tell why.
+pub(crate) fn failed_with_results(results: &str, failure: FunctionFailure, room: usize) -> Status {
+    let text = format!(
+        "failed to evaluate function {} with structured results: {} and stderr: {}",
+        quote(&failure.image),
+        omit_middle(results, MAX_PRINTED),
+        printed(&failure.stderr)
+    );
+    failure::to_status(Code::Internal, text, failure, room)
+}
+
+/// A function whose answer is no list.
+pub(crate) fn unreadable_output(reason: &str, failure: FunctionFailure, room: usize) -> Status {
+    let text = format!(
+        "failed to parse the output of function {} with stderr '{}': {reason}",
+        quote(&failure.image),
+        printed(&failure.stderr)
+    );
+    failure::to_status(Code::Internal, text, failure, room)
+}

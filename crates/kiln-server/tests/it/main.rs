@@ -1,0 +1,10 @@
+//! A server in this process, and clients of it.
+
+mod calls;
+mod drain;
+mod faults;
+mod harness;
+mod health;
+mod limits;
+mod reflection;
+mod security;
