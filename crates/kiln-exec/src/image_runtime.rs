@@ -1,0 +1,80 @@
+//! Images that are programs of this machine, by a table in a file that may change.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kiln_runtime::{
+    FileValue, FileValueError, FindError, FunctionSpec, Refresh, Runner, Runtime, Target,
+};
+
+use crate::image_table::ImageTable;
+use crate::runtime::ExecRuntime;
+
+/// Runs the programs that a table lists for images. The table is read again when its file has changed; what is no table
+/// leaves the old one in force.
+pub struct ImageRuntime {
+    table: FileValue<ImageTable>,
+    prefix: String,
+    exec: ExecRuntime,
+    listener: Box<Listener>,
+}
+
+type Listener = dyn Fn(TableEvent<'_>) + Send + Sync;
+
+/// What happened to the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableEvent<'a> {
+    /// There is a new one.
+    Replaced(&'a ImageTable),
+    /// The file has changed and is no table, for this reason; the old one stays. Said once.
+    Kept(&'a str),
+}
+
+impl ImageRuntime {
+    /// A runtime whose table is in the file `config` and whose programs are in `functions`, a whole path. `exec` runs
+    /// them, `prefix` is put before names without a registry, and `listener` hears when the table changes.
+    pub fn load(
+        config: PathBuf,
+        functions: PathBuf,
+        prefix: String,
+        exec: ExecRuntime,
+        listener: impl Fn(TableEvent<'_>) + Send + Sync + 'static,
+    ) -> Result<ImageRuntime, FileValueError> {
+        let name = config.display().to_string();
+        let table = FileValue::load(vec![config], move |contents| {
+            let text = contents.first().map(Vec::as_slice).unwrap_or_default();
+            ImageTable::parse(text, &functions).map_err(|error| format!("{name}: {error}"))
+        })?;
+        Ok(ImageRuntime {
+            table,
+            prefix,
+            exec,
+            listener: Box::new(listener),
+        })
+    }
+
+    /// The table as it is now.
+    pub fn table(&self) -> Arc<ImageTable> {
+        let refreshed = self.table.refresh();
+        let table = self.table.get();
+        match &refreshed {
+            Refresh::Unchanged => {}
+            Refresh::Changed => (self.listener)(TableEvent::Replaced(&table)),
+            Refresh::Failed(reason) => (self.listener)(TableEvent::Kept(reason)),
+        }
+        table
+    }
+}
+
+impl Runtime for ImageRuntime {
+    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        let Target::Image(image) = &function.target else {
+            return Err(FindError::not_found(function));
+        };
+        let table = self.table();
+        let program = table.find(image, &self.prefix);
+        let program = program.ok_or_else(|| FindError::not_found(function))?;
+        let program = program.to_string_lossy().into_owned();
+        self.exec.find(&FunctionSpec::new(Target::Program(program)))
+    }
+}
