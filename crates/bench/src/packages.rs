@@ -1,4 +1,4 @@
-//! Packages made up for rendering: always the same files, with a pipeline of two functions that change nothing.
+//! Packages made up for rendering: always the same files, with the pipeline that is asked for.
 
 use std::fs;
 use std::io;
@@ -34,9 +34,9 @@ impl Shape {
         }
     }
 
-    /// Writes the package into an empty directory.
-    pub(crate) fn write(self, root: &Path) -> io::Result<()> {
-        write_kptfile(root)?;
+    /// Writes the package into an empty directory. The pipeline is the list of its mutators as it stands in a Kptfile.
+    pub(crate) fn write(self, root: &Path, pipeline: &str) -> io::Result<()> {
+        write_kptfile(root, pipeline)?;
         match self {
             Shape::Flat {
                 resources,
@@ -46,7 +46,7 @@ impl Shape {
                 for number in 0..subpackages {
                     let directory = root.join(format!("package-{number}"));
                     fs::create_dir(&directory)?;
-                    write_kptfile(&directory)?;
+                    write_kptfile(&directory, pipeline)?;
                     let count = RESOURCES_PER_SUBPACKAGE;
                     write_resources(&directory, number * count, count, count)?;
                 }
@@ -56,11 +56,11 @@ impl Shape {
     }
 }
 
-fn write_kptfile(directory: &Path) -> io::Result<()> {
+fn write_kptfile(directory: &Path, pipeline: &str) -> io::Result<()> {
     let name = directory.file_name().unwrap_or_default().display();
     let text = format!(
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n\
-         pipeline:\n  mutators:\n  - exec: cat\n  - exec: cat\n"
+         pipeline:\n  mutators:\n{pipeline}"
     );
     fs::write(directory.join("Kptfile"), text)
 }

@@ -23,13 +23,17 @@ pub struct Answer {
 }
 
 /// Runs a function on a list that is text.
-pub fn run(behaviour: &Behaviour, input: &[u8], ctx: &Context<'_>) -> Result<Answer, RunError> {
+pub fn run(
+    behaviour: &Behaviour,
+    input: impl Into<Vec<u8>>,
+    ctx: &Context<'_>,
+) -> Result<Answer, RunError> {
     let refused = |error: String| Answer {
         stderr: error,
         exit_code: 1,
         ..Answer::default()
     };
-    let given = match read_function_output(input.to_vec(), Dialect::Current) {
+    let given = match read_function_output(input.into(), Dialect::Current) {
         Ok(given) => given,
         Err(error) => return Ok(refused(error.to_string())),
     };

@@ -19,6 +19,7 @@ mod node;
 mod noderef;
 mod parse;
 mod resolve;
+mod split;
 mod sync_order;
 mod tags;
 mod visit;

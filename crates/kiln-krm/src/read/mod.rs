@@ -130,11 +130,13 @@ fn read_list(
     marks: &Marks<'_>,
 ) -> Result<ResourceList, ReadError> {
     let mut pieces = Pieces::read(&bytes, dialect, marks)?;
+    // Lists may be large, and documents have their own text.
+    drop(bytes);
     let mut items: Vec<Resource> = pieces.documents.drain(..).map(Resource::new).collect();
     if pieces.count == 1
         && let Some(wrapper) = items.pop_if(|resource| is_wrapper(resource))
     {
-        return Ok(unwrap(&wrapper));
+        return Ok(unwrap(wrapper));
     }
     Ok(ResourceList {
         items,
@@ -148,19 +150,22 @@ fn is_wrapper(resource: &Resource) -> bool {
         && (root.get("items").is_some() || root.get("functionConfig").is_some())
 }
 
-fn unwrap(wrapper: &Resource) -> ResourceList {
+fn unwrap(wrapper: Resource) -> ResourceList {
     let root = wrapper.root();
     let part = |key| root.get(key).map(Document::from_node);
-    let items = root.get("items").map(NodeRef::children);
-    let items = items.into_iter().flatten().map(Document::from_node);
+    let (function_config, results) = (part("functionConfig"), part("results"));
+    let sequence = root.get("items").map(NodeRef::id);
+    let kind = Wrapper {
+        api_version: wrapper.api_version().to_owned(),
+        kind: wrapper.kind().to_owned(),
+    };
+    let items = sequence.map(|sequence| wrapper.into_document().into_items(sequence));
+    let items = items.into_iter().flatten();
     ResourceList {
-        wrapper: Some(Wrapper {
-            api_version: wrapper.api_version().to_owned(),
-            kind: wrapper.kind().to_owned(),
-        }),
+        wrapper: Some(kind),
         items: items.map(Resource::item).collect(),
-        function_config: part("functionConfig"),
-        results: part("results"),
+        function_config,
+        results,
     }
 }
 

@@ -69,7 +69,9 @@ impl Encoder {
         replaced: Option<(NodeId, &[NodeRef<'_>])>,
     ) {
         let carried = std::mem::take(&mut self.left_over);
-        self.sink.out.reserve(doc.span.len());
+        let items = replaced.map_or([].as_slice(), |(_, items)| items);
+        let items: usize = items.iter().map(|item| item.doc.span.len()).sum();
+        self.sink.out.reserve(doc.span.len() + items);
         let walk = Walk::new(&mut self.sink, style, replaced, &carried);
         let left_over = walk.document(doc, self.has_documents);
         self.left_over = left_over.map(str::to_owned);

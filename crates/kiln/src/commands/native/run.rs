@@ -34,7 +34,7 @@ pub(super) fn run(ui: &Ui, function: &str) -> Result<ExitCode> {
         run: &RunContext::default(),
         files: &FilesOfTheMachine,
     };
-    let answer = wire::run(behaviour, &ui.read_data()?, &ctx)?;
+    let answer = wire::run(behaviour, ui.read_data()?, &ctx)?;
     ui.write_data(answer.stdout.as_bytes())?;
     // As it is: other programs read it.
     io::stderr().write_all(answer.stderr.as_bytes())?;
