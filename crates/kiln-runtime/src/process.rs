@@ -14,13 +14,16 @@ mod registry;
 mod watch;
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use kiln_sandbox::{Cell, Sandbox, SandboxError};
-use rustix::process::Pid;
+use kiln_sandbox::{Cell, Sandbox, SandboxError, Started};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, waitpid};
 
 use crate::context::{Limits, RunContext};
 use crate::outcome::{RunError, StartError, exit_text};
@@ -122,91 +125,124 @@ pub fn bury_orphans() {
 
 /// A child that is killed and waited for when it is dropped.
 struct Running {
-    child: Child,
+    id: Pid,
+    stdin: Option<PipeWriter>,
+    stdout: Option<PipeReader>,
+    stderr: Option<PipeReader>,
     waited: bool,
-    /// Dropped after the child has been waited for, which removes the private directory.
+    /// Dropped after the child has been waited for, which gives the private directory back.
     cell: Option<Cell>,
 }
 
 impl Running {
     fn start(program: Program<'_>, limits: Limits) -> Result<Running, RunError> {
         let path = lookup::find(program.name, program.search_path)?;
-        let not_started = |error: &io::Error| StartError::ForkExec {
-            program: path.to_string_lossy().into_owned(),
-            reason: system_words(error),
+        let not_started = |error: &io::Error| {
+            RunError::NotStarted(StartError::ForkExec {
+                program: path.to_string_lossy().into_owned(),
+                reason: system_words(error),
+            })
         };
-        let (mut command, cell) = match program.sandbox {
+        let running = match program.sandbox {
             None => {
-                let mut command = Command::new(&path);
-                command.process_group(0);
-                (command, None)
+                registry::start(|| start_free(&path, program).map_err(|error| not_started(&error)))
+                    .map(|started| started.map(|started| Running::new(started, None)))
             }
             Some(sandbox) => {
                 // The child starts in another directory.
-                let path = std::path::absolute(&path).map_err(|error| not_started(&error))?;
-                let mut cell = sandbox.cell(&path, limits.memory).map_err(unavailable)?;
-                let mut command = Command::new(path);
-                cell.confine(&mut command);
-                (command, Some(cell))
+                let absolute = std::path::absolute(&path).map_err(|error| not_started(&error))?;
+                let cell = sandbox
+                    .cell(&absolute, limits.memory)
+                    .map_err(unavailable)?;
+                registry::start(|| {
+                    let started = cell.start(&absolute, program.name, program.arguments);
+                    started.map_err(|error| match error {
+                        kiln_sandbox::StartError::Program(error) => not_started(&error),
+                        kiln_sandbox::StartError::Sandbox(error) => unavailable(error),
+                    })
+                })
+                .map(|started| started.map(|started| Running::new(started, Some(cell))))
             }
         };
-        command
-            .arg0(program.name)
-            .args(program.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let child = registry::start(|| command.spawn()).map_err(|error| {
-            let confining = cell.as_ref().and_then(|_| Cell::explain(&error));
-            confining.map_or_else(|| RunError::NotStarted(not_started(&error)), unavailable)
-        })?;
-        let child = child.ok_or(RunError::Cancelled)?;
-        let running = Running {
-            child,
-            waited: false,
-            cell,
-        };
+        let running = running?.ok_or(RunError::Cancelled)?;
         // The sandbox has seen to it already.
         if running.cell.is_none() {
-            limit_memory(&running.child, limits)?;
+            limit_memory(running.id, limits)?;
         }
         Ok(running)
+    }
+
+    fn new(started: Started, cell: Option<Cell>) -> Running {
+        Running {
+            id: started.id,
+            stdin: Some(started.stdin),
+            stdout: Some(started.stdout),
+            stderr: Some(started.stderr),
+            waited: false,
+            cell,
+        }
     }
 
     /// Waits for the child, which has ended unless it is to be killed.
     fn finish(mut self, ended: bool) -> Result<ExitStatus, RunError> {
         if !ended {
-            kill::kill_all(Pid::from_child(&self.child));
+            kill::kill_all(self.id);
         }
-        let status = self.wait();
-        status.map_err(|source| RunError::Io {
+        self.wait().map_err(|errno| RunError::Io {
             doing: "wait for the function",
-            source,
+            source: errno.into(),
         })
     }
 
-    fn wait(&mut self) -> io::Result<ExitStatus> {
+    fn wait(&mut self) -> Result<ExitStatus, Errno> {
         self.waited = true;
-        let leader = Pid::from_child(&self.child);
         if self.cell.is_some() {
-            kill::kill_rest(leader);
+            kill::kill_rest(self.id);
         }
-        registry::forget(&self.child);
-        let status = self.child.wait();
+        registry::forget(self.id);
+        let ended = loop {
+            match waitpid(Some(self.id), WaitOptions::empty()) {
+                Err(Errno::INTR) => {}
+                ended => break ended,
+            }
+        };
         if self.cell.is_some() {
-            kill::bury_rest(leader);
+            kill::bury_rest(self.id);
         }
-        status
+        let (_, status) = ended?.ok_or(Errno::CHILD)?;
+        Ok(ExitStatus::from_raw(status.as_raw()))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.waited {
-            kill::kill_all(Pid::from_child(&self.child));
+            kill::kill_all(self.id);
             // There is nobody to tell, and nothing more to do.
             let _ = self.wait();
         }
+    }
+}
+
+/// Starts a program with nothing to keep it in.
+fn start_free(path: &Path, program: Program<'_>) -> io::Result<Started> {
+    let mut child = Command::new(path)
+        .arg0(program.name)
+        .args(program.arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()?;
+    let id = Pid::from_child(&child);
+    match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+        (Some(stdin), Some(stdout), Some(stderr)) => Ok(Started {
+            id,
+            stdin: OwnedFd::from(stdin).into(),
+            stdout: OwnedFd::from(stdout).into(),
+            stderr: OwnedFd::from(stderr).into(),
+        }),
+        _ => Err(io::ErrorKind::BrokenPipe.into()),
     }
 }
 
@@ -217,7 +253,7 @@ fn unavailable(error: SandboxError) -> RunError {
 /// Limits the memory of a child that has just started. `RLIMIT_DATA` and not `RLIMIT_AS`: Go and Java programs reserve
 /// far more addresses than they ever use.
 #[cfg(target_os = "linux")]
-fn limit_memory(child: &Child, limits: Limits) -> Result<(), RunError> {
+fn limit_memory(child: Pid, limits: Limits) -> Result<(), RunError> {
     use rustix::process::{Resource, Rlimit, prlimit};
     let Some(memory) = limits.memory else {
         return Ok(());
@@ -226,7 +262,7 @@ fn limit_memory(child: &Child, limits: Limits) -> Result<(), RunError> {
         current: Some(memory),
         maximum: Some(memory),
     };
-    match prlimit(Some(Pid::from_child(child)), Resource::Data, limit) {
+    match prlimit(Some(child), Resource::Data, limit) {
         // It has ended already.
         Ok(_) | Err(rustix::io::Errno::SRCH) => Ok(()),
         Err(errno) => Err(RunError::Io {
@@ -237,7 +273,7 @@ fn limit_memory(child: &Child, limits: Limits) -> Result<(), RunError> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn limit_memory(_: &Child, limits: Limits) -> Result<(), RunError> {
+fn limit_memory(_: Pid, limits: Limits) -> Result<(), RunError> {
     match limits.memory {
         None => Ok(()),
         Some(_) => Err(RunError::Io {

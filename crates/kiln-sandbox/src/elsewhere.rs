@@ -1,14 +1,13 @@
 //! No sandbox: this system has none that we know.
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{PipeReader, PipeWriter};
 use std::path::Path;
-use std::process::Command;
 
 use rustix::process::Pid;
 
 use crate::environment::Surroundings;
-use crate::measure::{Excess, InForce, Measure, SandboxError};
+use crate::measure::{Excess, InForce, Measure, SandboxError, StartError};
 use crate::policy::SandboxPolicy;
 
 /// There is none.
@@ -57,17 +56,25 @@ impl Cell {
     }
 
     /// Never called.
-    pub fn confine(&mut self, _: &mut Command) {
+    pub fn start(&self, _: &Path, _: &str, _: &[String]) -> Result<Started, StartError> {
         match self.never {}
-    }
-
-    /// No error comes from a sandbox that is not there.
-    pub fn explain(_: &io::Error) -> Option<SandboxError> {
-        None
     }
 
     /// Never called.
     pub fn excess(&self, _: Pid) -> Option<Excess> {
         match self.never {}
     }
+}
+
+/// A process that has been started and is to be waited for.
+#[derive(Debug)]
+pub struct Started {
+    /// Its number.
+    pub id: Pid,
+    /// What it reads.
+    pub stdin: PipeWriter,
+    /// What it writes.
+    pub stdout: PipeReader,
+    /// What it says besides.
+    pub stderr: PipeReader,
 }

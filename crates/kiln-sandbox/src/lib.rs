@@ -1,12 +1,11 @@
 //! What keeps other people's programs in their place.
 //!
 //! A [`Sandbox`] is made once from a [`SandboxPolicy`]; each run of a function gets a [`Cell`] of it, which prepares
-//! everything before the fork, so that the child only has to make system calls before it becomes the function. What is
-//! in force is told by [`Sandbox::probe`]; nothing is silently weaker than it says.
+//! everything, so that the child only has to make system calls before it becomes the function. What is in force is told by [`Sandbox::probe`]; nothing is silently weaker than it says.
 //!
 //! The only crate with unsafe code; every block says why it is sound, and there are as few as can be.
 //!
-//! Deliberately absent: starting processes and waiting for them, which is `kiln-runtime`'s; control groups, because few
+//! Deliberately absent: feeding processes and waiting for them, which is `kiln-runtime`'s; control groups, because few
 //! who run functions may make them.
 
 mod descriptors;
@@ -27,7 +26,7 @@ use elsewhere as system;
 
 pub use descriptors::keep_descriptors;
 pub use environment::{ALLOWED_VARIABLES, NETWORK_VARIABLES, Surroundings};
-pub use measure::{Excess, InForce, Measure, SandboxError};
+pub use measure::{Excess, InForce, Measure, SandboxError, StartError};
 pub use policy::{SandboxLimits, SandboxMode, SandboxPolicy};
 pub use processes::{Process, processes};
-pub use system::{Cell, Sandbox};
+pub use system::{Cell, Sandbox, Started};

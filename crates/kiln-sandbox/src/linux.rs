@@ -12,30 +12,31 @@ mod identity;
 mod kernel;
 mod places;
 mod scratch;
+mod spawn;
 mod support;
 mod syscalls;
 mod watch;
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit};
 use seccompiler::BpfProgram;
 
 use crate::environment::{ALLOWED_VARIABLES, NETWORK_VARIABLES, Surroundings, cleaned};
-use crate::measure::{Excess, Measure, SandboxError};
+use crate::measure::{Excess, Measure, SandboxError, StartError};
 use crate::policy::{SandboxLimits, SandboxPolicy};
+
+pub use spawn::Started;
 
 use child::{Plan, Step};
 use filter::Owners;
 use identity::{Identity, Passage, Users};
 use places::{Allowed, Places};
 use scratch::{Scratch, ScratchRoot};
+use spawn::Start;
 use support::Support;
 
 /// What functions are run in. One serves any number of runs at the same time.
@@ -99,6 +100,7 @@ impl Sandbox {
         limits.memory = memory.unwrap_or(limits.memory);
         let plan = Plan {
             parent: getpid(),
+            was_dumpable: self.support.is_dumpable,
             identity,
             rlimits: rlimits(&limits, identity),
             ruleset,
@@ -112,7 +114,7 @@ impl Sandbox {
         environment.push(("HOME".into(), home.clone()));
         environment.push(("TMPDIR".into(), home));
         Ok(Cell {
-            plan: Some(plan),
+            plan,
             environment,
             limits,
             scratch,
@@ -142,7 +144,7 @@ impl fmt::Debug for Sandbox {
 
 /// The sandbox of one run. Dropping it removes the private directory, so the processes have to be dead by then.
 pub struct Cell {
-    plan: Option<Plan>,
+    plan: Plan,
     environment: Vec<(OsString, OsString)>,
     limits: SandboxLimits,
     scratch: Scratch,
@@ -154,35 +156,26 @@ impl Cell {
         self.scratch.path()
     }
 
-    /// Lets `command` start its program in here: with the cleaned environment, in the private directory, as leader of a
-    /// session. One cell is for one process; for a second one nothing is done and spawning fails.
-    pub fn confine(&mut self, command: &mut Command) {
-        let plan = self.plan.take();
-        let environment = self.environment.iter().map(|(name, value)| (name, value));
-        command
-            .env_clear()
-            .envs(environment)
-            .current_dir(self.scratch.path());
-        let enter = move || match &plan {
-            Some(plan) => plan.enter(),
-            None => Err(io::ErrorKind::AlreadyExists.into()),
+    /// Starts a program in here: with the cleaned environment, in the private directory, as leader of a session. `name`
+    /// is what it is called by.
+    pub fn start(
+        &self,
+        program: &Path,
+        name: &str,
+        arguments: &[String],
+    ) -> Result<Started, StartError> {
+        let arguments = arguments.iter().map(String::as_str);
+        let start = Start {
+            program,
+            words: [name].into_iter().chain(arguments).collect(),
+            environment: &self.environment,
+            directory: self.scratch.path(),
+            owner: self.scratch.owner(),
         };
-        #[expect(
-            unsafe_code,
-            reason = "restrictions can only be laid on the child by itself"
-        )]
-        // SAFETY: the closure runs in the forked child, where other threads may have left locks taken. It makes system
-        // calls on memory that was prepared before the fork, allocates nothing, takes no lock and does not panic: see
-        // `Plan::enter`.
-        unsafe {
-            command.pre_exec(enter);
-        }
-    }
-
-    /// Whether an error of starting a confined command comes from the sandbox, and which.
-    pub fn explain(error: &io::Error) -> Option<SandboxError> {
-        let (doing, source) = Step::of(error)?;
-        Some(SandboxError::Confine { doing, source })
+        spawn::start(&start, &self.plan).map_err(|error| match Step::of(&error) {
+            Some((doing, source)) => StartError::Sandbox(SandboxError::Confine { doing, source }),
+            None => StartError::Program(error),
+        })
     }
 
     /// Whether the processes in the group of `leader` use more than they may, all together.

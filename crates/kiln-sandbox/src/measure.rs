@@ -101,3 +101,14 @@ pub enum SandboxError {
         source: io::Error,
     },
 }
+
+/// Why a program was not started in a sandbox.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// It is not there, or cannot be executed.
+    #[error("cannot start the program")]
+    Program(#[source] io::Error),
+    /// The sandbox could not be made.
+    #[error(transparent)]
+    Sandbox(SandboxError),
+}

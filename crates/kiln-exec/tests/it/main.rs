@@ -1,5 +1,8 @@
 //! Functions that are programs of this machine.
 
+#[cfg(target_os = "linux")]
+mod sandbox;
+
 use std::time::Duration;
 
 use kiln_exec::ExecRuntime;

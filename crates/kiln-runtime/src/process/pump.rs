@@ -2,7 +2,6 @@
 
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process::ChildStdin;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,8 +39,7 @@ pub(super) fn pump(
     input: &[u8],
     ctx: &RunContext,
 ) -> Result<Printed, RunError> {
-    let child = &mut running.child;
-    let leader = Pid::from_child(child);
+    let leader = running.id;
     let (news, teller) = io::pipe().map_err(talking)?;
     let cancel_teller = teller.try_clone().map_err(talking)?;
     let _listening = ctx
@@ -52,9 +50,9 @@ pub(super) fn pump(
         tell_when_ended(leader, teller)?;
     }
     let mut pump = Pump {
-        feed: child.stdin.take().map(|pipe| Feed { pipe, rest: input }),
-        stdout: Stream::new(child.stdout.take()),
-        stderr: Stream::new(child.stderr.take()),
+        feed: running.stdin.take().map(|pipe| Feed { pipe, rest: input }),
+        stdout: Stream::new(running.stdout.take()),
+        stderr: Stream::new(running.stderr.take()),
         news,
         end,
         watch: running.cell.as_ref().map(|cell| Watch::new(cell, leader)),
@@ -113,8 +111,8 @@ fn tell(mut teller: &PipeWriter, news: u8) {
 
 struct Pump<'a> {
     feed: Option<Feed<'a>>,
-    stdout: Stream<std::process::ChildStdout>,
-    stderr: Stream<std::process::ChildStderr>,
+    stdout: Stream<PipeReader>,
+    stderr: Stream<PipeReader>,
     news: PipeReader,
     /// Where the child's end is heard of, if not among the news.
     end: Option<OwnedFd>,
@@ -127,7 +125,7 @@ struct Pump<'a> {
 
 /// What is still to be written, and where to.
 struct Feed<'a> {
-    pipe: ChildStdin,
+    pipe: PipeWriter,
     rest: &'a [u8],
 }
 

@@ -1,10 +1,9 @@
 //! The children that are running, so that a program that has to end at once can take them with it, and so that they
 //! are not taken for orphans.
 
-use std::io;
-use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use kiln_sandbox::Started;
 use rustix::process::Pid;
 
 use super::kill;
@@ -20,19 +19,18 @@ struct Registry {
 }
 
 /// Starts a child and notes it, with no moment in between; none if no more children are wanted.
-pub(super) fn start(spawn: impl FnOnce() -> io::Result<Child>) -> io::Result<Option<Child>> {
+pub(super) fn start<E>(spawn: impl FnOnce() -> Result<Started, E>) -> Result<Option<Started>, E> {
     let mut registry = lock();
     if registry.is_closed {
         return Ok(None);
     }
-    let child = spawn()?;
-    registry.children.push(Pid::from_child(&child));
-    Ok(Some(child))
+    let started = spawn()?;
+    registry.children.push(started.id);
+    Ok(Some(started))
 }
 
 /// Forgets a child that has ended or been killed and is about to be waited for: afterwards its number may be another's.
-pub(super) fn forget(child: &Child) {
-    let child = Pid::from_child(child);
+pub(super) fn forget(child: Pid) {
     lock().children.retain(|known| *known != child);
 }
 

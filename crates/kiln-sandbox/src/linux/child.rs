@@ -1,6 +1,6 @@
-//! What the child does to itself between fork and exec.
+//! What the child does to itself before it becomes the program.
 //!
-//! Other threads of the parent may have held locks when it forked, that of the allocator too, so here is nothing but
+//! It does so in the memory of its parent, whose other threads run on and may hold any lock, so here is nothing but
 //! system calls on what was prepared before.
 
 use std::io;
@@ -22,6 +22,8 @@ use super::places::allow_own_process;
 /// Everything that the child needs.
 pub(super) struct Plan {
     pub(super) parent: Pid,
+    /// Whether the parent can be dumped, and should be able to afterwards.
+    pub(super) was_dumpable: bool,
     pub(super) identity: Identity,
     pub(super) rlimits: Vec<(Resource, Rlimit)>,
     pub(super) ruleset: OwnedFd,

@@ -85,7 +85,7 @@ impl Identity {
         matches!(self, Identity::Same | Identity::Other(_, Passage::Locked))
     }
 
-    /// Makes the calling process, which has one thread, this user. For use after a fork: only system calls.
+    /// Makes the calling process, which has one thread, this user. For use in the child: only system calls.
     pub(super) fn take(self) -> Result<()> {
         let Identity::Other(number, passage) = self else {
             return set_capabilities(None, only(CapabilitySet::empty()));

@@ -1,4 +1,4 @@
-//! System calls that no library makes in a way that suits the time between fork and exec.
+//! System calls that no library makes in a way that suits a child that is not yet another program.
 //!
 //! None allocates, locks or panics.
 

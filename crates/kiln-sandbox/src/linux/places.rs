@@ -193,7 +193,7 @@ fn is_own(directory: &Path) -> bool {
 }
 
 /// Lets the calling process see its own side of `/proc`. Those of others, its children's too, stay closed, for what
-/// they were started with is nobody's business. For use after a fork: only system calls.
+/// they were started with is nobody's business. For use in the child: only system calls.
 pub(super) fn allow_own_process(ruleset: BorrowedFd<'_>) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     match openat(CWD, c"/proc/self", flags, Mode::empty()) {

@@ -1,5 +1,9 @@
 //! What this kernel, and our place in it, allow.
 
+use std::sync::OnceLock;
+
+use rustix::process::{DumpableBehavior, dumpable_behavior};
+
 use super::filter::is_known_architecture;
 use super::identity::Users;
 use super::kernel;
@@ -16,6 +20,8 @@ pub(super) struct Support {
     pub(super) seccomp: bool,
     /// Whether functions get users of their own.
     pub(super) own_users: bool,
+    /// Whether this process can be dumped.
+    pub(super) is_dumpable: bool,
 }
 
 impl Support {
@@ -24,6 +30,7 @@ impl Support {
             landlock: kernel::landlock_version(),
             seccomp: is_known_architecture() && kernel::has_seccomp(),
             own_users: Users::are_ours_to_give(),
+            is_dumpable: is_dumpable(),
         }
     }
 
@@ -37,6 +44,12 @@ impl Support {
         let reason = reason.to_owned();
         Err(SandboxError::Unsupported { reason })
     }
+}
+
+/// Asked for once: while a child is made, it may be otherwise for a moment.
+fn is_dumpable() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| dumpable_behavior() == Ok(DumpableBehavior::Dumpable))
 }
 
 /// What would be in force.

@@ -1,11 +1,13 @@
 //! A sandbox, and the hostile program inside and outside of it.
 
-use std::io;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kiln_sandbox::{Cell, Sandbox, SandboxError, SandboxPolicy, Surroundings};
+use rustix::process::{WaitOptions, waitpid};
 
 const HOSTILE: &str = env!("CARGO_BIN_EXE_kiln-sandbox-hostile");
 
@@ -16,7 +18,13 @@ pub(crate) fn sandbox(policy: SandboxPolicy) -> Option<Sandbox> {
 
 pub(crate) fn sandbox_in(policy: SandboxPolicy, temporary: &Path) -> Option<Sandbox> {
     let surroundings = Surroundings {
-        environment: std::env::vars_os().collect(),
+        environment: [
+            ("PATH", "/usr/bin:/bin"),
+            ("MINE", "x"),
+            ("TOKEN", "secret"),
+        ]
+        .map(|(name, value)| (name.into(), value.into()))
+        .into(),
         temporary: temporary.to_owned(),
     };
     match Sandbox::new(policy, surroundings) {
@@ -36,17 +44,27 @@ pub(crate) fn skip(reason: &str) {
 
 /// Runs a program in a sandbox.
 pub(crate) fn run_in(sandbox: &Sandbox, program: &Path, words: &[&str]) -> Output {
-    let mut cell = sandbox.cell(program, None).unwrap();
-    let output = start_in(&mut cell, program, words).unwrap();
-    drop(cell);
-    output
+    let cell = sandbox.cell(program, None).unwrap();
+    run_in_cell(&cell, program, words)
 }
 
-pub(crate) fn start_in(cell: &mut Cell, program: &Path, words: &[&str]) -> io::Result<Output> {
-    let mut command = Command::new(program);
-    command.args(words).stdin(Stdio::null());
-    cell.confine(&mut command);
-    command.output()
+/// What these programs print fits into a pipe, so nobody waits for another.
+pub(crate) fn run_in_cell(cell: &Cell, program: &Path, words: &[&str]) -> Output {
+    let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    let name = program.to_str().unwrap();
+    let mut started = cell.start(program, name, &words).unwrap();
+    drop(started.stdin);
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    started.stdout.read_to_end(&mut stdout).unwrap();
+    started.stderr.read_to_end(&mut stderr).unwrap();
+    let (_, status) = waitpid(Some(started.id), WaitOptions::empty())
+        .unwrap()
+        .unwrap();
+    Output {
+        status: ExitStatus::from_raw(status.as_raw()),
+        stdout,
+        stderr,
+    }
 }
 
 /// What the hostile program says in a sandbox with this policy; none if there is no sandbox.
