@@ -1,0 +1,185 @@
+//! What a runner's answer means: a function that ran, or a reason why it did not.
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use kiln_proto::FunctionFailure;
+use kiln_proto::evaluator::EvaluateFunctionResponse;
+use kiln_proto::failure::from_status;
+use kiln_runtime::{Deadline, Outcome, Output, RunError};
+use tonic::{Code, ConnectError, Status};
+
+use crate::address::Address;
+use crate::connection::causes;
+use crate::error::EvalError;
+
+/// The flag by which users of ours and of Porch say how large messages may be, and the runner's own.
+const LIMIT_FLAGS: &str = "raise --function-runner-grpc-max-message-size here and --max-request-body-size of the \
+     runner to the same value";
+
+/// A runner's clock may be a little ahead of ours.
+const TOLERANCE: Duration = Duration::from_millis(100);
+
+/// What was asked, and whom.
+pub(crate) struct Asked<'a> {
+    pub(crate) image: &'a str,
+    pub(crate) address: &'a Address,
+    pub(crate) max_message_size: usize,
+    pub(crate) deadline: Option<Deadline>,
+    pub(crate) started: Instant,
+}
+
+impl Asked<'_> {
+    /// The outcome of a call that was answered.
+    pub(crate) fn outcome(
+        &self,
+        answer: Result<EvaluateFunctionResponse, Status>,
+    ) -> Result<Outcome, RunError> {
+        let status = match answer {
+            Ok(response) => {
+                return Ok(Outcome {
+                    exit_code: 0,
+                    signal: None,
+                    output: Output::Wire(response.resource_list.into()),
+                    stderr: response.log.into(),
+                    elapsed: self.started.elapsed(),
+                });
+            }
+            Err(status) => status,
+        };
+        let failure = from_status(&status).filter(|failure| failure.exit_code != 0);
+        match failure {
+            Some(failure) => Ok(self.restore(failure)),
+            // A function that ended well, whose answer the runner could not use: only the text says so.
+            None => Err(self.error(&status)),
+        }
+    }
+
+    /// A message that is too large to be sent.
+    pub(crate) fn too_large(&self, size: usize) -> RunError {
+        let limit = self.max_message_size;
+        self.remote(
+            Code::ResourceExhausted,
+            format!("trying to send message larger than max ({size} vs. {limit}): {LIMIT_FLAGS}"),
+        )
+    }
+
+    /// A call for which there is no connection and never will be.
+    pub(crate) fn not_set_up(&self, error: &dyn Error) -> RunError {
+        self.remote(Code::Unavailable, with_causes(error))
+    }
+
+    fn error(&self, status: &Status) -> RunError {
+        let code = status.code();
+        if matches!(code, Code::DeadlineExceeded | Code::Cancelled)
+            && let Some(deadline) = self.deadline
+            && deadline.at <= Instant::now() + TOLERANCE
+        {
+            return timed_out(deadline);
+        }
+        let message = status.message();
+        if let Some(connect) = causes(status).find(|cause| cause.is::<ConnectError>()) {
+            let cause = connect.source().map_or_else(String::new, with_causes);
+            return self.remote(
+                Code::Unavailable,
+                format!(
+                    "connection error: desc = \"transport: Error while dialing: dial {}: {cause}\"",
+                    self.address
+                ),
+            );
+        }
+        // What the transport here says of an answer over the limit.
+        if code == Code::OutOfRange && message.contains("decoded message length too large") {
+            let sizes: Vec<&str> = message
+                .split(|c: char| !c.is_ascii_digit())
+                .filter(|part| !part.is_empty())
+                .collect();
+            let size = sizes.first().copied().unwrap_or("?");
+            let limit = self.max_message_size;
+            return self.remote(
+                Code::ResourceExhausted,
+                format!(
+                    "grpc: received message larger than max ({size} vs. {limit}): {LIMIT_FLAGS}"
+                ),
+            );
+        }
+        // What Go's runner says of a request over its limit, without a word of what sets it.
+        if code == Code::ResourceExhausted && message.starts_with("grpc: received message larger") {
+            return self.remote(code, format!("{message}: {LIMIT_FLAGS}"));
+        }
+        let error = self.eval_error(code, message.to_owned());
+        match code {
+            Code::NotFound => RunError::NotFound(Box::new(error)),
+            _ => RunError::Remote(Box::new(error)),
+        }
+    }
+
+    fn restore(&self, failure: FunctionFailure) -> Outcome {
+        Outcome {
+            exit_code: failure.exit_code,
+            signal: failure.signal,
+            output: Output::Wire(output(&failure)),
+            stderr: stderr(&failure),
+            elapsed: self.started.elapsed(),
+        }
+    }
+
+    fn remote(&self, code: Code, description: String) -> RunError {
+        RunError::Remote(Box::new(self.eval_error(code, description)))
+    }
+
+    fn eval_error(&self, code: Code, description: String) -> EvalError {
+        EvalError {
+            image: self.image.to_owned(),
+            code,
+            description,
+        }
+    }
+}
+
+/// A call that took too long.
+pub(crate) fn timed_out(deadline: Deadline) -> RunError {
+    RunError::TimedOut {
+        timeout: deadline.timeout,
+        stderr: Vec::new(),
+    }
+}
+
+/// What a failed function answered: if it did not fit, a list with nothing but its results.
+fn output(failure: &FunctionFailure) -> Vec<u8> {
+    if failure.output_omitted == 0 || failure.results.is_empty() {
+        return failure.output.to_vec();
+    }
+    let mut list =
+        b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nresults:\n".to_vec();
+    list.extend_from_slice(&failure.results);
+    list
+}
+
+/// What a failed function printed, with a note where something was left out of the middle.
+fn stderr(failure: &FunctionFailure) -> Vec<u8> {
+    if failure.stderr_omitted == 0 {
+        return failure.stderr.to_vec();
+    }
+    let (head, tail) = failure.stderr.split_at(failure.stderr.len() / 2);
+    let note = format!("[... {} bytes omitted ...]", failure.stderr_omitted);
+    [head, note.as_bytes(), tail].concat()
+}
+
+/// An error with its causes in one line.
+pub(crate) fn with_causes(error: &(dyn Error + '_)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

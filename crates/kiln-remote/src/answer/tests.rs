@@ -1,0 +1,164 @@
+//! Answers of all kinds, and what becomes of them.
+
+use kiln_proto::failure::{to_status, with_details};
+
+use super::*;
+
+const IMAGE: &str = "example.com/fn:v1";
+
+fn take(answer: Result<EvaluateFunctionResponse, Status>) -> Result<Outcome, RunError> {
+    take_with(None, answer)
+}
+
+fn take_with(
+    deadline: Option<Deadline>,
+    answer: Result<EvaluateFunctionResponse, Status>,
+) -> Result<Outcome, RunError> {
+    let asked = Asked {
+        image: IMAGE,
+        address: &"runner:9445".parse().unwrap(),
+        max_message_size: 1000,
+        deadline,
+        started: Instant::now(),
+    };
+    asked.outcome(answer)
+}
+
+#[track_caller]
+fn text(answer: Status) -> String {
+    take(Err(answer)).unwrap_err().to_string()
+}
+
+fn wire(outcome: Outcome) -> String {
+    match outcome.output {
+        Output::Wire(bytes) => String::from_utf8(bytes).unwrap(),
+        Output::List(_) => panic!("a list"),
+    }
+}
+
+fn failure() -> FunctionFailure {
+    FunctionFailure {
+        image: IMAGE.to_owned(),
+        exit_code: 3,
+        stderr: "headtail".into(),
+        output: "kind: ResourceList\n".into(),
+        results: "- message: bad\n".into(),
+        ..FunctionFailure::default()
+    }
+}
+
+#[test]
+fn success_is_an_outcome_with_what_was_printed() {
+    let outcome = take(Ok(EvaluateFunctionResponse {
+        resource_list: "list".into(),
+        log: "talk".into(),
+    }));
+    let outcome = outcome.unwrap();
+    assert_eq!(outcome.exit_code, 0);
+    assert_eq!(outcome.stderr, b"talk");
+    assert_eq!(wire(outcome), "list");
+}
+
+#[test]
+fn a_failed_function_comes_back_whole() {
+    let status = to_status(Code::Internal, "text".to_owned(), failure(), 10_000);
+    let outcome = take(Err(status)).unwrap();
+    assert_eq!((outcome.exit_code, outcome.signal), (3, None));
+    assert_eq!(outcome.stderr, b"headtail");
+    assert_eq!(wire(outcome), "kind: ResourceList\n");
+}
+
+#[test]
+fn a_signal_comes_back() {
+    let killed = FunctionFailure {
+        exit_code: -1,
+        signal: Some(9),
+        ..failure()
+    };
+    let status = to_status(Code::Internal, "text".to_owned(), killed, 10_000);
+    assert_eq!(take(Err(status)).unwrap().exit_text(), "signal: killed");
+}
+
+#[test]
+fn results_survive_an_output_that_did_not_fit() {
+    let cut = FunctionFailure {
+        output: Default::default(),
+        output_omitted: 1_000_000,
+        stderr_omitted: 77,
+        ..failure()
+    };
+    let status = to_status(Code::Internal, "text".to_owned(), cut, 10_000);
+    let outcome = take(Err(status)).unwrap();
+    assert_eq!(outcome.stderr, b"head[... 77 bytes omitted ...]tail");
+    let list = wire(outcome);
+    assert!(list.ends_with("items: []\nresults:\n- message: bad\n"));
+    let list = kiln_krm::read::read_function_output(list.into(), kiln_krm::Dialect::Current);
+    assert!(list.unwrap().results.is_some());
+}
+
+#[test]
+fn a_runner_without_details_is_quoted() {
+    let go = r#"Failed to execute function "example.com/fn:v1": exit status 1 (boom)"#;
+    assert_eq!(
+        text(Status::internal(go)),
+        format!("func eval \"{IMAGE}\" failed: rpc error: code = Internal desc = {go}")
+    );
+    assert_eq!(
+        text(Status::cancelled("x")),
+        format!("func eval \"{IMAGE}\" failed: rpc error: code = Canceled desc = x")
+    );
+}
+
+#[test]
+fn a_good_end_that_the_runner_calls_a_failure_stays_one() {
+    let good = FunctionFailure {
+        exit_code: 0,
+        ..failure()
+    };
+    let text = text(to_status(Code::Internal, "bad".to_owned(), good, 10_000));
+    assert!(text.ends_with("code = Internal desc = bad"), "{text}");
+}
+
+#[test]
+fn not_found_goes_on_and_nothing_else_does() {
+    let not_found = take(Err(Status::not_found("no such function")));
+    assert!(matches!(not_found, Err(RunError::NotFound(_))));
+    let other = take(Err(with_details(Code::Unknown, "x".to_owned(), Vec::new())));
+    assert!(matches!(other, Err(RunError::Remote(_))));
+}
+
+#[test]
+fn limits_name_their_flags() {
+    let flags =
+        "--function-runner-grpc-max-message-size here and --max-request-body-size of the runner";
+    let go = "grpc: received message larger than max (7000000 vs. 6291456)";
+    let told = text(Status::resource_exhausted(go));
+    assert!(told.contains(&format!("ResourceExhausted desc = {go}: raise {flags}")));
+    let ours =
+        "Error, decoded message length too large: found 5000 bytes, the limit is: 1000 bytes";
+    let told = text(Status::out_of_range(ours));
+    let expected = format!("grpc: received message larger than max (5000 vs. 1000): raise {flags}");
+    assert!(told.contains(&expected), "{told}");
+}
+
+#[test]
+fn our_own_time_being_up_is_told_as_everywhere() {
+    let up = Deadline {
+        at: Instant::now(),
+        timeout: Duration::from_secs(7),
+    };
+    let answer = take_with(Some(up), Err(Status::deadline_exceeded("x")));
+    let expected = "function did not finish within 7s and was killed; a longer time can be given with --timeout";
+    assert_eq!(answer.unwrap_err().to_string(), expected);
+    let later = Deadline::after(Duration::from_secs(100));
+    let answer = take_with(
+        later,
+        Err(Status::deadline_exceeded("the runner's own limit")),
+    );
+    assert!(
+        answer
+            .unwrap_err()
+            .to_string()
+            .contains("the runner's own limit")
+    );
+}

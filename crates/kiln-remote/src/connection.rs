@@ -1,0 +1,257 @@
+//! The one connection to a runner, and the thread that holds it.
+//!
+//! It is made when the first call needs it. When it cannot be made, all calls wait together before the next attempt, a
+//! little longer each time; each gives up when its patience is over.
+
+mod gate;
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
+use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
+use kiln_proto::failure::{MAX_ROOM, ROOM_METADATA};
+use kiln_runtime::{Deadline, RunContext};
+use tokio::sync::Notify;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{ConnectError, Request, Status};
+
+use crate::error::SetupError;
+use crate::options::{RemoteOptions, TlsFiles};
+use gate::Gate;
+
+/// How long making a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Go's servers hang up on clients that ask more often whether they are still there.
+const PING_INTERVAL: Duration = Duration::from_secs(5 * 60 + 10);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// So the operating system asks, which offends nobody.
+const PROBE_AFTER: Duration = Duration::from_secs(20);
+const PROBE_INTERVAL: Duration = Duration::from_secs(10);
+const PROBES: u32 = 3;
+
+/// A connection, whether there is one at the moment or not.
+pub(crate) struct Connection {
+    /// None only while it is dropped.
+    runtime: Option<tokio::runtime::Runtime>,
+    caller: Arc<Caller>,
+}
+
+/// What comes of a call.
+pub(crate) enum Ended {
+    Answered(Result<EvaluateFunctionResponse, Status>),
+    TimedOut(Deadline),
+    Cancelled,
+}
+
+impl Connection {
+    /// Starts the thread; nothing is sent yet.
+    pub(crate) fn start(endpoint: &Endpoint, options: &RemoteOptions) -> Result<Self, SetupError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("kiln-remote")
+            .enable_all()
+            .build()
+            .map_err(SetupError::Thread)?;
+        let channel = {
+            let _entered = runtime.enter();
+            endpoint.connect_lazy()
+        };
+        let client = FunctionEvaluatorClient::new(channel)
+            .max_decoding_message_size(options.max_message_size)
+            .max_encoding_message_size(options.max_message_size);
+        let caller = Caller {
+            client,
+            gate: Gate::default(),
+            patience: options.patience,
+            room: room(options.max_message_size),
+        };
+        Ok(Connection {
+            runtime: Some(runtime),
+            caller: Arc::new(caller),
+        })
+    }
+
+    /// Calls the runner and waits until it answers, the time is up or somebody gives up.
+    pub(crate) fn call(
+        &self,
+        request: EvaluateFunctionRequest,
+        authorization: Option<MetadataValue<Ascii>>,
+        ctx: &RunContext,
+    ) -> Ended {
+        let Some(runtime) = &self.runtime else {
+            return Ended::Cancelled;
+        };
+        let gave_up = Arc::new(Notify::new());
+        let listener = Arc::clone(&gave_up);
+        let _guard = ctx.cancel.on_cancel(move || listener.notify_one());
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let caller = Arc::clone(&self.caller);
+        let deadline = ctx.deadline;
+        runtime.spawn(async move {
+            let ended = tokio::select! {
+                biased;
+                () = gave_up.notified() => Ended::Cancelled,
+                deadline = until(deadline) => Ended::TimedOut(deadline),
+                answer = caller.evaluate(request, authorization, deadline) => Ended::Answered(answer),
+            };
+            // Whoever asked is waiting.
+            let _ = sender.send(ended);
+        });
+        receiver.recv().unwrap_or(Ended::Cancelled)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Waiting for it is not allowed everywhere, and no call is left.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// What every call needs.
+struct Caller {
+    client: FunctionEvaluatorClient<Channel>,
+    gate: Gate,
+    patience: Duration,
+    room: usize,
+}
+
+impl Caller {
+    /// Calls until the call got through.
+    async fn evaluate(
+        &self,
+        message: EvaluateFunctionRequest,
+        authorization: Option<MetadataValue<Ascii>>,
+        deadline: Option<Deadline>,
+    ) -> Result<EvaluateFunctionResponse, Status> {
+        let give_up = Instant::now() + self.patience;
+        loop {
+            self.gate.pass().await;
+            let attempted = Instant::now();
+            let mut request = Request::new(message.clone());
+            let metadata = request.metadata_mut();
+            metadata.insert(ROOM_METADATA, MetadataValue::from(self.room));
+            if let Some(authorization) = &authorization {
+                metadata.insert("authorization", authorization.clone());
+            }
+            if let Some(deadline) = deadline {
+                request.set_timeout(deadline.at.saturating_duration_since(attempted));
+            }
+            match self.client.clone().evaluate_function(request).await {
+                Err(status) if was_not_sent(&status) => {
+                    let next = self.gate.close(attempted);
+                    if next > give_up {
+                        return Err(status);
+                    }
+                }
+                answer => {
+                    self.gate.open();
+                    return answer.map(tonic::Response::into_inner);
+                }
+            }
+        }
+    }
+}
+
+/// Whether the runner certainly knows nothing of the call.
+fn was_not_sent(status: &Status) -> bool {
+    causes(status).any(|cause| {
+        let is_unsent = |error: &hyper::Error| error.is_canceled();
+        cause.is::<ConnectError>() || cause.downcast_ref().is_some_and(is_unsent)
+    })
+}
+
+/// A status and everything that is behind it.
+pub(crate) fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    let first: &(dyn Error + 'static) = status;
+    std::iter::successors(Some(first), |&error| error.source())
+}
+
+/// How many bytes of a failure we take; it travels in trailers, whose limit is [`header_limit`].
+fn room(max_message_size: usize) -> usize {
+    max_message_size.min(MAX_ROOM)
+}
+
+/// Half as much again for the encoding, and a megabyte for the text of the status.
+fn header_limit(max_message_size: usize) -> u32 {
+    let room = room(max_message_size);
+    u32::try_from(room + room / 2 + (1 << 20)).unwrap_or(u32::MAX)
+}
+
+async fn until(deadline: Option<Deadline>) -> Deadline {
+    match deadline {
+        Some(deadline) => {
+            tokio::time::sleep_until(deadline.at.into()).await;
+            deadline
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Where and how to connect; files are read here.
+pub(crate) fn endpoint(options: &RemoteOptions) -> Result<Endpoint, SetupError> {
+    let tls_error = |error: tonic::transport::Error| SetupError::Tls {
+        reason: crate::answer::with_causes(&error),
+    };
+    let uri = options.address.uri(options.is_encrypted());
+    let endpoint = Endpoint::from_shared(Bytes::from(uri)).map_err(tls_error)?;
+    let endpoint = endpoint
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_nodelay(true)
+        .tcp_keepalive(Some(PROBE_AFTER))
+        .tcp_keepalive_interval(Some(PROBE_INTERVAL))
+        .tcp_keepalive_retries(Some(PROBES))
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .http2_max_header_list_size(header_limit(options.max_message_size));
+    if !options.is_encrypted() {
+        return Ok(endpoint);
+    }
+    let files = options.tls.clone().unwrap_or_default();
+    endpoint.tls_config(tls_config(&files)?).map_err(tls_error)
+}
+
+fn tls_config(files: &TlsFiles) -> Result<ClientTlsConfig, SetupError> {
+    let mut config = ClientTlsConfig::new().assume_http2(true);
+    config = match &files.ca {
+        Some(path) => config.ca_certificate(Certificate::from_pem(certificates(path)?)),
+        None => config.with_native_roots(),
+    };
+    if let Some((certificate, key)) = &files.identity {
+        config = config.identity(Identity::from_pem(read(certificate)?, read(key)?));
+    }
+    if let Some(name) = &files.server_name {
+        config = config.domain_name(name);
+    }
+    Ok(config)
+}
+
+/// A file of certificates; one without any would mean that nobody is believed.
+fn certificates(path: &Path) -> Result<Vec<u8>, SetupError> {
+    const MARK: &[u8] = b"-----BEGIN CERTIFICATE-----";
+    let pem = read(path)?;
+    if pem.windows(MARK.len()).any(|window| window == MARK) {
+        return Ok(pem);
+    }
+    Err(SetupError::Tls {
+        reason: format!("{} holds no certificate", path.display()),
+    })
+}
+
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, SetupError> {
+    fs::read(path).map_err(|source| SetupError::File {
+        path: path.to_owned(),
+        source,
+    })
+}

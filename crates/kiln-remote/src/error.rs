@@ -1,0 +1,72 @@
+//! What went wrong between us and a runner, in Porch's words.
+
+use std::io;
+use std::path::PathBuf;
+
+use tonic::Code;
+
+/// A call that failed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("func eval {} failed: rpc error: code = {} desc = {description}", kiln_krm::gotext::quote(image), code_name(*code))]
+pub struct EvalError {
+    /// The image that was to be run.
+    pub image: String,
+    /// What kind of failure it is.
+    pub code: Code,
+    /// The text of the status.
+    pub description: String,
+}
+
+/// Why a runner cannot be reached as told.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Certificates or keys make no sense.
+    #[error("cannot use TLS with the runner: {reason}")]
+    Tls {
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// A file holds no token.
+    #[error("what {} holds cannot be sent as a token", path.display())]
+    Token {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A token would travel where everybody can read it.
+    #[error("a token is only sent over TLS, and the connection to the runner is plain text")]
+    TokenInClear,
+    /// There is no thread for the connection.
+    #[error("cannot start what holds the connection to the runner")]
+    Thread(#[source] io::Error),
+}
+
+/// The name of a code as Go writes it.
+pub(crate) fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "Canceled",
+        Code::Unknown => "Unknown",
+        Code::InvalidArgument => "InvalidArgument",
+        Code::DeadlineExceeded => "DeadlineExceeded",
+        Code::NotFound => "NotFound",
+        Code::AlreadyExists => "AlreadyExists",
+        Code::PermissionDenied => "PermissionDenied",
+        Code::ResourceExhausted => "ResourceExhausted",
+        Code::FailedPrecondition => "FailedPrecondition",
+        Code::Aborted => "Aborted",
+        Code::OutOfRange => "OutOfRange",
+        Code::Unimplemented => "Unimplemented",
+        Code::Internal => "Internal",
+        Code::Unavailable => "Unavailable",
+        Code::DataLoss => "DataLoss",
+        Code::Unauthenticated => "Unauthenticated",
+    }
+}

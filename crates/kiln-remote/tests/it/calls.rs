@@ -1,0 +1,204 @@
+//! Calls: what is sent, what comes back, and how they end before their time.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kiln_proto::FunctionFailure;
+use kiln_proto::evaluator::EvaluateFunctionResponse;
+use kiln_proto::failure::{ROOM_METADATA, to_status};
+use kiln_remote::RemoteRuntime;
+use kiln_runtime::{
+    CancelToken, Chain, Deadline, FindError, FunctionSpec, Input, Outcome, Output, RunContext,
+    RunError, Runner, Runtime, StderrListener,
+};
+use tonic::{Code, Status};
+
+use crate::server::{Hanging, IMAGE, TestServer, echo, run};
+
+const EMPTY_LIST: &str = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
+
+#[test]
+fn a_list_goes_there_and_back() {
+    let server = TestServer::start(echo);
+    let outcome = run(&server.runtime(), &RunContext::default()).unwrap();
+    let Output::Wire(bytes) = outcome.output else {
+        panic!("a tree came over the wire");
+    };
+    assert_eq!(String::from_utf8(bytes).unwrap(), EMPTY_LIST);
+    assert_eq!(
+        (outcome.exit_code, outcome.stderr.as_slice()),
+        (0, IMAGE.as_bytes())
+    );
+}
+
+#[test]
+fn what_is_printed_is_heard() {
+    let server = TestServer::start(echo);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let ctx = RunContext {
+        on_stderr: Some(StderrListener::new(move |piece| {
+            hears.lock().unwrap().extend_from_slice(piece);
+        })),
+        ..RunContext::default()
+    };
+    run(&server.runtime(), &ctx).unwrap();
+    assert_eq!(*heard.lock().unwrap(), IMAGE.as_bytes());
+}
+
+#[test]
+fn a_failure_far_larger_than_usual_trailers_comes_back() {
+    let server = TestServer::start(|request| {
+        let room = request.metadata().get(ROOM_METADATA);
+        let room = room.unwrap().to_str().unwrap().parse().unwrap();
+        let failure = FunctionFailure {
+            image: IMAGE.to_owned(),
+            exit_code: 4,
+            stderr: vec![b'e'; 1_000_000].into(),
+            output: vec![b'o'; 3_000_000].into(),
+            ..FunctionFailure::default()
+        };
+        Err(to_status(Code::Internal, "text".to_owned(), failure, room))
+    });
+    let outcome = run(&server.runtime(), &RunContext::default()).unwrap();
+    assert_eq!((outcome.exit_code, outcome.stderr.len()), (4, 1_000_000));
+    assert!(matches!(outcome.output, Output::Wire(bytes) if bytes.len() == 3_000_000));
+}
+
+#[test]
+fn requests_over_the_limit_are_not_sent() {
+    let server = TestServer::start(|_| panic!("was called"));
+    let mut options = server.options();
+    options.max_message_size = 50;
+    let runtime = RemoteRuntime::new(options).unwrap();
+    let error = run(&runtime, &RunContext::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "func eval \"example.com/fn:v1\" failed: rpc error: code = ResourceExhausted desc = trying to send message \
+         larger than max (86 vs. 50): raise --function-runner-grpc-max-message-size here and \
+         --max-request-body-size of the runner to the same value"
+    );
+}
+
+#[test]
+fn answers_over_the_limit_are_refused() {
+    let server = TestServer::start(|_| {
+        Ok(EvaluateFunctionResponse {
+            resource_list: vec![b' '; 5000].into(),
+            log: Default::default(),
+        })
+    });
+    let mut options = server.options();
+    options.max_message_size = 1000;
+    let runtime = RemoteRuntime::new(options).unwrap();
+    let error = run(&runtime, &RunContext::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains(
+            "ResourceExhausted desc = grpc: received message larger than max (5003 vs. 1000): raise"
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_runner_learns_the_deadline() {
+    let server = TestServer::start(|request| {
+        let timeout = request.metadata().get("grpc-timeout");
+        let timeout = timeout.map_or("none", |value| value.to_str().unwrap());
+        Err(Status::internal(timeout))
+    });
+    let runtime = server.runtime();
+    let told = |ctx: &RunContext| run(&runtime, ctx).unwrap_err().to_string();
+    assert!(told(&RunContext::default()).ends_with("desc = none"));
+    let ctx = RunContext {
+        deadline: Deadline::after(Duration::from_secs(1000)),
+        ..RunContext::default()
+    };
+    let text = told(&ctx);
+    let unit = text.chars().last().unwrap();
+    assert!("numSMH".contains(unit), "{text}");
+}
+
+#[test]
+fn when_the_time_is_up_the_runner_is_told() {
+    let hanging = Arc::new(Hanging::default());
+    let server = TestServer::hanging(Arc::clone(&hanging));
+    let ctx = RunContext {
+        deadline: Deadline::after(Duration::from_millis(300)),
+        ..RunContext::default()
+    };
+    let ended = run(&server.runtime(), &ctx);
+    assert!(matches!(ended, Err(RunError::TimedOut { .. })), "{ended:?}");
+    server.wait_for(&hanging.dropped);
+}
+
+#[test]
+fn when_the_caller_gives_up_the_runner_is_told() {
+    let hanging = Arc::new(Hanging::default());
+    let server = TestServer::hanging(Arc::clone(&hanging));
+    let runtime = server.runtime();
+    let cancel = CancelToken::new();
+    let ctx = RunContext {
+        cancel: cancel.clone(),
+        ..RunContext::default()
+    };
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| run(&runtime, &ctx));
+        server.wait_for(&hanging.begun);
+        cancel.cancel();
+        let ended = call.join().unwrap();
+        assert!(matches!(ended, Err(RunError::Cancelled)), "{ended:?}");
+    });
+    server.wait_for(&hanging.dropped);
+    let again = run(&runtime, &ctx);
+    assert!(matches!(again, Err(RunError::Cancelled)), "{again:?}");
+}
+
+/// Knows everything, and says who it is.
+struct Last;
+
+impl Runtime for Last {
+    fn find(&self, _: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        Ok(Arc::new(Last))
+    }
+}
+
+impl Runner for Last {
+    fn run(&self, _: &Input<'_>, _: &RunContext) -> Result<Outcome, RunError> {
+        Ok(Outcome {
+            exit_code: 0,
+            signal: None,
+            output: Output::Wire(b"last".to_vec()),
+            stderr: Vec::new(),
+            elapsed: Duration::ZERO,
+        })
+    }
+}
+
+#[test]
+fn what_the_runner_does_not_know_the_next_one_runs() {
+    let server = TestServer::start(|_| Err(Status::not_found("no evaluator has it")));
+    let chain = Chain::new(vec![Box::new(server.runtime()), Box::new(Last)]);
+    let runner = chain.find(&FunctionSpec::image(IMAGE)).unwrap();
+    let input = Input::new(kiln_krm::Dialect::Current, &[], None);
+    let outcome = runner.run(&input, &RunContext::default()).unwrap();
+    assert!(matches!(outcome.output, Output::Wire(bytes) if bytes == b"last"));
+
+    let alone = run(&server.runtime(), &RunContext::default()).unwrap_err();
+    assert_eq!(
+        alone.to_string(),
+        "func eval \"example.com/fn:v1\" failed: rpc error: code = NotFound desc = no evaluator has it"
+    );
+}
+
+#[test]
+fn only_images_are_sent_and_only_without_variables() {
+    let server = TestServer::start(echo);
+    let runtime = server.runtime();
+    assert!(runtime.find(&FunctionSpec::exec("cat")).is_err());
+    let mut with_env = FunctionSpec::image(IMAGE);
+    with_env.env.push("A=b".to_owned());
+    assert!(runtime.find(&with_env).is_err());
+}

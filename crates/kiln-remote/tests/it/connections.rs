@@ -1,0 +1,103 @@
+//! One connection for all, made when it is needed and again when it is lost.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use kiln_remote::{RemoteOptions, RemoteRuntime};
+use kiln_runtime::{CancelToken, Deadline, RunContext, RunError};
+
+use crate::server::{TestServer, echo, run};
+
+/// An address at which nobody listens.
+fn deserted() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+fn runtime_for(address: &str, patience: Duration) -> RemoteRuntime {
+    let mut options = RemoteOptions::new(address.parse().unwrap());
+    options.patience = patience;
+    RemoteRuntime::new(options).unwrap()
+}
+
+#[test]
+fn calls_from_many_threads_share_one_connection() {
+    let server = TestServer::start(echo);
+    let runtime = server.runtime();
+    assert_eq!(server.connections.load(Ordering::SeqCst), 0);
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    run(&runtime, &RunContext::default()).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(server.connections.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn nobody_there_is_said_in_gos_words() {
+    let address = deserted();
+    let runtime = runtime_for(&address, Duration::ZERO);
+    let error = run(&runtime, &RunContext::default()).unwrap_err();
+    assert!(matches!(error, RunError::Remote(_)), "{error:?}");
+    let expected = format!(
+        "func eval \"example.com/fn:v1\" failed: rpc error: code = Unavailable desc = connection error: desc = \
+         \"transport: Error while dialing: dial tcp {address}: "
+    );
+    assert!(error.to_string().starts_with(&expected), "{error}");
+}
+
+#[test]
+fn a_runner_that_comes_late_is_waited_for() {
+    let address = deserted();
+    let runtime = runtime_for(&address, Duration::from_secs(600));
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| run(&runtime, &RunContext::default()));
+        let server = TestServer::serve(&address, Arc::new(echo), None, None);
+        assert!(call.join().unwrap().is_ok());
+        drop(server);
+    });
+}
+
+#[test]
+fn a_runner_that_was_restarted_is_found_again() {
+    let first = TestServer::start(echo);
+    let address = first.address.to_string();
+    let runtime = runtime_for(&address, Duration::from_secs(600));
+    run(&runtime, &RunContext::default()).unwrap();
+    drop(first);
+    // What was under way when it ended may fail; what comes after must not.
+    let second = TestServer::serve(&address, Arc::new(echo), None, None);
+    let answered = (0..3).any(|_| run(&runtime, &RunContext::default()).is_ok());
+    assert!(answered);
+    run(&runtime, &RunContext::default()).unwrap();
+    assert_eq!(second.connections.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn waiting_for_a_connection_ends_with_the_time_and_with_the_caller() {
+    let runtime = runtime_for(&deserted(), Duration::from_secs(600));
+    let ctx = RunContext {
+        deadline: Deadline::after(Duration::from_millis(200)),
+        ..RunContext::default()
+    };
+    let ended = run(&runtime, &ctx);
+    assert!(matches!(ended, Err(RunError::TimedOut { .. })), "{ended:?}");
+
+    let cancel = CancelToken::new();
+    let ctx = RunContext {
+        cancel: cancel.clone(),
+        ..RunContext::default()
+    };
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| run(&runtime, &ctx));
+        cancel.cancel();
+        let ended = call.join().unwrap();
+        assert!(matches!(ended, Err(RunError::Cancelled)), "{ended:?}");
+    });
+}
