@@ -74,10 +74,12 @@ pub enum Setting {
     Bool(bool),
     Int(i64),
     Text(String),
+    Texts(Vec<String>),
     Duration(GoDuration),
 }
 
-/// A type that values of flags have: `bool`, `i64`, `String`, [`GoDuration`].
+/// A type that values of flags have: `bool`, `i64`, `String`, [`GoDuration`], and `Vec<String>` for flags that may be
+/// given several times.
 pub trait Value: Sized + Default {
     #[doc(hidden)]
     fn into_setting(self) -> Setting;
@@ -102,7 +104,13 @@ macro_rules! values {
     )*};
 }
 
-values!(bool = Bool, i64 = Int, String = Text, GoDuration = Duration);
+values!(
+    bool = Bool,
+    i64 = Int,
+    String = Text,
+    Vec<String> = Texts,
+    GoDuration = Duration
+);
 
 impl FlagSet {
     /// A program without flags.
@@ -178,7 +186,8 @@ impl FlagSet {
                     .next()
                     .ok_or_else(|| self.wrong(&format!("flag needs an argument: -{name}")))?,
             };
-            let setting = flag.default.read(&value).map_err(|reason| {
+            let before = parsed.settings.get(index).unwrap_or(&flag.default);
+            let setting = before.read(&value).map_err(|reason| {
                 let what = if is_bool {
                     format!("invalid boolean value {value:?} for -{name}: {reason}")
                 } else {
@@ -238,6 +247,7 @@ impl Flag {
             Setting::Bool(_) => "",
             Setting::Int(_) => "int",
             Setting::Text(_) => "string",
+            Setting::Texts(_) => "value",
             Setting::Duration(_) => "duration",
         };
         (called.to_owned(), self.usage.to_owned())
@@ -263,7 +273,7 @@ impl Parsed {
 }
 
 impl Setting {
-    /// A value of the same type.
+    /// A value of the same type, or one more of those that are collected.
     fn read(&self, text: &str) -> Result<Setting, &'static str> {
         const SYNTAX: &str = "parse error";
         match self {
@@ -274,6 +284,10 @@ impl Setting {
             },
             Setting::Int(_) => integer(text).map(Setting::Int),
             Setting::Text(_) => Ok(Setting::Text(text.to_owned())),
+            Setting::Texts(before) => {
+                let all = before.iter().cloned().chain([text.to_owned()]);
+                Ok(Setting::Texts(all.collect()))
+            }
             Setting::Duration(_) => text.parse().map(Setting::Duration).map_err(|_| SYNTAX),
         }
     }
@@ -283,6 +297,7 @@ impl Setting {
             Setting::Bool(value) => !value,
             Setting::Int(value) => *value == 0,
             Setting::Text(value) => value.is_empty(),
+            Setting::Texts(values) => values.is_empty(),
             Setting::Duration(value) => *value == GoDuration::default(),
         }
     }
@@ -301,6 +316,7 @@ impl std::fmt::Display for Setting {
             Setting::Bool(value) => value.fmt(f),
             Setting::Int(value) => value.fmt(f),
             Setting::Text(value) => value.fmt(f),
+            Setting::Texts(values) => values.join(",").fmt(f),
             Setting::Duration(value) => value.fmt(f),
         }
     }

@@ -159,3 +159,16 @@ Usage of prog:
 ";
     assert_eq!(stop.text(), wanted);
 }
+
+#[test]
+fn some_flags_are_given_several_times() {
+    let mut set = FlagSet::new("prog");
+    let header: Key<Vec<String>> = set.add("header", Vec::new(), "one more header");
+    let arguments = ["-header", "a: 1", "--header=b: 2"].map(str::to_owned);
+    let parsed = set.parse(arguments).unwrap();
+    assert_eq!(parsed.get(header), ["a: 1", "b: 2"]);
+    assert_eq!(
+        set.usage(),
+        "Usage of prog:\n  -header value\n    \tone more header\n"
+    );
+}
