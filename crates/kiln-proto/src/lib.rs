@@ -4,6 +4,7 @@
 //! fails, and [`failure`] puts it into a status and takes it out again. The definitions are in `proto/`; the code of the
 //! messages is generated from them, and nothing here opens a connection.
 
+mod code;
 pub mod failure;
 #[rustfmt::skip]
 #[expect(
@@ -13,6 +14,7 @@ pub mod failure;
 mod generated;
 mod omit;
 
+pub use code::go_code_name;
 pub use generated::evaluator;
 pub use generated::kiln_evaluator_v1::FunctionFailure;
 pub use omit::omit_middle;

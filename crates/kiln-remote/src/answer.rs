@@ -47,10 +47,8 @@ impl Asked<'_> {
             }
             Err(status) => status,
         };
-        let failure = from_status(&status).filter(|failure| failure.exit_code != 0);
-        match failure {
+        match from_status(&status).filter(has_failed) {
             Some(failure) => Ok(self.restore(failure)),
-            // A function that ended well, whose answer the runner could not use: only the text says so.
             None => Err(self.error(&status)),
         }
     }
@@ -135,6 +133,12 @@ impl Asked<'_> {
             description,
         }
     }
+}
+
+/// Whether the function itself failed. One that ended well, with an answer that the runner could not use, and one that
+/// never began have no exit code that would say so: the text of the status does.
+fn has_failed(failure: &FunctionFailure) -> bool {
+    failure.exit_code > 0 || failure.signal.is_some()
 }
 
 /// A call that took too long.

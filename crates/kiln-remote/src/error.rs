@@ -7,7 +7,7 @@ use tonic::Code;
 
 /// A call that failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("func eval {} failed: rpc error: code = {} desc = {description}", kiln_krm::gotext::quote(image), code_name(*code))]
+#[error("func eval {} failed: rpc error: code = {} desc = {description}", kiln_krm::gotext::quote(image), kiln_proto::go_code_name(*code))]
 pub struct EvalError {
     /// The image that was to be run.
     pub image: String,
@@ -46,27 +46,4 @@ pub enum SetupError {
     /// There is no thread for the connection.
     #[error("cannot start what holds the connection to the runner")]
     Thread(#[source] io::Error),
-}
-
-/// The name of a code as Go writes it.
-pub(crate) fn code_name(code: Code) -> &'static str {
-    match code {
-        Code::Ok => "OK",
-        Code::Cancelled => "Canceled",
-        Code::Unknown => "Unknown",
-        Code::InvalidArgument => "InvalidArgument",
-        Code::DeadlineExceeded => "DeadlineExceeded",
-        Code::NotFound => "NotFound",
-        Code::AlreadyExists => "AlreadyExists",
-        Code::PermissionDenied => "PermissionDenied",
-        Code::ResourceExhausted => "ResourceExhausted",
-        Code::FailedPrecondition => "FailedPrecondition",
-        Code::Aborted => "Aborted",
-        Code::OutOfRange => "OutOfRange",
-        Code::Unimplemented => "Unimplemented",
-        Code::Internal => "Internal",
-        Code::Unavailable => "Unavailable",
-        Code::DataLoss => "DataLoss",
-        Code::Unauthenticated => "Unauthenticated",
-    }
 }

@@ -110,13 +110,16 @@ fn a_runner_without_details_is_quoted() {
 }
 
 #[test]
-fn a_good_end_that_the_runner_calls_a_failure_stays_one() {
-    let good = FunctionFailure {
-        exit_code: 0,
-        ..failure()
-    };
-    let text = text(to_status(Code::Internal, "bad".to_owned(), good, 10_000));
-    assert!(text.ends_with("code = Internal desc = bad"), "{text}");
+fn what_no_exit_code_tells_the_text_does() {
+    // A good end with a bad answer, and no beginning.
+    for exit_code in [0, -1] {
+        let failure = FunctionFailure {
+            exit_code,
+            ..failure()
+        };
+        let text = text(to_status(Code::Internal, "bad".to_owned(), failure, 10_000));
+        assert!(text.ends_with("code = Internal desc = bad"), "{text}");
+    }
 }
 
 #[test]

@@ -2,5 +2,8 @@
 
 mod calls;
 mod connections;
+mod go_peers;
+#[path = "../../../../tests/interop/peers.rs"]
+mod peers;
 mod security;
 mod server;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use kiln_proto::evaluator::function_evaluator_server::{
     FunctionEvaluator, FunctionEvaluatorServer,
@@ -127,7 +128,8 @@ impl TestServer {
 impl Drop for TestServer {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+            // Its port is free afterwards.
+            runtime.shutdown_timeout(Duration::from_secs(60));
         }
     }
 }
