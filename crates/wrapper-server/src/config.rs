@@ -1,0 +1,184 @@
+//! The command line of the server: flags, then `--`, then the function's entrypoint.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use kiln_goflag::{FlagSet, GoDuration, Key, Parsed, Stop};
+use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
+use kiln_server::{
+    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_MAX_QUEUE, Options, Tls, TlsFiles, Token,
+};
+
+const DEFAULT_PORT: i64 = 9446;
+const DEFAULT_VERBOSITY: i64 = 2;
+
+/// The flags.
+pub(crate) struct Flags {
+    set: FlagSet,
+    port: Key<i64>,
+    max_request_body_size: Key<i64>,
+    verbosity: Key<i64>,
+    max_concurrent_evaluations: Key<i64>,
+    max_queued_evaluations: Key<i64>,
+    drain_timeout: Key<GoDuration>,
+    tls_cert: Key<String>,
+    tls_key: Key<String>,
+    tls_client_ca: Key<String>,
+    token_file: Key<String>,
+    require_tls: Key<bool>,
+}
+
+/// What the command line says, checked.
+pub(crate) struct Config {
+    pub(crate) port: u16,
+    pub(crate) verbosity: i64,
+    pub(crate) entrypoint: Vec<String>,
+    max_message_size: usize,
+    admission: AdmissionOptions,
+    drain_timeout: Duration,
+    tls: Option<TlsFiles>,
+    token_file: Option<PathBuf>,
+}
+
+impl Flags {
+    pub(crate) fn new() -> Flags {
+        let mut set = FlagSet::new("wrapper-server");
+        let admission = AdmissionOptions::default();
+        let drain_seconds = u32::try_from(DEFAULT_DRAIN_TIMEOUT.as_secs()).unwrap_or(u32::MAX);
+        Flags {
+            port: set.add("port", DEFAULT_PORT, "The server port"),
+            max_request_body_size: set.add(
+                "max-request-body-size",
+                saturate(DEFAULT_MAX_MESSAGE_SIZE),
+                "Maximum size of grpc messages in bytes.",
+            ),
+            verbosity: set.add("verbosity", DEFAULT_VERBOSITY, "Verbosity of logs, 0 to 5."),
+            max_concurrent_evaluations: set.add(
+                "max-concurrent-evaluations",
+                saturate(admission.processes.get()),
+                "How many calls run at once",
+            ),
+            max_queued_evaluations: set.add(
+                "max-queued-evaluations",
+                saturate(DEFAULT_MAX_QUEUE),
+                "How many calls may wait",
+            ),
+            drain_timeout: set.add(
+                "drain-timeout",
+                GoDuration::from_seconds(drain_seconds),
+                "How long running calls have when the server is to end",
+            ),
+            tls_cert: set.text("tls-cert", "", "Certificate of the server, a PEM `file`"),
+            tls_key: set.text("tls-key", "", "Key of the certificate, a PEM `file`"),
+            tls_client_ca: set.text(
+                "tls-client-ca",
+                "",
+                "Who signs the certificates that clients must have, a PEM `file`",
+            ),
+            token_file: set.text(
+                "auth-token-file",
+                "",
+                "A `file` with the token that clients must show",
+            ),
+            require_tls: set.add("require-tls", false, "Refuse to serve in plain text"),
+            set,
+        }
+    }
+
+    /// Reads a command line, without the program's name.
+    pub(crate) fn parse(&self, arguments: impl Iterator<Item = String>) -> Result<Config, Stop> {
+        let parsed = self.set.parse(arguments)?;
+        let wrong = |message: &str| self.set.wrong(message);
+        let port = u16::try_from(parsed.get(self.port))
+            .map_err(|_| wrong("invalid value for flag -port: must be 0 to 65535"))?;
+        let entrypoint = parsed.rest().to_vec();
+        if entrypoint.first().is_none_or(String::is_empty) {
+            return Err(wrong("no entrypoint: the function's command goes after --"));
+        }
+        let max_message_size =
+            self.positive(&parsed, self.max_request_body_size, "max-request-body-size")?;
+        let processes = self.positive(
+            &parsed,
+            self.max_concurrent_evaluations,
+            "max-concurrent-evaluations",
+        )?;
+        let queue = usize::try_from(parsed.get(self.max_queued_evaluations)).map_err(|_| {
+            wrong("invalid value for flag -max-queued-evaluations: must not be negative")
+        })?;
+        let drain_timeout = parsed.get(self.drain_timeout).to_std();
+        let drain_timeout = drain_timeout
+            .ok_or_else(|| wrong("invalid value for flag -drain-timeout: must not be negative"))?;
+        let file = |key: Key<String>| Some(parsed.get(key)).filter(|path| !path.is_empty());
+        let tls = match (file(self.tls_cert), file(self.tls_key)) {
+            (Some(certificate), Some(key)) => Some(TlsFiles {
+                certificate: certificate.into(),
+                key: key.into(),
+                client_ca: file(self.tls_client_ca).map(PathBuf::from),
+            }),
+            (None, None) if file(self.tls_client_ca).is_some() => {
+                return Err(wrong("-tls-client-ca needs -tls-cert and -tls-key"));
+            }
+            (None, None) if parsed.get(self.require_tls) => {
+                return Err(wrong("-require-tls needs -tls-cert and -tls-key"));
+            }
+            (None, None) => None,
+            _ => return Err(wrong("-tls-cert and -tls-key need each other")),
+        };
+        Ok(Config {
+            port,
+            verbosity: parsed.get(self.verbosity),
+            entrypoint,
+            max_message_size: max_message_size.get(),
+            admission: AdmissionOptions {
+                processes,
+                queue,
+                ..AdmissionOptions::default()
+            },
+            drain_timeout,
+            tls,
+            token_file: file(self.token_file).map(PathBuf::from),
+        })
+    }
+
+    fn positive(&self, parsed: &Parsed, key: Key<i64>, name: &str) -> Result<NonZeroUsize, Stop> {
+        let value = usize::try_from(parsed.get(key)).ok();
+        value.and_then(NonZeroUsize::new).ok_or_else(|| {
+            let message = format!("invalid value for flag -{name}: must be greater than zero");
+            self.set.wrong(&message)
+        })
+    }
+}
+
+impl Config {
+    /// Whether everybody on the way can read what is said.
+    pub(crate) fn is_plaintext(&self) -> bool {
+        self.tls.is_none()
+    }
+
+    /// How the server behaves; files are read here.
+    pub(crate) fn options(&self) -> anyhow::Result<Options> {
+        let tls = self.tls.clone().map(Tls::load).transpose()?;
+        let token = self.token_file.clone().map(Token::load).transpose();
+        let token = token.context("cannot use the token file")?;
+        Ok(Options {
+            max_message_size: self.max_message_size,
+            admission: self.admission,
+            // The caller's deadline is what bounds a function here.
+            evaluation_timeout: None,
+            drain_timeout: self.drain_timeout,
+            tls: tls.map(Arc::new),
+            token: token.map(Arc::new),
+            ..Options::default()
+        })
+    }
+}
+
+fn saturate(value: usize) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Command lines of the server.
+
+use super::*;
+
+fn parse(arguments: &[&str]) -> Result<Config, Stop> {
+    Flags::new().parse(arguments.iter().map(|&argument| argument.to_owned()))
+}
+
+#[track_caller]
+fn refused(arguments: &[&str], text: &str) {
+    match parse(arguments) {
+        Err(Stop::Usage(told)) => assert!(told.starts_with(text), "{told}"),
+        other => panic!("{arguments:?} gives {:?}", other.map(|config| config.port)),
+    }
+}
+
+#[test]
+fn flags_then_dashes_then_the_entrypoint() {
+    let config = parse(&[
+        "--port",
+        "1234",
+        "-verbosity=5",
+        "--",
+        "/fn",
+        "--port",
+        "--",
+    ])
+    .unwrap();
+    assert_eq!((config.port, config.verbosity), (1234, 5));
+    assert_eq!(config.entrypoint, ["/fn", "--port", "--"]);
+}
+
+#[test]
+fn what_is_not_given_is_as_porch_has_it() {
+    let config = parse(&["--", "cat"]).unwrap();
+    assert_eq!((config.port, config.verbosity), (9446, 2));
+    assert_eq!(config.max_message_size, 6_291_456);
+    assert!(config.is_plaintext());
+}
+
+#[test]
+fn what_cannot_work_is_refused() {
+    refused(&["--port", "1"], "no entrypoint: ");
+    refused(&["--"], "no entrypoint: ");
+    refused(
+        &["--port=70000", "--", "cat"],
+        "invalid value for flag -port: ",
+    );
+    refused(
+        &["--max-request-body-size=0", "--", "cat"],
+        "invalid value for flag -max-request-body-size: ",
+    );
+    refused(
+        &["--nope", "--", "cat"],
+        "flag provided but not defined: -nope\n",
+    );
+    refused(
+        &["--tls-cert=x", "--", "cat"],
+        "-tls-cert and -tls-key need each other",
+    );
+    refused(&["--require-tls", "--", "cat"], "-require-tls needs ");
+    refused(&["--tls-client-ca=x", "--", "cat"], "-tls-client-ca needs ");
+}

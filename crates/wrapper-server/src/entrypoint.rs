@@ -1,0 +1,89 @@
+//! The one function of a pod: whatever image is asked for, its entrypoint is run.
+
+use std::ffi::OsString;
+use std::sync::{Arc, RwLock};
+
+use kiln_runtime::process::{self, Ending, Program};
+use kiln_runtime::{
+    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime,
+};
+
+/// Runs the entrypoint.
+pub(crate) struct Entrypoint {
+    runner: Arc<EntrypointRunner>,
+}
+
+struct EntrypointRunner {
+    program: String,
+    arguments: Vec<String>,
+    search_path: OsString,
+    /// Held for reading while a function runs.
+    running: RwLock<()>,
+}
+
+impl Entrypoint {
+    /// A command, which is searched for in `search_path` if it is no path. None if there is no word.
+    pub(crate) fn new(words: &[String], search_path: OsString) -> Option<Entrypoint> {
+        let (program, arguments) = words.split_first()?;
+        Some(Entrypoint {
+            runner: Arc::new(EntrypointRunner {
+                program: program.clone(),
+                arguments: arguments.to_vec(),
+                search_path,
+                running: RwLock::new(()),
+            }),
+        })
+    }
+}
+
+impl Runtime for Entrypoint {
+    fn find(&self, _: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        Ok(Arc::clone(&self.runner) as Arc<dyn Runner>)
+    }
+}
+
+impl Runner for EntrypointRunner {
+    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        let outcome = {
+            let _running = self.running.read();
+            self.run_once(input, ctx)
+        };
+        // The first process of a container gets the orphans of all others. They are buried when no child is waited for.
+        if let Ok(_alone) = self.running.try_write() {
+            process::bury_orphans();
+        }
+        outcome
+    }
+}
+
+impl EntrypointRunner {
+    fn run_once(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        kiln_sandbox::keep_descriptors().map_err(|source| RunError::Io {
+            doing: "keep open files from the function",
+            source,
+        })?;
+        let program = Program {
+            name: &self.program,
+            arguments: &self.arguments,
+            search_path: &self.search_path,
+            ending: Ending::Killed,
+            // The container is what it is kept in.
+            sandbox: None,
+        };
+        let finished = process::run(program, input.wire().as_bytes(), ctx)?;
+        if finished.exit_code != 0 {
+            tracing::debug!(
+                "Input Resource List: {}\nOutput Resource List: {}",
+                input.wire(),
+                String::from_utf8_lossy(&finished.stdout)
+            );
+        }
+        Ok(Outcome {
+            exit_code: finished.exit_code,
+            signal: finished.signal,
+            output: Output::Wire(finished.stdout),
+            stderr: finished.stderr,
+            elapsed: finished.elapsed,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! The server: read the command line, bind, serve, drain.
+
+use std::io::{self, ErrorKind, Write as _};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use kiln_runtime::process::adopt_orphans;
+use kiln_server::{BindError, Evaluator, Evaluators, Server, Words, stop_on_signals};
+
+use crate::config::{Config, Flags};
+use crate::entrypoint::Entrypoint;
+use crate::environment::PATH;
+use crate::log;
+
+/// Serves until it is told to end.
+pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
+    let config = match Flags::new().parse(arguments) {
+        Ok(config) => config,
+        Err(stop) => {
+            say(stop.text());
+            return ExitCode::from(stop.exit_code());
+        }
+    };
+    log::init(config.verbosity);
+    match serve(&config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("unexpected error: {error:#}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(config: &Config) -> Result<()> {
+    let options = config.options()?;
+    let search_path = std::env::var_os(PATH).unwrap_or_default();
+    let entrypoint = Entrypoint::new(&config.entrypoint, search_path);
+    let entrypoint = entrypoint.context("no entrypoint")?;
+    adopt_orphans();
+    let evaluators = Evaluators::new(vec![Evaluator {
+        name: "entrypoint",
+        runtime: Arc::new(entrypoint),
+        words: Words::Wrapper,
+        is_usable: true,
+    }]);
+    // One thread serves connections, which is little work; functions have threads of their own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("failed to start")?;
+    runtime.block_on(async {
+        let bind = |address| Server::bind(address, evaluators.clone(), options.clone());
+        let anywhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, config.port));
+        let server = match bind(anywhere).await {
+            // A machine without IPv6.
+            Err(error) if may_bind_elsewhere(&error) => {
+                bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, config.port))).await
+            }
+            bound => bound,
+        };
+        let server = server.context("failed to listen")?;
+        if config.is_plaintext() {
+            tracing::warn!("serving in plain text; --tls-cert and --tls-key encrypt");
+        }
+        tracing::info!(
+            entrypoint = ?config.entrypoint,
+            "Listening on :{}",
+            server.address().port()
+        );
+        tokio::spawn(stop_on_signals(server.stop())?);
+        server.run().await;
+        tracing::info!("Shut down");
+        Ok(())
+    })
+}
+
+/// Whether another address may do: the port itself is not what is refused.
+fn may_bind_elsewhere(error: &BindError) -> bool {
+    let source = std::error::Error::source(error);
+    let source = source.and_then(|source| source.downcast_ref::<io::Error>());
+    let refused = [ErrorKind::AddrInUse, ErrorKind::PermissionDenied];
+    source.is_some_and(|source| !refused.contains(&source.kind()))
+}
+
+/// Prints on standard error; there is nobody to tell if that fails.
+pub(crate) fn say(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}

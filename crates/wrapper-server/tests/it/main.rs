@@ -1,0 +1,9 @@
+//! The binary from the outside, under both names.
+
+mod calls;
+mod empty_root;
+mod go_peers;
+#[path = "../../../../tests/interop/peers.rs"]
+mod peers;
+mod probe;
+mod world;
