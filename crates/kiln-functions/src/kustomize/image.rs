@@ -22,6 +22,42 @@ impl Image {
         go_regexp::compile(&format!("^{}{tag}$", self.name)).ok()
     }
 
+    /// What matched them before 2023, when a reference had a tag or a digest but not both.
+    pub(crate) fn former_expression(&self) -> Option<Regex> {
+        let tag = "(@sha256)?(:[a-zA-Z0-9_.{}-]*)?";
+        go_regexp::compile(&format!("^{}{tag}$", self.name)).ok()
+    }
+
+    /// What became of them then.
+    pub(crate) fn former_apply(&self, reference: &str) -> String {
+        let (name, tag) = former_split(reference);
+        let name = match self.new_name.as_str() {
+            "" => name,
+            new => new,
+        };
+        match (self.new_tag.as_str(), self.digest.as_str()) {
+            ("", "") => format!("{name}{tag}"),
+            (tag, "") => format!("{name}:{tag}"),
+            (_, digest) => format!("{name}@{digest}"),
+        }
+    }
+
+    /// What a function makes of them that takes references apart as kustomize does, and puts them together otherwise:
+    /// nothing stands before a tag or a digest that stays.
+    pub(crate) fn apply_by_hand(&self, reference: &str) -> String {
+        let (name, tag, digest) = split(reference);
+        let name = match self.new_name.as_str() {
+            "" => name,
+            new => new,
+        };
+        match (self.new_tag.as_str(), self.digest.as_str()) {
+            ("", "") if tag.is_empty() => format!("{name}{digest}"),
+            ("", "") => format!("{name}{tag}"),
+            (tag, "") => format!("{name}:{tag}"),
+            (_, digest) => format!("{name}@{digest}"),
+        }
+    }
+
     /// The new reference for an old one.
     pub(crate) fn apply(&self, reference: &str) -> String {
         let (name, tag, digest) = split(reference);
@@ -63,9 +99,37 @@ fn split(reference: &str) -> (&str, &str, &str) {
     }
 }
 
+/// Name, and tag or digest with the sign before it.
+fn former_split(reference: &str) -> (&str, &str) {
+    let colon = match reference.find('/') {
+        None => reference.rfind(':'),
+        Some(slash) => {
+            let rest = reference.get(slash..).unwrap_or_default();
+            rest.rfind(':').map(|colon| slash + colon)
+        }
+    };
+    let sign = reference.rfind('@').filter(|sign| *sign > 0).or(colon);
+    sign.and_then(|sign| reference.split_at_checked(sign))
+        .unwrap_or((reference, ""))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Image, split};
+    use super::{Image, former_split, split};
+
+    #[test]
+    fn references_were_taken_apart_at_the_last_sign() {
+        for (reference, parts) in [
+            ("nginx", ("nginx", "")),
+            ("nginx:1.2", ("nginx", ":1.2")),
+            ("nginx:1@sha256:a", ("nginx:1", "@sha256:a")),
+            ("r:5000/nginx", ("r:5000/nginx", "")),
+            ("r:5000/nginx:1", ("r:5000/nginx", ":1")),
+            ("@x", ("@x", "")),
+        ] {
+            assert_eq!(former_split(reference), parts);
+        }
+    }
 
     #[test]
     fn references_are_taken_apart() {

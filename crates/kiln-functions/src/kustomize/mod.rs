@@ -45,6 +45,8 @@ pub(crate) enum Generation {
     June2021,
     /// api 0.10 with kyaml 0.13.
     December2021,
+    /// api 0.11 with kyaml 0.13.3. Messages name resources by their ids, and fields by their whole paths.
+    January2022,
     /// api 0.19 and 0.20.
     Of2025,
 }

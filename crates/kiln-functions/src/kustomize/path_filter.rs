@@ -96,7 +96,9 @@ pub(crate) fn apply_spec(
                     let object = kiln_yaml::to_string(document, generation.sequence_style());
                     format!("\n{object}")
                 }
-                Generation::Of2025 => format!(" {}", resource_id_text(document, generation)),
+                Generation::January2022 | Generation::Of2025 => {
+                    format!(" {}", resource_id_text(document, generation))
+                }
             };
             return Err(FilterError(format!(
                 "considering field '{}' of object{object}: {text}",
@@ -145,7 +147,7 @@ impl Walk<'_> {
             Kind::Sequence => {
                 let known_from = match self.generation {
                     Generation::June2021 | Generation::December2021 => step.at,
-                    Generation::Of2025 => step.known_from,
+                    Generation::January2022 | Generation::Of2025 => step.known_from,
                 };
                 let mut lists = step.lists.clone();
                 lists.push(step.at);
@@ -258,7 +260,7 @@ impl Generation {
     pub(crate) fn sequence_style(self) -> SequenceStyle {
         match self {
             Generation::June2021 => SequenceStyle::Wide,
-            Generation::December2021 | Generation::Of2025 => SequenceStyle::Compact,
+            _ => SequenceStyle::Compact,
         }
     }
 }
@@ -308,7 +310,7 @@ pub(crate) fn kind_error(
     let contents = kiln_yaml::to_string(&contents, generation.sequence_style());
     let (expected, found) = (go_kind(expected), go_kind(node.kind()));
     FilterError(match generation {
-        Generation::June2021 | Generation::December2021 => format!(
+        Generation::June2021 | Generation::December2021 | Generation::January2022 => format!(
             "wrong Node Kind for {path} expected: {expected} was {found}: value: {{{}}}",
             contents.trim()
         ),

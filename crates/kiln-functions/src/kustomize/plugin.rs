@@ -73,7 +73,7 @@ pub(crate) fn set_entries(
 pub(crate) fn fail(list: &mut FunctionList, generation: Generation, message: String) -> Ending {
     let printed = match generation {
         Generation::June2021 => format!("[error] : {message}"),
-        Generation::December2021 | Generation::Of2025 => format!("[error]: {message}"),
+        _ => format!("[error]: {message}"),
     };
     list.results = vec![ResultItem {
         message,

@@ -94,7 +94,7 @@ pub(crate) fn resource_id_text(document: &Document, generation: Generation) -> S
     let id = ResourceId::of(document.root());
     match generation {
         Generation::June2021 | Generation::December2021 => id.former_text(),
-        Generation::Of2025 => id.text(),
+        Generation::January2022 | Generation::Of2025 => id.text(),
     }
 }
 

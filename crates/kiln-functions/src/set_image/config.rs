@@ -1,7 +1,7 @@
 //! Which images, and what they become.
 
 use kiln_krm::meta::Meta;
-use kiln_yaml::Document;
+use kiln_yaml::{Document, NodeRef};
 
 use crate::kustomize::decode::{
     DecodeError, FieldShape, Reader, Shape, StructShape, Value, decode,
@@ -48,17 +48,13 @@ impl Config {
                 if meta.name == "function-input" && is_nothing {
                     return Ok(None);
                 }
-                let mut config = Config::default();
                 let Some(data) = data else {
-                    return Ok(Some(config));
+                    return Ok(Some(Config::default()));
                 };
-                if !data.is_mapping() {
-                    return Err(ConfigError::Data);
+                match data.is_mapping() {
+                    true => Ok(Some(Config::of_data(data))),
+                    false => Err(ConfigError::Data),
                 }
-                for (key, value) in data.entries().filter(|(_, value)| value.is_scalar()) {
-                    config.set(key.value(), value.as_text().unwrap_or_default());
-                }
-                Ok(Some(config))
             }
             ("fn.kpt.dev", "SetImage") => {
                 let value =
@@ -70,6 +66,15 @@ impl Config {
                 group => format!("{}.{group}", meta.kind),
             })),
         }
+    }
+
+    /// The configuration that the data of a ConfigMap is.
+    pub(super) fn of_data(data: NodeRef<'_>) -> Config {
+        let mut config = Config::default();
+        for (key, value) in data.entries().filter(|(_, value)| value.is_scalar()) {
+            config.set(key.value(), value.as_text().unwrap_or_default());
+        }
+        config
     }
 
     /// What is missing of a configuration.
@@ -99,7 +104,8 @@ impl Config {
         *field = value.to_owned();
     }
 
-    fn typed(value: &Value) -> Config {
+    /// The configuration that a SetImage is.
+    pub(super) fn typed(value: &Value) -> Config {
         let nothing = Value::Null;
         let image = value.field("image").unwrap_or(&nothing);
         let text = |key| image.field_text(key).to_owned();
@@ -121,7 +127,7 @@ impl Config {
     }
 }
 
-static SET_IMAGE: StructShape = StructShape {
+pub(super) static SET_IMAGE: StructShape = StructShape {
     name: "SetImage",
     go_type: "transformer.SetImage",
     fields: &[

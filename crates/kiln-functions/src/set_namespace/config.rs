@@ -46,11 +46,11 @@ const SET_NAMESPACE: StructType = StructType {
 /// The name of the ConfigMap that tells what a package is called.
 const PACKAGE_CONTEXT: &str = "kptfile.kpt.dev";
 
-pub(super) fn read(config: Option<NodeRef<'_>>) -> Result<Config, String> {
-    let Some(config) = config.filter(|config| !config.is_empty()) else {
+pub(super) fn read(config: NodeRef<'_>) -> Result<Config, String> {
+    if config.is_empty() {
         let text = "FunctionConfig is missing. Expect `ConfigMap.v1` or `SetNamespace.v1alpha1.fn.kpt.dev`";
         return Err(text.to_owned());
-    };
+    }
     let matcher = |value: &str| Some(value.to_owned()).filter(|matcher| !matcher.is_empty());
     if is_gvk(config, "", "v1", "ConfigMap") {
         check_struct(config, &CONFIG_MAP)

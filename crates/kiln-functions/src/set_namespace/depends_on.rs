@@ -1,5 +1,12 @@
 //! The annotation by which a resource says which other one it needs.
 
+use std::collections::HashSet;
+
+use kiln_krm::Resource;
+
+use super::visit::Places;
+use crate::sdk::go::{Formatting, is_local_config, set_text, text};
+
 pub(super) const DEPENDS_ON: &str = "config.kubernetes.io/depends-on";
 
 /// A reference to one resource in a namespace: `group/namespaces/namespace/kind/name`.
@@ -35,5 +42,54 @@ impl<'a> Reference<'a> {
             group, kind, name, ..
         } = self;
         format!("{group}/namespaces/{namespace}/{kind}/{name}")
+    }
+}
+
+/// Lets references follow to resources of the package that were in a namespace that was replaced, as it was done before
+/// version 0.4.2. The core group is called `v1` there, so that references to its resources are never found.
+pub(super) fn follow(
+    items: &mut [Resource],
+    places: &Places,
+    namespace: &str,
+    was_replaced: impl Fn(&str) -> bool,
+) {
+    let known_as = |resource: &Resource| {
+        let root = resource.root();
+        let api_version = text(root, &["apiVersion"]);
+        let group = api_version.split('/').next().unwrap_or_default();
+        [
+            group,
+            text(root, &["kind"]),
+            text(root, &["metadata", "name"]),
+        ]
+        .join("/")
+    };
+    let is_ours = |resource: &&Resource| {
+        let root = resource.root();
+        !is_local_config(root) && places.has_any(root)
+    };
+    let known: HashSet<String> = items.iter().filter(is_ours).map(known_as).collect();
+    for resource in items {
+        if !is_ours(&&*resource) {
+            continue;
+        }
+        let value = resource.annotation(DEPENDS_ON).unwrap_or_default();
+        let Some(reference) = Reference::parse(value) else {
+            continue;
+        };
+        let key = [reference.group, reference.kind, reference.name].join("/");
+        if known.contains(&key) && was_replaced(reference.namespace) {
+            let moved = reference.moved_to(namespace);
+            let top = resource.root().id();
+            let path = ["metadata", "annotations", DEPENDS_ON];
+            // Cannot fail: the annotation is there.
+            let _ = set_text(
+                resource.document_mut(),
+                top,
+                &path,
+                &moved,
+                Formatting::Comments,
+            );
+        }
     }
 }

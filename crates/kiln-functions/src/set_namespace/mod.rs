@@ -3,12 +3,15 @@
 mod config;
 mod depends_on;
 mod kustomize;
+mod v0_3_0;
 mod v0_4_0;
 mod v0_4_2;
+mod visit;
 
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::go::Formatting;
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
+use v0_3_0::Edition;
 use v0_4_2::{SetNamespace, Webhooks};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
@@ -26,6 +29,26 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
             tags: &["v0.2.0"],
             sdk: TRANSFORMER,
             function: &kustomize::SetNamespace::V0_2,
+        },
+        Behaviour {
+            tags: &["v0.3.0", "v0.3.1"],
+            sdk: Sdk::Go,
+            function: &v0_3_0::SetNamespace(Edition::First),
+        },
+        Behaviour {
+            tags: &["v0.3.2"],
+            sdk: Sdk::Go,
+            function: &v0_3_0::SetNamespace(Edition::Second),
+        },
+        Behaviour {
+            tags: &["v0.3.3"],
+            sdk: Sdk::Go,
+            function: &v0_3_0::SetNamespace(Edition::Third),
+        },
+        Behaviour {
+            tags: &["v0.3.4"],
+            sdk: Sdk::Go,
+            function: &v0_3_0::SetNamespace(Edition::Fourth),
         },
         Behaviour {
             tags: &["v0.4.0", "v0.4.1"],

@@ -6,16 +6,16 @@
 use std::collections::{BTreeSet, HashSet};
 
 use kiln_krm::Resource;
-use kiln_krm::results::{File, ResultItem, Severity};
-use kiln_yaml::{NodeId, NodeRef};
+use kiln_krm::results::Severity;
+use kiln_yaml::{Document, NodeId, NodeRef};
 
 use super::config::{self, Config};
 use super::depends_on::{DEPENDS_ON, Reference};
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::sdk::go::{
-    DEFAULT_NAMESPACE, Formatting, UNKNOWN_NAMESPACE, UPSTREAM_IDENTIFIER, identity, is_gvk,
-    is_local_config, is_namespace_scoped, nested_text, origin, resource_ref, set_text, short_text,
-    slice, text,
+    DEFAULT_NAMESPACE, Formatting, UNKNOWN_NAMESPACE, UPSTREAM_IDENTIFIER, about_object, identity,
+    is_gvk, is_local_config, is_namespace_scoped, nested_text, origin, set_text, short_text, slice,
+    text,
 };
 
 /// The function, with what differs between its versions.
@@ -41,11 +41,12 @@ const API_SERVICE: &[&str] = &["spec", "service"];
 
 impl Function for SetNamespace {
     fn run(&self, list: &mut FunctionList, _: &Context<'_>) -> Ending {
-        let config = list.config.as_ref().map(|config| config.root());
+        let nothing = Document::new_mapping();
+        let config = list.config.as_ref().unwrap_or(&nothing).root();
         let config = match config::read(config) {
             Ok(config) => config,
             Err(error) => {
-                let result = about_config(error, config);
+                let result = about_object(Severity::Error, error, config);
                 list.results.push(result);
                 return match self.fails_without_config {
                     true => Ending::Failure,
@@ -87,27 +88,6 @@ enum OriginError {
 }
 
 type Reports = Vec<(Severity, String)>;
-
-/// An error in the configuration. Who has none is in no file, which is at index -1.
-fn about_config(error: String, config: Option<NodeRef<'_>>) -> ResultItem {
-    use kiln_krm::annotations::{INDEX, PATH};
-    let annotation =
-        |key| config.map_or("", |config| text(config, &["metadata", "annotations", key]));
-    let index = match annotation(INDEX) {
-        "" => -1,
-        index => index.parse().unwrap_or(0),
-    };
-    ResultItem {
-        message: error,
-        severity: Severity::Error.as_str().to_owned(),
-        resource_ref: Some(config.map(resource_ref).unwrap_or_default()),
-        file: Some(File {
-            path: annotation(PATH).to_owned(),
-            index,
-        }),
-        ..ResultItem::default()
-    }
-}
 
 /// Warns of resources that come from nowhere. All others must come from one namespace, unless one is being matched.
 fn check_origins(resources: &[&mut Resource], must_agree: bool) -> Result<Reports, OriginError> {

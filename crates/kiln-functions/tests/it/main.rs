@@ -3,4 +3,5 @@
 mod recorded;
 mod recorded_kustomize;
 mod recorded_kyaml;
+mod recorded_versions;
 mod runtime;

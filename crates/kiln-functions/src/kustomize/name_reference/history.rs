@@ -159,7 +159,7 @@ const REFERRED_BY: &str = "internal.config.kubernetes.io/refBy";
 fn names(generation: Generation) -> &'static Names {
     match generation {
         Generation::June2021 => &OLDER,
-        Generation::December2021 | Generation::Of2025 => &NEWER,
+        _ => &NEWER,
     }
 }
 

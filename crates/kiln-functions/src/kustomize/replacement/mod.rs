@@ -123,13 +123,13 @@ impl Work<'_> {
             Generation::Of2025 => {
                 ReplaceError(format!("error looking up replacement source: {error}"))
             }
-            Generation::June2021 | Generation::December2021 => ReplaceError(error),
+            _ => ReplaceError(error),
         })?;
         let node = found.map(|found| resource.document().node(found.node));
         let Some(node) = node.filter(|node| !is_nothing(*node)) else {
             let source = match self.generation {
                 Generation::Of2025 => source.id.text(),
-                Generation::June2021 | Generation::December2021 => source.text(field),
+                _ => source.text(field),
             };
             return error(format!(
                 "fieldPath `{field}` is missing for replacement source {source}"
@@ -144,7 +144,7 @@ impl Work<'_> {
         for (place, resource) in self.items.iter().enumerate() {
             let ids = ids(resource).map_err(|ReplaceError(error)| match self.generation {
                 Generation::Of2025 => ReplaceError(format!("error getting node IDs: {error}")),
-                Generation::June2021 | Generation::December2021 => ReplaceError(error),
+                _ => ReplaceError(error),
             })?;
             if ids.iter().any(|id| id.is_selected_by(&source.id)) {
                 if found.is_some() {
@@ -186,9 +186,7 @@ impl Work<'_> {
         let is_selected = |id: &ResourceId| id.is_selected_by(&select.id);
         Ok(match self.generation {
             Generation::Of2025 => ids.iter().any(is_selected) && !ids.iter().any(rejects),
-            Generation::June2021 | Generation::December2021 => {
-                ids.iter().any(|id| is_selected(id) && !rejects(id))
-            }
+            _ => ids.iter().any(|id| is_selected(id) && !rejects(id)),
         })
     }
 

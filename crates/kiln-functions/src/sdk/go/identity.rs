@@ -1,7 +1,7 @@
 //! Who a resource is, and where it came from.
 
-use kiln_krm::annotations::LOCAL_CONFIG;
-use kiln_krm::results::ResourceRef;
+use kiln_krm::annotations::{INDEX, LOCAL_CONFIG, PATH};
+use kiln_krm::results::{File, ResourceRef, ResultItem, Severity};
 use kiln_yaml::NodeRef;
 
 use super::field::{nested, nested_text};
@@ -141,5 +141,24 @@ pub fn resource_ref(resource: NodeRef<'_>) -> ResourceRef {
         kind: text(resource, &["kind"]).to_owned(),
         name: text(resource, &["metadata", "name"]).to_owned(),
         namespace: text(resource, &["metadata", "namespace"]).to_owned(),
+    }
+}
+
+/// A result about a resource, or a configuration, and the file that it is in. What is in no file is at index -1.
+pub fn about_object(severity: Severity, message: String, resource: NodeRef<'_>) -> ResultItem {
+    let annotation = |key| text(resource, &["metadata", "annotations", key]);
+    let index = match annotation(INDEX) {
+        "" => -1,
+        index => index.parse().unwrap_or(0),
+    };
+    ResultItem {
+        message,
+        severity: severity.as_str().to_owned(),
+        resource_ref: Some(resource_ref(resource)),
+        file: Some(File {
+            path: annotation(PATH).to_owned(),
+            index,
+        }),
+        ..ResultItem::default()
     }
 }

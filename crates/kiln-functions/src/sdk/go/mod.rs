@@ -11,6 +11,7 @@ mod scope;
 pub use decode::{FieldType, StructType, check_struct};
 pub use field::{Formatting, WrongType, field, nested, nested_text, set_text, slice};
 pub use identity::{
-    DEFAULT_NAMESPACE, Identity, UNKNOWN_NAMESPACE, UPSTREAM_IDENTIFIER, has_namespace, identity,
-    is_gvk, is_local_config, is_namespace_scoped, origin, resource_ref, short_text, text,
+    DEFAULT_NAMESPACE, Identity, UNKNOWN_NAMESPACE, UPSTREAM_IDENTIFIER, about_object,
+    has_namespace, identity, is_gvk, is_local_config, is_namespace_scoped, origin, resource_ref,
+    short_text, text,
 };
