@@ -20,6 +20,8 @@ mod resource_map;
 mod round_trip;
 mod scope;
 mod text;
+mod transformer;
+mod unstructured;
 
 pub(crate) use field_spec::FieldSpec;
 pub(crate) use image::Image;
@@ -35,12 +37,17 @@ pub(crate) use resource_map::{
     MIGRATION_ID, MapError, Marks, check_metadata, check_resources, resource_id_text,
 };
 pub(crate) use round_trip::{round_trip, through_json};
-pub(crate) use scope::is_cluster_scoped;
+pub(crate) use scope::{is_cluster_scoped, was_cluster_scoped};
 pub(crate) use text::json_text;
+pub(crate) use transformer::{Release, transform};
 
 /// Which kustomize a function was built with, as far as functions show it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub(crate) enum Generation {
+    /// api 0.7 with kyaml 0.10.5.
+    March2021,
+    /// The same api with kyaml 0.10.20.
+    May2021,
     /// api 0.8.11 with kyaml 0.10.21. Lists in messages are indented.
     June2021,
     /// api 0.10 with kyaml 0.13.

@@ -91,11 +91,16 @@ pub(crate) fn apply_spec(
                 let rest = path.get(*at..).unwrap_or_default().join(" ");
                 text = format!("visit traversal on path: [{rest}]: {text}");
             }
+            let object = || kiln_yaml::to_string(document, generation.sequence_style());
             let object = match generation {
-                Generation::June2021 | Generation::December2021 => {
-                    let object = kiln_yaml::to_string(document, generation.sequence_style());
-                    format!("\n{object}")
+                Generation::March2021 | Generation::May2021 => {
+                    let path = &spec.path;
+                    return Err(FilterError(format!(
+                        "obj '{}' at path '{path}': {text}",
+                        object()
+                    )));
                 }
+                Generation::June2021 | Generation::December2021 => format!("\n{}", object()),
                 Generation::January2022 | Generation::Of2025 => {
                     format!(" {}", resource_id_text(document, generation))
                 }
@@ -146,8 +151,8 @@ impl Walk<'_> {
             }
             Kind::Sequence => {
                 let known_from = match self.generation {
-                    Generation::June2021 | Generation::December2021 => step.at,
                     Generation::January2022 | Generation::Of2025 => step.known_from,
+                    _ => step.at,
                 };
                 let mut lists = step.lists.clone();
                 lists.push(step.at);
@@ -259,7 +264,7 @@ impl Generation {
     /// How it writes lists.
     pub(crate) fn sequence_style(self) -> SequenceStyle {
         match self {
-            Generation::June2021 => SequenceStyle::Wide,
+            Generation::May2021 | Generation::June2021 => SequenceStyle::Wide,
             _ => SequenceStyle::Compact,
         }
     }
@@ -310,12 +315,12 @@ pub(crate) fn kind_error(
     let contents = kiln_yaml::to_string(&contents, generation.sequence_style());
     let (expected, found) = (go_kind(expected), go_kind(node.kind()));
     FilterError(match generation {
-        Generation::June2021 | Generation::December2021 | Generation::January2022 => format!(
-            "wrong Node Kind for {path} expected: {expected} was {found}: value: {{{}}}",
-            contents.trim()
-        ),
         Generation::Of2025 => format!(
             "wrong node kind: expected {expected} but got {found}: node contents:\n{contents}"
+        ),
+        _ => format!(
+            "wrong Node Kind for {path} expected: {expected} was {found}: value: {{{}}}",
+            contents.trim()
         ),
     })
 }

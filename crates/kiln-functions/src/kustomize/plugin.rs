@@ -34,14 +34,19 @@ pub(crate) fn read_plugin(
     document: &Document,
     shape: &'static StructShape,
     specs: SpecsField,
-    generation: Generation,
+    generation: impl Into<Generation>,
 ) -> Result<(Value, Vec<FieldSpec>), PluginError> {
+    let generation = generation.into();
     let value = decode(document, shape, Reader::Kubernetes).map_err(|error| {
         let text = kiln_yaml::to_string(document, generation.sequence_style());
         let text = go_quote(&text);
         PluginError::Type { text, error }
     })?;
-    let additional = FieldSpec::list(value.field(specs.name));
+    let is_former = matches!(generation, Generation::March2021 | Generation::May2021);
+    let additional = match is_former {
+        true => None,
+        false => FieldSpec::list(value.field(specs.name)),
+    };
     match (additional, FieldSpec::list(value.field("fieldSpecs"))) {
         (Some(_), Some(_)) => Err(PluginError::BothFields(specs.advised)),
         (additional, former) => Ok((value, additional.or(former).unwrap_or_default())),
@@ -72,6 +77,8 @@ pub(crate) fn set_entries(
 /// Ends a function that could not do its work.
 pub(crate) fn fail(list: &mut FunctionList, generation: Generation, message: String) -> Ending {
     let printed = match generation {
+        Generation::March2021 => message.clone(),
+        Generation::May2021 => format!("[error] /// : {message}"),
         Generation::June2021 => format!("[error] : {message}"),
         _ => format!("[error]: {message}"),
     };

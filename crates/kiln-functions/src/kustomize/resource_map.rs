@@ -48,8 +48,13 @@ pub(crate) fn check_resources(
         }
     }
     items.retain(|resource| !is_empty(resource.root()));
+    check_repeated(items, generation)
+}
+
+/// Checks that no resource is there twice.
+pub(super) fn check_repeated(items: &[Resource], generation: Generation) -> Result<(), MapError> {
     let mut seen = HashSet::new();
-    for resource in items.iter() {
+    for resource in items {
         let meta = resource.meta();
         let namespace = effective_namespace(meta);
         if !seen.insert((meta.api_version, meta.kind, namespace, meta.name)) {
@@ -93,8 +98,8 @@ pub(crate) fn effective_namespace(meta: Meta<'_>) -> &str {
 pub(crate) fn resource_id_text(document: &Document, generation: Generation) -> String {
     let id = ResourceId::of(document.root());
     match generation {
-        Generation::June2021 | Generation::December2021 => id.former_text(),
         Generation::January2022 | Generation::Of2025 => id.text(),
+        _ => id.former_text(),
     }
 }
 

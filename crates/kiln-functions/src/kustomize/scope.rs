@@ -5,6 +5,15 @@ pub(crate) fn is_cluster_scoped(api_version: &str, kind: &str) -> bool {
     CLUSTER_SCOPED.binary_search(&(api_version, kind)).is_ok()
 }
 
+/// The same as of the document of early 2021.
+pub(crate) fn was_cluster_scoped(api_version: &str, kind: &str) -> bool {
+    let is_newer = matches!(
+        (api_version, kind),
+        ("flowcontrol.apiserver.k8s.io/v1beta1", _) | ("node.k8s.io/v1", "RuntimeClass")
+    );
+    !is_newer && is_cluster_scoped(api_version, kind)
+}
+
 /// Sorted.
 const CLUSTER_SCOPED: &[(&str, &str)] = &[
     (

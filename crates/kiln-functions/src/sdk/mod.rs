@@ -3,6 +3,7 @@
 
 pub mod go;
 pub(crate) mod go_regexp;
+pub(crate) mod go_yaml;
 pub(crate) mod json;
 pub(crate) mod kyaml;
 mod order;

@@ -20,6 +20,8 @@ pub(super) struct Config {
 pub(super) enum ConfigError {
     #[error("`functionConfig` must be a `ConfigMap` or `SetAnnotations`")]
     Kind,
+    #[error("function config must be a ConfigMap or SetAnnotationConfig")]
+    FormerKind,
     #[error("input annotation list cannot be empty")]
     Empty,
     #[error(transparent)]
@@ -31,8 +33,13 @@ impl Config {
         config: Option<&Document>,
         generation: Generation,
     ) -> Result<Config, ConfigError> {
+        let is_former = generation == Generation::March2021;
+        let wrong_kind = match is_former {
+            true => ConfigError::FormerKind,
+            false => ConfigError::Kind,
+        };
         let Some(document) = config else {
-            return Err(ConfigError::Kind);
+            return Err(wrong_kind);
         };
         let meta = Meta::of(document.root());
         let config = match (meta.api_version, meta.kind) {
@@ -40,10 +47,11 @@ impl Config {
                 annotations: data_map(config).into_iter().collect(),
                 additional: Vec::new(),
             },
+            ("fn.kpt.dev/v1alpha1", "SetAnnotations") if is_former => return Err(wrong_kind),
             ("fn.kpt.dev/v1alpha1", "SetAnnotations" | "SetAnnotationConfig") => {
                 typed(document, generation)?
             }
-            _ => return Err(ConfigError::Kind),
+            _ => return Err(wrong_kind),
         };
         match config.annotations.is_empty() {
             true => Err(ConfigError::Empty),

@@ -9,7 +9,8 @@ use kiln_krm::Resource;
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::kustomize::{
-    FieldSpec, Generation, MIGRATION_ID, Marks, check_resources, fail, set_entries,
+    FieldSpec, Generation, MIGRATION_ID, Marks, Release, check_resources, fail, set_entries,
+    transform,
 };
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
@@ -23,6 +24,22 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Sets annotations on resources and on their pod templates",
     doc: include_str!("doc.md"),
     behaviours: &[
+        Behaviour {
+            tags: &["v0.1.0", "v0.1.1", "v0.1.2"],
+            sdk: Sdk::Kyaml {
+                results: ResultsForm::Object("set-annotation"),
+                errors: ErrorsPrinted::Once,
+            },
+            function: &FormerSetAnnotations,
+        },
+        Behaviour {
+            tags: &["v0.1.3"],
+            sdk: Sdk::Kyaml {
+                results: ResultsForm::Object("set-annotations"),
+                errors: ErrorsPrinted::Once,
+            },
+            function: &FormerSetAnnotations,
+        },
         Behaviour {
             tags: &["v0.1.4"],
             sdk: Sdk::Kyaml {
@@ -52,6 +69,33 @@ enum Edition {
 }
 
 struct SetAnnotations(Edition);
+
+/// The first releases, in which resources go through JSON.
+struct FormerSetAnnotations;
+
+impl Function for FormerSetAnnotations {
+    fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
+        let release = Release::April;
+        let generation = release.generation();
+        let config = Config::read(release.see(list.config.as_ref()).as_ref(), generation);
+        let nothing = |_: &[Resource]| ();
+        transform(
+            list,
+            ctx,
+            release,
+            config,
+            nothing,
+            |config, (), resource| {
+                let specs: Vec<&FieldSpec> =
+                    config.specs().filter(|s| s.selects(resource)).collect();
+                let annotations = &config.annotations;
+                release.edit(resource, |document| {
+                    set_entries(document, &specs, annotations, generation, |_, _, _| {})
+                })
+            },
+        )
+    }
+}
 
 impl Function for SetAnnotations {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {

@@ -12,20 +12,20 @@ use super::common_labels::DEFAULTS;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::kustomize::decode::{FieldShape, Shape, StructShape};
 use crate::kustomize::{
-    FieldSpec, FilterError, Generation, Marks, PluginError, SpecsField, check_resources, fail,
-    read_plugin, set_entries, through_json,
+    FieldSpec, PluginError, Release, SpecsField, read_plugin, set_entries, transform,
 };
 use crate::sdk::kyaml::data_map;
 
-pub(super) struct SetLabels;
-
-const GENERATION: Generation = Generation::June2021;
+/// The function, by the release.
+pub(super) struct SetLabels(pub(super) Release);
 
 /// Why a configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 enum ConfigError {
     #[error("`functionConfig` must be either a `ConfigMap` or `SetLabels`")]
     Kind,
+    #[error("function config must be a ConfigMap or SetLabelConfig")]
+    FormerKind,
     #[error("input label list cannot be empty")]
     Empty,
     #[error(transparent)]
@@ -34,60 +34,49 @@ enum ConfigError {
 
 impl Function for SetLabels {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let (labels, additional) = match read(list.config.as_ref()) {
-            Ok(config) => config,
-            Err(error) => {
-                let error = format!("failed to configure function: {error}");
-                return fail(list, GENERATION, error);
-            }
-        };
-        if let Err(error) = check_resources(&mut list.items, Marks::Nothing, GENERATION) {
-            list.items.clear();
-            return fail(list, GENERATION, format!("failed to run function: {error}"));
-        }
-        for resource in &mut list.items {
-            if let Err(stopped) = ctx.check() {
-                return stopped.into();
-            }
-            if let Err(error) = label(resource, &labels, &additional) {
-                list.items.clear();
-                let error = format!("failed to run function: failed to run transformer: {error}");
-                return fail(list, GENERATION, error);
-            }
-        }
-        list.unsettled = (0..list.items.len()).collect();
-        Ending::Success
+        let config = read(self.0.see(list.config.as_ref()).as_ref(), self.0);
+        let nothing = |_: &[Resource]| ();
+        transform(
+            list,
+            ctx,
+            self.0,
+            config,
+            nothing,
+            |config, (), resource| {
+                let (labels, additional) = config;
+                let specs = additional.iter().chain(DEFAULTS);
+                let specs: Vec<&FieldSpec> = specs.filter(|spec| spec.selects(resource)).collect();
+                self.0.edit(resource, |document| {
+                    let generation = self.0.generation();
+                    set_entries(document, &specs, labels, generation, |_, _, _| {})
+                })
+            },
+        )
     }
-}
-
-fn label(
-    resource: &mut Resource,
-    labels: &BTreeMap<String, String>,
-    additional: &[FieldSpec],
-) -> Result<(), FilterError> {
-    let specs = additional.iter().chain(DEFAULTS);
-    let specs: Vec<&FieldSpec> = specs.filter(|spec| spec.selects(resource)).collect();
-    let document = through_json(resource.document(), |document| {
-        set_entries(document, &specs, labels, GENERATION, |_, _, _| {})
-    })?;
-    *resource.document_mut() = document;
-    Ok(())
 }
 
 type Labels = BTreeMap<String, String>;
 
-fn read(config: Option<&Document>) -> Result<(Labels, Vec<FieldSpec>), ConfigError> {
+fn read(
+    config: Option<&Document>,
+    release: Release,
+) -> Result<(Labels, Vec<FieldSpec>), ConfigError> {
+    let wrong_kind = match release {
+        Release::June => ConfigError::Kind,
+        Release::April | Release::May => ConfigError::FormerKind,
+    };
     let Some(document) = config else {
-        return Err(ConfigError::Kind);
+        return Err(wrong_kind);
     };
     let meta = Meta::of(document.root());
-    let (labels, additional) = match (meta.api_version, meta.kind) {
-        ("v1", "ConfigMap") => (data_map(config).into_iter().collect(), Vec::new()),
-        ("fn.kpt.dev/v1alpha1", "SetLabels" | "SetLabelConfig") => {
-            let (value, additional) = read_plugin(document, &PLUGIN, SPECS, GENERATION)?;
+    let (labels, additional) = match (meta.api_version, meta.kind, release) {
+        ("v1", "ConfigMap", _) => (data_map(config).into_iter().collect(), Vec::new()),
+        ("fn.kpt.dev/v1alpha1", "SetLabelConfig", _)
+        | ("fn.kpt.dev/v1alpha1", "SetLabels", Release::June) => {
+            let (value, additional) = read_plugin(document, &PLUGIN, SPECS, release)?;
             (value.field_map("labels"), additional)
         }
-        _ => return Err(ConfigError::Kind),
+        _ => return Err(wrong_kind),
     };
     match labels.is_empty() {
         true => Err(ConfigError::Empty),

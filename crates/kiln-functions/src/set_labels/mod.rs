@@ -5,9 +5,11 @@ mod kinds;
 mod kustomize;
 mod v0_2;
 
+use crate::kustomize::Release;
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::go::Formatting;
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
+use kustomize::SetLabels;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "set-labels",
@@ -16,12 +18,24 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     doc: include_str!("doc.md"),
     behaviours: &[
         Behaviour {
+            tags: &["v0.1.0", "v0.1.1", "v0.1.2"],
+            sdk: transformer("set-label"),
+            function: &SetLabels(Release::April),
+        },
+        Behaviour {
+            tags: &["v0.1.3"],
+            sdk: transformer("set-labels"),
+            function: &SetLabels(Release::April),
+        },
+        Behaviour {
+            tags: &["v0.1.4"],
+            sdk: transformer("set-labels"),
+            function: &SetLabels(Release::May),
+        },
+        Behaviour {
             tags: &["v0.1.5"],
-            sdk: Sdk::Kyaml {
-                results: ResultsForm::Object("set-labels"),
-                errors: ErrorsPrinted::Once,
-            },
-            function: &kustomize::SetLabels,
+            sdk: transformer("set-labels"),
+            function: &SetLabels(Release::June),
         },
         Behaviour {
             tags: &["v0.2.0", "v0.2.1", "v0.2.2", "unstable"],
@@ -39,3 +53,10 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
         },
     ],
 };
+
+const fn transformer(name: &'static str) -> Sdk {
+    Sdk::Kyaml {
+        results: ResultsForm::Object(name),
+        errors: ErrorsPrinted::Once,
+    }
+}

@@ -11,27 +11,28 @@ use kiln_yaml::{Document, Kind, NodeId};
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::kustomize::decode::{FieldShape, Shape, StructShape};
 use crate::kustomize::{
-    Creation, FieldPath, FieldSpec, FilterError, Generation, Marks, PluginError, SpecsField,
-    apply_spec, check_resources, expect_scalar, fail, is_cluster_scoped, kind_error, read_plugin,
-    through_json,
+    Creation, FieldPath, FieldSpec, FilterError, Generation, PluginError, Release, SpecsField,
+    apply_spec, expect_scalar, is_cluster_scoped, kind_error, read_plugin, transform,
+    was_cluster_scoped,
 };
 use crate::sdk::kyaml::data_map;
 
-/// The function of two versions.
+/// The function, by its versions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SetNamespace {
     /// Of subjects only the one called default follows.
-    V0_1,
+    V0_1(Release),
     /// Service accounts of the package follow too.
     V0_2,
 }
-
-const GENERATION: Generation = Generation::June2021;
 
 /// Why a configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 enum ConfigError {
     #[error("`functionConfig` must be a `ConfigMap` or `SetNamespace`")]
     Kind,
+    #[error("function config must be a ConfigMap or SetNamespaceConfig")]
+    FormerKind,
     #[error("input namespace cannot be empty")]
     Empty,
     #[error(transparent)]
@@ -40,38 +41,27 @@ enum ConfigError {
 
 impl Function for SetNamespace {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let (namespace, additional) = match read(list.config.as_ref()) {
-            Ok(config) => config,
-            Err(error) => {
-                let error = format!("failed to configure function: {error}");
-                return fail(list, GENERATION, error);
-            }
+        let release = match self {
+            SetNamespace::V0_1(release) => *release,
+            SetNamespace::V0_2 => Release::June,
         };
-        if let Err(error) = check_resources(&mut list.items, Marks::Nothing, GENERATION) {
-            list.items.clear();
-            return fail(list, GENERATION, format!("failed to run function: {error}"));
-        }
-        let accounts = match self {
-            SetNamespace::V0_1 => HashSet::new(),
-            SetNamespace::V0_2 => accounts(&list.items),
+        let config = read(release.see(list.config.as_ref()).as_ref(), release);
+        let accounts = |items: &[Resource]| match self {
+            SetNamespace::V0_1(_) => HashSet::new(),
+            SetNamespace::V0_2 => accounts(items),
         };
-        for resource in &mut list.items {
-            if let Err(stopped) = ctx.check() {
-                return stopped.into();
-            }
-            let mut set = || {
-                let document = transform(resource, &namespace, &additional)?;
-                *resource.document_mut() = document;
-                follow_accounts(resource, &accounts, &namespace)
-            };
-            if let Err(error) = set() {
-                list.items.clear();
-                let error = format!("failed to run function: failed to run transformer: {error}");
-                return fail(list, GENERATION, error);
-            }
-        }
-        list.unsettled = (0..list.items.len()).collect();
-        Ending::Success
+        transform(
+            list,
+            ctx,
+            release,
+            config,
+            accounts,
+            |config, accounts, resource| {
+                let (namespace, additional) = config;
+                set_in(resource, namespace, additional, release)?;
+                follow_accounts(resource, accounts, namespace)
+            },
+        )
     }
 }
 
@@ -81,36 +71,43 @@ fn accounts(items: &[Resource]) -> HashSet<String> {
     accounts.map(|item| item.name().to_owned()).collect()
 }
 
-/// A resource with its namespace set, as it comes out of JSON.
-fn transform(
-    resource: &Resource,
+/// Sets the namespace of a resource, which comes out of JSON.
+fn set_in(
+    resource: &mut Resource,
     namespace: &str,
     additional: &[FieldSpec],
-) -> Result<Document, FilterError> {
+    release: Release,
+) -> Result<(), FilterError> {
+    let generation = release.generation();
     let set = |document: &mut Document, spec: &FieldSpec| {
         let mut set = |document: &mut Document, node, path: FieldPath<'_>| {
-            expect_scalar(document, node, path, GENERATION)?;
+            expect_scalar(document, node, path, generation)?;
             set_scalar(document, node, namespace);
             Ok(())
         };
-        apply_spec(document, spec, Creation::Scalar, GENERATION, &mut set)
+        apply_spec(document, spec, Creation::Scalar, generation, &mut set)
     };
-    through_json(resource.document(), |document| {
-        if !is_cluster_scoped(resource.api_version(), resource.kind()) {
+    let is_in_none = match release {
+        Release::April => was_cluster_scoped(resource.api_version(), resource.kind()),
+        Release::May | Release::June => is_cluster_scoped(resource.api_version(), resource.kind()),
+    };
+    let is_binding_itself = is_binding(resource.kind());
+    let specs = additional.iter().chain(defaults(release));
+    let is_known = |spec: &FieldSpec| {
+        spec.path == "metadata/namespace" || (is_binding(&spec.kind) && spec.path == "subjects")
+    };
+    let specs: Vec<&FieldSpec> = specs
+        .filter(|spec| !is_known(spec) && spec.selects(resource))
+        .collect();
+    release.edit(resource, |document| {
+        if !is_in_none {
             set(document, &METADATA_NAMESPACE)?;
         }
-        if is_binding(resource.kind()) {
+        if is_binding_itself {
             let is_default = |_: &str, name: &str| name == "default";
             set_subjects(document, namespace, is_default)?;
         }
-        for spec in additional.iter().chain(DEFAULTS) {
-            let is_known = spec.path == "metadata/namespace"
-                || (is_binding(&spec.kind) && spec.path == "subjects");
-            if !is_known && spec.selects(resource) {
-                set(document, spec)?;
-            }
-        }
-        Ok::<(), FilterError>(())
+        specs.into_iter().try_for_each(|spec| set(document, spec))
     })
 }
 
@@ -143,7 +140,13 @@ fn set_subjects(
     if !subjects.is_sequence() {
         let subjects = subjects.id();
         let kind = Kind::Sequence;
-        return Err(kind_error(document, subjects, kind, "subjects", GENERATION));
+        return Err(kind_error(
+            document,
+            subjects,
+            kind,
+            "subjects",
+            Generation::June2021,
+        ));
     }
     for subject in document.child_ids(subjects.id()) {
         let node = document.node(subject);
@@ -151,7 +154,13 @@ fn set_subjects(
             continue;
         }
         if !node.is_mapping() {
-            return Err(kind_error(document, subject, Kind::Mapping, "", GENERATION));
+            return Err(kind_error(
+                document,
+                subject,
+                Kind::Mapping,
+                "",
+                Generation::June2021,
+            ));
         }
         let text = |key| node.get(key).and_then(|value| value.as_text());
         let name = text("name");
@@ -177,13 +186,20 @@ fn set_scalar(document: &mut Document, node: NodeId, text: &str) {
     document.set_tag(node, if is_quoted { "!!str" } else { "" });
 }
 
-fn read(config: Option<&Document>) -> Result<(String, Vec<FieldSpec>), ConfigError> {
+fn read(
+    config: Option<&Document>,
+    release: Release,
+) -> Result<(String, Vec<FieldSpec>), ConfigError> {
+    let wrong_kind = match release {
+        Release::June => ConfigError::Kind,
+        Release::April | Release::May => ConfigError::FormerKind,
+    };
     let Some(document) = config else {
-        return Err(ConfigError::Kind);
+        return Err(wrong_kind);
     };
     let meta = Meta::of(document.root());
-    let (namespace, additional) = match (meta.api_version, meta.kind) {
-        ("v1", "ConfigMap") => {
+    let (namespace, additional) = match (meta.api_version, meta.kind, release) {
+        ("v1", "ConfigMap", _) => {
             let data = data_map(config);
             let given = data.into_iter().find(|(key, _)| key == "namespace");
             (
@@ -191,11 +207,12 @@ fn read(config: Option<&Document>) -> Result<(String, Vec<FieldSpec>), ConfigErr
                 Vec::new(),
             )
         }
-        ("fn.kpt.dev/v1alpha1", "SetNamespace" | "SetNamespaceConfig") => {
-            let (value, additional) = read_plugin(document, &PLUGIN, SPECS, GENERATION)?;
+        ("fn.kpt.dev/v1alpha1", "SetNamespaceConfig", _)
+        | ("fn.kpt.dev/v1alpha1", "SetNamespace", Release::June) => {
+            let (value, additional) = read_plugin(document, &PLUGIN, SPECS, release)?;
             (value.field_text("namespace").to_owned(), additional)
         }
-        _ => return Err(ConfigError::Kind),
+        _ => return Err(wrong_kind),
     };
     match namespace.is_empty() {
         true => Err(ConfigError::Empty),
@@ -222,6 +239,15 @@ static METADATA_NAMESPACE: FieldSpec = FieldSpec::new("", "", "", "metadata/name
 
 const SERVICE: &str = "spec/service/namespace";
 const WEBHOOK: &str = "spec/conversion/webhook/clientConfig/service/namespace";
+
+/// The webhooks of conversions came last.
+fn defaults(release: Release) -> &'static [FieldSpec] {
+    let former = DEFAULTS.split_last().map(|(_, former)| former);
+    match release {
+        Release::April | Release::May => former.unwrap_or(DEFAULTS),
+        Release::June => DEFAULTS,
+    }
+}
 
 static DEFAULTS: &[FieldSpec] = &[
     FieldSpec::new("", "", "Namespace", "metadata/name", true),

@@ -8,6 +8,7 @@ mod v0_4_0;
 mod v0_4_2;
 mod visit;
 
+use crate::kustomize::Release;
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::go::Formatting;
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
@@ -21,9 +22,19 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     doc: include_str!("doc.md"),
     behaviours: &[
         Behaviour {
+            tags: &["v0.1.0", "v0.1.1", "v0.1.2"],
+            sdk: TRANSFORMER,
+            function: &kustomize::SetNamespace::V0_1(Release::April),
+        },
+        Behaviour {
+            tags: &["v0.1.3"],
+            sdk: TRANSFORMER,
+            function: &kustomize::SetNamespace::V0_1(Release::May),
+        },
+        Behaviour {
             tags: &["v0.1.4"],
             sdk: TRANSFORMER,
-            function: &kustomize::SetNamespace::V0_1,
+            function: &kustomize::SetNamespace::V0_1(Release::June),
         },
         Behaviour {
             tags: &["v0.2.0"],

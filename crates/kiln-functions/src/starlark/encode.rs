@@ -3,8 +3,8 @@
 use kiln_starlark::{Kind, Value};
 use kiln_yaml::{Document, NodeId, Style};
 
-use super::keys;
 use super::time::Time;
+use crate::sdk::go_yaml::{compare_keys, is_other};
 
 /// An item as it is to be written.
 pub(super) struct Item {
@@ -244,7 +244,7 @@ fn sort_entries(entries: &mut [(Value, Value)]) {
         _ => f64::NEG_INFINITY,
     };
     entries.sort_by(|(a, _), (b, _)| match (text(a), text(b)) {
-        (Some(a), Some(b)) => keys::compare(&a, &b),
+        (Some(a), Some(b)) => compare_keys(&a, &b),
         (Some(_), None) => std::cmp::Ordering::Greater,
         (None, Some(_)) => std::cmp::Ordering::Less,
         (None, None) => number(a).total_cmp(&number(b)),
@@ -261,69 +261,6 @@ pub(super) fn float_text(float: f64) -> String {
     }
     let text = String::from_utf8_lossy(&Value::from(float).repr()).into_owned();
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
-}
-
-/// Whether go-yaml v3 would not read the text as a string, or takes care of those who would not.
-pub(crate) fn is_other(text: &str) -> bool {
-    // Most texts begin with a letter that nothing else begins with.
-    let may_be = text.bytes().next().is_none_or(|first| {
-        matches!(first, b'0'..=b'9' | b'.' | b'+' | b'-' | b'~' | b'<')
-            || b"nNyYtTfFoO".contains(&first)
-    });
-    may_be && (is_old_bool(text) || is_base_60(text) || !is_string(text))
-}
-
-fn is_string(text: &str) -> bool {
-    let mut document = Document::new_mapping();
-    let node = document.new_scalar(text, "");
-    document.node(node).tag() == "!!str"
-}
-
-/// What YAML 1.1 takes for a boolean.
-fn is_old_bool(text: &str) -> bool {
-    matches!(
-        text,
-        "y" | "Y"
-            | "yes"
-            | "Yes"
-            | "YES"
-            | "on"
-            | "On"
-            | "ON"
-            | "n"
-            | "N"
-            | "no"
-            | "No"
-            | "NO"
-            | "off"
-            | "Off"
-            | "OFF"
-    )
-}
-
-/// What YAML 1.1 takes for a number to the base 60: `1:30`.
-pub(super) fn is_base_60(text: &str) -> bool {
-    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (whole, fraction) = match text.split_once('.') {
-        Some((whole, fraction)) => (whole, fraction),
-        None => (text, ""),
-    };
-    let in_number = |byte: u8| byte.is_ascii_digit() || byte == b'_';
-    let mut groups = whole.split(':');
-    let first = groups.next().unwrap_or("");
-    let mut count = 0;
-    let all = groups.all(|group| {
-        count += 1;
-        match group.as_bytes() {
-            [digit] => digit.is_ascii_digit(),
-            [tens, ones] => (b'0'..=b'5').contains(tens) && ones.is_ascii_digit(),
-            _ => false,
-        }
-    });
-    all && count > 0
-        && first.as_bytes().first().is_some_and(u8::is_ascii_digit)
-        && first.bytes().all(in_number)
-        && fraction.bytes().all(in_number)
 }
 
 /// Whether a text that is a string can surely stand without quotes.

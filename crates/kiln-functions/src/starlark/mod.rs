@@ -8,15 +8,12 @@
 mod config;
 mod decode;
 mod encode;
-pub(crate) mod keys;
 mod modules;
 mod script;
 #[cfg(test)]
 mod tests;
 mod time;
 mod yaml_v2;
-
-pub(crate) use encode::is_other;
 
 pub use script::StarlarkScript;
 

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::encode::{float_text, is_base_60};
-use super::keys;
+use super::encode::float_text;
 use super::time::Time;
+use crate::sdk::go_yaml::{compare_keys, is_base_60};
 
 #[test]
 fn keys_are_ordered_as_go_yaml_orders_them() {
@@ -19,8 +19,8 @@ fn keys_are_ordered_as_go_yaml_orders_them() {
         ("a", "aa"),
         ("a1", "a01"),
     ] {
-        assert_eq!(keys::compare(a, b), Ordering::Less, "{a} {b}");
-        assert_eq!(keys::compare(b, a), Ordering::Greater, "{b} {a}");
+        assert_eq!(compare_keys(a, b), Ordering::Less, "{a} {b}");
+        assert_eq!(compare_keys(b, a), Ordering::Greater, "{b} {a}");
     }
 }
 

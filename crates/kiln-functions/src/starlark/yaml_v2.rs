@@ -5,6 +5,7 @@ use kiln_yaml::{NodeRef, SequenceStyle};
 
 use super::time::Time;
 use super::{decode, encode};
+use crate::sdk::go_yaml::is_base_60;
 
 pub(super) fn module() -> Value {
     let members = [("loads", loads as NativeFn), ("dumps", dumps)];
@@ -51,7 +52,7 @@ fn scalar(node: NodeRef<'_>) -> Value {
 
 /// Whether a text means something else than itself.
 fn is_other(text: &str) -> bool {
-    plain(text).is_some() || encode::is_base_60(text) || text == "<<" || Time::parse(text).is_some()
+    plain(text).is_some() || is_base_60(text) || text == "<<" || Time::parse(text).is_some()
 }
 
 /// What a plain text means, if it is not a string.

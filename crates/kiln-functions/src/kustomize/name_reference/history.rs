@@ -158,7 +158,7 @@ const REFERRED_BY: &str = "internal.config.kubernetes.io/refBy";
 
 fn names(generation: Generation) -> &'static Names {
     match generation {
-        Generation::June2021 => &OLDER,
+        Generation::March2021 | Generation::May2021 | Generation::June2021 => &OLDER,
         _ => &NEWER,
     }
 }
