@@ -1,6 +1,7 @@
 //! What people are told about list-setters, and its versions.
 
-use super::ListSetters;
+use super::kptfile::Kptfiles;
+use super::{ListSetters, WithoutSetters};
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
@@ -21,12 +22,39 @@ is reported as
     Name: replicas, Value: 4, Type: int, Count: 1
     Name: tag, Value: 1.16, Type: str, Count: 1
 ",
-    behaviours: &[Behaviour {
-        tags: &["latest"],
-        sdk: Sdk::Kyaml {
-            results: ResultsForm::List,
-            errors: ErrorsPrinted::Twice,
+    behaviours: &[
+        Behaviour {
+            tags: &["v0.1.0"],
+            sdk: Sdk::Kyaml {
+                results: ResultsForm::Object("list-setters"),
+                errors: ErrorsPrinted::Twice,
+            },
+            function: &ListSetters {
+                kptfiles: Kptfiles::Of2021,
+                without: WithoutSetters::Fails,
+            },
         },
-        function: &ListSetters,
-    }],
+        Behaviour {
+            tags: &["v0.1.1", "unstable"],
+            sdk: Sdk::Kyaml {
+                results: ResultsForm::Object("list-setters"),
+                errors: ErrorsPrinted::Twice,
+            },
+            function: &ListSetters {
+                kptfiles: Kptfiles::Of2021,
+                without: WithoutSetters::Warns,
+            },
+        },
+        Behaviour {
+            tags: &["latest"],
+            sdk: Sdk::Kyaml {
+                results: ResultsForm::List,
+                errors: ErrorsPrinted::Twice,
+            },
+            function: &ListSetters {
+                kptfiles: Kptfiles::Current,
+                without: WithoutSetters::Warns,
+            },
+        },
+    ],
 };

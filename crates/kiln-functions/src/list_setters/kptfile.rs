@@ -7,16 +7,31 @@ use kiln_krm::annotations::PATH;
 use kiln_krm::kptfile::{FILE_NAME, Kptfile, KptfileProblem};
 use kiln_yaml::{NodeRef, SequenceStyle};
 
+use super::former_kptfile::unknown_fields;
 use crate::sdk::kyaml::data_map;
 
 /// There is a Kptfile, but it cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("unable to read Kptfile: {0}")]
-pub(super) struct UnreadableKptfile(#[source] KptfileProblem);
+pub(super) enum UnreadableKptfile {
+    #[error("unable to read Kptfile: {0}")]
+    Now(#[source] KptfileProblem),
+    #[error("unable to read Kptfile: invalid 'v1' Kptfile: {0}")]
+    Then(String),
+}
+
+/// Which Kptfiles are known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kptfiles {
+    Of2021,
+    Current,
+}
 
 /// Setters and their values, of all calls of apply-setters together. Nothing if there is no Kptfile, if it has no such
 /// call, or if the configuration of one cannot be found.
-pub(super) fn declared(items: &[Resource]) -> Result<BTreeMap<String, String>, UnreadableKptfile> {
+pub(super) fn declared(
+    items: &[Resource],
+    known: Kptfiles,
+) -> Result<BTreeMap<String, String>, UnreadableKptfile> {
     let find = |path: &str| {
         let mut items = items.iter();
         items.find(|item| item.annotation(PATH) == Some(path))
@@ -27,7 +42,17 @@ pub(super) fn declared(items: &[Resource]) -> Result<BTreeMap<String, String>, U
     };
     // Lines in messages are those of the Kptfile alone.
     let text = kiln_yaml::to_string(kptfile.document(), SequenceStyle::Compact);
-    let decoded = Kptfile::read(text.as_bytes()).map_err(UnreadableKptfile)?;
+    let decoded = Kptfile::read(text.as_bytes()).map_err(|problem| match known {
+        Kptfiles::Current => UnreadableKptfile::Now(problem),
+        Kptfiles::Of2021 => UnreadableKptfile::Then(problem.to_string()),
+    })?;
+    if known == Kptfiles::Of2021 {
+        let document = kiln_yaml::parse(&text).ok().flatten();
+        let unknown = document.and_then(|document| unknown_fields(document.root()));
+        if let Some(unknown) = unknown {
+            return Err(UnreadableKptfile::Then(unknown));
+        }
+    }
     let mutators = kptfile.root().get_path(&["pipeline", "mutators"]);
     let nodes = mutators.into_iter().flat_map(NodeRef::items);
     let mutators = decoded.pipeline.into_iter().flat_map(|p| p.mutators);

@@ -1,9 +1,11 @@
 //! list-setters: the setters of a package, with what they stand for and how often they are used.
 
+mod former_kptfile;
 mod info;
 mod kptfile;
 
 pub(crate) use info::INFO;
+use kptfile::Kptfiles;
 
 use std::collections::BTreeMap;
 
@@ -16,7 +18,17 @@ use crate::sdk::kyaml::{failure, note};
 use crate::setters::{current_values, list_comment, name_in, pattern_of};
 
 /// The function.
-struct ListSetters;
+struct ListSetters {
+    kptfiles: Kptfiles,
+    without: WithoutSetters,
+}
+
+/// What it does when there are none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum WithoutSetters {
+    Fails,
+    Warns,
+}
 
 /// The type of a value that may yet turn out to be another.
 const TEXT: &str = "str";
@@ -24,13 +36,9 @@ const TEXT: &str = "str";
 impl Function for ListSetters {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let mut found = Found::default();
-        match kptfile::declared(&list.items) {
+        match kptfile::declared(&list.items, self.kptfiles) {
             Ok(declared) => found.declare(declared),
-            Err(error) => {
-                let message = format!("failed to list setters: {error}");
-                list.results = vec![failure(message)];
-                return Ending::Error(error.to_string());
-            }
+            Err(error) => return fail(list, error.to_string()),
         }
         for resource in &list.items {
             if let Err(stopped) = ctx.check() {
@@ -38,9 +46,18 @@ impl Function for ListSetters {
             }
             found.look_at(resource);
         }
+        if found.is_empty() && self.without == WithoutSetters::Fails {
+            return fail(list, "no setters found".to_owned());
+        }
         list.results = found.results();
         Ending::Success
     }
+}
+
+fn fail(list: &mut FunctionList, error: String) -> Ending {
+    let message = format!("failed to list setters: {error}");
+    list.results = vec![failure(message)];
+    Ending::Error(error)
 }
 
 /// Setters by name. One that is used for a list and for scalars is two.
@@ -57,6 +74,10 @@ struct Scalar {
 }
 
 impl Found {
+    fn is_empty(&self) -> bool {
+        self.lists.is_empty() && self.scalars.is_empty()
+    }
+
     /// Adds what the pipeline says about setters, whether they are used or not.
     fn declare(&mut self, declared: BTreeMap<String, String>) {
         for (name, value) in declared {

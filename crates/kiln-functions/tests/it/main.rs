@@ -1,5 +1,6 @@
 //! Native functions as their users see them.
 
+mod properties;
 mod recorded;
 mod recorded_kustomize;
 mod recorded_kyaml;
