@@ -82,7 +82,7 @@ impl Health for HealthService {
         let asked = asked(&request);
         let can_evaluate = self.can_evaluate;
         let phases = WatchStream::new(self.lifecycle.watch());
-        let phases = phases.take_while(|phase| *phase != Phase::Ended);
+        let phases = phases.take_while(|phase| *phase < Phase::Finishing);
         let mut last = None;
         let responses = phases.filter_map(move |phase| {
             let response = response(asked, phase, can_evaluate);

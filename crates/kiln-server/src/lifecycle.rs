@@ -14,6 +14,8 @@ pub(crate) enum Phase {
     Draining,
     /// Calls that run are cancelled.
     Cancelling,
+    /// No call runs any more; connections say their last.
+    Finishing,
     /// Nothing is done any more.
     Ended,
 }

@@ -98,6 +98,7 @@ impl Server {
             }
         }
         drop(self.listener);
+        self.lifecycle.advance(Phase::Finishing);
         let last_bytes = async { while connections.join_next().await.is_some() {} };
         // Those who neither listen nor leave are left.
         let _ = timeout(LAST_BYTES, last_bytes).await;

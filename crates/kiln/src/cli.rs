@@ -7,6 +7,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::commands::completion::CompletionArgs;
 use crate::commands::function::{FnArgs, LegacyFnArgs};
 use crate::commands::native::FunctionArgs;
+use crate::commands::serve::ServeArgs;
 use crate::compat::Compat;
 
 /// Run KRM functions on packages of Kubernetes resources
@@ -33,6 +34,9 @@ pub(crate) enum Command {
     Fn(FnArgs),
     /// Use the functions that are built in, from any tool
     Function(FunctionArgs),
+    /// Run functions for others, over gRPC: the function runner on a machine of one's own
+    #[command(disable_help_flag = true)]
+    Serve(ServeArgs),
     /// Print a script that completes kiln's commands in a shell
     Completion(CompletionArgs),
 }

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::{Command, LegacyCommand, Parsed};
-use crate::commands::{completion, function, native};
+use crate::commands::{completion, function, native, serve};
 use crate::compat::Compat;
 use crate::log_format::LogFormat;
 use crate::ui::{Failed, Ui};
@@ -65,6 +65,7 @@ fn end(ui: &Ui, done: Result<ExitCode>) -> ExitCode {
 fn run(ui: &Ui, parsed: Parsed) -> Result<ExitCode> {
     let done = match parsed {
         Parsed::Current(Command::Function(args)) => return native::cmd_function(ui, &args),
+        Parsed::Current(Command::Serve(args)) => return serve::cmd_serve(ui, args),
         Parsed::Current(Command::Fn(args)) => function::cmd_fn(ui, &args),
         Parsed::Legacy(LegacyCommand::Fn(args)) => function::cmd_legacy_fn(ui, &args),
         Parsed::Current(Command::Completion(args))

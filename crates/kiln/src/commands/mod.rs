@@ -3,3 +3,4 @@
 pub(crate) mod completion;
 pub(crate) mod function;
 pub(crate) mod native;
+pub(crate) mod serve;

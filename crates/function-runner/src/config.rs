@@ -1,0 +1,94 @@
+//! What the runner is told, checked.
+
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kiln_sandbox::SandboxMode;
+use kiln_server::{AdmissionOptions, TlsFiles};
+
+/// Everything that flags say. Nothing has been opened yet.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The addresses to listen on; all there are if not given.
+    pub address: Option<IpAddr>,
+    /// The port; one that is free if 0.
+    pub port: u16,
+    /// From 0, errors only, to 5, everything.
+    pub log_level: u8,
+    /// Which runtimes are on.
+    pub runtimes: Runtimes,
+    /// Where the programs of the exec runtime are.
+    pub functions: PathBuf,
+    /// The table of the exec runtime.
+    pub config: PathBuf,
+    /// Whether the exec runtime is left out if the table is not there.
+    pub config_is_optional: bool,
+    /// What short names of images begin with.
+    pub default_image_prefix: String,
+    /// How large messages may be.
+    pub max_message_size: usize,
+    /// How much runs at once.
+    pub admission: AdmissionOptions,
+    /// How long a function has at most.
+    pub evaluation_timeout: Option<Duration>,
+    /// How long running calls have at the end.
+    pub drain_timeout: Duration,
+    /// Certificates.
+    pub tls: Option<TlsFiles>,
+    /// The file with the token that callers have to show.
+    pub token_file: Option<PathBuf>,
+    /// Whether programs run in a sandbox; strict where the system can if not given.
+    pub sandbox: Option<SandboxMode>,
+    /// Whether programs in the sandbox may use the network.
+    pub allow_network: bool,
+    /// How much memory a program in the sandbox may have.
+    pub memory: Option<NonZeroUsize>,
+    /// What the pod runtime is told.
+    pub pods: Pods,
+}
+
+/// Which runtimes are on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Runtimes {
+    /// Functions that are built in.
+    pub native: bool,
+    /// Programs of this machine.
+    pub exec: bool,
+    /// Pods of a cluster.
+    pub pod: bool,
+}
+
+/// What the pod runtime is told. It is not built in yet; its flags are checked all the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pods {
+    /// Settings by image, and which to start with.
+    pub cache_config: PathBuf,
+    /// Whether to start pods before they are needed.
+    pub warm_up: bool,
+    /// Where pods are.
+    pub namespace: String,
+    /// How long a pod stays without work.
+    pub ttl: Duration,
+    /// How often to look for pods to end.
+    pub scan_interval: Duration,
+    /// The name of the template's ConfigMap; none for the one that is built in.
+    pub template: Option<String>,
+    /// How many calls wait for a pod before another is started.
+    pub max_waitlist_length: usize,
+    /// How many pods a function may have.
+    pub max_parallel_pods: usize,
+    /// Whether registries may want credentials.
+    pub private_registries: bool,
+    /// Where the credentials are.
+    pub registry_auth_path: PathBuf,
+    /// What their secret is called.
+    pub registry_auth_name: String,
+    /// Whether registries have certificates of their own.
+    pub private_registries_tls: bool,
+    /// Where these are.
+    pub tls_secret_path: PathBuf,
+    /// The image that puts the wrapper into pods.
+    pub wrapper_server_image: Option<String>,
+}

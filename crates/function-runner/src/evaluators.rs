@@ -1,0 +1,202 @@
+//! The runtimes that flags turn on.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, anyhow};
+use kiln_exec::{ExecRuntime, ImageRuntime, ImageTable, TableEvent};
+use kiln_functions::NativeRuntime;
+use kiln_functions::registry::Registry;
+use kiln_krm::image::with_prefix;
+use kiln_runtime::{Chain, FileValueError, FindError, FunctionSpec, Runner, Runtime, Target};
+use kiln_sandbox::{InForce, Sandbox, SandboxLimits, SandboxMode, SandboxPolicy, Surroundings};
+use kiln_server::{Evaluator, Evaluators, Words};
+
+use crate::config::Config;
+use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
+
+/// The evaluators in the order in which they are asked.
+///
+/// Exec comes before native although native is the first choice: it knows only what its table lists, and what is listed
+/// goes where it is listed.
+pub(crate) fn evaluators(config: &Config, environment: &Environment) -> Result<Evaluators> {
+    let mut evaluators = Vec::new();
+    if config.runtimes.exec
+        && let Some(runtime) = exec(config, environment)?
+    {
+        evaluators.push(Evaluator {
+            name: "exec",
+            runtime: Arc::new(runtime),
+            words: Words::Runner,
+            is_usable: true,
+        });
+    }
+    if config.runtimes.native {
+        evaluators.push(Evaluator {
+            name: "native",
+            runtime: Arc::new(native(config)),
+            words: Words::Wrapper,
+            is_usable: true,
+        });
+    }
+    if config.runtimes.pod {
+        evaluators.push(pods(config)?);
+    }
+    if evaluators.is_empty() {
+        tracing::warn!("no runtime is enabled: every function will be answered with NotFound");
+    }
+    Ok(Evaluators::new(evaluators))
+}
+
+/// Functions that are built in, by whole and by short names. They see and give what the programs do that they stand for.
+fn native(config: &Config) -> ShortNames {
+    ShortNames {
+        prefix: config.default_image_prefix.clone(),
+        runtime: NativeRuntime::through_the_wire(Registry::builtin()),
+    }
+}
+
+/// Puts the prefix before names that have none.
+struct ShortNames {
+    prefix: String,
+    runtime: NativeRuntime,
+}
+
+impl Runtime for ShortNames {
+    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        let Target::Image(image) = &function.target else {
+            return Err(FindError::not_found(function));
+        };
+        let image = with_prefix(&self.prefix, image);
+        self.runtime.find(&FunctionSpec::image(image))
+    }
+}
+
+/// Programs that a table lists; none if there is no table and none is needed.
+fn exec(config: &Config, environment: &Environment) -> Result<Option<ImageRuntime>> {
+    let search_path = environment.get("PATH").cloned().unwrap_or_default();
+    let mut exec = ExecRuntime::new(search_path);
+    let name = config.config.display().to_string();
+    let listener = move |event: TableEvent<'_>| match event {
+        TableEvent::Replaced(table) => {
+            tracing::info!(
+                images = table.len(),
+                "{name} has changed and was read again"
+            );
+            tell_of(table);
+        }
+        TableEvent::Kept(reason) => {
+            tracing::error!(
+                "{name} has changed and cannot be used, the old one stays in force: {reason}"
+            );
+        }
+    };
+    let load = |exec| {
+        ImageRuntime::load(
+            config.config.clone(),
+            config.functions.clone(),
+            config.default_image_prefix.clone(),
+            exec,
+            listener,
+        )
+    };
+    if config.config_is_optional && !is_there(&config.config) {
+        tracing::info!(
+            "no {}: the exec runtime has no functions",
+            config.config.display()
+        );
+        return Ok(None);
+    }
+    if let Some(sandbox) = sandbox(config, environment)? {
+        exec = exec.with_sandbox(Arc::new(sandbox));
+    }
+    let runtime = load(exec).map_err(|error| {
+        let hint = "another file is given with --config, and --disable-runtimes=exec turns the exec runtime off";
+        match error {
+            FileValueError::Make(reason) => anyhow!("the exec runtime's configuration: {reason}"),
+            error => anyhow::Error::new(error)
+                .context(format!("cannot read the exec runtime's configuration ({hint})")),
+        }
+    })?;
+    tell_of(&runtime.table());
+    Ok(Some(runtime))
+}
+
+fn is_there(path: &Path) -> bool {
+    let found = std::fs::metadata(path);
+    !matches!(found, Err(error) if error.kind() == io::ErrorKind::NotFound)
+}
+
+fn tell_of(table: &ImageTable) {
+    for duplicate in table.duplicates() {
+        tracing::warn!(
+            "image {} is listed more than once: it runs {}, not {}",
+            duplicate.image,
+            duplicate.used.display(),
+            duplicate.ignored.display()
+        );
+    }
+    for missing in table.missing() {
+        tracing::warn!("executable {} is not there (yet)", missing.display());
+    }
+}
+
+/// What programs run in; none if they run as they are.
+fn sandbox(config: &Config, environment: &Environment) -> Result<Option<Sandbox>> {
+    if config.sandbox == Some(SandboxMode::Off) {
+        tracing::warn!("executables run without a sandbox (--exec-sandbox=off)");
+        return Ok(None);
+    }
+    let default = SandboxLimits::default();
+    let memory = config
+        .memory
+        .and_then(|memory| u64::try_from(memory.get()).ok());
+    let policy = SandboxPolicy {
+        allow_network: config.allow_network,
+        limits: SandboxLimits {
+            memory: memory.unwrap_or(default.memory),
+            ..default
+        },
+        ..SandboxPolicy::default()
+    };
+    let surroundings = Surroundings {
+        environment: environment.variables.clone(),
+        temporary: environment.temporary.clone(),
+    };
+    match Sandbox::new(policy, surroundings) {
+        Ok(sandbox) => {
+            for measure in sandbox.measures() {
+                match measure.in_force {
+                    InForce::Yes => tracing::info!("sandbox: {measure}"),
+                    InForce::Partly | InForce::No => tracing::warn!("sandbox: {measure}"),
+                }
+            }
+            Ok(Some(sandbox))
+        }
+        Err(error) if config.sandbox.is_none() => {
+            tracing::warn!("executables run without a sandbox: {error}");
+            Ok(None)
+        }
+        Err(error) => Err(error).context("--exec-sandbox=strict"),
+    }
+}
+
+/// The pod runtime, which is not built in: it finds nothing, and says so at the start.
+fn pods(config: &Config) -> Result<Evaluator> {
+    if config.pods.wrapper_server_image.is_none() {
+        return Err(anyhow!(
+            "environment variable {WRAPPER_SERVER_IMAGE} must be set to use pod function evaluator runtime; \
+             --disable-runtimes=pod turns it off"
+        ));
+    }
+    tracing::warn!(
+        "the pod runtime is enabled and not built in: functions that no other runtime has are answered with NotFound"
+    );
+    Ok(Evaluator {
+        name: "pod",
+        runtime: Arc::new(Chain::default()),
+        words: Words::Wrapper,
+        is_usable: false,
+    })
+}

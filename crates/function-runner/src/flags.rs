@@ -1,0 +1,462 @@
+//! The flags, in the syntax of Go and with the names and defaults of Porch's runner; ours besides.
+
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kiln_goflag::{FlagSet, GoDuration, Key, Parsed, Stop};
+use kiln_krm::image::check_prefix;
+use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
+use kiln_sandbox::SandboxMode;
+use kiln_server::{
+    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_QUEUE,
+    TlsFiles,
+};
+
+use crate::config::{Config, Pods, Runtimes};
+use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
+
+/// Which program the flags are for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flavour {
+    /// The one that stands in for Porch's.
+    FunctionRunner,
+    /// `kiln serve`: for a machine of one's own.
+    Serve,
+}
+
+/// The flags of the runner.
+pub struct Flags {
+    flavour: Flavour,
+    set: FlagSet,
+    port: Key<i64>,
+    listen_address: Key<String>,
+    disable_runtimes: Key<String>,
+    log_level: Key<i64>,
+    functions: Key<String>,
+    config: Key<String>,
+    default_image_prefix: Key<String>,
+    max_request_body_size: Key<i64>,
+    service: ServiceFlags,
+    security: SecurityFlags,
+    pods: PodFlags,
+}
+
+struct ServiceFlags {
+    max_concurrent: Key<i64>,
+    max_concurrent_native: Key<i64>,
+    max_queued: Key<i64>,
+    evaluation_timeout: Key<GoDuration>,
+    drain_timeout: Key<GoDuration>,
+}
+
+struct SecurityFlags {
+    tls_cert: Key<String>,
+    tls_key: Key<String>,
+    tls_client_ca: Key<String>,
+    require_tls: Key<bool>,
+    auth_token_file: Key<String>,
+    exec_sandbox: Key<String>,
+    exec_allow_network: Key<bool>,
+    exec_memory: Key<i64>,
+}
+
+struct PodFlags {
+    cache_config: Key<String>,
+    warm_up: Key<bool>,
+    namespace: Key<String>,
+    ttl: Key<GoDuration>,
+    scan_interval: Key<GoDuration>,
+    template: Key<String>,
+    max_waitlist_length: Key<i64>,
+    max_parallel_pods: Key<i64>,
+    private_registries: Key<bool>,
+    registry_auth_path: Key<String>,
+    registry_auth_name: Key<String>,
+    private_registries_tls: Key<bool>,
+    tls_secret_path: Key<String>,
+}
+
+impl Flags {
+    /// The flags of a program.
+    pub fn new(flavour: Flavour) -> Flags {
+        let (program, listen_address, disabled) = match flavour {
+            Flavour::FunctionRunner => ("function-runner", "", ""),
+            Flavour::Serve => ("kiln serve", "127.0.0.1", "pod"),
+        };
+        let mut set = FlagSet::new(program);
+        Flags {
+            flavour,
+            port: set.add("port", 9445, "The server port"),
+            listen_address: set.text(
+                "listen-address",
+                listen_address,
+                "The `IP` address to listen on; all if empty",
+            ),
+            disable_runtimes: set.text(
+                "disable-runtimes",
+                disabled,
+                "The runtimes to turn off, separated by commas: native, exec, pod",
+            ),
+            log_level: set.add(
+                "log-level",
+                2,
+                "How much to log, from 0 (errors) to 5 (everything)",
+            ),
+            functions: set.text(
+                "functions",
+                "./functions",
+                "The `directory` with the executables of the exec runtime",
+            ),
+            config: set.text(
+                "config",
+                "./config.yaml",
+                "The `file` that maps images to executables of the exec runtime",
+            ),
+            default_image_prefix: set.text(
+                "default-image-prefix",
+                "ghcr.io/kptdev/krm-functions-catalog",
+                "What short names of images begin with",
+            ),
+            max_request_body_size: set.add(
+                "max-request-body-size",
+                DEFAULT_MAX_MESSAGE_SIZE as i64,
+                "How large a request or an answer may be, in `bytes`",
+            ),
+            service: ServiceFlags::new(&mut set),
+            security: SecurityFlags::new(&mut set),
+            pods: PodFlags::new(&mut set),
+            set,
+        }
+    }
+
+    /// All flags: name, default and description.
+    pub fn describe(&self) -> impl Iterator<Item = (&'static str, String, &'static str)> {
+        self.set.describe()
+    }
+
+    /// Reads a command line without the program's name. What is wrong ends the program with Go's exit code.
+    pub fn parse(
+        &self,
+        arguments: impl IntoIterator<Item = String>,
+        environment: &Environment,
+    ) -> Result<Config, Stop> {
+        let parsed = self.set.parse(arguments)?;
+        self.config(&parsed, environment)
+            .map_err(|message| self.set.wrong(&message))
+    }
+
+    fn config(&self, parsed: &Parsed, environment: &Environment) -> Result<Config, String> {
+        if let Some(argument) = parsed.rest().first() {
+            return Err(format!(
+                "unexpected argument {argument:?}: only flags are taken (booleans as --flag=false)"
+            ));
+        }
+        let address = parsed.get(self.listen_address);
+        let address: Option<IpAddr> = match address.as_str() {
+            "" => None,
+            text => Some(
+                text.parse()
+                    .map_err(|_| format!("--listen-address {text:?} is no IP address"))?,
+            ),
+        };
+        let prefix = parsed.get(self.default_image_prefix);
+        check_prefix(&prefix).map_err(|error| format!("--default-image-prefix: {error}"))?;
+        let functions = PathBuf::from(parsed.get(self.functions));
+        Ok(Config {
+            address,
+            port: within("port", parsed.get(self.port), 0, u16::MAX.into())?,
+            log_level: within("log-level", parsed.get(self.log_level), 0, 5)?,
+            runtimes: runtimes(&parsed.get(self.disable_runtimes))?,
+            // Without the dots in between, as Go makes paths whole.
+            functions: environment.directory.join(functions).components().collect(),
+            config: parsed.get(self.config).into(),
+            config_is_optional: self.flavour == Flavour::Serve && !parsed.is_given(self.config),
+            default_image_prefix: prefix,
+            max_message_size: within(
+                "max-request-body-size",
+                parsed.get(self.max_request_body_size),
+                1,
+                i32::MAX.into(),
+            )?,
+            admission: self.service.admission(parsed)?,
+            evaluation_timeout: Some(not_negative(
+                "evaluation-timeout",
+                parsed.get(self.service.evaluation_timeout),
+            )?)
+            .filter(|timeout| !timeout.is_zero()),
+            drain_timeout: not_negative("drain-timeout", parsed.get(self.service.drain_timeout))?,
+            tls: self.security.tls(parsed)?,
+            token_file: given(parsed.get(self.security.auth_token_file)),
+            sandbox: self.security.sandbox(parsed)?,
+            allow_network: parsed.get(self.security.exec_allow_network),
+            memory: NonZeroUsize::new(within(
+                "exec-memory-limit",
+                parsed.get(self.security.exec_memory),
+                0,
+                i64::MAX,
+            )?),
+            pods: self.pods.config(parsed, environment)?,
+        })
+    }
+}
+
+impl ServiceFlags {
+    fn new(set: &mut FlagSet) -> ServiceFlags {
+        let seconds = |duration: Duration| {
+            GoDuration::from_seconds(u32::try_from(duration.as_secs()).unwrap_or(u32::MAX))
+        };
+        ServiceFlags {
+            max_concurrent: set.add(
+                "max-concurrent-evaluations",
+                0,
+                "How many functions run as processes at once; four for each core if 0",
+            ),
+            max_concurrent_native: set.add(
+                "max-concurrent-native",
+                0,
+                "How many built-in functions work on small lists at once, and as many on large ones; one for each core if 0",
+            ),
+            max_queued: set.add(
+                "max-queued-evaluations",
+                DEFAULT_MAX_QUEUE as i64,
+                "How many calls wait for their turn before others are refused",
+            ),
+            evaluation_timeout: set.add(
+                "evaluation-timeout",
+                seconds(DEFAULT_EVALUATION_TIMEOUT),
+                "How long a function may take, whatever its caller says; 0 for no limit",
+            ),
+            drain_timeout: set.add(
+                "drain-timeout",
+                seconds(DEFAULT_DRAIN_TIMEOUT),
+                "How long running calls may take to finish when the server is told to end",
+            ),
+        }
+    }
+
+    fn admission(&self, parsed: &Parsed) -> Result<AdmissionOptions, String> {
+        let default = AdmissionOptions::default();
+        let count = |name: &str, key: Key<i64>| -> Result<Option<NonZeroUsize>, String> {
+            let value = within(name, parsed.get(key), 0, 1_000_000)?;
+            Ok(NonZeroUsize::new(value))
+        };
+        let processes = count("max-concurrent-evaluations", self.max_concurrent)?;
+        let native = count("max-concurrent-native", self.max_concurrent_native)?;
+        Ok(AdmissionOptions {
+            processes: processes.unwrap_or(default.processes),
+            native: native.unwrap_or(default.native),
+            queue: within(
+                "max-queued-evaluations",
+                parsed.get(self.max_queued),
+                0,
+                1_000_000_000,
+            )?,
+        })
+    }
+}
+
+impl SecurityFlags {
+    fn new(set: &mut FlagSet) -> SecurityFlags {
+        SecurityFlags {
+            tls_cert: set.text("tls-cert", "", "The `file` with the server's certificate chain, PEM"),
+            tls_key: set.text("tls-key", "", "The `file` with the server's private key, PEM"),
+            tls_client_ca: set.text(
+                "tls-client-ca",
+                "",
+                "The `file` with the authorities that sign certificates of clients, PEM; clients need one then",
+            ),
+            require_tls: set.add("require-tls", false, "Refuse to start without TLS"),
+            auth_token_file: set.text(
+                "auth-token-file",
+                "",
+                "The `file` with the bearer token that callers have to show",
+            ),
+            exec_sandbox: set.text(
+                "exec-sandbox",
+                "",
+                "Whether executables run in a sandbox: strict or off; strict where the system can if empty",
+            ),
+            exec_allow_network: set.add(
+                "exec-allow-network",
+                false,
+                "Let executables in the sandbox use the network",
+            ),
+            exec_memory: set.add(
+                "exec-memory-limit",
+                0,
+                "How much memory an executable in the sandbox may have, in `bytes`; 2 GiB if 0",
+            ),
+        }
+    }
+
+    fn tls(&self, parsed: &Parsed) -> Result<Option<TlsFiles>, String> {
+        let certificate = given(parsed.get(self.tls_cert));
+        let key = given(parsed.get(self.tls_key));
+        let client_ca = given(parsed.get(self.tls_client_ca));
+        match (certificate, key) {
+            (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
+                certificate,
+                key,
+                client_ca,
+            })),
+            (None, None) if client_ca.is_some() => {
+                Err("--tls-client-ca needs --tls-cert and --tls-key".to_owned())
+            }
+            (None, None) if parsed.get(self.require_tls) => {
+                Err("--require-tls needs --tls-cert and --tls-key".to_owned())
+            }
+            (None, None) => Ok(None),
+            _ => Err("--tls-cert and --tls-key need each other".to_owned()),
+        }
+    }
+
+    fn sandbox(&self, parsed: &Parsed) -> Result<Option<SandboxMode>, String> {
+        match parsed.get(self.exec_sandbox).as_str() {
+            "" => Ok(None),
+            text => text
+                .parse()
+                .map(Some)
+                .map_err(|reason| format!("--exec-sandbox {text:?} {reason}")),
+        }
+    }
+}
+
+impl PodFlags {
+    fn new(set: &mut FlagSet) -> PodFlags {
+        PodFlags {
+            cache_config: set.text(
+                "pod-cache-config",
+                "/pod-cache-config/pod-cache-config.yaml",
+                "The `file` with settings of pods by image",
+            ),
+            warm_up: set.add(
+                "warm-up-pod-cache",
+                true,
+                "Start pods before they are needed",
+            ),
+            namespace: set.text("pod-namespace", "porch-fn-system", "The namespace of pods"),
+            ttl: set.add(
+                "pod-ttl",
+                GoDuration::from_seconds(30 * 60),
+                "How long a pod stays without work",
+            ),
+            scan_interval: set.add(
+                "scan-interval",
+                GoDuration::from_seconds(60),
+                "How often to look for pods to end",
+            ),
+            template: set.text(
+                "function-pod-template",
+                "",
+                "The name of the ConfigMap with the template of pods",
+            ),
+            max_waitlist_length: set.add(
+                "max-waitlist-length",
+                2,
+                "How many calls wait for a pod before another is started",
+            ),
+            max_parallel_pods: set.add(
+                "max-parallel-pods-per-function",
+                1,
+                "How many pods a function may have",
+            ),
+            private_registries: set.add(
+                "enable-private-registries",
+                false,
+                "Use credentials for registries",
+            ),
+            registry_auth_path: set.text(
+                "registry-auth-secret-path",
+                "/var/tmp/config-secret/.dockerconfigjson",
+                "The `file` with credentials for registries",
+            ),
+            registry_auth_name: set.text(
+                "registry-auth-secret-name",
+                "auth-secret",
+                "The name of the secret with credentials for registries",
+            ),
+            private_registries_tls: set.add(
+                "enable-private-registries-tls",
+                false,
+                "Trust certificates of one's own for registries",
+            ),
+            tls_secret_path: set.text(
+                "tls-secret-path",
+                "/var/tmp/tls-secret/",
+                "The `directory` with these certificates",
+            ),
+        }
+    }
+
+    fn config(&self, parsed: &Parsed, environment: &Environment) -> Result<Pods, String> {
+        let at_least_one = |value: i64, otherwise: usize| match usize::try_from(value) {
+            Ok(value) if value > 0 => value,
+            _ => otherwise,
+        };
+        let image = environment.get(WRAPPER_SERVER_IMAGE);
+        Ok(Pods {
+            cache_config: parsed.get(self.cache_config).into(),
+            warm_up: parsed.get(self.warm_up),
+            namespace: parsed.get(self.namespace),
+            ttl: not_negative("pod-ttl", parsed.get(self.ttl))?,
+            scan_interval: not_negative("scan-interval", parsed.get(self.scan_interval))?,
+            template: Some(parsed.get(self.template)).filter(|name| !name.is_empty()),
+            max_waitlist_length: at_least_one(parsed.get(self.max_waitlist_length), 2),
+            max_parallel_pods: at_least_one(parsed.get(self.max_parallel_pods), 1),
+            private_registries: parsed.get(self.private_registries),
+            registry_auth_path: parsed.get(self.registry_auth_path).into(),
+            registry_auth_name: parsed.get(self.registry_auth_name),
+            private_registries_tls: parsed.get(self.private_registries_tls),
+            tls_secret_path: parsed.get(self.tls_secret_path).into(),
+            wrapper_server_image: image.map(|image| image.to_string_lossy().into_owned()),
+        })
+    }
+}
+
+/// All runtimes but those of a list.
+fn runtimes(disabled: &str) -> Result<Runtimes, String> {
+    let mut runtimes = Runtimes {
+        native: true,
+        exec: true,
+        pod: true,
+    };
+    for name in disabled.split(',').map(str::trim) {
+        match name {
+            "" => {}
+            "native" => runtimes.native = false,
+            "exec" => runtimes.exec = false,
+            "pod" => runtimes.pod = false,
+            _ => {
+                return Err(format!(
+                    "unknown runtime {name:?} in --disable-runtimes: there are native, exec and pod"
+                ));
+            }
+        }
+    }
+    Ok(runtimes)
+}
+
+fn given(path: String) -> Option<PathBuf> {
+    Some(path)
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+}
+
+fn not_negative(name: &str, duration: GoDuration) -> Result<Duration, String> {
+    duration
+        .to_std()
+        .ok_or_else(|| format!("--{name} {duration} must not be negative"))
+}
+
+fn within<T: TryFrom<i64>>(name: &str, value: i64, least: i64, most: i64) -> Result<T, String> {
+    let wrong = || format!("--{name} {value} must be from {least} to {most}");
+    if !(least..=most).contains(&value) {
+        return Err(wrong());
+    }
+    T::try_from(value).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! Command lines of the runner and of `kiln serve`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kiln_goflag::Stop;
+use kiln_sandbox::SandboxMode;
+
+use super::{Flags, Flavour};
+use crate::config::{Config, Runtimes};
+use crate::environment::Environment;
+
+fn parse(flavour: Flavour, arguments: &[&str]) -> Result<Config, Stop> {
+    let variables = [("WRAPPER_SERVER_IMAGE", "wrapper:v1")];
+    let environment = Environment {
+        variables: variables
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+            .to_vec(),
+        temporary: PathBuf::from("/tmp"),
+        directory: PathBuf::from("/work"),
+    };
+    let arguments = arguments.iter().map(ToString::to_string);
+    Flags::new(flavour).parse(arguments, &environment)
+}
+
+fn runner(arguments: &[&str]) -> Config {
+    parse(Flavour::FunctionRunner, arguments).expect("flags")
+}
+
+#[track_caller]
+fn check_wrong(arguments: &[&str], wanted: &str) {
+    let stop = parse(Flavour::FunctionRunner, arguments).expect_err("wrong flags");
+    assert_eq!(stop.exit_code(), 2);
+    assert_eq!(stop.text().lines().next(), Some(wanted));
+    assert!(stop.text().contains("\nUsage of function-runner:\n"));
+}
+
+#[test]
+fn defaults_are_those_of_porch() {
+    let config = runner(&[]);
+    assert_eq!(
+        (config.address, config.port, config.log_level),
+        (None, 9445, 2)
+    );
+    assert_eq!(config.functions, Path::new("/work/functions"));
+    assert_eq!(config.config, Path::new("./config.yaml"));
+    assert!(!config.config_is_optional);
+    assert_eq!(config.max_message_size, 6_291_456);
+    assert_eq!(
+        config.default_image_prefix,
+        "ghcr.io/kptdev/krm-functions-catalog"
+    );
+    let all = Runtimes {
+        native: true,
+        exec: true,
+        pod: true,
+    };
+    assert_eq!(config.runtimes, all);
+    let pods = config.pods;
+    assert_eq!(
+        pods.cache_config,
+        Path::new("/pod-cache-config/pod-cache-config.yaml")
+    );
+    assert_eq!(pods.namespace, "porch-fn-system");
+    assert_eq!(pods.ttl, Duration::from_secs(1800));
+    assert_eq!(pods.scan_interval, Duration::from_secs(60));
+    assert_eq!((pods.max_waitlist_length, pods.max_parallel_pods), (2, 1));
+    assert!(pods.warm_up && !pods.private_registries && !pods.private_registries_tls);
+    assert_eq!(
+        pods.registry_auth_path,
+        Path::new("/var/tmp/config-secret/.dockerconfigjson")
+    );
+    assert_eq!(pods.registry_auth_name, "auth-secret");
+    assert_eq!(pods.tls_secret_path, Path::new("/var/tmp/tls-secret/"));
+    assert_eq!(pods.wrapper_server_image.as_deref(), Some("wrapper:v1"));
+}
+
+#[test]
+fn the_flags_of_the_seed_are_taken() {
+    let config = runner(&[
+        "--port=9445",
+        "--log-level=2",
+        "--disable-runtimes=exec,pod",
+        "--functions=./functions",
+        "--config=./config.yaml",
+        "--pod-cache-config=/pod-cache-config/pod-cache-config.yaml",
+        "--warm-up-pod-cache=true",
+        "--pod-namespace=porch-fn-system",
+        "--pod-ttl=30m",
+        "--scan-interval=1m",
+        "--function-pod-template=",
+        "--max-request-body-size=6291456",
+        "--max-waitlist-length",
+        "0",
+        "-max-parallel-pods-per-function=-3",
+        "--enable-private-registries=false",
+        "--registry-auth-secret-path=/x",
+        "--registry-auth-secret-name=y",
+        "--enable-private-registries-tls",
+        "--tls-secret-path=/z",
+    ]);
+    assert!(config.runtimes.native && !config.runtimes.exec && !config.runtimes.pod);
+    assert_eq!(
+        (
+            config.pods.max_waitlist_length,
+            config.pods.max_parallel_pods
+        ),
+        (2, 1)
+    );
+    assert!(config.pods.private_registries_tls && config.pods.template.is_none());
+}
+
+#[test]
+fn kiln_serve_is_for_a_machine_of_ones_own() {
+    let config = parse(Flavour::Serve, &[]).expect("flags");
+    assert_eq!(
+        config.address.map(|address| address.to_string()).as_deref(),
+        Some("127.0.0.1")
+    );
+    assert!(config.config_is_optional && !config.runtimes.pod);
+    let config = parse(Flavour::Serve, &["--config=x", "--disable-runtimes="]).expect("flags");
+    assert!(!config.config_is_optional && config.runtimes.pod);
+}
+
+#[test]
+fn wrong_values_are_refused_before_anything_is_opened() {
+    check_wrong(&["--nope"], "flag provided but not defined: -nope");
+    check_wrong(
+        &["--disable-runtimes=exec,podd"],
+        "unknown runtime \"podd\" in --disable-runtimes: there are native, exec and pod",
+    );
+    check_wrong(&["--port=65536"], "--port 65536 must be from 0 to 65535");
+    check_wrong(&["--log-level=6"], "--log-level 6 must be from 0 to 5");
+    check_wrong(&["--pod-ttl=-1s"], "--pod-ttl -1s must not be negative");
+    check_wrong(
+        &["--max-request-body-size=0"],
+        "--max-request-body-size 0 must be from 1 to 2147483647",
+    );
+    check_wrong(
+        &["--listen-address=x"],
+        "--listen-address \"x\" is no IP address",
+    );
+    check_wrong(
+        &["--tls-cert=x"],
+        "--tls-cert and --tls-key need each other",
+    );
+    check_wrong(
+        &["--require-tls"],
+        "--require-tls needs --tls-cert and --tls-key",
+    );
+    check_wrong(
+        &["--tls-client-ca=x"],
+        "--tls-client-ca needs --tls-cert and --tls-key",
+    );
+    check_wrong(
+        &["--exec-sandbox=lax"],
+        "--exec-sandbox \"lax\" must be one of: strict, off",
+    );
+    check_wrong(
+        &["--warm-up-pod-cache", "false"],
+        "unexpected argument \"false\": only flags are taken (booleans as --flag=false)",
+    );
+}
+
+#[test]
+fn what_secures_the_service_is_taken() {
+    let config = runner(&[
+        "--require-tls",
+        "--tls-cert=c",
+        "--tls-key=k",
+        "--tls-client-ca=a",
+        "--auth-token-file=t",
+        "--exec-sandbox=strict",
+        "--evaluation-timeout=0",
+        "--drain-timeout=1.5s",
+        "--max-concurrent-evaluations=3",
+        "--max-queued-evaluations=0",
+    ]);
+    let tls = config.tls.expect("TLS");
+    assert_eq!(tls.client_ca.as_deref(), Some(Path::new("a")));
+    assert_eq!(config.token_file.as_deref(), Some(Path::new("t")));
+    assert_eq!(config.sandbox, Some(SandboxMode::Strict));
+    assert_eq!(config.evaluation_timeout, None);
+    assert_eq!(config.drain_timeout, Duration::from_millis(1500));
+    assert_eq!(
+        (config.admission.processes.get(), config.admission.queue),
+        (3, 0)
+    );
+}

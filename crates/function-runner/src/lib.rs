@@ -1,0 +1,17 @@
+//! The function runner: what Porch calls to run functions, and `kiln serve`, which is the same with other defaults.
+//!
+//! [`Flags`] are read into a [`Config`] that has been checked whole; [`prepare`] makes everything that can go wrong of it
+//! (tables, certificates, sandbox) and only then binds the port; [`Runner::run`] serves until a signal ends it.
+
+mod config;
+mod environment;
+mod evaluators;
+mod flags;
+mod logging;
+mod run;
+
+pub use config::{Config, Pods, Runtimes};
+pub use environment::{Environment, WRAPPER_SERVER_IMAGE};
+pub use flags::{Flags, Flavour};
+pub use logging::init_logging;
+pub use run::{Runner, prepare, serve};

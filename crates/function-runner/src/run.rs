@@ -1,0 +1,106 @@
+//! From a configuration to a server that runs.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use kiln_server::{Evaluators, Options, Server, Tls, Token, stop_on_signals};
+
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::evaluators::evaluators;
+
+/// A runner whose port is bound.
+pub struct Runner {
+    server: Server,
+}
+
+/// Makes a runner. Everything that can be wrong is found before the port is bound.
+pub async fn prepare(config: &Config, environment: &Environment) -> Result<Runner> {
+    let evaluators = evaluators(config, environment)?;
+    let tls = config.tls.clone().map(Tls::load).transpose()?;
+    let token = config.token_file.clone().map(Token::load).transpose();
+    let token = token.context("read the token file")?;
+    if tls.is_none() {
+        tracing::warn!(
+            "plaintext: whoever reaches this port can read lists and run functions; \
+             --tls-cert and --tls-key turn TLS on, --require-tls insists on it"
+        );
+    }
+    let options = Options {
+        max_message_size: config.max_message_size,
+        admission: config.admission,
+        evaluation_timeout: config.evaluation_timeout,
+        drain_timeout: config.drain_timeout,
+        tls: tls.map(Arc::new),
+        token: token.map(Arc::new),
+        ..Options::default()
+    };
+    let names: Vec<&str> = evaluators.names().collect();
+    let names = names.join(", ");
+    let server = bind(config, evaluators, options).await?;
+    tracing::info!(
+        address = %server.address(),
+        evaluators = names,
+        max_message_size = config.max_message_size,
+        max_processes = config.admission.processes,
+        "function runner is listening"
+    );
+    Ok(Runner { server })
+}
+
+/// Binds to the address that was asked for. All addresses are those of IPv6, which takes IPv4 too, where there is IPv6.
+async fn bind(config: &Config, evaluators: Evaluators, options: Options) -> Result<Server> {
+    let any = [
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    ];
+    let bind = async |address: IpAddr| {
+        let address = SocketAddr::new(address, config.port);
+        Server::bind(address, evaluators.clone(), options.clone()).await
+    };
+    match config.address {
+        Some(address) => Ok(bind(address).await?),
+        None => match bind(any[0]).await {
+            Ok(server) => Ok(server),
+            Err(_) => Ok(bind(any[1]).await?),
+        },
+    }
+}
+
+impl Runner {
+    /// The address with the port that the system chose, if it had to.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Serves until a signal ends it.
+    pub async fn run(self) -> Result<()> {
+        let signals = stop_on_signals(self.server.stop()).context("listen to signals")?;
+        let signals = tokio::spawn(signals);
+        self.server.run().await;
+        signals.abort();
+        tracing::info!("function runner has ended");
+        Ok(())
+    }
+}
+
+/// Makes a runner and serves until a signal ends it.
+pub fn serve(config: &Config, environment: &Environment) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        // As many as may run, and those that were cancelled and are still about to end.
+        .max_blocking_threads(
+            4 * (config.admission.processes.get() + 2 * config.admission.native.get()),
+        )
+        .build()
+        .context("start threads")?;
+    let served = runtime.block_on(async {
+        let runner = prepare(config, environment).await?;
+        runner.run().await
+    });
+    // A native function that does not listen must not keep us.
+    runtime.shutdown_background();
+    kiln_runtime::process::kill_running();
+    served
+}

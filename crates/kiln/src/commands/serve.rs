@@ -1,0 +1,36 @@
+//! `kiln serve`: the function runner with defaults for a machine of one's own.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use function_runner::{Environment, Flags, Flavour, init_logging, serve};
+
+use crate::ui::Ui;
+
+/// Flags of `kiln serve`, which are those of the function runner and are read as it reads them.
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// Flags of function-runner, such as --port=9445; --help lists them
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "FLAGS"
+    )]
+    flags: Vec<String>,
+}
+
+/// Serves until a signal ends it.
+pub(crate) fn cmd_serve(ui: &Ui, args: ServeArgs) -> Result<ExitCode> {
+    let environment = Environment::read();
+    let config = match Flags::new(Flavour::Serve).parse(args.flags, &environment) {
+        Ok(config) => config,
+        Err(stop) => {
+            ui.say(stop.text().trim_end());
+            return Ok(ExitCode::from(stop.exit_code()));
+        }
+    };
+    init_logging(config.log_level);
+    serve(&config, &environment)?;
+    Ok(ExitCode::SUCCESS)
+}
