@@ -14,7 +14,7 @@ mod origin;
 pub mod package;
 pub mod paths;
 pub mod read;
-mod record;
+pub mod record;
 mod resource;
 pub mod results;
 pub mod roundtrip;

@@ -1,9 +1,9 @@
 //! Typed records on the tree: reading as strictly, with the same messages, and writing in the same words as the Go
 //! structs of the original.
 //!
-//! [`records!`](crate::record::records) declares a struct once, field by field in the order of serialisation; reading and
+//! [`records!`](crate::records) declares a struct once, field by field in the order of serialisation; reading and
 //! writing follow from it. Unknown keys are errors or ignored, as the reader is told. This is not a general
-//! serialiser: it knows the few types that the vocabulary needs.
+//! serialiser: it knows the few types that the vocabulary and the functions need.
 
 mod node;
 mod order;
@@ -15,13 +15,12 @@ use std::collections::BTreeMap;
 use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
 pub(crate) use node::{alias_targets, allowed_alias_share, explicit_tag_lie, is_merge_key, line};
-pub use reader::DecodeError;
-pub(crate) use reader::{Fatal, Reader, UnknownKeys, read_record};
+pub use reader::{DecodeError, Fatal, Reader, UnknownKeys, read_record};
 pub(crate) use text::decode_base64;
 pub(crate) use text::new_text;
 
 /// A type that can be read off a tree and written as one.
-pub(crate) trait Value: Default {
+pub trait Value: Default {
     /// Whether the type reads any node that is not null in its own way, so that nothing is checked before.
     const READS_ANYTHING: bool = false;
 
@@ -261,10 +260,11 @@ impl Value for BTreeMap<String, String> {
 ///
 /// A field is `name: Type = "key"`, with `("go.Type")` behind it where Go gives a text a name of its own, and
 /// `[always]` where it is written even when empty.
+#[macro_export]
 macro_rules! records {
     ($(
         $(#[$meta:meta])*
-        pub struct $name:ident = $go_name:literal {
+        $vis:vis struct $name:ident = $go_name:literal {
             $(
                 $(#[$field_meta:meta])*
                 $field:ident: $type:ty = $key:literal $(($go_type:literal))? $([$always:ident])?,
@@ -273,10 +273,10 @@ macro_rules! records {
     )*) => {$(
         $(#[$meta])*
         #[derive(Clone, PartialEq, Eq, Debug, Default)]
-        pub struct $name {
+        $vis struct $name {
             $(
                 $(#[$field_meta])*
-                pub $field: $type,
+                $vis $field: $type,
             )*
         }
 
@@ -322,10 +322,10 @@ macro_rules! records {
         }
     )*};
 }
-pub(crate) use records;
+pub use records;
 
 /// A document that holds a record and nothing else.
-pub(crate) fn to_document(record: &impl Value) -> Document {
+pub fn to_document(record: &impl Value) -> Document {
     let mut doc = Document::new_mapping();
     let root = record.write(&mut doc);
     doc.set_root(root);

@@ -24,12 +24,14 @@ pub enum DecodeError {
 
 /// What stops the reading at once.
 #[derive(Debug)]
-pub(crate) struct Fatal(String);
+pub struct Fatal(String);
 
 /// What to do about keys that a record does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum UnknownKeys {
+pub enum UnknownKeys {
+    /// They are problems.
     Refuse,
+    /// They are passed over.
     Ignore,
 }
 
@@ -39,7 +41,7 @@ const MAX_DEPTH: usize = 200;
 const MAX_PROBLEMS: usize = 10_000;
 
 /// Reads values off one document.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     doc: &'a Document,
     unknown_keys: UnknownKeys,
     problems: Vec<String>,
@@ -55,7 +57,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Reads the whole document as one value.
-    pub(crate) fn document<V: Value>(
+    pub fn document<V: Value>(
         doc: &'a Document,
         unknown_keys: UnknownKeys,
     ) -> Result<V, DecodeError> {
@@ -63,7 +65,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a node of a document as a value.
-    pub(crate) fn node<V: Value>(
+    pub fn node<V: Value>(
         doc: &'a Document,
         node: NodeId,
         unknown_keys: UnknownKeys,
@@ -75,7 +77,7 @@ impl<'a> Reader<'a> {
     }
 
     /// As much of a value as a node gives, and what is wrong with the rest.
-    pub(crate) fn what_fits<V: Value>(
+    pub fn what_fits<V: Value>(
         doc: &'a Document,
         node: NodeId,
         unknown_keys: UnknownKeys,
@@ -101,12 +103,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a node as a value; false if the value has not been set.
-    pub(crate) fn read<V: Value>(&mut self, node: NodeRef<'_>, out: &mut V) -> Result<bool, Fatal> {
+    pub fn read<V: Value>(&mut self, node: NodeRef<'_>, out: &mut V) -> Result<bool, Fatal> {
         self.read_named(node, out, None)
     }
 
     /// Reads a node as a value whose type has another name in messages.
-    pub(crate) fn read_named<V: Value>(
+    pub fn read_named<V: Value>(
         &mut self,
         node: NodeRef<'_>,
         out: &mut V,
@@ -147,7 +149,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports that a node does not fit a type.
-    pub(crate) fn misfit(&mut self, node: NodeRef<'_>, type_name: &str) -> Result<bool, Fatal> {
+    pub fn misfit(&mut self, node: NodeRef<'_>, type_name: &str) -> Result<bool, Fatal> {
         let tag = node.tag();
         let shown = match (tag, node.value()) {
             // Empty, unless a scalar has such a tag.
@@ -359,7 +361,7 @@ impl<'a> Reader<'a> {
 
 /// Reads a mapping key by key. `field` reads one value and returns the name of the field it belongs to, or none if
 /// there is no such field.
-pub(crate) fn read_record(
+pub fn read_record(
     node: NodeRef<'_>,
     type_name: &str,
     reader: &mut Reader<'_>,
