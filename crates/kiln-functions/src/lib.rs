@@ -14,6 +14,7 @@ mod apply_setters;
 mod create_setters;
 mod delete_annotations;
 mod drop_comments;
+mod enable_gcp_services;
 mod ensure_name_substring;
 mod format;
 mod function;

@@ -2,6 +2,7 @@
 
 mod properties;
 mod recorded;
+mod recorded_gcp;
 mod recorded_kustomize;
 mod recorded_kyaml;
 mod recorded_versions;

@@ -68,7 +68,7 @@ fn functions_answer_as_the_originals_do() {
 }
 
 /// The items of a list as text.
-fn items(list: &str) -> &str {
+pub(crate) fn items(list: &str) -> &str {
     let start = list.find("items:").unwrap_or(list.len());
     let items = &list[start..];
     let end = items

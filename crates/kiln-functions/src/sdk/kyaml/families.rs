@@ -29,11 +29,15 @@ pub(crate) struct Families {
     legacy: bool,
 }
 
-/// The families of a function's input. Both of a pair must say the same, and all resources must use the same ones.
+/// The families of a function's input. Resources must be able to carry annotations, both of a pair must say the same,
+/// and all resources must use the same ones.
 pub(crate) fn families(items: &[Resource]) -> Result<Families, FamilyError> {
+    for resource in items {
+        check_annotations(resource)?;
+        check_agreement(resource)?;
+    }
     let mut seen: Option<Families> = None;
     for resource in items {
-        check_agreement(resource)?;
         let has = |key| resource.annotation(key).is_some();
         let used = Families {
             internal: PAIRS.iter().any(|(_, internal, _)| has(internal)),
@@ -74,6 +78,16 @@ pub(crate) fn in_step<E: From<FamilyError>>(
 }
 
 impl Families {
+    /// Gives resources that have one of a pair the other, where both families are in use.
+    pub(crate) fn complete(self, items: &mut [Resource]) -> Result<(), FamilyError> {
+        if self.internal && self.legacy {
+            for resource in items {
+                mirror(resource)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Gives a new resource the annotations of these families, and of no others.
     pub(crate) fn adapt(self, resource: &mut Resource) -> Result<(), FamilyError> {
         mirror(resource)?;
@@ -87,6 +101,15 @@ impl Families {
         }
         check_agreement(resource)
     }
+}
+
+/// Whether a resource could carry the number that the framework gives it. It is not given one.
+fn check_annotations(resource: &Resource) -> Result<(), FamilyError> {
+    let annotation = ["metadata", "annotations", MIGRATION_ID];
+    if resource.root().lookup(&annotation).is_err() {
+        resource.clone().set_annotation(MIGRATION_ID, "")?;
+    }
+    Ok(())
 }
 
 fn check_agreement(resource: &Resource) -> Result<(), FamilyError> {

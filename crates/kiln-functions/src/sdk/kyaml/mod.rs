@@ -14,7 +14,9 @@ mod text;
 mod walk;
 
 pub(crate) use config::{Generation, MissingMetadata, data_map, file_path, place_path};
-pub(crate) use families::{annotation_map, families, in_step, set_annotation_map, set_text_map};
+pub(crate) use families::{
+    Families, annotation_map, families, in_step, set_annotation_map, set_text_map,
+};
 pub(crate) use fields::{SetFieldError, check_path, set_untagged};
 pub(crate) use format::{FormatError, format};
 pub(crate) use lift::lift_comments;
