@@ -16,6 +16,7 @@ mod delete_annotations;
 mod drop_comments;
 mod enable_gcp_services;
 mod ensure_name_substring;
+mod export_terraform;
 mod format;
 mod function;
 mod gatekeeper;

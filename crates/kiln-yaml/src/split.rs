@@ -196,7 +196,11 @@ rest: {a: b}
         let sequence = list.root().get("items").unwrap().id();
         let mut items = list.into_items(sequence);
         items[0].root_mut().set_string(&["b2"], "new").unwrap();
-        assert!(texts(&items)[0].ends_with("b2: new\n"), "{}", texts(&items)[0]);
+        assert!(
+            texts(&items)[0].ends_with("b2: new\n"),
+            "{}",
+            texts(&items)[0]
+        );
     }
 
     #[test]

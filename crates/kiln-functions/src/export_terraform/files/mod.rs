@@ -1,0 +1,170 @@
+//! The files that are written, in the order in which the original writes them.
+//!
+//! The original's are templates. What is wrong with a resource is told as a template does that meets nothing where something should
+//! be: with the place in the template, which [`Spot`]s hold.
+
+mod folders;
+mod iam;
+mod log_export;
+mod network;
+mod projects;
+mod readme;
+mod variables;
+mod versions;
+
+use std::collections::BTreeMap;
+
+use super::Version;
+use super::graph::{Graph, Id};
+use super::hcl::Hcl;
+
+/// Writes all files that have anything in them. Those about the whole come only with those about resources.
+pub(super) fn write(
+    graph: &Graph<'_>,
+    version: Version,
+    log: &mut String,
+) -> Result<BTreeMap<String, String>, TemplateError> {
+    let mut files = BTreeMap::new();
+    let mut put = |name: &str, content: Option<String>| {
+        files.extend(content.map(|content| (name.to_owned(), content)));
+    };
+    let mut export = Export {
+        graph,
+        version,
+        log,
+        hcl: Hcl::default(),
+    };
+    put("folders.tf", export.file(Export::folders)?);
+    put("iam.tf", export.file(Export::iam)?);
+    put("projects.tf", export.file(Export::projects)?);
+    if version >= Version::Second {
+        put("log-export.tf", export.file(Export::log_export)?);
+        put("network.tf", export.file(Export::network)?);
+    }
+    if !files.is_empty() {
+        files.insert("README.md".to_owned(), readme::README.to_owned());
+        files.insert("versions.tf".to_owned(), versions::versions());
+        let variables = export.file(Export::variables)?;
+        files.extend(variables.map(|content| ("variables.tf".to_owned(), content)));
+    }
+    Ok(files)
+}
+
+/// What is wrong, in the words of Go's templates.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "template: {file}:{place}: executing \"{file}\" at <{expression}>: error calling {call}: {why}"
+)]
+pub(super) struct TemplateError {
+    file: &'static str,
+    place: &'static str,
+    expression: &'static str,
+    call: &'static str,
+    why: String,
+}
+
+/// A place in a template where something may be missing.
+#[derive(Clone, Copy)]
+struct Spot {
+    file: &'static str,
+    /// Line and column.
+    place: &'static str,
+    expression: &'static str,
+}
+
+impl Spot {
+    fn error(self, call: &'static str, why: String) -> TemplateError {
+        let Spot {
+            file,
+            place,
+            expression,
+        } = self;
+        TemplateError {
+            file,
+            place,
+            expression,
+            call,
+            why,
+        }
+    }
+
+    /// Nothing is there that could be called.
+    fn nothing(self, call: &'static str) -> TemplateError {
+        let why = "runtime error: invalid memory address or nil pointer dereference";
+        self.error(call, why.to_owned())
+    }
+}
+
+/// The writing of files.
+struct Export<'g, 'a> {
+    graph: &'g Graph<'a>,
+    version: Version,
+    log: &'g mut String,
+    hcl: Hcl,
+}
+
+impl<'g, 'a> Export<'g, 'a> {
+    fn file(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<(), TemplateError>,
+    ) -> Result<Option<String>, TemplateError> {
+        write(self)?;
+        Ok(std::mem::take(&mut self.hcl).finish())
+    }
+
+    /// Those of a kind that are not only referred to.
+    fn created(&self, kind: &str) -> impl Iterator<Item = Id> + use<'g, 'a> {
+        let graph = self.graph;
+        let ids = graph.of_kind(kind).iter().copied();
+        ids.filter(|id| graph.entry(*id).object.is_some())
+    }
+
+    fn text(&self, id: Id, path: &[&str]) -> &'a str {
+        let object = self.graph.entry(id).object;
+        let text = object.and_then(|object| object.text(path));
+        text.unwrap_or_default()
+    }
+
+    fn integer(&self, id: Id, path: &[&str]) -> i64 {
+        let object = self.graph.entry(id).object;
+        object.map_or(0, |object| object.integer(path))
+    }
+
+    fn flag(&self, id: Id, path: &[&str]) -> bool {
+        let object = self.graph.entry(id).object;
+        object.is_some_and(|object| object.flag(path))
+    }
+
+    /// What a resource belongs to, if something is to be asked of it.
+    fn parent(&self, id: Id, spot: Spot, call: &'static str) -> Result<Id, TemplateError> {
+        let parent = self.graph.entry(id).parent;
+        parent.ok_or_else(|| spot.nothing(call))
+    }
+
+    /// The expression for the project of a resource.
+    fn project(&self, id: Id, spot: Spot) -> Result<String, TemplateError> {
+        let parent = self.parent(id, spot, "GetResourceName")?;
+        Ok(format!("module.{}.project_id", self.graph.name(parent)))
+    }
+
+    /// The organization that a resource is in: its own, or else the first.
+    fn organization(&mut self, id: Id, spot: Spot) -> Result<Id, TemplateError> {
+        let parent = self.parent(id, spot, "GetOrganization")?;
+        if self.graph.entry(parent).kind == "Organization" {
+            return Ok(parent);
+        }
+        let first = self.graph.of_kind("Organization").first().copied();
+        first.ok_or_else(|| {
+            let entry = self.graph.entry(id);
+            let about = format!("{}/{}", entry.kind, entry.name);
+            self.log
+                .push_str(&format!("Failed to fetch organization for {about}"));
+            spot.nothing("GetTerraformId")
+        })
+    }
+}
+
+/// A text in quotes, as it is.
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
