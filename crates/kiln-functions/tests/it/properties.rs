@@ -103,11 +103,25 @@ const ROWS: &[Row] = &[
     ),
     row("drop-comments", &["{}"], &[], Again::Nothing, Rest::Meant),
     row(
+        "enable-gcp-services",
+        &["{}"],
+        &[],
+        Again::Nothing,
+        Rest::Written,
+    ),
+    row(
         "ensure-name-substring",
         &[SUBSTRING],
         &[
             "{apiVersion: fn.kpt.dev/v1alpha1, kind: EnsureNameSubstring, metadata: {name: c}, substring: a, additionalNameFields: [{path: ''}, {path: 'spec/[]/x', create: true}]}",
         ],
+        Again::Nothing,
+        Rest::Written,
+    ),
+    row(
+        "export-terraform",
+        &["{}"],
+        &[],
         Again::Nothing,
         Rest::Written,
     ),
@@ -298,6 +312,8 @@ const ODD: &[&str] = &[
     "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: k, annotations: {internal.config.kubernetes.io/path: Kptfile}}\npipeline: {mutators: [5, {image: apply-setters, configMap: [a]}]}\n",
     "apiVersion: templates.gatekeeper.sh/v1\nkind: ConstraintTemplate\nmetadata: {name: t}\nspec: {crd: 5, targets: [{rego: 'package {'}]}\n",
     "apiVersion: fn.kpt.dev/v1alpha1\nkind: ApplyTimeMutation\nmetadata: {name: a, annotations: {internal.config.kubernetes.io/index: x}}\nspec: {targetRef: [a], substitutions: text}\n",
+    "apiVersion: blueprints.cloud.google.com/v1alpha1\nkind: ProjectServiceSet\nmetadata: {name: [a], annotations: {x: null}}\nspec: {services: [a.b.c, [d], null]}\n",
+    "apiVersion: compute.cnrm.cloud.google.com/v1beta1\nkind: ComputeNetwork\nmetadata: {name: n, annotations: {cnrm.cloud.google.com/project-id: n}}\nspec: {networkRef: {name: n}, routerRef: [a], natIps: [5, {name: [b]}]}\n",
     "? [a, b]\n: c\n? {d: e}\n: f\n'': g\n",
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\ndata:\n  a: \"\\u0000\\x85\\u2028\" # kpt-set: ${\n  b: !!binary aGk=\n  c: 2001-12-14t21:59:43.10-05:00 # kpt-set: ${}${\n  d: 0x7fffffffffffffffff\n  e: [a] # kpt-set: ${a}${b}\n",
 ];
