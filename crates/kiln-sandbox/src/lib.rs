@@ -1,7 +1,8 @@
 //! What keeps other people's programs in their place.
 //!
 //! A [`Sandbox`] is made once from a [`SandboxPolicy`]; each run of a function gets a [`Cell`] of it, which prepares
-//! everything, so that the child only has to make system calls before it becomes the function. What is in force is told by [`Sandbox::probe`]; nothing is silently weaker than it says.
+//! everything, so that the child only has to make system calls before it becomes the function. What is in force is
+//! told by [`Sandbox::probe`]; nothing is silently weaker than it says.
 //!
 //! The only crate with unsafe code; every block says why it is sound, and there are as few as can be.
 //!

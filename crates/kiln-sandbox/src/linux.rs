@@ -1,8 +1,8 @@
 //! The sandbox on Linux: Landlock for files and signals, seccomp for the network and the kernel, resource limits, and
 //! where we may, a user of its own for each function.
 //!
-//! No namespaces: making and unmaking one for the network costs more than the whole of what is here, few containers
-//! allow them, and nothing that they would keep away is left reachable without.
+//! No namespaces: making and unmaking one for the network alone costs about as much as all of what is here, few
+//! containers allow them, and nothing that they would keep away is left reachable without.
 
 mod access;
 mod child;
@@ -44,6 +44,8 @@ pub struct Sandbox {
     policy: SandboxPolicy,
     support: Support,
     environment: Vec<(OsString, OsString)>,
+    /// Where the user keeps everything, secrets too.
+    home: Option<PathBuf>,
     filter: Arc<BpfProgram>,
     /// For functions that have rights on our files.
     filter_of_owners: Arc<BpfProgram>,
@@ -69,7 +71,11 @@ impl Sandbox {
         }
         let compile =
             |owners| filter::compile(&support, policy.allow_network, owners).map(Arc::new);
+        let variables = surroundings.environment.iter();
+        let mut homes = variables.filter(|(name, _)| name == "HOME");
+        let home = homes.next().map(|(_, path)| PathBuf::from(path));
         Ok(Sandbox {
+            home,
             environment: cleaned(surroundings.environment, &allowed, &policy.variables),
             filter: compile(Owners::Others)?,
             filter_of_owners: compile(Owners::Same)?,
@@ -88,7 +94,7 @@ impl Sandbox {
     /// Prepares one run of `program`, with `memory` instead of the policy's if given.
     pub fn cell(&self, program: &Path, memory: Option<u64>) -> Result<Cell, SandboxError> {
         let scratch = self.scratch.take()?;
-        let program_places = places::of_program(program);
+        let program_places = places::of_program(program, self.home.as_deref());
         let identity = match scratch.owner() {
             None => Identity::Same,
             Some(user) => Identity::Other(user, self.passage(program, &program_places)),

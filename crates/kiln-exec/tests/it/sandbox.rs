@@ -339,6 +339,50 @@ fn time_ends_in_a_sandbox_too() {
 }
 
 #[test]
+fn faults_are_told_as_they_are_without() {
+    let Some(runtime) = runtime(SandboxLimits::default()) else {
+        return;
+    };
+    let run = |script: &str| run_with(&runtime, &shell(script), PATIENCE);
+    for (script, code, signal) in [
+        ("exit 0", 0, None),
+        ("exec <&-; echo x", 0, None),
+        ("cat; exec >&-; exit 3", 3, None),
+        ("kill -SEGV $$", -1, Some(11)),
+        ("ulimit -c", 0, None),
+    ] {
+        let outcome = run(script).unwrap();
+        assert_eq!(
+            (outcome.exit_code, outcome.signal),
+            (code, signal),
+            "{script}"
+        );
+    }
+    assert_eq!(wire(run("ulimit -c").unwrap()), "0\n");
+    let error = run("head -c 1073741824 /dev/zero").unwrap_err();
+    assert!(matches!(error, RunError::OutputTooLarge { .. }), "{error}");
+}
+
+#[test]
+fn many_run_beside_each_other() {
+    let Some(runtime) = runtime(SandboxLimits::default()) else {
+        return;
+    };
+    std::thread::scope(|scope| {
+        let work = || {
+            for _ in 0..10 {
+                let script = "cat >list; ls; cat list";
+                let outcome = run_with(&runtime, &shell(script), PATIENCE).unwrap();
+                assert_eq!(wire(outcome), format!("list\n{LIST}"));
+            }
+        };
+        for _ in 0..8 {
+            scope.spawn(work);
+        }
+    });
+}
+
+#[test]
 fn what_cannot_start_is_told_in_the_same_words() {
     let Some(runtime) = runtime(SandboxLimits::default()) else {
         return;

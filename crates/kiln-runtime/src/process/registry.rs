@@ -1,56 +1,53 @@
 //! The children that are running, so that a program that has to end at once can take them with it, and so that they
 //! are not taken for orphans.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use kiln_sandbox::Started;
 use rustix::process::Pid;
 
 use super::kill;
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
-    is_closed: false,
-    children: Vec::new(),
-});
+/// Whether no more children are wanted. Those who start children hold it open, any number at a time; who closes it, or
+/// has to know all children, waits until nobody is between starting one and noting it.
+static IS_CLOSED: RwLock<bool> = RwLock::new(false);
 
-struct Registry {
-    is_closed: bool,
-    children: Vec<Pid>,
-}
+static CHILDREN: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// Starts a child and notes it, with no moment in between; none if no more children are wanted.
+/// Starts a child and notes it; none if no more children are wanted.
 pub(super) fn start<E>(spawn: impl FnOnce() -> Result<Started, E>) -> Result<Option<Started>, E> {
-    let mut registry = lock();
-    if registry.is_closed {
+    let is_closed = IS_CLOSED.read().unwrap_or_else(PoisonError::into_inner);
+    if *is_closed {
         return Ok(None);
     }
     let started = spawn()?;
-    registry.children.push(started.id);
+    lock().push(started.id);
     Ok(Some(started))
 }
 
 /// Forgets a child that has ended or been killed and is about to be waited for: afterwards its number may be another's.
 pub(super) fn forget(child: Pid) {
-    lock().children.retain(|known| *known != child);
+    lock().retain(|known| *known != child);
 }
 
-/// The children that are running.
+/// The children that are running, all that were started before the call among them.
 pub(super) fn children() -> Vec<Pid> {
-    lock().children.clone()
+    let _nobody_starts = IS_CLOSED.write().unwrap_or_else(PoisonError::into_inner);
+    lock().clone()
 }
 
 /// Kills all children with everything that they started. None is started from now on.
 pub(super) fn close() {
     let children = {
-        let mut registry = lock();
-        registry.is_closed = true;
-        registry.children.clone()
+        let mut is_closed = IS_CLOSED.write().unwrap_or_else(PoisonError::into_inner);
+        *is_closed = true;
+        lock().clone()
     };
     for child in children {
         kill::kill_all(child);
     }
 }
 
-fn lock() -> MutexGuard<'static, Registry> {
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, Vec<Pid>> {
+    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }

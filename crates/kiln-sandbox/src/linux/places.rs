@@ -171,13 +171,13 @@ fn build<'a>(
 }
 
 /// What a program sees of itself: its directory, and that of the file behind if it is a link. Of a directory where
-/// anybody may put files (`/tmp`), and of the root, it sees nothing but itself.
-pub(super) fn of_program(program: &Path) -> Vec<Allowed> {
+/// anybody may put files (`/tmp`), of the root and of `home` it sees nothing but itself.
+pub(super) fn of_program(program: &Path, home: Option<&Path>) -> Vec<Allowed> {
     let behind = program.canonicalize().ok();
     let mut places: Vec<Allowed> = Vec::new();
     for path in [Some(program), behind.as_deref()].into_iter().flatten() {
         let place = match path.parent() {
-            Some(parent) if is_own(parent) => parent,
+            Some(parent) if is_own(parent) && Some(parent) != home => parent,
             _ => path,
         };
         if !places.iter().any(|(known, _)| known == place) {

@@ -8,10 +8,14 @@ use super::filter::is_known_architecture;
 use super::identity::Users;
 use super::kernel;
 use crate::measure::{InForce, Measure, SandboxError};
-use crate::policy::SandboxPolicy;
+use crate::policy::{SandboxLimits, SandboxPolicy};
+use crate::processes::processes;
 
 /// Since this version of Landlock signals do not leave the sandbox.
 const SCOPED_SIGNALS: i32 = 6;
+
+/// Where nobody can be watched.
+const BLIND: &str = "processes cannot be watched: /proc is missing, or that of another system";
 
 /// What there is.
 pub(super) struct Support {
@@ -20,6 +24,8 @@ pub(super) struct Support {
     pub(super) seccomp: bool,
     /// Whether functions get users of their own.
     pub(super) own_users: bool,
+    /// Whether `/proc` shows what functions use.
+    pub(super) sees_processes: bool,
     /// Whether this process can be dumped.
     pub(super) is_dumpable: bool,
 }
@@ -30,6 +36,7 @@ impl Support {
             landlock: kernel::landlock_version(),
             seccomp: is_known_architecture() && kernel::has_seccomp(),
             own_users: Users::are_ours_to_give(),
+            sees_processes: !processes().is_empty(),
             is_dumpable: is_dumpable(),
         }
     }
@@ -52,103 +59,94 @@ fn is_dumpable() -> bool {
     *ANSWER.get_or_init(|| dumpable_behavior() == Ok(DumpableBehavior::Dumpable))
 }
 
-/// What would be in force.
+/// What is in force in a sandbox; that there is none, if there is none.
 pub(super) fn measures(support: &Support, policy: &SandboxPolicy) -> Vec<Measure> {
+    if let Err(error) = support.check() {
+        return vec![measure("sandbox", InForce::No, error.to_string())];
+    }
     let limits = &policy.limits;
-    let own_user = support.own_users;
-    let if_any = |there: bool| if there { InForce::Yes } else { InForce::No };
-    let measure = |name, in_force, how: String| Measure {
+    let files = format!(
+        "Landlock version {}: system and function read-only, a private directory to write",
+        support.landlock
+    );
+    let network = match policy.allow_network {
+        true => "internet protocols only",
+        false => "none, no sockets of any kind",
+    };
+    let calls = "no tracing, mounting, namespaces, io_uring, keys, modules";
+    let together = match support.sees_processes {
+        true => "and watched for all processes together",
+        false => BLIND,
+    };
+    let memory = format!("{} bytes a process, {together}", limits.memory);
+    let sizes = format!(
+        "{} s of computing, {} open files, files of {} bytes, no core dumps",
+        limits.cpu.as_secs(),
+        limits.open_files,
+        limits.file_size
+    );
+    vec![
+        measure("files", InForce::Yes, files),
+        measure("network", InForce::Yes, network.to_owned()),
+        measure("system calls", InForce::Yes, calls.to_owned()),
+        signals(support),
+        user(support),
+        processes_of(support, limits),
+        measure("memory", yes_or_partly(support.sees_processes), memory),
+        measure("limits", InForce::Yes, sizes),
+    ]
+}
+
+fn signals(support: &Support) -> Measure {
+    let (in_force, how) = match (support.landlock >= SCOPED_SIGNALS, support.own_users) {
+        (true, _) => (InForce::Yes, "Landlock keeps them inside".to_owned()),
+        (false, true) => (
+            InForce::Yes,
+            "a user of its own has nobody to send them to".to_owned(),
+        ),
+        (false, false) => (
+            InForce::No,
+            format!(
+                "Landlock keeps them inside since version {SCOPED_SIGNALS} (Linux 6.12), this is version {}",
+                support.landlock
+            ),
+        ),
+    };
+    measure("signals", in_force, how)
+}
+
+fn user(support: &Support) -> Measure {
+    let how = match support.own_users {
+        true => "each function has a user of its own, without capabilities",
+        false => "the same user, without capabilities: only root may give functions another one",
+    };
+    measure("user", yes_or_partly(support.own_users), how.to_owned())
+}
+
+fn processes_of(support: &Support, limits: &SandboxLimits) -> Measure {
+    let most = limits.processes;
+    let (in_force, how) = match (support.own_users, support.sees_processes) {
+        (true, _) => (
+            InForce::Yes,
+            format!("at most {most}, by the limit of that user"),
+        ),
+        (false, true) => (
+            InForce::Partly,
+            format!("watched, all are killed when there are more than {most}"),
+        ),
+        (false, false) => (InForce::No, BLIND.to_owned()),
+    };
+    measure("processes", in_force, how)
+}
+
+fn yes_or_partly(yes: bool) -> InForce {
+    if yes { InForce::Yes } else { InForce::Partly }
+}
+
+fn measure(name: &'static str, in_force: InForce, how: String) -> Measure {
+    Measure {
         name,
         in_force,
         how,
-    };
-    let files = if_any(support.landlock > 0);
-    let filtered = if_any(support.seccomp);
-    let signals = match support.landlock >= SCOPED_SIGNALS {
-        true => "Landlock keeps them inside".to_owned(),
-        false if own_user => "a user of its own has nobody to send them to".to_owned(),
-        false => format!(
-            "Landlock keeps them inside since version {SCOPED_SIGNALS} (Linux 6.12), this is version {}",
-            support.landlock
-        ),
-    };
-    let user = match own_user {
-        true => "each function has a user of its own, without capabilities".to_owned(),
-        false => "the same user, without capabilities: only root may give functions another one"
-            .to_owned(),
-    };
-    let processes = match own_user {
-        true => format!("at most {}, by the limit of that user", limits.processes),
-        false => format!(
-            "watched, all are killed when there are more than {}",
-            limits.processes
-        ),
-    };
-    vec![
-        measure(
-            "files",
-            files,
-            match support.landlock {
-                0 => "the kernel has no Landlock, or it is not enabled".to_owned(),
-                version => format!(
-                    "Landlock version {version}: system and function read-only, a private directory to write"
-                ),
-            },
-        ),
-        measure(
-            "network",
-            filtered,
-            match (support.seccomp, policy.allow_network) {
-                (false, _) => "the kernel does not filter system calls".to_owned(),
-                (_, true) => "internet protocols only".to_owned(),
-                (_, false) => "none, no sockets of any kind".to_owned(),
-            },
-        ),
-        measure(
-            "system calls",
-            filtered,
-            "no tracing, mounting, namespaces, io_uring, keys, modules".to_owned(),
-        ),
-        measure(
-            "signals",
-            if_any(support.landlock >= SCOPED_SIGNALS || own_user),
-            signals,
-        ),
-        measure(
-            "user",
-            if own_user {
-                InForce::Yes
-            } else {
-                InForce::Partly
-            },
-            user,
-        ),
-        measure(
-            "processes",
-            if own_user {
-                InForce::Yes
-            } else {
-                InForce::Partly
-            },
-            processes,
-        ),
-        measure(
-            "memory",
-            InForce::Yes,
-            format!(
-                "{} bytes a process, and watched for all processes together",
-                limits.memory
-            ),
-        ),
-        measure(
-            "limits",
-            InForce::Yes,
-            format!(
-                "{} s of computing, {} open files, files of {} bytes, no core dumps",
-                limits.cpu.as_secs(),
-                limits.open_files,
-                limits.file_size
-            ),
-        ),
-    ]
+    }
 }

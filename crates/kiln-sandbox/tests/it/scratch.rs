@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kiln_sandbox::SandboxPolicy;
 
-use crate::world::{Place, run_in, run_in_cell, sandbox_in};
+use crate::world::{Place, run_in, run_in_cell, sandbox_in, sandbox_of};
 
 const SHELL: &str = "/bin/sh";
 
@@ -135,5 +135,33 @@ fn functions_see_their_directory_and_what_they_are_given() {
             expected,
             "{stderr}"
         );
+    }
+}
+
+#[test]
+fn functions_see_nothing_of_a_home_or_of_a_place_that_is_everybodys() {
+    use std::os::unix::fs::PermissionsExt;
+    let own = Place::new();
+    let script = own.join("function");
+    own.file("beside");
+    std::fs::write(&script, "#!/bin/sh\ncat ${0%/*}/beside\n").unwrap();
+    let set_mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set_mode(Path::new(&script), 0o755);
+    let elsewhere = "/nowhere";
+    let home = own.path().to_str().unwrap();
+    for (mode, home, expected) in [
+        (0o755, elsewhere, "kept"),
+        (0o755, home, ""),
+        (0o1777, elsewhere, ""),
+    ] {
+        set_mode(own.path(), mode);
+        let policy = SandboxPolicy::default();
+        let Some(sandbox) = sandbox_of(policy, &std::env::temp_dir(), home) else {
+            return;
+        };
+        let output = run_in(&sandbox, Path::new(&script), &[]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
     }
 }

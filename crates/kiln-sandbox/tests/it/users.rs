@@ -50,6 +50,11 @@ fn it_holds_for_another_user_as_well() {
 fn what_is_in_force_is_told() {
     let measures = Sandbox::probe();
     let lines: Vec<String> = measures.iter().map(ToString::to_string).collect();
+    if let [measure] = measures.as_slice() {
+        assert_eq!((measure.name, measure.in_force), ("sandbox", InForce::No));
+        skip(&measure.to_string());
+        return;
+    }
     let find = |name| measures.iter().find(|measure| measure.name == name);
     for name in [
         "files",

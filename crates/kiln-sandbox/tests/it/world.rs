@@ -17,8 +17,14 @@ pub(crate) fn sandbox(policy: SandboxPolicy) -> Option<Sandbox> {
 }
 
 pub(crate) fn sandbox_in(policy: SandboxPolicy, temporary: &Path) -> Option<Sandbox> {
+    sandbox_of(policy, temporary, "/nowhere")
+}
+
+/// The sandbox of somebody with this home.
+pub(crate) fn sandbox_of(policy: SandboxPolicy, temporary: &Path, home: &str) -> Option<Sandbox> {
     let surroundings = Surroundings {
         environment: [
+            ("HOME", home),
             ("PATH", "/usr/bin:/bin"),
             ("MINE", "x"),
             ("TOKEN", "secret"),

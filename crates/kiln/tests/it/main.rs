@@ -14,6 +14,7 @@ mod progress;
 mod recorded;
 mod run;
 mod safety;
+mod sandbox;
 mod shared;
 mod watch;
 mod world;

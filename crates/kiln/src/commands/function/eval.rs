@@ -16,7 +16,7 @@ use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_package::{ApplyOptions, DiskFiles, system_words};
 use kiln_render::{Behaviour, Evaluation, evaluate};
-use kiln_runtime::{FunctionSpec, Network, Target};
+use kiln_runtime::{FunctionSpec, Target};
 use kiln_yaml::{Document, SequenceStyle};
 
 pub(crate) use super::eval_args::EvalArgs;
@@ -61,10 +61,6 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         None => data_config,
     };
     let (input, set_aside) = set_aside(input, place.as_ref(), config_path.as_deref());
-    let network = match args.has_network() {
-        true => Network::Host,
-        false => Network::None,
-    };
     let function = FunctionSpec::new(target.clone()).name().to_owned();
     let evaluation = Evaluation {
         target,
@@ -72,7 +68,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         config: Some(config),
         selector: selector.clone(),
         exclusion: exclusion.clone(),
-        options: &running.options(network),
+        options: &running.options(args.network()),
     };
     let mut results = FunctionResultList::new();
     let output = evaluate(evaluation, input, &mut results, &Terminal::new(ui));

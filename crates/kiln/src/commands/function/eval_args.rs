@@ -8,7 +8,7 @@ use kiln_container::Mount;
 use kiln_krm::image::{ImageRef, with_prefix};
 use kiln_krm::kptfile::{FunctionKind, Selector};
 use kiln_krm::selector::parse_pair;
-use kiln_runtime::Target;
+use kiln_runtime::{Network, Target};
 use kiln_yaml::Document;
 
 use super::running::{ContainerFlags, RunningArgs};
@@ -256,11 +256,20 @@ impl EvalArgs {
                 .map(|mount| Mount::parse(mount))
                 .collect(),
             user: (self.as_current_user == Some(true)).then(user),
+            network: self.network(),
         }
     }
 
-    pub(super) fn has_network(&self) -> bool {
+    fn has_network(&self) -> bool {
         self.network == Some(true)
+    }
+
+    /// What the container reaches.
+    pub(super) fn network(&self) -> Network {
+        match self.has_network() {
+            true => Network::Host,
+            false => Network::None,
+        }
     }
 
     /// Selector and exclusion.

@@ -4,6 +4,7 @@ mod doc;
 mod engine_users;
 mod eval;
 mod eval_args;
+mod exec_sandbox;
 mod explain;
 mod legacy_sink;
 mod legacy_source;

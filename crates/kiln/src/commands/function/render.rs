@@ -82,14 +82,25 @@ pub(crate) struct RenderArgs {
     running: RunningArgs,
 }
 
+impl RenderArgs {
+    fn network(&self) -> Network {
+        match self.allow_network {
+            Some(true) => Network::Host,
+            _ => Network::None,
+        }
+    }
+}
+
 /// Runs the functions that a package declares.
 pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
     let named = resolve_as_named(ui, args.dirs.first().map_or("", String::as_str))?;
     let destination = Destination::parse(ui, &args.output)?;
     make_results_directory(&args.results_dir)?;
-    let running = args
-        .running
-        .check(ui, ContainerFlags::default(), WasmPrograms::All)?;
+    let container = ContainerFlags {
+        network: args.network(),
+        ..ContainerFlags::default()
+    };
+    let running = args.running.check(ui, container, WasmPrograms::All)?;
     let root = absolute(&named)?;
     if !args.watch {
         let written = &mut Vec::new();
@@ -138,12 +149,8 @@ fn render_once(
     };
     let working_directory = std::env::current_dir().context("cannot tell the current directory")?;
     let (root_text, working_directory) = (text(root)?, text(&working_directory)?);
-    let network = match args.allow_network {
-        Some(true) => Network::Host,
-        _ => Network::None,
-    };
     let options = RenderOptions {
-        functions: running.options(network),
+        functions: running.options(args.network()),
         root: &root_text,
         working_directory: &working_directory,
         allow_exec: args.allow_exec == Some(true),

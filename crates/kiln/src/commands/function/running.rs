@@ -1,12 +1,12 @@
 //! The flags that say how functions are run, and what runs them.
 
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
 use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime, Mount, PullPolicy};
-use kiln_exec::ExecRuntime;
 use kiln_functions::NativeRuntime;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::{DEFAULT_PREFIX, check_prefix, with_prefix};
@@ -15,7 +15,9 @@ use kiln_render::{Behaviour, Builtins, FunctionOptions, Tags, resolved_image};
 use kiln_runtime::{
     CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, RunContext, Runtime,
 };
+use kiln_sandbox::SandboxMode;
 
+use super::exec_sandbox::exec_runtime;
 use super::mounted_files::MountedFiles;
 use super::runtimes::Runtimes;
 use super::wasm::{NoWasm, WasmPrograms};
@@ -50,6 +52,9 @@ pub(super) struct RunningArgs {
     /// Run the catalog's functions as the images they are, even those that are built in
     #[arg(long)]
     no_native: bool,
+    /// Run programs in a sandbox (strict), or as you (off)
+    #[arg(long, value_name = "MODE", default_value = "off", value_parser = SandboxMode::from_str)]
+    exec_sandbox: SandboxMode,
 }
 
 /// Flags about containers that not every command has.
@@ -59,6 +64,8 @@ pub(super) struct ContainerFlags {
     pub(super) mounts: Vec<Mount>,
     /// `uid:gid`; nobody if not given.
     pub(super) user: Option<String>,
+    /// What they reach; programs in a sandbox too.
+    pub(super) network: Network,
 }
 
 /// The flags, checked.
@@ -84,9 +91,10 @@ impl RunningArgs {
         let prefix = checked_prefix(self.image_prefix.as_deref())?;
         let timeout = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
         let search_path = std::env::var_os(PATH).unwrap_or_default();
+        let exec = exec_runtime(search_path.clone(), self.exec_sandbox, container.network)?;
         let container = ContainerOptions {
             engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
-            search_path: search_path.clone(),
+            search_path,
             style: match ui.compat() {
                 Compat::Kiln => CommandStyle::Kiln,
                 Compat::Kpt | Compat::KptV039 => CommandStyle::Kpt,
@@ -103,7 +111,7 @@ impl RunningArgs {
             let files = Arc::new(MountedFiles::new(&container.mounts));
             runtimes.push(Box::new(native(ui.compat()).with_files(files)));
         }
-        runtimes.push(Box::new(ExecRuntime::new(search_path)));
+        runtimes.push(Box::new(exec));
         Ok(Running {
             prefix,
             runtimes: Runtimes {
