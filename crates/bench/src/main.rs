@@ -11,6 +11,7 @@ mod measure;
 mod packages;
 mod read;
 mod render;
+mod runner;
 mod yaml;
 
 use std::io::{self, Write};
@@ -38,6 +39,8 @@ enum Command {
     Render(render::Args),
     /// Functions of the catalog: built in, as a program, and the originals.
     Functions(functions::Args),
+    /// Calls of functions over gRPC, by the function runner and by one in Go.
+    Runner(runner::Args),
     /// One function run in this process, as a line of JSON.
     Native(functions::NativeArgs),
     /// One measurement in this process, as a line of JSON.
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Limits(args) => limits::run(args, &mut out),
         Command::Render(args) => render::run(args, &mut out),
         Command::Functions(args) => functions::run(args, &mut out),
+        Command::Runner(args) => runner::run(args, &mut out),
         Command::Native(args) => functions::run_native(args, &mut out),
         Command::Measure(args) => measure::run(args, &mut out),
         Command::Child(args) => child::run(args, &mut out),

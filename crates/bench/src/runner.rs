@@ -1,0 +1,211 @@
+//! `bench runner`: calls of functions over gRPC, by kiln's function runner and by one in Go that starts a program for each.
+//!
+//! The client is the same for both, in this process. Programs run without a sandbox in kiln's runner too where the two are
+//! compared; what the sandbox costs has rows of its own.
+
+mod load;
+mod server;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+
+use crate::generate;
+use load::{Load, Measured};
+use server::Server;
+
+const CLIENTS: [usize; 3] = [1, 8, 64];
+const SIZES: [usize; 2] = [10, 1_000];
+/// Where the ratio is taken.
+const COUNTED: (usize, usize) = (8, 10);
+const NATIVE: &str = "set-namespace:v0.4.5";
+const CAT: &str = "bench/cat";
+const PROGRAM: &str = "bench/set-namespace";
+const CONFIG: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {namespace: prod}";
+const BARE_ROUNDS: u32 = 500;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The function runner to measure.
+    #[arg(long)]
+    runner: PathBuf,
+    /// The runner in Go to compare with; without it, ours is measured alone.
+    #[arg(long)]
+    peer: Option<PathBuf>,
+    /// The original set-namespace, which both run as a program; without it, only `cat` is.
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    let directory = tempfile::tempdir().context("cannot make a directory for functions")?;
+    let functions = directory.path().join("functions");
+    fs::create_dir(&functions)?;
+    symlink(which("cat")?, functions.join("cat"))?;
+    if let Some(program) = &args.program {
+        let program = fs::canonicalize(program).context("no such program")?;
+        fs::copy(program, functions.join("set-namespace"))?;
+    }
+    let config = directory.path().join("config.yaml");
+    fs::write(
+        &config,
+        format!(
+            "functions:\n- function: cat\n  images: [{CAT}]\n\
+             - function: set-namespace\n  images: [{PROGRAM}]\n"
+        ),
+    )?;
+    writeln!(
+        out,
+        "{:22} {:22} {:>9} {:>7} {:>9} {:>8} {:>8} {:>9}",
+        "server", "function", "resources", "clients", "calls/s", "p50 ms", "p99 ms", "CPU ms"
+    )?;
+    let mut table = Table {
+        out,
+        has_program: args.program.is_some(),
+        counted: Vec::new(),
+    };
+    let open = ours(&args.runner, &functions, &config, "off")?;
+    table.measure("kiln", &open, &[NATIVE, CAT, PROGRAM])?;
+    let strict = ours(&args.runner, &functions, &config, "strict")?;
+    table.measure("kiln, strict sandbox", &strict, &[CAT])?;
+    let peer = args.peer.as_ref().map(|peer| {
+        let functions = functions.to_string_lossy();
+        Server::start(peer, &["--functions", &functions])
+    });
+    let peer = peer.transpose()?;
+    if let Some(peer) = &peer {
+        table.measure("Go", peer, &[CAT, PROGRAM])?;
+    }
+    let Table { counted, .. } = table;
+    let servers = [("kiln", Some(&open)), ("Go", peer.as_ref())];
+    for (name, server) in servers {
+        let Some(server) = server else { continue };
+        writeln!(
+            out,
+            "{name}: {:.1} ms from start to SERVING, {:.1} MB resident then, {:.1} MB after all calls",
+            server.started_in.as_secs_f64() * 1e3,
+            server.resident_at_start as f64 / 1e6,
+            server.resident()? as f64 / 1e6
+        )?;
+    }
+    for resources in SIZES {
+        let seconds = bare_loop(&list(resources))?;
+        writeln!(
+            out,
+            "cat without any server, {resources} resources, one after the other: {:.2} ms",
+            seconds * 1e3
+        )?;
+    }
+    let rate = |function| {
+        let found = counted.iter().find(|(name, _)| *name == function);
+        found.map(|(_, rate)| *rate)
+    };
+    match (rate(("kiln", NATIVE)), rate(("Go", PROGRAM))) {
+        (Some(ours), Some(theirs)) => writeln!(out, "ratio={:.2}", ours / theirs)?,
+        _ => writeln!(out, "ratio=none")?,
+    }
+    Ok(())
+}
+
+/// The rows, and those that the ratio is made of.
+struct Table<'a> {
+    out: &'a mut dyn Write,
+    has_program: bool,
+    counted: Vec<((&'static str, &'static str), f64)>,
+}
+
+impl Table<'_> {
+    fn measure(
+        &mut self,
+        name: &'static str,
+        server: &Server,
+        functions: &[&'static str],
+    ) -> anyhow::Result<()> {
+        for function in functions {
+            if *function == PROGRAM && !self.has_program {
+                continue;
+            }
+            for resources in SIZES {
+                for clients in CLIENTS {
+                    let load = Load {
+                        clients,
+                        image: function,
+                        list: list(resources),
+                    };
+                    let Measured {
+                        rate,
+                        p50,
+                        p99,
+                        cpu,
+                    } = load.run(server)?;
+                    writeln!(
+                        self.out,
+                        "{name:22} {function:22} {resources:9} {clients:7} {rate:9.0} {:8.2} {:8.2} {:9.3}",
+                        p50 * 1e3,
+                        p99 * 1e3,
+                        cpu * 1e3
+                    )?;
+                    if (clients, resources) == COUNTED {
+                        self.counted.push(((name, function), rate));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ours(runner: &Path, functions: &Path, config: &Path, sandbox: &str) -> anyhow::Result<Server> {
+    let (functions, config) = (functions.to_string_lossy(), config.to_string_lossy());
+    Server::start(
+        runner,
+        &[
+            "--functions",
+            &functions,
+            "--config",
+            &config,
+            "--disable-runtimes=pod",
+            "--log-level=0",
+            &format!("--exec-sandbox={sandbox}"),
+        ],
+    )
+}
+
+fn list(resources: usize) -> String {
+    generate::function_input(resources, CONFIG)
+}
+
+/// How long one call of `cat` takes when nothing is between it and the caller.
+fn bare_loop(list: &str) -> anyhow::Result<f64> {
+    let cat = which("cat")?;
+    let start = Instant::now();
+    for _ in 0..BARE_ROUNDS {
+        let mut child = Command::new(&cat)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut stdin = child.stdin.take().context("no pipe")?;
+        let output = std::thread::scope(|scope| {
+            scope.spawn(move || stdin.write_all(list.as_bytes()));
+            child.wait_with_output()
+        })?;
+        if output.stdout.len() != list.len() {
+            bail!("cat gave back something else");
+        }
+    }
+    Ok(start.elapsed().as_secs_f64() / f64::from(BARE_ROUNDS))
+}
+
+fn which(program: &str) -> anyhow::Result<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|place| place.join(program));
+    places
+        .find(|place| place.is_file())
+        .with_context(|| format!("no {program} on the search path"))
+}

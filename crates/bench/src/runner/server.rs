@@ -1,0 +1,101 @@
+//! A server in a process of its own: when it is ready, what it takes.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use tokio::runtime::Runtime;
+use tonic::transport::Endpoint;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server that is serving; it ends with this value.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) started_in: Duration,
+    pub(crate) resident_at_start: u64,
+}
+
+impl Server {
+    /// Starts a program that listens where `--port` says, and waits until it serves.
+    pub(crate) fn start(program: &Path, args: &[&str]) -> anyhow::Result<Server> {
+        // Free now, and most likely still free in a moment.
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let started = Instant::now();
+        let child = Command::new(program)
+            .args(args)
+            .args(["--port", &address.port().to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start {}", program.display()))?;
+        let mut server = Server {
+            child,
+            address,
+            started_in: Duration::ZERO,
+            resident_at_start: 0,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        while !is_serving(&runtime, address) {
+            if let Some(status) = server.child.try_wait()? {
+                bail!("{} ended with {status}", program.display());
+            }
+            if started.elapsed() > PATIENCE {
+                bail!("{} does not serve", program.display());
+            }
+        }
+        server.started_in = started.elapsed();
+        server.resident_at_start = server.resident()?;
+        Ok(server)
+    }
+
+    /// Bytes in memory now.
+    pub(crate) fn resident(&self) -> anyhow::Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().next());
+        let kilobytes: u64 = kilobytes.context("no resident size")?.parse()?;
+        Ok(kilobytes * 1024)
+    }
+
+    /// Seconds of processor time until now, with the programs that it has run.
+    pub(crate) fn cpu(&self) -> anyhow::Result<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        let (_, fields) = stat.rsplit_once(") ").context("no times")?;
+        // From the 14th field of the whole line: its own time and that of its children, each in user and kernel.
+        let ticks = fields.split_whitespace().skip(11).take(4);
+        let ticks: u64 = ticks.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+        let per_second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK)?;
+        let per_second = per_second.context("no ticks")?;
+        Ok(ticks as f64 / per_second as f64)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn is_serving(runtime: &Runtime, address: SocketAddr) -> bool {
+    let asked: anyhow::Result<i32> = runtime.block_on(async {
+        let channel = Endpoint::from_shared(format!("http://{address}"))?
+            .connect()
+            .await?;
+        let request = HealthCheckRequest::default();
+        let answer = HealthClient::new(channel).check(request).await?;
+        Ok(answer.into_inner().status)
+    });
+    asked.is_ok_and(|status| status == ServingStatus::Serving as i32)
+}
