@@ -17,6 +17,8 @@ pub(super) fn resource_list(
     items: &[Resource],
     config: Option<&Document>,
 ) -> Result<Value, String> {
+    let mut keys = Keys::default();
+    let mut decode = |document| decode_with_keys(document, scalar, &mut keys);
     let values = items.iter().map(|item| decode(item.document()));
     let values = values.collect::<Result<Vec<_>, _>>()?;
     let list = Dict::with_capacity(4);
@@ -29,18 +31,44 @@ pub(super) fn resource_list(
     Ok(Value::from(list))
 }
 
-/// The value of a document.
-fn decode(document: &Document) -> Result<Value, String> {
-    decode_with(document, scalar)
-}
-
 /// The value of a document whose scalars mean what `scalar` says.
 pub(super) fn decode_with(
     document: &Document,
     scalar: fn(NodeRef<'_>) -> Value,
 ) -> Result<Value, String> {
+    decode_with_keys(document, scalar, &mut Keys::default())
+}
+
+/// The texts of keys. Resources have mostly the same, and a value is shared by all that hold it.
+#[derive(Default)]
+struct Keys(HashMap<Box<[u8]>, Value>);
+
+impl Keys {
+    /// How many different keys are kept: labels and data may have as many as there are resources.
+    const KEPT: usize = 1 << 10;
+
+    fn shared(&mut self, key: Value) -> Value {
+        let kiln_starlark::Kind::String(text) = key.kind() else {
+            return key;
+        };
+        if let Some(known) = self.0.get(text) {
+            return known.clone();
+        }
+        if self.0.len() < Keys::KEPT {
+            self.0.insert(text.into(), key.clone());
+        }
+        key
+    }
+}
+
+fn decode_with_keys(
+    document: &Document,
+    scalar: fn(NodeRef<'_>) -> Value,
+    keys: &mut Keys,
+) -> Result<Value, String> {
     let mut decoder = Decoder {
         document,
+        keys,
         scalar,
         aliases: None,
         aliased: 0,
@@ -69,6 +97,7 @@ enum Container {
 
 struct Decoder<'a> {
     document: &'a Document,
+    keys: &'a mut Keys,
     scalar: fn(NodeRef<'_>) -> Value,
     /// What aliases stand for; looked up when the first is met.
     aliases: Option<HashMap<NodeId, NodeId>>,
@@ -113,6 +142,7 @@ impl<'a> Decoder<'a> {
                 continue;
             }
             let key = self.begin(key)?;
+            let key = self.keys.shared(key);
             let value = self.begin(value)?;
             dict.set(key, value)
                 .map_err(|failure| failure.message().to_owned())?;
@@ -129,6 +159,7 @@ impl<'a> Decoder<'a> {
                 for (key, value) in source.entries() {
                     if dict.get_str(key.value()).is_none() {
                         let key = self.begin(key)?;
+                        let key = self.keys.shared(key);
                         let value = self.begin(value)?;
                         dict.set(key, value)
                             .map_err(|failure| failure.message().to_owned())?;
