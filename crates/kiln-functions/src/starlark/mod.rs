@@ -9,6 +9,7 @@ mod config;
 mod decode;
 mod encode;
 mod modules;
+mod open_api;
 mod script;
 #[cfg(test)]
 mod tests;
@@ -175,6 +176,6 @@ fn context_value(resource_list: Value, environment: &[String]) -> Value {
     Value::from(Struct::new(vec![
         ("resource_list".to_owned(), resource_list),
         ("environment".to_owned(), Value::from(variables)),
-        ("open_api".to_owned(), modules::open_api()),
+        ("open_api".to_owned(), open_api::open_api()),
     ]))
 }

@@ -1,4 +1,4 @@
-//! What scripts can load, and what they find in `ctx.open_api`.
+//! What scripts can load.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -167,31 +167,4 @@ fn match_namespace(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, F
     Ok(Value::from(
         text_at(&resource, &["metadata", "namespace"]) == namespace,
     ))
-}
-
-/// The schemas of Kubernetes, which are not built in.
-struct OpenApi;
-
-pub(super) fn open_api() -> Value {
-    Value::object(Rc::new(OpenApi))
-}
-
-impl Object for OpenApi {
-    fn type_name(&self) -> &str {
-        "dict"
-    }
-
-    fn repr(&self) -> Vec<u8> {
-        b"{}".to_vec()
-    }
-
-    fn lookup(&self, _: &Value) -> Option<Result<Option<Value>, String>> {
-        let reason = "ctx.open_api is not supported by the native function; run it as a container \
-                      with --no-native";
-        Some(Err(reason.to_owned()))
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }

@@ -2,9 +2,14 @@
 
 use std::cmp::Ordering;
 
+use kiln_runtime::RunContext;
+
+use super::INFO;
 use super::encode::float_text;
 use super::time::Time;
+use crate::function::{Context, NoFiles};
 use crate::sdk::go_yaml::{compare_keys, is_base_60};
+use crate::wire;
 
 #[test]
 fn keys_are_ordered_as_go_yaml_orders_them() {
@@ -57,5 +62,50 @@ fn numbers_to_the_base_60_are_known() {
 fn floats_look_like_gos() {
     for (float, text) in [(1.0, "1"), (0.5, "0.5"), (1e21, "1e+21"), (1e6, "1e+06")] {
         assert_eq!(float_text(float), text);
+    }
+}
+
+#[test]
+fn what_is_known_of_kubernetes_can_be_asked_for() {
+    let run = |expression: &str| {
+        let input = format!(
+            "kind: ResourceList\nitems: []\nfunctionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: StarlarkRun\n  metadata: {{name: s}}\n  source: |\n    print(ctx.open_api{expression})\n"
+        );
+        let ctx = Context {
+            environment: &[],
+            files: &NoFiles,
+            run: &RunContext::default(),
+        };
+        let behaviour = INFO.behaviour("latest").unwrap();
+        wire::run(behaviour, input.as_bytes(), &ctx).unwrap()
+    };
+    let definitions = "[\"definitions\"]";
+    for (path, expected) in [
+        (
+            "[\"io.k8s.api.apps.v1.Deployment\"][\"x-kubernetes-group-version-kind\"][0][\"kind\"]",
+            "Deployment\n",
+        ),
+        (
+            "[\"io.k8s.api.core.v1.PodSpec\"][\"properties\"][\"containers\"][\"items\"][\"$ref\"]",
+            "#/definitions/io.k8s.api.core.v1.Container\n",
+        ),
+        (
+            "[\"io.k8s.api.apps.v1.DeploymentSpec\"][\"properties\"][\"replicas\"][\"type\"]",
+            "integer\n",
+        ),
+    ] {
+        assert_eq!(run(&format!("{definitions}{path}")).stderr, expected);
+    }
+    for unknown in [
+        "[\"paths\"]",
+        "[\"definitions\"].keys()",
+        "[\"definitions\"][\"io.k8s.api.core.v1.Pod\"][\"description\"]",
+    ] {
+        let answer = run(unknown);
+        assert!(
+            answer.stdout.contains("not known to the native function"),
+            "{unknown}"
+        );
+        assert_eq!(answer.exit_code, 1);
     }
 }

@@ -77,6 +77,25 @@ impl Schema {
         self.names.get(name).copied()
     }
 
+    /// The OpenAPI name of a type, if it has one.
+    pub fn name(&self, of: TypeId) -> Option<&'static str> {
+        let mut names = self.names.iter();
+        names
+            .find(|(_, named)| **named == of)
+            .map(|(name, _)| *name)
+    }
+
+    /// The API versions and kinds of the resources of a type, sorted.
+    pub fn resources_of(&self, of: TypeId) -> Vec<(&'static str, &'static str)> {
+        let resources = self.resources.iter();
+        let mut resources: Vec<_> = resources
+            .filter(|(_, (resource, _))| *resource == of)
+            .map(|(resource, _)| *resource)
+            .collect();
+        resources.sort_unstable();
+        resources
+    }
+
     /// Where resources of this kind live; `None` if that is not known.
     pub fn scope(&self, api_version: &str, kind: &str) -> Option<Scope> {
         self.resources.get(&(api_version, kind))?.1
