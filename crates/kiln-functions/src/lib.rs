@@ -20,6 +20,7 @@ mod export_terraform;
 mod format;
 mod function;
 mod gatekeeper;
+mod generate_folders;
 mod jsonschema;
 mod kubeconform;
 mod kubeval;

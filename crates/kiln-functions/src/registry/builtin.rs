@@ -4,7 +4,7 @@ use super::{FunctionInfo, Registry};
 use crate::{
     annotate_apply_time_mutations, apply_replacements, apply_setters, create_setters,
     delete_annotations, drop_comments, enable_gcp_services, ensure_name_substring,
-    export_terraform, format, gatekeeper, kubeconform, kubeval, list_setters,
+    export_terraform, format, gatekeeper, generate_folders, kubeconform, kubeval, list_setters,
     remove_local_config_resources, search_replace, set_annotations, set_enforcement_action,
     set_image, set_labels, set_namespace, set_project_id, sleep, starlark, test_helpers,
     upsert_resource,
@@ -27,6 +27,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &test_helpers::FOO,
     &format::INFO,
     &gatekeeper::INFO,
+    &generate_folders::INFO,
     &kubeconform::INFO,
     &kubeval::INFO,
     &list_setters::INFO,

@@ -7,6 +7,7 @@ pub(crate) mod go_yaml;
 pub(crate) mod json;
 pub(crate) mod kyaml;
 mod order;
+pub(crate) mod typescript;
 
 use kiln_krm::Wrapper;
 use kiln_krm::results::{ResultItem, write_results};
