@@ -54,7 +54,9 @@ const TICK: Duration = Duration::from_millis(100);
 
 struct Seen {
     stamps: Option<Vec<Stamp>>,
+    /// What the value was made of.
     contents: Vec<Vec<u8>>,
+    /// What was said last of files that make none.
     failure: Option<String>,
 }
 
@@ -109,17 +111,17 @@ impl<T> FileValue<T> {
         let read = now.and_then(|stamps| Ok((stamps, read_all(&self.paths)?)));
         match read {
             Ok((stamps, contents)) => {
-                let same = contents == seen.contents;
                 seen.stamps = Some(stamps);
-                if same {
-                    // Back to what the value was made of, or to what failed and was said.
+                if contents == seen.contents {
+                    // What the value was made of is back, and may go again.
+                    seen.failure = None;
                     return Refresh::Unchanged;
                 }
                 let made = (self.make)(&contents);
-                seen.contents = contents;
                 match made {
                     Ok(value) => {
                         seen.failure = None;
+                        seen.contents = contents;
                         let mut place = self.value.write().unwrap_or_else(PoisonError::into_inner);
                         *place = Arc::new(value);
                         Refresh::Changed

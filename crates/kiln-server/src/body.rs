@@ -110,3 +110,6 @@ where
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests;

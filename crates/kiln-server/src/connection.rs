@@ -167,3 +167,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Greeted<S> {
         self.stream.is_write_vectored()
     }
 }
+
+#[cfg(test)]
+mod tests;

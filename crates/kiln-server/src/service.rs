@@ -236,7 +236,7 @@ struct Call<'a> {
     exit_code: Option<i32>,
     request_bytes: usize,
     response_bytes: usize,
-    end: Option<(Code, String)>,
+    end: Option<(Code, Option<String>)>,
 }
 
 impl<'a> Call<'a> {
@@ -274,9 +274,9 @@ impl<'a> Call<'a> {
         self.end = Some(match answer {
             Ok(response) => {
                 self.response_bytes = response.resource_list.len();
-                (Code::Ok, String::new())
+                (Code::Ok, None)
             }
-            Err(status) => (status.code(), status.message().to_owned()),
+            Err(status) => (status.code(), Some(status.message().to_owned())),
         });
     }
 }
@@ -285,7 +285,7 @@ impl Drop for Call<'_> {
     fn drop(&mut self) {
         let (code, message) = self.end.take().unwrap_or_else(|| {
             let message = "the caller went away".to_owned();
-            (Code::Cancelled, message)
+            (Code::Cancelled, Some(message))
         });
         let finished = Finished {
             request_id: &self.request_id,
@@ -314,7 +314,7 @@ impl Drop for Call<'_> {
                     total_us = micros(finished.total),
                     request_bytes = finished.request_bytes,
                     response_bytes = finished.response_bytes,
-                    message_to_caller = message,
+                    message_to_caller = message.as_deref(),
                     $text
                 )
             };

@@ -1,5 +1,8 @@
 //! The program, as others run it.
 
+mod go_peers;
+#[path = "../../../../tests/interop/peers.rs"]
+mod peers;
 mod program;
 mod reload;
 mod serving;

@@ -82,6 +82,21 @@ fn a_deleted_file_is_said_once_and_may_come_back() {
 }
 
 #[test]
+fn the_same_failure_is_said_again_after_the_value_was_back() {
+    let world = world("one");
+    for _ in 0..2 {
+        fs::write(&world.path, "bad").expect("a file");
+        assert_eq!(
+            world.value.refresh(),
+            Refresh::Failed("bad is bad".to_owned())
+        );
+        fs::write(&world.path, "one").expect("a file");
+        assert_eq!(world.value.refresh(), Refresh::Unchanged);
+        assert_eq!(*world.value.get(), "one");
+    }
+}
+
+#[test]
 fn there_is_no_value_without_files() {
     let missing = FileValue::load(vec![PathBuf::from("/nonexistent/x")], make);
     assert!(matches!(missing, Err(FileValueError::Read { .. })));

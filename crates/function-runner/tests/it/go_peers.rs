@@ -1,0 +1,59 @@
+//! Peers in Go: Porch's way to call, and the public probe.
+
+use std::process::Command;
+
+use crate::peers::{go_peers, skipped};
+use crate::program::World;
+
+fn world() -> World {
+    let world = World::empty();
+    world.program("cat", "exec cat");
+    world.program(
+        "fails",
+        "cat; printf 'results:\\n- message: bad\\n  severity: error\\n'; echo why >&2; exit 3",
+    );
+    world.program("waits", "exec sleep 1000");
+    let entry = |name| format!("- function: {name}\n  images: ['example.com/{name}:v1']\n");
+    let entries: String = ["cat", "fails", "waits"].map(entry).concat();
+    world.config(&format!("functions:\n{entries}"));
+    world
+}
+
+#[test]
+fn a_go_client_is_served() {
+    let Some(peers) = go_peers(env!("CARGO_TARGET_TMPDIR")) else {
+        return;
+    };
+    let world = world();
+    let runner = world.start(&["--disable-runtimes=pod"]);
+    let output = Command::new(peers.join("client"))
+        .args(["-addr", &runner.address])
+        .args(["-echo=example.com/cat:v1", "-waits=example.com/waits:v1"])
+        .args(["-fails=example.com/fails:v1", "-unknown=example.com/no:v1"])
+        .arg("-failure=Failed to execute function \"example.com/fails:v1\": exit status 3 (why\n)")
+        .output()
+        .expect("a client");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("ok a failing function"), "{told}");
+}
+
+#[test]
+fn the_public_probe_is_served() {
+    let Some(peers) = go_peers(env!("CARGO_TARGET_TMPDIR")) else {
+        return;
+    };
+    let probe = peers.join("grpc-health-probe");
+    if !probe.exists() {
+        skipped("SKIPPED: the public probe, because the registry has not all of it");
+        return;
+    }
+    let world = world();
+    let runner = world.start(&["--disable-runtimes=pod"]);
+    for service in ["", "evaluator.FunctionEvaluator"] {
+        let status = Command::new(&probe)
+            .args(["-addr", &runner.address, "-service", service])
+            .status();
+        assert!(status.expect("a probe").success(), "{service:?}");
+    }
+}
