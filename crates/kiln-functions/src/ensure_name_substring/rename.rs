@@ -11,9 +11,9 @@ use crate::kustomize::{
     Creation, FieldPath, FieldSpec, FilterError, Generation, History, PreviousIdsError, ResourceId,
     apply_spec, expect_scalar, original_id, overwrite_scalar, round_trip,
 };
+use crate::sdk::depends_on::{DEPENDS_ON, parts};
 use crate::settle::is_surely_plain;
 
-const DEPENDS_ON: &str = "config.kubernetes.io/depends-on";
 const NAME: &str = "metadata/name";
 static DEFAULT: FieldSpec = FieldSpec::new("", "", "", NAME, false);
 
@@ -155,15 +155,15 @@ impl<'c> Renamer<'c> {
         let (Some(given), Some(text)) = (&self.given, resource.annotation(DEPENDS_ON)) else {
             return;
         };
-        let parts: Vec<&str> = text.split('/').collect();
+        let Some(parts) = parts(text) else {
+            return;
+        };
         let (group, kind, name) = match *parts.as_slice() {
             [group, "namespaces", _, kind, name] | [group, kind, name] => (group, kind, name),
             _ => return,
         };
-        let is_of_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-        let is_reference = parts.iter().all(|part| part.chars().all(is_of_word));
         let key = (group.to_owned(), kind.to_owned(), name.to_owned());
-        if !is_reference || self.config.mode == Mode::Unknown || !given.contains(&key) {
+        if self.config.mode == Mode::Unknown || !given.contains(&key) {
             return;
         }
         let name = self.config.extend(name);

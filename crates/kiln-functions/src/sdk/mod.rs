@@ -1,6 +1,7 @@
 //! What the originals were written with. The three SDKs of the catalog agree on what a function gets, and on little else:
 //! the order of items, the form of results, what is printed on failure and the text of the list all differ.
 
+pub(crate) mod depends_on;
 pub mod go;
 pub(crate) mod go_regexp;
 pub(crate) mod go_yaml;

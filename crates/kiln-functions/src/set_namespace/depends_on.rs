@@ -1,13 +1,12 @@
-//! The annotation by which a resource says which other one it needs.
+//! References to resources in namespaces, and how they follow when these change.
 
 use std::collections::HashSet;
 
 use kiln_krm::Resource;
 
 use super::visit::Places;
+use crate::sdk::depends_on::{DEPENDS_ON, parts};
 use crate::sdk::go::{Formatting, is_local_config, set_text, text};
-
-pub(super) const DEPENDS_ON: &str = "config.kubernetes.io/depends-on";
 
 /// A reference to one resource in a namespace: `group/namespaces/namespace/kind/name`.
 pub(super) struct Reference<'a> {
@@ -20,15 +19,10 @@ pub(super) struct Reference<'a> {
 impl<'a> Reference<'a> {
     /// Takes a reference apart; none for a list of several, or for a resource without a namespace.
     pub(super) fn parse(text: &'a str) -> Option<Reference<'a>> {
-        let is_word = |part: &str| {
-            part.chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_'))
-        };
-        let parts: Vec<&str> = text.split('/').collect();
-        let &[group, "namespaces", namespace, kind, name] = parts.as_slice() else {
+        let &[group, "namespaces", namespace, kind, name] = parts(text)?.as_slice() else {
             return None;
         };
-        parts.iter().all(|part| is_word(part)).then_some(Reference {
+        Some(Reference {
             group,
             namespace,
             kind,

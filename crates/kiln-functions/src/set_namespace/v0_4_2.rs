@@ -10,8 +10,9 @@ use kiln_krm::results::Severity;
 use kiln_yaml::{Document, NodeId, NodeRef};
 
 use super::config::{self, Config};
-use super::depends_on::{DEPENDS_ON, Reference};
+use super::depends_on::Reference;
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::sdk::depends_on::DEPENDS_ON;
 use crate::sdk::go::{
     DEFAULT_NAMESPACE, Formatting, UNKNOWN_NAMESPACE, UPSTREAM_IDENTIFIER, about_object, identity,
     is_gvk, is_local_config, is_namespace_scoped, nested_text, origin, set_text, short_text, slice,
