@@ -289,6 +289,10 @@ fn processes_of(program: &str) -> Vec<i32> {
 
 #[test]
 fn memory_is_bounded_for_all_processes_together() {
+    if processes().is_empty() {
+        skip("/proc shows the processes of another system");
+        return;
+    }
     let limits = SandboxLimits {
         memory: 200 << 20,
         ..SandboxLimits::default()
