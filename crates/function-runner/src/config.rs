@@ -29,6 +29,8 @@ pub struct Config {
     pub default_image_prefix: String,
     /// How large messages may be.
     pub max_message_size: usize,
+    /// How many bytes of requests may be in memory.
+    pub max_held_bytes: usize,
     /// How much runs at once.
     pub admission: AdmissionOptions,
     /// How long a function has at most.

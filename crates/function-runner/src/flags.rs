@@ -10,8 +10,8 @@ use kiln_krm::image::check_prefix;
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
 use kiln_sandbox::SandboxMode;
 use kiln_server::{
-    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_QUEUE,
-    TlsFiles,
+    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_HELD_BYTES,
+    DEFAULT_MAX_QUEUE, TlsFiles,
 };
 
 use crate::config::{Config, Pods, Runtimes};
@@ -47,6 +47,7 @@ struct ServiceFlags {
     max_concurrent: Key<i64>,
     max_concurrent_native: Key<i64>,
     max_queued: Key<i64>,
+    max_held_bytes: Key<i64>,
     evaluation_timeout: Key<GoDuration>,
     drain_timeout: Key<GoDuration>,
 }
@@ -147,6 +148,13 @@ impl Flags {
             .map_err(|message| self.set.wrong(&message))
     }
 
+    /// At least one message of the size that is allowed has to fit.
+    fn held_bytes(&self, parsed: &Parsed) -> Result<usize, String> {
+        let least = parsed.get(self.max_request_body_size);
+        let held = parsed.get(self.service.max_held_bytes);
+        within("max-held-bytes", held, least, i64::MAX)
+    }
+
     fn config(&self, parsed: &Parsed, environment: &Environment) -> Result<Config, String> {
         if let Some(argument) = parsed.rest().first() {
             return Err(format!(
@@ -180,6 +188,7 @@ impl Flags {
                 1,
                 i32::MAX.into(),
             )?,
+            max_held_bytes: self.held_bytes(parsed)?,
             admission: self.service.admission(parsed)?,
             evaluation_timeout: Some(not_negative(
                 "evaluation-timeout",
@@ -222,6 +231,11 @@ impl ServiceFlags {
                 "max-queued-evaluations",
                 DEFAULT_MAX_QUEUE as i64,
                 "How many calls wait for their turn before others are refused",
+            ),
+            max_held_bytes: set.add(
+                "max-held-bytes",
+                DEFAULT_MAX_HELD_BYTES as i64,
+                "How many `bytes` of requests may be in memory before others are refused",
             ),
             evaluation_timeout: set.add(
                 "evaluation-timeout",

@@ -29,6 +29,7 @@ pub async fn prepare(config: &Config, environment: &Environment) -> Result<Runne
     }
     let options = Options {
         max_message_size: config.max_message_size,
+        max_held_bytes: config.max_held_bytes,
         admission: config.admission,
         evaluation_timeout: config.evaluation_timeout,
         drain_timeout: config.drain_timeout,

@@ -12,6 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 use tonic::Status;
 
+use crate::held::{Held, Store};
 use crate::status;
 
 /// How long a request may send nothing before it is whole.
@@ -26,6 +27,8 @@ pub(crate) struct LimitedBody<B> {
     limit: usize,
     head: [u8; HEAD],
     received: usize,
+    /// Where the bytes of the message are taken from, until they are.
+    store: Option<(Store, Held)>,
     silence: Option<Pin<Box<Sleep>>>,
 }
 
@@ -36,8 +39,15 @@ impl<B> LimitedBody<B> {
             limit,
             head: [0; HEAD],
             received: 0,
+            store: None,
             silence: None,
         }
+    }
+
+    /// Takes the bytes of the message from a store before it comes.
+    pub(crate) fn taking_from(mut self, store: Store, held: Held) -> LimitedBody<B> {
+        self.store = Some((store, held));
+        self
     }
 
     /// Looks at what has come.
@@ -58,6 +68,11 @@ impl<B> LimitedBody<B> {
         }
         if self.received - HEAD > self.limit {
             return Err(status::request_too_large(self.received - HEAD, self.limit));
+        }
+        if let Some((store, held)) = self.store.take()
+            && !store.take(size, &held)
+        {
+            return Err(status::no_memory(size));
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ mod deadline;
 mod evaluate;
 mod evaluators;
 mod health;
+mod held;
 mod lifecycle;
 mod list;
 mod observer;
@@ -33,7 +34,8 @@ pub use evaluators::{Evaluator, Evaluators, Words};
 pub use lifecycle::Stop;
 pub use observer::{Finished, NoObserver, Observer};
 pub use options::{
-    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_QUEUE, Options,
+    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_HELD_BYTES,
+    DEFAULT_MAX_QUEUE, Options,
 };
 pub use server::{BindError, Server};
 pub use signals::stop_on_signals;

@@ -20,11 +20,16 @@ pub const DEFAULT_DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
 /// How long a function has whose caller sets no deadline, unless told otherwise.
 pub const DEFAULT_EVALUATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
+/// How many bytes of requests are in memory at once unless told otherwise.
+pub const DEFAULT_MAX_HELD_BYTES: usize = 512 * 1024 * 1024;
+
 /// How a server behaves.
 #[derive(Clone)]
 pub struct Options {
     /// How large a request or an answer may be, in bytes.
     pub max_message_size: usize,
+    /// How many bytes of requests may be in memory at once: coming in, waiting and running.
+    pub max_held_bytes: usize,
     /// How much runs at once.
     pub admission: AdmissionOptions,
     /// How long a function has at most, whatever its caller says; as long as its caller says if not given.
@@ -54,6 +59,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             max_message_size: DEFAULT_MAX_MESSAGE_SIZE,
+            max_held_bytes: DEFAULT_MAX_HELD_BYTES,
             admission: AdmissionOptions::default(),
             evaluation_timeout: Some(DEFAULT_EVALUATION_TIMEOUT),
             drain_timeout: DEFAULT_DRAIN_TIMEOUT,

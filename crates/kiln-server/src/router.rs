@@ -19,6 +19,7 @@ use tower_service::Service as _;
 use crate::body::LimitedBody;
 use crate::codec::EvaluateCodec;
 use crate::health::HealthService;
+use crate::held::{Held, Store};
 use crate::service::{Arrived, Service};
 use crate::token::Token;
 
@@ -28,6 +29,7 @@ pub(crate) struct Router {
     health: HealthServer<HealthService>,
     reflection: Vec<(&'static str, Box<Handler>)>,
     token: Option<Arc<Token>>,
+    store: Store,
 }
 
 /// Answers requests that have passed the router.
@@ -47,12 +49,14 @@ impl Router {
         service: Arc<Service>,
         health: HealthService,
         token: Option<Arc<Token>>,
+        store: Store,
     ) -> Router {
         Router {
             service,
             health: HealthServer::new(health),
             reflection: reflection(),
             token,
+            store,
         }
     }
 
@@ -95,13 +99,18 @@ impl Router {
     fn evaluate(&self, request: Request<Incoming>) -> Answering {
         let service = Arc::clone(&self.service);
         let limit = service.max_message_size();
-        let mut request = request.map(|body| LimitedBody::new(body, limit));
+        let held = Held::default();
+        let store = self.store.clone();
+        let mut request =
+            request.map(|body| LimitedBody::new(body, limit).taking_from(store, held.clone()));
         request.extensions_mut().insert(Arrived(Instant::now()));
         Box::pin(async move {
             let mut grpc = Grpc::new(EvaluateCodec)
                 // The body has its own limit, which says more when it is passed.
                 .max_decoding_message_size(usize::MAX);
-            Ok(grpc.unary(Evaluate(service), request).await)
+            let answer = grpc.unary(Evaluate(service), request).await;
+            drop(held);
+            Ok(answer)
         })
     }
 }

@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 use crate::connection;
 use crate::evaluators::Evaluators;
 use crate::health::HealthService;
+use crate::held::Store;
 use crate::lifecycle::{Lifecycle, Phase, Stop};
 use crate::options::Options;
 use crate::router::Router;
@@ -55,7 +56,12 @@ impl Server {
         let lifecycle = Lifecycle::new();
         let health = HealthService::new(Arc::clone(&lifecycle), evaluators.can_evaluate());
         let service = Service::new(evaluators, &options, Arc::clone(&lifecycle));
-        let router = Router::new(Arc::new(service), health, options.token.clone());
+        let router = Router::new(
+            Arc::new(service),
+            health,
+            options.token.clone(),
+            Store::new(options.max_held_bytes),
+        );
         Ok(Server {
             listener,
             address: local,

@@ -79,19 +79,34 @@ pub(crate) fn unknown(image: &str, reason: &str) -> Status {
     Status::not_found(format!("function {} not found: {reason}", quote(image)))
 }
 
+/// Too many bytes of requests are in memory already.
+pub(crate) fn no_memory(size: usize) -> Status {
+    let retry_after = Duration::from_secs(1);
+    let text = format!(
+        "no room for a request of {size} bytes while others are waiting or running; try again in {}, \
+         or raise --max-held-bytes",
+        go_duration(retry_after)
+    );
+    try_again(text, retry_after)
+}
+
 pub(crate) fn full(waiting: usize, full: Full) -> Status {
-    let retry_info = RetryInfo {
-        retry_delay: prost_types::Duration::try_from(full.retry_after).ok(),
-    };
-    let detail = Any {
-        type_url: "type.googleapis.com/google.rpc.RetryInfo".to_owned(),
-        value: retry_info.encode_to_vec(),
-    };
     let text = format!(
         "too many evaluations: {waiting} are waiting already; try again in {}, \
          or raise --max-queued-evaluations",
         go_duration(full.retry_after)
     );
+    try_again(text, full.retry_after)
+}
+
+fn try_again(text: String, retry_after: Duration) -> Status {
+    let retry_info = RetryInfo {
+        retry_delay: prost_types::Duration::try_from(retry_after).ok(),
+    };
+    let detail = Any {
+        type_url: "type.googleapis.com/google.rpc.RetryInfo".to_owned(),
+        value: retry_info.encode_to_vec(),
+    };
     failure::with_details(Code::ResourceExhausted, text, vec![detail])
 }
 

@@ -7,6 +7,7 @@ use tokio::io::{AsyncWriteExt as _, DuplexStream, duplex};
 use super::{ConnectionError, MAX_GREETING, PREFACE, serve_stream};
 use crate::evaluators::Evaluators;
 use crate::health::HealthService;
+use crate::held::Store;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::options::Options;
 use crate::router::Router;
@@ -16,7 +17,7 @@ async fn serve(stream: DuplexStream, lifecycle: &Arc<Lifecycle>) -> Result<(), C
     let options = Options::default();
     let service = Service::new(Evaluators::default(), &options, Arc::clone(lifecycle));
     let health = HealthService::new(Arc::clone(lifecycle), false);
-    let router = Router::new(Arc::new(service), health, None);
+    let router = Router::new(Arc::new(service), health, None, Store::new(1 << 20));
     serve_stream(stream, Arc::new(router), Arc::clone(lifecycle)).await
 }
 

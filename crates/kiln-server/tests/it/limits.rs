@@ -165,6 +165,34 @@ async fn who_finds_no_room_is_told_when_to_come_back() {
 }
 
 #[tokio::test]
+async fn who_finds_no_memory_is_told_to_come_back() {
+    let options = Options {
+        max_held_bytes: 100_000,
+        ..Options::default()
+    };
+    let world = World::with(options, Words::Runner).await;
+    world.script("waits", WAITS);
+    let large = format!("{LIST}#{}\n", "x".repeat(60_000));
+    let mut client = world.client().await;
+    let first = request("waits", large.clone());
+    let call = tokio::spawn(async move { client.evaluate_function(first).await });
+    world.appears("pid").await;
+    let status = world.call("tree", large.clone()).await;
+    let status = status.expect_err("no memory");
+    assert_eq!(status.code(), Code::ResourceExhausted);
+    let text = status.message();
+    assert!(text.starts_with("no room for a request of 60"), "{text}");
+    assert!(text.ends_with("or raise --max-held-bytes"), "{text}");
+    assert!(status.get_error_details().retry_info().is_some());
+    world.call("tree", LIST).await.expect("a list");
+    std::fs::write(world.path("go"), "").expect("a file");
+    call.await.expect("a call").expect("a list");
+    for _ in 0..3 {
+        world.call("tree", large.clone()).await.expect("a list");
+    }
+}
+
+#[tokio::test]
 async fn a_caller_that_goes_away_leaves_its_place_and_no_process() {
     let world = World::with(one_place(1), Words::Runner).await;
     world.script("waits", WAITS);
