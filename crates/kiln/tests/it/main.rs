@@ -15,6 +15,7 @@ mod recorded;
 mod run;
 mod safety;
 mod sandbox;
+mod serve;
 mod shared;
 mod watch;
 mod world;
