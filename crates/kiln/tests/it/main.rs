@@ -13,6 +13,7 @@ mod native;
 mod progress;
 mod recorded;
 mod run;
+mod runner;
 mod safety;
 mod sandbox;
 mod serve;

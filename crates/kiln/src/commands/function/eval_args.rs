@@ -224,6 +224,16 @@ impl EvalArgs {
 
     /// The function; an image wins over a command line.
     pub(super) fn target(&self, prefix: &str) -> Result<Target> {
+        let has_container_flags = self.as_current_user == Some(true)
+            || self.has_network()
+            || !self.mounts.is_empty()
+            || !self.env.is_empty();
+        if has_container_flags && self.running.has_runner() {
+            bail!(
+                "--mount, --as-current-user, --network and --env cannot be used with --runner, \
+                 which decides itself what functions see"
+            );
+        }
         if !self.image.is_empty() {
             let image = with_prefix(prefix, &self.image);
             if let Err(error) = ImageRef::parse(&image) {
@@ -231,10 +241,6 @@ impl EvalArgs {
             }
             return Ok(Target::Image(image));
         }
-        let has_container_flags = self.as_current_user == Some(true)
-            || self.has_network()
-            || !self.mounts.is_empty()
-            || !self.env.is_empty();
         if has_container_flags {
             bail!(
                 "--mount, --as-current-user, --network and --env can only be used with container functions"

@@ -14,6 +14,7 @@ mod output;
 mod preview;
 mod render;
 mod run;
+mod runner_args;
 mod running;
 mod runtimes;
 mod sink;
@@ -39,7 +40,7 @@ pub(crate) struct FnArgs {
 #[derive(Subcommand, Debug)]
 enum FnCommand {
     /// Run the functions that a package declares
-    Render(render::RenderArgs),
+    Render(Box<render::RenderArgs>),
     /// Run one function on a package or on standard input
     Eval(Box<eval::EvalArgs>),
     /// Run functions that resources declare by annotations, as kpt v0.39 did

@@ -19,6 +19,7 @@ use kiln_sandbox::SandboxMode;
 
 use super::exec_sandbox::exec_runtime;
 use super::mounted_files::MountedFiles;
+use super::runner_args::RunnerArgs;
 use super::runtimes::Runtimes;
 use super::wasm::{NoWasm, WasmPrograms};
 use crate::cli::go_bool;
@@ -55,6 +56,8 @@ pub(super) struct RunningArgs {
     /// Run programs in a sandbox (strict), or as you (off)
     #[arg(long, value_name = "MODE", default_value = "off", value_parser = SandboxMode::from_str)]
     exec_sandbox: SandboxMode,
+    #[command(flatten)]
+    runner: RunnerArgs,
 }
 
 /// Flags about containers that not every command has.
@@ -81,6 +84,11 @@ pub(super) struct Running {
 }
 
 impl RunningArgs {
+    /// Whether a runner elsewhere is to run images.
+    pub(super) fn has_runner(&self) -> bool {
+        self.runner.is_given()
+    }
+
     /// Checks the flags that can be wrong.
     pub(super) fn check(
         &self,
@@ -114,10 +122,11 @@ impl RunningArgs {
         runtimes.push(Box::new(exec));
         Ok(Running {
             prefix,
-            runtimes: Runtimes {
-                local: Chain::new(runtimes),
-                container: ContainerRuntime::new(container),
-            },
+            runtimes: Runtimes::new(
+                Chain::new(runtimes),
+                self.runner.check()?,
+                ContainerRuntime::new(container),
+            ),
             native_tags: !self.no_native,
             behaviour: match ui.compat() {
                 Compat::Kiln => Behaviour::Kiln,

@@ -1,0 +1,320 @@
+//! Functions that a runner elsewhere runs.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+
+use kiln_proto::FunctionFailure;
+use kiln_proto::evaluator::function_evaluator_server::{
+    FunctionEvaluator, FunctionEvaluatorServer,
+};
+use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
+use kiln_proto::failure::to_status;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Code, Request, Response, Status};
+
+use crate::world::World;
+
+/// A runner that knows a few functions.
+struct Runner;
+
+#[tonic::async_trait]
+impl FunctionEvaluator for Runner {
+    async fn evaluate_function(
+        &self,
+        request: Request<EvaluateFunctionRequest>,
+    ) -> Result<Response<EvaluateFunctionResponse>, Status> {
+        let request = request.into_inner();
+        let list = String::from_utf8_lossy(&request.resource_list);
+        match request.image.as_str() {
+            "example.com/three:v1" => Ok(Response::new(EvaluateFunctionResponse {
+                resource_list: list.replace("replicas: 1", "replicas: 3").into(),
+                log: "talk".into(),
+            })),
+            "example.com/fails:v1" => {
+                let results = "- message: too few replicas\n  severity: error\n";
+                let failure = FunctionFailure {
+                    image: request.image.clone(),
+                    exit_code: 7,
+                    stderr: "printed\n".into(),
+                    output: format!("{list}results:\n{results}").into(),
+                    results: results.into(),
+                    ..FunctionFailure::default()
+                };
+                let text = "what others see".to_owned();
+                Err(to_status(Code::Internal, text, failure, 8192))
+            }
+            "example.com/go-fails:v1" => Err(Status::internal(
+                r#"Failed to execute function "example.com/go-fails:v1": exit status 1 (boom)"#,
+            )),
+            other => Err(Status::not_found(format!("function {other:?} not found"))),
+        }
+    }
+}
+
+/// The runner, for as long as this is kept.
+struct Running {
+    address: SocketAddr,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Running {
+    fn start() -> Running {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0");
+        let listener = runtime.block_on(listener).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let server = tonic::transport::Server::builder()
+            .add_service(FunctionEvaluatorServer::new(Runner))
+            .serve_with_incoming(TcpListenerStream::new(listener));
+        runtime.spawn(server);
+        Running {
+            address,
+            _runtime: runtime,
+        }
+    }
+}
+
+/// A package whose pipeline is one image.
+fn package(world: &World, image: &str) {
+    world.write(
+        "pkg/Kptfile",
+        &format!(
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n  - image: {image}\n"
+        ),
+    );
+    world.write(
+        "pkg/app.yaml",
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: app\nspec:\n  replicas: 1 # few\n",
+    );
+}
+
+fn render(world: &World, more: &[&str]) -> crate::world::Outcome {
+    let args = [&["fn", "render", "pkg"], more].concat();
+    world.kiln(&args, "")
+}
+
+fn file(world: &World, name: &str) -> String {
+    std::fs::read_to_string(world.work().join(name)).expect("a file")
+}
+
+#[test]
+fn a_runner_runs_what_is_not_built_in() {
+    let (world, runner) = (World::new(), Running::start());
+    package(&world, "example.com/three:v1");
+    let done = render(&world, &["--runner", &runner.address.to_string()]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(
+        done.stderr.contains("[PASS] \"example.com/three:v1\""),
+        "{done:?}"
+    );
+    assert!(file(&world, "pkg/app.yaml").contains("replicas: 3 # few\n"));
+}
+
+#[test]
+fn what_is_built_in_stays_here() {
+    let (world, runner) = (World::new(), Running::start());
+    package(
+        &world,
+        "set-namespace:v0.4.1\n    configMap:\n      namespace: prod",
+    );
+    let address = format!("--function-runner-address={}", runner.address);
+    let done = render(&world, &[&address]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(file(&world, "pkg/app.yaml").contains("namespace: prod"));
+}
+
+#[test]
+fn a_failed_function_comes_with_its_results() {
+    let (world, runner) = (World::new(), Running::start());
+    package(&world, "example.com/fails:v1");
+    let address = runner.address.to_string();
+    let done = render(&world, &["--runner", &address, "--results-dir", "results"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    for told in ["[error]: too few replicas", "printed", "Exit code: 7"] {
+        assert!(
+            done.stderr.contains(told),
+            "{told} is not in {}",
+            done.stderr
+        );
+    }
+    assert!(!done.stderr.contains("what others see"), "{done:?}");
+    let results = file(&world, "results/results.yaml");
+    for told in [
+        "exitCode: 7",
+        "message: too few replicas",
+        "severity: error",
+    ] {
+        assert!(results.contains(told), "{told} is not in {results}");
+    }
+    assert!(file(&world, "pkg/app.yaml").contains("replicas: 1 # few\n"));
+}
+
+#[test]
+fn a_runner_that_says_no_more_than_a_text_is_quoted() {
+    let (world, runner) = (World::new(), Running::start());
+    package(&world, "example.com/go-fails:v1");
+    let done = render(&world, &["--runner", &runner.address.to_string()]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let text = "func eval \"example.com/go-fails:v1\" failed: rpc error: code = Internal desc = Failed to execute \
+                function \"example.com/go-fails:v1\": exit status 1 (boom)";
+    assert!(done.stderr.contains(text), "{done:?}");
+    assert!(!done.stderr.contains("container engine"), "{done:?}");
+}
+
+#[test]
+fn what_the_runner_does_not_know_is_left_to_the_engine() {
+    let (world, runner) = (World::new(), Running::start());
+    package(&world, "example.com/unknown:v1");
+    // An engine that says no.
+    world.write_program("docker", "#!/bin/sh\nexit 1\n");
+    let path = format!("{}:/usr/bin:/bin", world.work().display());
+    let script = format!("kiln fn render pkg --runner {}", runner.address);
+    let path = format!("{}:{path}", world.bin().display());
+    let done = world.shell(&world.work(), &script, &[("PATH", &path)]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let text = "code = NotFound desc = function \"example.com/unknown:v1\" not found; ";
+    assert!(done.stderr.contains(text), "{done:?}");
+    assert!(done.stderr.contains("docker"), "{done:?}");
+}
+
+#[test]
+fn eval_asks_the_runner_too() {
+    let (world, runner) = (World::new(), Running::start());
+    package(&world, "example.com/three:v1");
+    let address = runner.address.to_string();
+    let eval = [
+        "fn",
+        "eval",
+        "pkg",
+        "-i",
+        "example.com/three:v1",
+        "--runner",
+        &address,
+    ];
+    let done = world.kiln(&eval, "");
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(file(&world, "pkg/app.yaml").contains("replicas: 3 # few\n"));
+    let done = world.kiln(&[&eval[..], &["--env", "A=b"]].concat(), "");
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(
+        done.stderr.contains("cannot be used with --runner"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn limits_and_mistakes_are_named() {
+    let (world, runner) = (World::new(), Running::start());
+    package(&world, "example.com/three:v1");
+    let address = runner.address.to_string();
+    let limit = "--function-runner-grpc-max-message-size=100";
+    let done = render(&world, &["--runner", &address, limit]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(
+        done.stderr
+            .contains("trying to send message larger than max"),
+        "{done:?}"
+    );
+
+    let done = render(&world, &["--runner-token-file", "token"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(
+        done.stderr
+            .contains("--runner-token-file says nothing without --runner")
+    );
+
+    let done = render(&world, &["--runner", "nowhere"]);
+    assert_ne!(done.code, Some(0), "{done:?}");
+    assert!(
+        done.stderr.contains("is not the address of a runner"),
+        "{done:?}"
+    );
+}
+
+/// `kiln serve`, for as long as this is kept.
+struct Serving {
+    child: std::process::Child,
+    address: String,
+}
+
+impl Serving {
+    fn start(world: &World) -> Serving {
+        let program = world.bin().join("kiln");
+        let mut child = world
+            .command(&program.display().to_string(), &world.work())
+            .args(["serve", "--port=0", "--exec-sandbox=off"])
+            .args(["--functions=functions", "--config=config.yaml"])
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let mut told = lines.by_ref().map_while(Result::ok);
+        let line = told.find(|line| line.contains("is listening"));
+        let line = line.expect("it listens");
+        let address = line.split("address=").nth(1).expect("an address");
+        let address = address.split_whitespace().next().expect("an address");
+        let address = address.to_owned();
+        // It must not wait for us.
+        std::thread::spawn(move || lines.for_each(drop));
+        Serving { child, address }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn results_survive_the_way_through_our_own_runner() {
+    let world = World::new();
+    package(&world, "example.com/checks:v1");
+    world.write_program(
+        "functions/checks",
+        "#!/bin/sh\ncat\nprintf 'results:\\n- message: too few replicas\\n  severity: error\\n'\necho printed >&2\nexit 7\n",
+    );
+    let config = "functions:\n- function: checks\n  images: [example.com/checks:v1]\n";
+    world.write("config.yaml", config);
+    let runner = Serving::start(&world);
+    let to_runner = ["--runner", &runner.address, "--results-dir", "results"];
+    let done = render(&world, &to_runner);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    for told in ["[error]: too few replicas", "printed", "Exit code: 7"] {
+        assert!(
+            done.stderr.contains(told),
+            "{told} is not in {}",
+            done.stderr
+        );
+    }
+    let results = file(&world, "results/results.yaml");
+    for told in ["exitCode: 7", "message: too few replicas"] {
+        assert!(results.contains(told), "{told} is not in {results}");
+    }
+}
+
+#[test]
+fn the_manifest_of_a_runner_is_valid() {
+    let world = World::new();
+    let manifest = include_str!("../../../../deploy/function-runner.yaml");
+    world.write("deploy/function-runner.yaml", manifest);
+    let args = [
+        "fn",
+        "eval",
+        "deploy",
+        "-i",
+        "kubeconform:v0.1.1",
+        "-o",
+        "unwrap",
+    ];
+    let strict = ["--", "strict=true"];
+    let done = world.kiln(&[&args[..], &strict].concat(), "");
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.stderr.contains("[PASS]"), "{done:?}");
+}
