@@ -88,6 +88,7 @@ fn it_serves_in_an_empty_root() {
     let probe = Command::new("chroot")
         .arg(root.path())
         .args(["/wrapper-server-tools/grpc-health-probe", "-addr", &address])
+        .args(["-connect-timeout=60s", "-rpc-timeout=60s"])
         .output()
         .unwrap();
     let told = String::from_utf8_lossy(&probe.stderr);
