@@ -10,7 +10,9 @@ use kiln_functions::NativeRuntime;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::with_prefix;
 use kiln_runtime::{Chain, FileValueError, FindError, FunctionSpec, Runner, Runtime, Target};
-use kiln_sandbox::{InForce, Sandbox, SandboxLimits, SandboxMode, SandboxPolicy, Surroundings};
+use kiln_sandbox::{
+    InForce, Sandbox, SandboxError, SandboxLimits, SandboxMode, SandboxPolicy, Surroundings,
+};
 use kiln_server::{Evaluator, Evaluators, Words};
 
 use crate::config::Config;
@@ -174,11 +176,14 @@ fn sandbox(config: &Config, environment: &Environment) -> Result<Option<Sandbox>
             }
             Ok(Some(sandbox))
         }
-        Err(error) if config.sandbox.is_none() => {
+        // A system that cannot is one thing. One that could, and is set up wrongly, is not to be weaker in silence.
+        Err(error @ SandboxError::Unsupported { .. }) if config.sandbox.is_none() => {
             tracing::warn!("executables run without a sandbox: {error}");
             Ok(None)
         }
-        Err(error) => Err(error).context("--exec-sandbox=strict"),
+        Err(error) => {
+            Err(error).context("no sandbox for executables (--exec-sandbox=off does without)")
+        }
     }
 }
 
