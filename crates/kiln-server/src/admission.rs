@@ -28,6 +28,9 @@ pub enum Lane {
 const SMALL_LIST: usize = 256 * 1024;
 
 impl Lane {
+    /// All there are.
+    pub const ALL: [Lane; 3] = [Lane::Processes, Lane::Small, Lane::Large];
+
     /// The lane of a call.
     pub(crate) fn of(is_native: bool, list: usize) -> Lane {
         match (is_native, list) {
@@ -69,7 +72,6 @@ struct Places {
     queue: usize,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
-    running: AtomicUsize,
     /// How long a call has its place, in microseconds, as far as the last ones tell.
     typical: AtomicU64,
     observer: Arc<dyn Observer>,
@@ -84,7 +86,6 @@ impl Admission {
                 queue: options.queue,
                 permits: Arc::new(Semaphore::new(count.get().min(Semaphore::MAX_PERMITS))),
                 waiting: AtomicUsize::new(0),
-                running: AtomicUsize::new(0),
                 typical: AtomicU64::new(0),
                 observer: Arc::clone(observer),
             })
@@ -124,6 +125,7 @@ struct Waiting<'a> {
 impl Waiting<'_> {
     fn join(places: &Places) -> Result<Waiting<'_>, Full> {
         let before = places.waiting.fetch_add(1, Ordering::Relaxed);
+        places.observer.waiting(places.lane, 1);
         let waiting = Waiting { places };
         if before >= places.queue {
             return Err(Full {
@@ -131,15 +133,14 @@ impl Waiting<'_> {
                 retry_after: places.retry_after(before),
             });
         }
-        places.observer.waiting(places.lane, before + 1);
         Ok(waiting)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let before = self.places.waiting.fetch_sub(1, Ordering::Relaxed);
-        self.places.observer.waiting(self.places.lane, before - 1);
+        self.places.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.places.observer.waiting(self.places.lane, -1);
     }
 }
 
@@ -162,8 +163,7 @@ pub(crate) struct Place {
 
 impl Place {
     fn new(places: Arc<Places>, permit: Option<OwnedSemaphorePermit>) -> Place {
-        let before = places.running.fetch_add(1, Ordering::Relaxed);
-        places.observer.running(places.lane, before + 1);
+        places.observer.running(places.lane, 1);
         Place {
             places,
             since: Instant::now(),
@@ -184,8 +184,7 @@ impl Drop for Place {
             typical - typical / 8 + took / 8
         };
         places.typical.store(mean, Ordering::Relaxed);
-        let before = places.running.fetch_sub(1, Ordering::Relaxed);
-        places.observer.running(places.lane, before - 1);
+        places.observer.running(places.lane, -1);
     }
 }
 

@@ -16,19 +16,20 @@ pub trait Observer: Send + Sync {
         let _ = (span, metadata);
     }
 
-    /// So many calls wait for a place now.
-    fn waiting(&self, lane: Lane, calls: usize) {
-        let _ = (lane, calls);
+    /// The number of calls that wait for a place has changed by so much. It is the change that is told, because several
+    /// threads tell at once: their changes add up in any order, where the last of their totals may be an old one.
+    fn waiting(&self, lane: Lane, change: i64) {
+        let _ = (lane, change);
     }
 
-    /// So many calls have a place now.
-    fn running(&self, lane: Lane, calls: usize) {
-        let _ = (lane, calls);
+    /// The number of calls that have a place has changed by so much.
+    fn running(&self, lane: Lane, change: i64) {
+        let _ = (lane, change);
     }
 
-    /// A call is over, however it ended.
-    fn finished(&self, call: &Finished<'_>) {
-        let _ = call;
+    /// A call is over, however it ended; `span` is the one that it began with.
+    fn finished(&self, span: &Span, call: &Finished<'_>) {
+        let _ = (span, call);
     }
 }
 
@@ -49,6 +50,8 @@ pub struct Finished<'a> {
     pub evaluator: Option<&'static str>,
     /// The answer; `Cancelled` also for callers who went away.
     pub code: Code,
+    /// The text of an answer that is not a list.
+    pub message: &'a str,
     /// How long it waited for a place.
     pub queue: Duration,
     /// How long it had one; none if it never did.

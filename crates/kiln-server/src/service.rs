@@ -250,6 +250,7 @@ impl<'a> Call<'a> {
         let request_id = request_id(metadata);
         let span = tracing::info_span!(
             "evaluate",
+            otel.kind = "server",
             request_id = request_id.as_str(),
             image = image.as_str(),
             evaluator = field::Empty,
@@ -292,6 +293,7 @@ impl Drop for Call<'_> {
             image: &self.image,
             evaluator: self.evaluator,
             code,
+            message: message.as_deref().unwrap_or_default(),
             queue: self.queue,
             execution: self.started.map(|started| started.elapsed()),
             total: self.arrived.elapsed(),
@@ -299,7 +301,7 @@ impl Drop for Call<'_> {
             response_bytes: self.response_bytes,
             exit_code: self.exit_code,
         };
-        self.observer.finished(&finished);
+        self.observer.finished(&self.span, &finished);
         let _entered = self.span.enter();
         macro_rules! tell {
             ($level:ident, $text:literal) => {

@@ -56,6 +56,8 @@ const SIBLINGS: &[(&str, &str)] = &[
     // Whoever starts processes confines them.
     ("kiln-runtime", "kiln-sandbox"),
     ("kiln-task", "kiln-render"),
+    // Whoever counts calls is told of them by the server.
+    ("kiln-telemetry", "kiln-server"),
     // For its tests, which run recorded cases.
     ("kiln", "conformance"),
     // `kiln serve` is the runner with other defaults.
