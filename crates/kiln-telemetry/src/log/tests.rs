@@ -1,0 +1,211 @@
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use tracing::dispatcher::with_default;
+
+use crate::{LogFormat, LogLevel, Logs, dispatch};
+
+/// What has been written.
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("a lock").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn logged(level: &str, format: LogFormat, what: impl FnOnce()) -> String {
+    let buffer = Buffer::default();
+    let logs = Logs {
+        level: level.parse().expect("a level"),
+        format,
+        output: Box::new(buffer.clone()),
+    };
+    with_default(&dispatch(logs), what);
+    let bytes = buffer.0.lock().expect("a lock").clone();
+    String::from_utf8(bytes).expect("text")
+}
+
+/// Everything there is to say, once.
+fn say_everything() {
+    tracing::info!("listening");
+    let call = tracing::info_span!(
+        "evaluate",
+        otel.kind = "server",
+        request_id = "r1",
+        image = "a",
+        evaluator = tracing::field::Empty,
+    );
+    call.in_scope(|| {
+        call.record("evaluator", "exec");
+        tracing::debug_span!("queue", lane = "processes").in_scope(|| {});
+        tracing::debug!("details");
+        tracing::trace!("more details");
+        tracing::warn!(image = "b", code = ?Some(1), exit = -1_i64, ok = false, "bad");
+        tracing::info!(ratio = 0.5, "evaluated");
+    });
+    tracing::info!(target: "h2::client", "library");
+    tracing::warn!(target: "h2::client", "library warns");
+    tracing::error!(target: "opentelemetry_sdk", "dropped");
+}
+
+#[track_caller]
+fn check_messages(level: &str, expected: &[&str]) {
+    let text = logged(level, LogFormat::Json, say_everything);
+    let message = |line: &str| {
+        let record: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        record["message"].as_str().expect("a message").to_owned()
+    };
+    let messages: Vec<String> = text.lines().map(message).collect();
+    assert_eq!(messages, expected, "level {level}");
+}
+
+#[test]
+fn each_level_shows_more() {
+    check_messages("0", &["bad", "library warns"]);
+    check_messages("1", &["listening", "bad", "library warns"]);
+    check_messages("2", &["listening", "bad", "evaluated", "library warns"]);
+    let three = [
+        "listening",
+        "queue done",
+        "details",
+        "bad",
+        "evaluated",
+        "library warns",
+    ];
+    check_messages("3", &three);
+    let four = [
+        "listening",
+        "queue done",
+        "details",
+        "more details",
+        "bad",
+        "evaluated",
+        "library warns",
+    ];
+    check_messages("4", &four);
+    let five = [
+        "listening",
+        "queue done",
+        "details",
+        "more details",
+        "bad",
+        "evaluated",
+        "library",
+        "library warns",
+        "dropped",
+    ];
+    check_messages("5", &five);
+}
+
+#[test]
+fn json_has_the_fields_of_the_call_once() {
+    let text = logged("0", LogFormat::Json, say_everything);
+    let line = text.lines().next().expect("a line");
+    let mut record: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    let time = record["time"].take();
+    let time: jiff::Timestamp = time.as_str().expect("a time").parse().expect("a time");
+    assert!(time <= jiff::Timestamp::now());
+    let expected = serde_json::json!({
+        "time": null,
+        "level": "warning",
+        "message": "bad",
+        "request_id": "r1",
+        "image": "b",
+        "evaluator": "exec",
+        "code": "Some(1)",
+        "exit": -1,
+        "ok": false,
+        "target": "kiln_telemetry::log::tests",
+    });
+    assert_eq!(record, expected);
+    assert!(line.starts_with("{\"time\":\"20"), "{line}");
+}
+
+#[test]
+fn text_is_klogs() {
+    let text = logged("2", LogFormat::Text, say_everything);
+    let lines: Vec<&str> = text.lines().collect();
+    let line = lines[1];
+    let (head, fields) = line.split_once("] ").expect("a head");
+    let expected =
+        r#""bad" request_id="r1" image="b" evaluator="exec" code="Some(1)" exit=-1 ok=false"#;
+    assert_eq!(fields, expected);
+    let words: Vec<&str> = head.split_ascii_whitespace().collect();
+    let [date, time, pid, place] = words[..] else {
+        panic!("{head}");
+    };
+    assert!(date.starts_with('W') && date.len() == 5, "{date}");
+    assert_eq!(time.len(), "03:34:35.123456".len(), "{time}");
+    assert_eq!(pid, std::process::id().to_string());
+    assert!(place.starts_with("tests.rs:"), "{place}");
+    assert!(lines[0].starts_with('I') && lines[0].ends_with("] \"listening\""));
+    assert!(lines[2].ends_with("ratio=0.5"), "{}", lines[2]);
+}
+
+#[test]
+fn steps_say_how_long_they_took() {
+    let text = logged("3", LogFormat::Json, say_everything);
+    let line = text.lines().find(|line| line.contains("queue done"));
+    let record: serde_json::Value = serde_json::from_str(line.expect("a line")).expect("JSON");
+    assert!(record["took_us"].is_u64(), "{record}");
+    assert_eq!(record["lane"], "processes");
+    assert_eq!(record["request_id"], "r1");
+}
+
+#[test]
+fn nothing_breaks_a_line() {
+    let hostile = "a\"\\\n\r\t\u{1b}[31m\u{0}\u{2028}ü";
+    for format in [LogFormat::Text, LogFormat::Json] {
+        let text = logged("2", format, || tracing::info!(image = hostile, "{hostile}"));
+        assert_eq!(text.matches('\n').count(), 1, "{text}");
+        assert!(
+            !text.contains(['\u{1b}', '\u{0}', '\r', '\u{2028}']),
+            "{text}"
+        );
+    }
+    let text = logged("2", LogFormat::Json, || {
+        tracing::info!(image = hostile, "x")
+    });
+    let record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(record["image"], hostile);
+}
+
+#[test]
+fn long_values_are_cut() {
+    let long = "ü".repeat(10_000);
+    let text = logged("2", LogFormat::Json, || tracing::info!(long, "x"));
+    let record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let expected = format!("{}… (20000 bytes)", "ü".repeat(4096));
+    assert_eq!(record["long"], expected);
+}
+
+#[test]
+fn levels_and_formats_are_read() {
+    assert_eq!(
+        "0".parse::<LogLevel>()
+            .map(|level| level.to_string())
+            .as_deref(),
+        Ok("0")
+    );
+    assert_eq!(LogLevel::default().to_string(), "2");
+    for wrong in ["6", "-1", "", "info", "99999999999999999999"] {
+        let error = wrong.parse::<LogLevel>().expect_err("no level").to_string();
+        let expected = format!(
+            "{wrong:?} is not a log level; it is a number from 0 (errors and warnings) to 5 (everything)"
+        );
+        assert_eq!(error, expected);
+    }
+    assert_eq!("json".parse(), Ok(LogFormat::Json));
+    let error = "yaml".parse::<LogFormat>().expect_err("no format");
+    assert_eq!(
+        error.to_string(),
+        "\"yaml\" is not a log format; it is text or json"
+    );
+}
