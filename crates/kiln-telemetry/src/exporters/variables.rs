@@ -1,5 +1,6 @@
 //! The OTEL variables, read strictly: what is not understood is refused by name, never guessed or ignored.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use http::{HeaderName, HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
 use super::Exporters;
-use crate::traces::{Protocol, SamplerSettings, TraceSettings};
+use crate::traces::{BatchSettings, Protocol, SamplerSettings, TraceSettings};
 
 /// A variable that makes no sense.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -185,6 +186,26 @@ impl<'a> Variables<'a> {
             client_certificate: path("CLIENT_CERTIFICATE"),
             client_key: path("CLIENT_KEY"),
             sampler: self.sampler()?,
+            batches: self.batches()?,
+        })
+    }
+
+    fn batches(&self) -> Result<BatchSettings, VariableError> {
+        let number = |name: &str, default: usize| match self.get(name) {
+            Some(set) => {
+                let expected = "a number of at least 1";
+                let number: NonZeroUsize = set.parse(expected)?;
+                Ok(number.get())
+            }
+            None => Ok(default),
+        };
+        let delay = number("OTEL_BSP_SCHEDULE_DELAY", 5000)?;
+        let queue = number("OTEL_BSP_MAX_QUEUE_SIZE", 2048)?;
+        let size = number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)?;
+        Ok(BatchSettings {
+            delay: Duration::from_millis(u64::try_from(delay).unwrap_or(u64::MAX)),
+            queue,
+            size: size.min(queue),
         })
     }
 

@@ -88,6 +88,7 @@ async fn serve(listener: tokio::net::TcpListener, metrics: Arc<Metrics>) {
                 .timer(TokioTimer::new())
                 .header_read_timeout(CONNECTION_TIMEOUT)
                 .keep_alive(false)
+                .half_close(true)
                 .max_buf_size(MAX_HEAD)
                 .serve_connection(TokioIo::new(stream), service);
             match tokio::time::timeout(CONNECTION_TIMEOUT, connection).await {

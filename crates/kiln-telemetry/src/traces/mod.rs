@@ -43,6 +43,18 @@ pub(crate) struct TraceSettings {
     pub(crate) client_certificate: Option<PathBuf>,
     pub(crate) client_key: Option<PathBuf>,
     pub(crate) sampler: SamplerSettings,
+    pub(crate) batches: BatchSettings,
+}
+
+/// When spans are sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BatchSettings {
+    /// How long a span waits for others at most.
+    pub(crate) delay: Duration,
+    /// How many wait at most; others are dropped.
+    pub(crate) queue: usize,
+    /// How many are sent at once.
+    pub(crate) size: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +101,7 @@ impl Traces {
         runtime: Handle,
     ) -> Result<Traces, StartError> {
         let sampler = settings.sampler.sampler();
+        let batches = settings.batches;
         let collector = Collector::new(settings, runtime)?;
         let stop = collector.stop();
         let attributes = resource
@@ -98,9 +111,13 @@ impl Traces {
             .with_detector(Box::new(TelemetryResourceDetector))
             .with_attributes(attributes)
             .build();
-        // The defaults honour OTEL_BSP_*.
+        let config = BatchConfigBuilder::default()
+            .with_scheduled_delay(batches.delay)
+            .with_max_queue_size(batches.queue)
+            .with_max_export_batch_size(batches.size)
+            .build();
         let processor = BatchSpanProcessor::builder(collector)
-            .with_batch_config(BatchConfigBuilder::default().build())
+            .with_batch_config(config)
             .build();
         let provider = SdkTracerProvider::builder()
             .with_span_processor(processor)

@@ -1,1 +1,7 @@
-//! x
+//! A real server whose calls are counted and traced, with a real collector.
+
+mod collector;
+mod harness;
+mod metrics;
+mod outage;
+mod traces;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::Exporters;
 use crate::exporters::VariableError;
-use crate::traces::{Protocol, SamplerSettings, TraceSettings};
+use crate::traces::{BatchSettings, Protocol, SamplerSettings, TraceSettings};
 
 fn read(variables: &[(&str, &str)]) -> Result<Exporters, VariableError> {
     let variable = |name: &str| {
@@ -199,5 +199,24 @@ fn the_service_has_a_name() {
     check_error(
         &[("OTEL_RESOURCE_ATTRIBUTES", "a")],
         "OTEL_RESOURCE_ATTRIBUTES: \"a\" is not NAME=VALUE",
+    );
+}
+
+#[test]
+fn batches_have_limits() {
+    let settings = traces(&[
+        ("OTEL_BSP_SCHEDULE_DELAY", "10"),
+        ("OTEL_BSP_MAX_QUEUE_SIZE", "20"),
+    ]);
+    let expected = BatchSettings {
+        delay: Duration::from_millis(10),
+        queue: 20,
+        size: 20,
+    };
+    assert_eq!(settings.batches, expected);
+    let on = ("OTEL_TRACES_EXPORTER", "otlp");
+    check_error(
+        &[on, ("OTEL_BSP_MAX_QUEUE_SIZE", "0")],
+        "OTEL_BSP_MAX_QUEUE_SIZE: \"0\" is not a number of at least 1",
     );
 }
