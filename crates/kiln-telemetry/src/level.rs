@@ -31,6 +31,11 @@ impl LogLevel {
     /// The level of those who do not say.
     pub const DEFAULT: LogLevel = LogLevel(2);
 
+    /// The level of a number, which klog does not limit: less than nothing is nothing, more than everything everything.
+    pub fn clamped(number: i64) -> LogLevel {
+        LogLevel(u8::try_from(number.clamp(0, 5)).unwrap_or(5))
+    }
+
     /// Whether what happens inside a call is shown when nothing is wrong with it.
     pub(crate) fn shows_calls(self) -> bool {
         self.0 >= 2

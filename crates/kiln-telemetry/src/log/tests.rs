@@ -195,6 +195,9 @@ fn levels_and_formats_are_read() {
         Ok("0")
     );
     assert_eq!(LogLevel::default().to_string(), "2");
+    assert_eq!(LogLevel::clamped(-1).to_string(), "0");
+    assert_eq!(LogLevel::clamped(3).to_string(), "3");
+    assert_eq!(LogLevel::clamped(10).to_string(), "5");
     for wrong in ["6", "-1", "", "info", "99999999999999999999"] {
         let error = wrong.parse::<LogLevel>().expect_err("no level").to_string();
         let expected = format!(
