@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use kiln_sandbox::SandboxMode;
 use kiln_server::{AdmissionOptions, TlsFiles};
+use kiln_telemetry::{LogFormat, LogLevel};
 
 /// Everything that flags say. Nothing has been opened yet.
 #[derive(Clone, Debug)]
@@ -15,8 +16,10 @@ pub struct Config {
     pub address: Option<IpAddr>,
     /// The port; one that is free if 0.
     pub port: u16,
-    /// From 0, errors only, to 5, everything.
-    pub log_level: u8,
+    /// How much is logged.
+    pub log_level: LogLevel,
+    /// In which form.
+    pub log_format: LogFormat,
     /// Which runtimes are on.
     pub runtimes: Runtimes,
     /// Where the programs of the exec runtime are.

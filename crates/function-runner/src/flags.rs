@@ -13,6 +13,7 @@ use kiln_server::{
     AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_HELD_BYTES,
     DEFAULT_MAX_QUEUE, TlsFiles,
 };
+use kiln_telemetry::{LogFormatError, LogLevel};
 
 use crate::config::{Config, Pods, Runtimes};
 use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
@@ -34,6 +35,7 @@ pub struct Flags {
     listen_address: Key<String>,
     disable_runtimes: Key<String>,
     log_level: Key<i64>,
+    log_format: Key<String>,
     functions: Key<String>,
     config: Key<String>,
     default_image_prefix: Key<String>,
@@ -103,7 +105,12 @@ impl Flags {
             log_level: set.add(
                 "log-level",
                 2,
-                "How much to log, from 0 (errors) to 5 (everything)",
+                "How much to log, from 0 (errors and warnings) to 5 (everything)",
+            ),
+            log_format: set.text(
+                "log-format",
+                "text",
+                "How to log: text, as klog does, or json",
             ),
             functions: set.text(
                 "functions",
@@ -175,7 +182,11 @@ impl Flags {
         Ok(Config {
             address,
             port: within("port", parsed.get(self.port), 0, u16::MAX.into())?,
-            log_level: within("log-level", parsed.get(self.log_level), 0, 5)?,
+            log_level: LogLevel::clamped(within("log-level", parsed.get(self.log_level), 0, 5)?),
+            log_format: parsed
+                .get(self.log_format)
+                .parse()
+                .map_err(|error: LogFormatError| format!("--log-format: {error}"))?,
             runtimes: runtimes(&parsed.get(self.disable_runtimes))?,
             // Without the dots in between, as Go makes paths whole.
             functions: environment.directory.join(functions).components().collect(),

@@ -7,11 +7,10 @@ mod config;
 mod environment;
 mod evaluators;
 mod flags;
-mod logging;
 mod run;
+mod telemetry;
 
 pub use config::{Config, Pods, Runtimes};
 pub use environment::{Environment, WRAPPER_SERVER_IMAGE};
 pub use flags::{Flags, Flavour};
-pub use logging::init_logging;
 pub use run::{Runner, prepare, serve};

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use function_runner::{Environment, Flags, Flavour, init_logging, serve};
+use function_runner::{Environment, Flags, Flavour, serve};
 
 fn main() -> ExitCode {
     let environment = Environment::read();
@@ -17,7 +17,6 @@ fn main() -> ExitCode {
             return ExitCode::from(stop.exit_code());
         }
     };
-    init_logging(config.log_level);
     match serve(&config, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -2,13 +2,18 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use kiln_server::{Evaluators, Options, Server, Tls, Token, stop_on_signals};
+use kiln_server::{Evaluators, Observer, Options, Server, Tls, Token, stop_on_signals};
 
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::evaluators::evaluators;
+use crate::telemetry;
+
+/// How long the last traces may take to be sent when all calls are over.
+const LAST_TRACES: Duration = Duration::from_secs(3);
 
 /// A runner whose port is bound.
 pub struct Runner {
@@ -16,7 +21,11 @@ pub struct Runner {
 }
 
 /// Makes a runner. Everything that can be wrong is found before the port is bound.
-pub async fn prepare(config: &Config, environment: &Environment) -> Result<Runner> {
+pub async fn prepare(
+    config: &Config,
+    environment: &Environment,
+    observer: Arc<dyn Observer>,
+) -> Result<Runner> {
     let evaluators = evaluators(config, environment)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let token = config.token_file.clone().map(Token::load).transpose();
@@ -35,7 +44,7 @@ pub async fn prepare(config: &Config, environment: &Environment) -> Result<Runne
         drain_timeout: config.drain_timeout,
         tls: tls.map(Arc::new),
         token: token.map(Arc::new),
-        ..Options::default()
+        observer,
     };
     let names: Vec<&str> = evaluators.names().collect();
     let names = names.join(", ");
@@ -97,8 +106,11 @@ pub fn serve(config: &Config, environment: &Environment) -> Result<()> {
         .build()
         .context("start threads")?;
     let served = runtime.block_on(async {
-        let runner = prepare(config, environment).await?;
-        runner.run().await
+        let telemetry = telemetry::start(config, environment)?;
+        let runner = prepare(config, environment, telemetry.observer()).await?;
+        let served = runner.run().await;
+        telemetry.shutdown(LAST_TRACES).await;
+        served
     });
     // A native function that does not listen must not keep us.
     runtime.shutdown_background();

@@ -72,7 +72,7 @@ impl EntrypointRunner {
         };
         let finished = process::run(program, input.wire().as_bytes(), ctx)?;
         if finished.exit_code != 0 {
-            tracing::debug!(
+            tracing::trace!(
                 "Input Resource List: {}\nOutput Resource List: {}",
                 input.wire(),
                 String::from_utf8_lossy(&finished.stdout)

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kiln_goflag::Stop;
 use kiln_sandbox::SandboxMode;
+use kiln_telemetry::LogLevel;
 
 use super::{Flags, Flavour};
 use crate::config::{Config, Runtimes};
@@ -41,7 +42,7 @@ fn defaults_are_those_of_porch() {
     let config = runner(&[]);
     assert_eq!(
         (config.address, config.port, config.log_level),
-        (None, 9445, 2)
+        (None, 9445, LogLevel::DEFAULT)
     );
     assert_eq!(config.functions, Path::new("/work/functions"));
     assert_eq!(config.config, Path::new("./config.yaml"));

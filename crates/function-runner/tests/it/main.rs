@@ -8,3 +8,4 @@ mod reload;
 mod serving;
 mod signals;
 mod startup;
+mod telemetry;

@@ -124,7 +124,7 @@ impl Runner {
             let listens = line.contains("function runner is listening");
             let address = line.split("address=").nth(1);
             let address = address.and_then(|rest| rest.split_whitespace().next());
-            let address = address.map(str::to_owned);
+            let address = address.map(|quoted| quoted.trim_matches('"').to_owned());
             seen.push(line);
             if listens {
                 break address.expect("an address");

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use function_runner::{Environment, Flags, Flavour, init_logging, serve};
+use function_runner::{Environment, Flags, Flavour, serve};
 
 use crate::ui::Ui;
 
@@ -30,7 +30,6 @@ pub(crate) fn cmd_serve(ui: &Ui, args: ServeArgs) -> Result<ExitCode> {
             return Ok(ExitCode::from(stop.exit_code()));
         }
     };
-    init_logging(config.log_level);
     serve(&config, &environment)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,31 @@
+//! Logs on standard error, and what the OTEL variables ask for besides.
+
+use std::io;
+
+use anyhow::Result;
+use kiln_telemetry::{Exporters, Logs, Telemetry};
+
+use crate::config::Config;
+use crate::environment::Environment;
+
+/// What the service is called where nobody says otherwise.
+const SERVICE: &str = "function-runner";
+
+/// Starts both, for the whole process.
+pub(crate) fn start(config: &Config, environment: &Environment) -> Result<Telemetry> {
+    let variable = |name: &str| {
+        let value = environment.get(name)?;
+        Some(value.to_string_lossy().into_owned())
+    };
+    let exporters = Exporters::from_variables(SERVICE, &variable)?;
+    let logs = Logs {
+        level: config.log_level,
+        format: config.log_format,
+        output: Box::new(io::stderr()),
+    };
+    let telemetry = Telemetry::init(logs, exporters)?;
+    if let Some(address) = telemetry.metrics_address() {
+        tracing::info!(%address, "metrics are at /metrics");
+    }
+    Ok(telemetry)
+}
