@@ -1,3 +1,5 @@
+//! Records as they are written.
+
 use std::io;
 use std::sync::{Arc, Mutex};
 

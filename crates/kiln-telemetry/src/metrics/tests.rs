@@ -1,3 +1,5 @@
+//! What the page says after calls.
+
 use std::time::Duration;
 
 use kiln_server::{Finished, Lane};

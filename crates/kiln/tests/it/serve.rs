@@ -39,6 +39,6 @@ fn it_starts_without_a_configuration_and_listens_to_this_machine_only() {
     let status = child.wait().expect("an end");
     told.expect("a process");
     let listening = listening.expect("a line");
-    assert!(listening.contains("address=127.0.0.1:"), "{listening}");
+    assert!(listening.contains("address=\"127.0.0.1:"), "{listening}");
     assert_eq!(status.code(), Some(0));
 }

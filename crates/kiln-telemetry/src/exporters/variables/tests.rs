@@ -1,3 +1,5 @@
+//! What the variables mean.
+
 use std::time::Duration;
 
 use crate::Exporters;
