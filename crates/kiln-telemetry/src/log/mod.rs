@@ -24,10 +24,6 @@ pub use format::{LogFormat, LogFormatError};
 pub type LogOutput = Box<dyn Write + Send>;
 
 /// The trace that a span belongs to, for those who look at log and trace together.
-#[cfg_attr(
-    not(feature = "exporters"),
-    expect(dead_code, reason = "nobody knows traces")
-)]
 pub(crate) struct TraceId(pub(crate) String);
 
 /// Writes records.
