@@ -4,6 +4,7 @@
 //! ([`Kptfile::to_struct_yaml`]) loses comments as kpt does. Edits that keep comments work on the tree instead
 //! ([`edit`]), and [`KptfileText`] puts them into the text.
 
+pub mod alpha;
 pub mod edit;
 mod error;
 mod former;
