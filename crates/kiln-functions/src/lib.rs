@@ -17,6 +17,7 @@ mod drop_comments;
 mod enable_gcp_services;
 mod ensure_name_substring;
 mod export_terraform;
+mod fix;
 mod format;
 mod function;
 mod gatekeeper;

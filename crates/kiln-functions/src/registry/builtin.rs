@@ -4,10 +4,10 @@ use super::{FunctionInfo, Registry};
 use crate::{
     annotate_apply_time_mutations, apply_replacements, apply_setters, create_setters,
     delete_annotations, drop_comments, enable_gcp_services, ensure_name_substring,
-    export_terraform, format, gatekeeper, generate_folders, kubeconform, kubeval, list_setters,
-    remove_local_config_resources, search_replace, set_annotations, set_enforcement_action,
-    set_image, set_labels, set_namespace, set_project_id, sleep, starlark, test_helpers,
-    upsert_resource,
+    export_terraform, fix, format, gatekeeper, generate_folders, kubeconform, kubeval,
+    list_setters, remove_local_config_resources, search_replace, set_annotations,
+    set_enforcement_action, set_image, set_labels, set_namespace, set_project_id, sleep, starlark,
+    test_helpers, upsert_resource,
 };
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
@@ -24,6 +24,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &enable_gcp_services::INFO,
     &ensure_name_substring::INFO,
     &export_terraform::INFO,
+    &fix::INFO,
     &test_helpers::FOO,
     &format::INFO,
     &gatekeeper::INFO,

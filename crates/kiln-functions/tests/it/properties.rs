@@ -125,6 +125,7 @@ const ROWS: &[Row] = &[
         Again::Nothing,
         Rest::Written,
     ),
+    row("fix", &["{}"], &[], Again::Nothing, Rest::Written),
     row("gatekeeper", &["{}"], &[], Again::Nothing, Rest::Written),
     row(
         "kubeconform",
@@ -295,6 +296,22 @@ spec:
 ",
 ];
 
+/// Without one `fix` does nothing.
+const OLD_KPTFILE: &str = "apiVersion: kpt.dev/v1alpha1
+kind: Kptfile
+metadata:
+  name: pkg
+  annotations:
+    config.kubernetes.io/path: Kptfile
+openAPI:
+  definitions:
+    io.k8s.cli.setters.replicas:
+      x-k8s-cli:
+        setter:
+          name: replicas
+          value: \"1\"
+";
+
 /// Not what functions expect.
 const ODD: &[&str] = &[
     "{}\n",
@@ -310,6 +327,8 @@ const ODD: &[&str] = &[
     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\nspec: {conversion: text}\n",
     "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: x}\nsubjects: [null, text, {namespace: [a]}]\n",
     "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: k, annotations: {internal.config.kubernetes.io/path: Kptfile}}\npipeline: {mutators: [5, {image: apply-setters, configMap: [a]}]}\n",
+    "apiVersion: kpt.dev/v1alpha1\nkind: Kptfile\nmetadata: {name: k, annotations: {config.kubernetes.io/path: ../../Kptfile}}\nopenAPI: {definitions: {io.k8s.cli.setters.a: {x-k8s-cli: {setter: {name: a, value: '[', listValues: [null, [b]]}}}, io.k8s.cli.substitutions.s: 5}}\n",
+    "apiVersion: kpt.dev/v1alpha2\nkind: Kptfile\nmetadata: {name: k, annotations: {config.kubernetes.io/path: /}}\npipeline: {mutators: [{image: 'gcr.io/kpt-fn/apply-setters:v0.1', configMap: {a: '[b', '': ''}}]}\n",
     "apiVersion: templates.gatekeeper.sh/v1\nkind: ConstraintTemplate\nmetadata: {name: t}\nspec: {crd: 5, targets: [{rego: 'package {'}]}\n",
     "apiVersion: fn.kpt.dev/v1alpha1\nkind: ApplyTimeMutation\nmetadata: {name: a, annotations: {internal.config.kubernetes.io/index: x}}\nspec: {targetRef: [a], substitutions: text}\n",
     "apiVersion: blueprints.cloud.google.com/v1alpha1\nkind: ProjectServiceSet\nmetadata: {name: [a], annotations: {x: null}}\nspec: {services: [a.b.c, [d], null]}\n",
@@ -360,6 +379,13 @@ fn list(items: &[String], config: &str) -> String {
         items => format!("items:\n{}", items.concat()),
     };
     format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n{items}{config}")
+}
+
+/// What a function is given that ought to succeed.
+fn package(function: &str) -> Vec<String> {
+    let kptfile = (function == "fix").then_some(OLD_KPTFILE);
+    let items = ORDINARY.iter().copied().chain(kptfile).map(item);
+    items.chain([witness()]).collect()
 }
 
 /// The ConfigMap whose data is nobody's.
@@ -452,8 +478,7 @@ fn twice_is_once() {
             continue;
         };
         for config in row.good {
-            let mut items: Vec<String> = ORDINARY.iter().map(|text| item(text)).collect();
-            items.push(witness());
+            let items = package(name);
             let once = run(behaviour, &list(&items, config));
             if once.exit_code == 0 {
                 let twice = run(behaviour, &once.stdout);
@@ -471,8 +496,7 @@ fn what_is_not_a_functions_own_stays() {
             continue;
         };
         for config in row.good {
-            let mut items: Vec<String> = ORDINARY.iter().map(|text| item(text)).collect();
-            items.push(witness());
+            let items = package(name);
             let answer = run(behaviour, &list(&items, config));
             let tags = behaviour.tags;
             if answer.exit_code != 0 {

@@ -22,4 +22,4 @@ pub(crate) use format::{FormatError, format};
 pub(crate) use lift::lift_comments;
 pub(crate) use results::{failure, item, note};
 pub(crate) use text::{as_comment, node_text};
-pub(crate) use walk::{Visitor, walk};
+pub(crate) use walk::{Visitor, fields, walk};
