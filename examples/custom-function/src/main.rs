@@ -15,7 +15,7 @@ fn main() -> io::Result<ExitCode> {
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    let answer = wire::run(&REQUIRE_OWNER, &input, &ctx).map_err(io::Error::other)?;
+    let answer = wire::run(&REQUIRE_OWNER, input, &ctx).map_err(io::Error::other)?;
     io::stdout().write_all(answer.stdout.as_bytes())?;
     io::stderr().write_all(answer.stderr.as_bytes())?;
     Ok(ExitCode::from(u8::try_from(answer.exit_code).unwrap_or(1)))
