@@ -1,0 +1,115 @@
+//! Many callers at once: everybody gets the right answer, and afterwards nothing is left of it.
+
+use std::fs;
+use std::time::Duration;
+
+use kiln_proto::evaluator::EvaluateFunctionRequest;
+use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
+use tokio::task::JoinSet;
+use tonic::Code;
+
+use crate::program::{CAT, LIST, Runner, World};
+
+const CLIENTS: usize = 200;
+const CALLS: usize = 50;
+const NATIVE: &str = "set-namespace:v0.4.1";
+
+/// Each client has a connection of its own and makes one call after the other, native functions and programs in turn.
+async fn round(runner: &Runner) {
+    let expected = runner.call(NATIVE).await.expect("an answer").resource_list;
+    let text = String::from_utf8_lossy(&expected);
+    assert!(text.contains("namespace: there"), "{text}");
+    let mut clients = JoinSet::new();
+    for number in 0..CLIENTS {
+        let channel = runner.channel().await;
+        let expected = expected.clone();
+        clients.spawn(async move {
+            let mut client = FunctionEvaluatorClient::new(channel);
+            for call in 0..CALLS {
+                let (image, expected) = match (number + call) % 2 {
+                    0 => (NATIVE, expected.as_ref()),
+                    _ => (CAT, LIST.as_bytes()),
+                };
+                let request = EvaluateFunctionRequest {
+                    resource_list: LIST.into(),
+                    image: image.to_owned(),
+                };
+                let answer = client.evaluate_function(request).await;
+                let answer = answer.expect("an answer").into_inner();
+                assert_eq!(answer.resource_list, expected, "{image}");
+            }
+        });
+    }
+    clients.join_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_clients_leave_nothing_behind() {
+    let world = World::new();
+    let runner = world.start(&["--disable-runtimes=pod", "--log-level=1"]);
+    let id = runner.child.id();
+    let files = open_files(id);
+    round(&runner).await;
+    settle(id, files).await;
+    let memory = resident(id);
+    round(&runner).await;
+    settle(id, files).await;
+    let now = resident(id);
+    assert!(now * 5 <= memory * 6, "{memory} bytes, then {now}");
+}
+
+#[tokio::test]
+async fn a_program_that_takes_too_much_memory_is_refused_it() {
+    let world = World::empty();
+    world.program("eats", "exec tail -c 1G /dev/zero");
+    world.config("functions:\n- function: eats\n  images: [example.com/eats]\n");
+    let limit = "--exec-memory-limit=67108864";
+    let runner = world.start(&["--disable-runtimes=pod", "--exec-sandbox=strict", limit]);
+    let (id, files) = (runner.child.id(), open_files(runner.child.id()));
+    let status = runner.call("example.com/eats").await.expect_err("a limit");
+    // Whether it is killed, or told that there is no more and fails, is the system's to say.
+    let codes = [Code::ResourceExhausted, Code::Internal];
+    assert!(codes.contains(&status.code()), "{status:?}");
+    // Others do not notice.
+    runner.call(NATIVE).await.expect("an answer");
+    settle(id, files).await;
+}
+
+/// Waits until the runner has no child and no more open files than when it was quiet, but for the few that it keeps for
+/// programs to come. Nobody tells that, so it is looked at again and again.
+async fn settle(id: u32, quiet: usize) {
+    let is_quiet = async {
+        while has_children(id) || open_files(id) > quiet + KEPT {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, is_quiet).await;
+    waited.unwrap_or_else(|_| panic!("{quiet} open files, then {}", open_files(id)));
+}
+
+/// Much longer than the slowest machine takes: what is not gone by then never goes.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Far below the number of calls and of clients.
+const KEPT: usize = 50;
+
+fn has_children(id: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{id}/task")).expect("a process");
+    let children = threads.flatten().map(|thread| {
+        // A thread may end at any time.
+        fs::read_to_string(thread.path().join("children")).unwrap_or_default()
+    });
+    children.into_iter().any(|children| !children.is_empty())
+}
+
+fn open_files(id: u32) -> usize {
+    let files = fs::read_dir(format!("/proc/{id}/fd")).expect("a process");
+    files.count()
+}
+
+fn resident(id: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next());
+    kilobytes.expect("a size").parse().expect("a number")
+}
