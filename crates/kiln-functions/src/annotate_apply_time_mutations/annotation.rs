@@ -1,6 +1,7 @@
 //! The text of the annotation: YAML as go-yaml's second version writes it, which quotes what YAML 1.1 would misread and
 //! breaks lines at spaces beyond a width of 80.
 
+use kiln_krm::record::is_base_60;
 use kiln_yaml::{Document, SequenceStyle, Style, is_yaml_1_1_non_string};
 
 use super::substitution::Substitution;
@@ -85,25 +86,6 @@ fn is_misread(text: &str) -> bool {
                 root.is_scalar() && root.value() == text
             })
         })
-}
-
-/// `12:30.5`, a number to the base of 60.
-fn is_base_60(text: &str) -> bool {
-    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'_';
-    let mut parts = whole.split(':');
-    let is_first =
-        |part: &str| part.starts_with(|c: char| c.is_ascii_digit()) && part.bytes().all(is_digit);
-    let is_later = |part: &str| match part.as_bytes() {
-        [one] => one.is_ascii_digit(),
-        [ten, one] => (b'0'..=b'5').contains(ten) && one.is_ascii_digit(),
-        _ => false,
-    };
-    whole.contains(':')
-        && parts.next().is_some_and(is_first)
-        && parts.all(is_later)
-        && fraction.bytes().all(is_digit)
 }
 
 /// Adds a scalar of one line, with breaks where the line gets too long.

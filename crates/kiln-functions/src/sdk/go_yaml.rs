@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use kiln_krm::record::{is_base_60, is_old_bool};
 use kiln_yaml::Document;
 
 /// Compares two keys that are texts. Numbers inside of them count by their value: `a2` comes before `a10`.
@@ -64,51 +65,4 @@ fn is_string(text: &str) -> bool {
     let mut document = Document::new_mapping();
     let node = document.new_scalar(text, "");
     document.node(node).tag() == "!!str"
-}
-
-/// What YAML 1.1 takes for a boolean.
-fn is_old_bool(text: &str) -> bool {
-    matches!(
-        text,
-        "y" | "Y"
-            | "yes"
-            | "Yes"
-            | "YES"
-            | "on"
-            | "On"
-            | "ON"
-            | "n"
-            | "N"
-            | "no"
-            | "No"
-            | "NO"
-            | "off"
-            | "Off"
-            | "OFF"
-    )
-}
-
-/// What YAML 1.1 takes for a number to the base 60: `1:30`.
-pub(crate) fn is_base_60(text: &str) -> bool {
-    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (whole, fraction) = match text.split_once('.') {
-        Some((whole, fraction)) => (whole, fraction),
-        None => (text, ""),
-    };
-    let in_number = |byte: u8| byte.is_ascii_digit() || byte == b'_';
-    let mut groups = whole.split(':');
-    let first = groups.next().unwrap_or("");
-    let mut count = 0;
-    let all = groups.all(|group| {
-        count += 1;
-        match group.as_bytes() {
-            [digit] => digit.is_ascii_digit(),
-            [tens, ones] => (b'0'..=b'5').contains(tens) && ones.is_ascii_digit(),
-            _ => false,
-        }
-    });
-    all && count > 0
-        && first.as_bytes().first().is_some_and(u8::is_ascii_digit)
-        && first.bytes().all(in_number)
-        && fraction.bytes().all(in_number)
 }

@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
+use kiln_krm::record::is_base_60;
 use kiln_runtime::RunContext;
 
 use super::INFO;
 use super::encode::float_text;
 use super::time::Time;
 use crate::function::{Context, NoFiles};
-use crate::sdk::go_yaml::{compare_keys, is_base_60};
+use crate::sdk::go_yaml::compare_keys;
 use crate::wire;
 
 #[test]

@@ -1,11 +1,11 @@
 //! `encoding/yaml.star`: YAML as go-yaml v2 reads and writes it.
 
+use kiln_krm::record::is_base_60;
 use kiln_starlark::{Arguments, Builtin, Context, Failure, Kind, Module, NativeFn, Value};
 use kiln_yaml::{NodeRef, SequenceStyle};
 
 use super::time::Time;
 use super::{decode, encode};
-use crate::sdk::go_yaml::is_base_60;
 
 pub(super) fn module() -> Value {
     let members = [("loads", loads as NativeFn), ("dumps", dumps)];

@@ -18,6 +18,7 @@ pub(crate) use node::{alias_targets, allowed_alias_share, explicit_tag_lie, is_m
 pub use reader::{DecodeError, Fatal, Reader, UnknownKeys, read_record};
 pub(crate) use text::decode_base64;
 pub(crate) use text::new_text;
+pub use text::{is_base_60, is_old_bool};
 
 /// A type that can be read off a tree and written as one.
 pub trait Value: Default {

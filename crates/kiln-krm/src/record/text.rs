@@ -14,7 +14,8 @@ pub(crate) fn new_text(doc: &mut Document, text: &str) -> NodeId {
     node
 }
 
-fn is_old_bool(text: &str) -> bool {
+/// Whether YAML 1.1 takes a text for a boolean and its successor does not.
+pub fn is_old_bool(text: &str) -> bool {
     matches!(
         text,
         "y" | "Y"
@@ -35,8 +36,8 @@ fn is_old_bool(text: &str) -> bool {
     )
 }
 
-/// `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`
-fn is_base_60(text: &str) -> bool {
+/// Whether YAML 1.1 takes a text for a number to the base 60: `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`.
+pub fn is_base_60(text: &str) -> bool {
     let is_digit_or_line = |c: char| c.is_ascii_digit() || c == '_';
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (digits, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
