@@ -18,7 +18,7 @@ use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::{MAX_ROOM, ROOM_METADATA};
 use kiln_runtime::{Deadline, RunContext};
 use tokio::sync::Notify;
-use tonic::metadata::{Ascii, MetadataValue};
+use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{ConnectError, Request, Status};
 
@@ -84,7 +84,7 @@ impl Connection {
     pub(crate) fn call(
         &self,
         request: EvaluateFunctionRequest,
-        authorization: Option<MetadataValue<Ascii>>,
+        metadata: MetadataMap,
         ctx: &RunContext,
     ) -> Ended {
         let Some(runtime) = &self.runtime else {
@@ -101,7 +101,7 @@ impl Connection {
                 biased;
                 () = gave_up.notified() => Ended::Cancelled,
                 deadline = until(deadline) => Ended::TimedOut(deadline),
-                answer = caller.evaluate(request, authorization, deadline) => Ended::Answered(answer),
+                answer = caller.evaluate(request, metadata, deadline) => Ended::Answered(answer),
             };
             // Whoever asked is waiting.
             let _ = sender.send(ended);
@@ -132,7 +132,7 @@ impl Caller {
     async fn evaluate(
         &self,
         message: EvaluateFunctionRequest,
-        authorization: Option<MetadataValue<Ascii>>,
+        metadata: MetadataMap,
         deadline: Option<Deadline>,
     ) -> Result<EvaluateFunctionResponse, Status> {
         let give_up = Instant::now() + self.patience;
@@ -140,11 +140,9 @@ impl Caller {
             self.gate.pass().await;
             let attempted = Instant::now();
             let mut request = Request::new(message.clone());
-            let metadata = request.metadata_mut();
-            metadata.insert(ROOM_METADATA, MetadataValue::from(self.room));
-            if let Some(authorization) = &authorization {
-                metadata.insert("authorization", authorization.clone());
-            }
+            *request.metadata_mut() = metadata.clone();
+            let room = MetadataValue::from(self.room);
+            request.metadata_mut().insert(ROOM_METADATA, room);
             if let Some(deadline) = deadline {
                 request.set_timeout(deadline.at.saturating_duration_since(attempted));
             }

@@ -20,6 +20,8 @@ pub struct RemoteOptions {
     pub token_file: Option<PathBuf>,
     /// How long a call waits for a connection that cannot be made, and tries again.
     pub patience: Duration,
+    /// Gives the headers by which the runner learns to which trace a call belongs. It is asked on the thread of the call.
+    pub trace_context: Option<fn() -> Vec<(&'static str, String)>>,
 }
 
 /// What is needed for TLS, in PEM files.
@@ -42,6 +44,7 @@ impl RemoteOptions {
             tls: None,
             token_file: None,
             patience: Duration::from_secs(3),
+            trace_context: None,
         }
     }
 

@@ -9,7 +9,7 @@ use kiln_runtime::{
     FindError, FunctionSpec, Input, Outcome, RunContext, RunError, Runner, Runtime, Target,
 };
 use prost::Message as _;
-use tonic::metadata::{Ascii, MetadataValue};
+use tonic::metadata::{Ascii, MetadataMap, MetadataValue};
 use tonic::transport::Endpoint;
 
 use crate::answer::{Asked, timed_out};
@@ -88,6 +88,24 @@ struct RemoteRunner {
     image: String,
 }
 
+impl RemoteRunner {
+    /// What a call carries besides its message.
+    fn metadata(&self, authorization: Option<MetadataValue<Ascii>>) -> MetadataMap {
+        let mut metadata = MetadataMap::new();
+        let trace_context = self.remote.options.trace_context;
+        for (name, value) in trace_context.map(|context| context()).into_iter().flatten() {
+            // A call is not worth less for a trace that cannot be told.
+            if let Ok(value) = value.parse() {
+                metadata.insert(name, value);
+            }
+        }
+        if let Some(authorization) = authorization {
+            metadata.insert("authorization", authorization);
+        }
+        metadata
+    }
+}
+
 impl Runner for RemoteRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
         if ctx.cancel.is_cancelled() {
@@ -113,7 +131,7 @@ impl Runner for RemoteRunner {
         let connection = connection.map_err(|error| asked.not_set_up(error))?;
         let authorization = self.remote.authorization();
         let authorization = authorization.map_err(|error| asked.not_set_up(&error))?;
-        let ended = connection.call(request, authorization, ctx);
+        let ended = connection.call(request, self.metadata(authorization), ctx);
         let outcome = match ended {
             Ended::Answered(answer) => asked.outcome(answer)?,
             Ended::TimedOut(deadline) => return Err(timed_out(deadline)),

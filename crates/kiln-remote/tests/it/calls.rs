@@ -32,6 +32,33 @@ fn a_list_goes_there_and_back() {
 }
 
 #[test]
+fn the_trace_goes_along() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sees = Arc::clone(&seen);
+    let server = TestServer::start(move |request| {
+        let header = |name| request.metadata().get(name).cloned();
+        *sees.lock().unwrap() = ["traceparent", "bad"].map(header).to_vec();
+        echo(request)
+    });
+    let mut options = server.options();
+    options.trace_context = Some(|| {
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        vec![
+            ("traceparent", parent.to_owned()),
+            ("bad", "a\nb".to_owned()),
+        ]
+    });
+    run(
+        &RemoteRuntime::new(options).unwrap(),
+        &RunContext::default(),
+    )
+    .unwrap();
+    let seen = seen.lock().unwrap().clone();
+    let expected = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    assert_eq!(seen, [Some(expected.parse().unwrap()), None]);
+}
+
+#[test]
 fn what_is_printed_is_heard() {
     let server = TestServer::start(echo);
     let heard = Arc::new(Mutex::new(Vec::new()));
