@@ -10,5 +10,9 @@ pub(crate) const KRM_DISABLE_ATTRIBUTION: &str = "KRM_DISABLE_ATTRIBUTION";
 pub(crate) const KRM_FN_RUNTIME: &str = "KRM_FN_RUNTIME";
 /// Where programs are searched for.
 pub(crate) const PATH: &str = "PATH";
+/// The trace that a command is part of, as W3C's `traceparent` has it; passed on to a function runner.
+pub(crate) const TRACEPARENT: &str = "TRACEPARENT";
+/// What goes with it, as W3C's `tracestate` has it.
+pub(crate) const TRACESTATE: &str = "TRACESTATE";
 /// What the terminal can do; a dumb one cannot erase a line.
 pub(crate) const TERM: &str = "TERM";

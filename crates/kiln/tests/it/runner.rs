@@ -23,12 +23,19 @@ impl FunctionEvaluator for Runner {
         &self,
         request: Request<EvaluateFunctionRequest>,
     ) -> Result<Response<EvaluateFunctionResponse>, Status> {
+        let trace = request.metadata().get("traceparent").cloned();
         let request = request.into_inner();
         let list = String::from_utf8_lossy(&request.resource_list);
         match request.image.as_str() {
             "example.com/three:v1" => Ok(Response::new(EvaluateFunctionResponse {
                 resource_list: list.replace("replicas: 1", "replicas: 3").into(),
                 log: "talk".into(),
+            })),
+            "example.com/trace:v1" => Ok(Response::new(EvaluateFunctionResponse {
+                resource_list: list.into_owned().into(),
+                log: trace
+                    .map_or_else(Vec::new, |trace| trace.as_bytes().to_vec())
+                    .into(),
             })),
             "example.com/fails:v1" => {
                 let results = "- message: too few replicas\n  severity: error\n";
@@ -166,6 +173,19 @@ fn a_runner_that_says_no_more_than_a_text_is_quoted() {
 }
 
 #[test]
+fn a_call_is_part_of_the_trace_that_the_command_is_part_of() {
+    let (world, runner) = (World::new(), Running::start());
+    package(&world, "example.com/trace:v1");
+    let script = format!("kiln fn render pkg --runner {}", runner.address);
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let path = format!("{}:/usr/bin:/bin", world.bin().display());
+    let variables = [("PATH", path.as_str()), ("TRACEPARENT", parent)];
+    let done = world.shell(&world.work(), &script, &variables);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(done.stderr.contains(parent), "{done:?}");
+}
+
+#[test]
 fn what_the_runner_does_not_know_is_left_to_the_engine() {
     let (world, runner) = (World::new(), Running::start());
     package(&world, "example.com/unknown:v1");
@@ -255,8 +275,8 @@ impl Serving {
         let mut told = lines.by_ref().map_while(Result::ok);
         let line = told.find(|line| line.contains("is listening"));
         let line = line.expect("it listens");
-        let address = line.split("address=").nth(1).expect("an address");
-        let address = address.split_whitespace().next().expect("an address");
+        let address = line.split("address=\"").nth(1).expect("an address");
+        let address = address.split('"').next().expect("an address");
         let address = address.to_owned();
         // It must not wait for us.
         std::thread::spawn(move || lines.for_each(drop));

@@ -7,6 +7,7 @@ use clap::Args;
 use kiln_remote::{Address, RemoteOptions, RemoteRuntime, TlsFiles};
 
 use super::running::size;
+use crate::environment::{TRACEPARENT, TRACESTATE};
 
 /// Flags about a runner.
 #[derive(Args, Debug)]
@@ -84,7 +85,15 @@ impl RunnerArgs {
             });
         }
         options.token_file = self.runner_token_file.clone();
+        options.trace_context = Some(trace_context);
         let runtime = RemoteRuntime::new(options).context("cannot use the function runner")?;
         Ok(Some(runtime))
     }
+}
+
+/// The trace that this command is part of, if whoever started it says so.
+fn trace_context() -> Vec<(&'static str, String)> {
+    let headers = [("traceparent", TRACEPARENT), ("tracestate", TRACESTATE)];
+    let given = headers.map(|(header, variable)| Some((header, std::env::var(variable).ok()?)));
+    given.into_iter().flatten().collect()
 }
