@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use kiln_server::{Evaluators, Observer, Options, Server, Tls, Token, stop_on_signals};
+use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::environment::Environment;
@@ -18,6 +19,7 @@ const LAST_TRACES: Duration = Duration::from_secs(3);
 /// A runner whose port is bound.
 pub struct Runner {
     server: Server,
+    signals: JoinHandle<()>,
 }
 
 /// Makes a runner. Everything that can be wrong is found before the port is bound.
@@ -49,6 +51,9 @@ pub async fn prepare(
     let names: Vec<&str> = evaluators.names().collect();
     let names = names.join(", ");
     let server = bind(config, evaluators, options).await?;
+    // Before anybody hears that there is a runner to be ended.
+    let signals = stop_on_signals(server.stop()).context("listen to signals")?;
+    let signals = tokio::spawn(signals);
     tracing::info!(
         address = %server.address(),
         evaluators = names,
@@ -56,7 +61,7 @@ pub async fn prepare(
         max_processes = config.admission.processes,
         "function runner is listening"
     );
-    Ok(Runner { server })
+    Ok(Runner { server, signals })
 }
 
 /// Binds to the address that was asked for. All addresses are those of IPv6, which takes IPv4 too, where there is IPv6.
@@ -85,13 +90,10 @@ impl Runner {
     }
 
     /// Serves until a signal ends it.
-    pub async fn run(self) -> Result<()> {
-        let signals = stop_on_signals(self.server.stop()).context("listen to signals")?;
-        let signals = tokio::spawn(signals);
+    pub async fn run(self) {
         self.server.run().await;
-        signals.abort();
+        self.signals.abort();
         tracing::info!("function runner has ended");
-        Ok(())
     }
 }
 
@@ -108,9 +110,9 @@ pub fn serve(config: &Config, environment: &Environment) -> Result<()> {
     let served = runtime.block_on(async {
         let telemetry = telemetry::start(config, environment)?;
         let runner = prepare(config, environment, telemetry.observer()).await?;
-        let served = runner.run().await;
+        runner.run().await;
         telemetry.shutdown(LAST_TRACES).await;
-        served
+        Ok(())
     });
     // A native function that does not listen must not keep us.
     runtime.shutdown_background();

@@ -64,12 +64,13 @@ fn serve(config: &Config) -> Result<()> {
         if config.is_plaintext() {
             tracing::warn!("serving in plain text; --tls-cert and --tls-key encrypt");
         }
+        // Before anybody hears that there is a server to be ended.
+        tokio::spawn(stop_on_signals(server.stop())?);
         tracing::info!(
             entrypoint = ?config.entrypoint,
             "Listening on :{}",
             server.address().port()
         );
-        tokio::spawn(stop_on_signals(server.stop())?);
         server.run().await;
         tracing::info!("Shut down");
         Ok(())
