@@ -15,5 +15,5 @@ mod runtime;
 
 pub use address::{Address, AddressError};
 pub use error::{EvalError, SetupError};
-pub use options::{RemoteOptions, TlsFiles};
+pub use options::{RemoteOptions, TlsFiles, TraceHeaders};
 pub use runtime::RemoteRuntime;

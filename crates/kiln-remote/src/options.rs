@@ -21,8 +21,11 @@ pub struct RemoteOptions {
     /// How long a call waits for a connection that cannot be made, and tries again.
     pub patience: Duration,
     /// Gives the headers by which the runner learns to which trace a call belongs. It is asked on the thread of the call.
-    pub trace_context: Option<fn() -> Vec<(&'static str, String)>>,
+    pub trace_context: Option<fn() -> TraceHeaders>,
 }
+
+/// Headers that say to which trace a call belongs, by name.
+pub type TraceHeaders = Vec<(&'static str, String)>;
 
 /// What is needed for TLS, in PEM files.
 #[derive(Clone, Debug, Default)]
