@@ -1,0 +1,22 @@
+//! The pool of pods as a machine: events go in, commands come out.
+//!
+//! One task owns the [`Pool`]. It takes every [`Event`] that is there, hands it over together with the [`Moment`] at which
+//! it does so, and has the [`Command`]s carried out by others, whose answers come back as events. Each event says which pod
+//! or which request it is about, so that no answer can reach the wrong one.
+//!
+//! Deliberately absent: clocks, I/O, names of Kubernetes objects, and any knowledge of pods that belong to a replica that
+//! lives. What is not known here cannot be deleted by mistake.
+
+mod command;
+mod event;
+mod ids;
+mod moment;
+mod plan;
+mod pool;
+
+pub use command::{Command, Failure};
+pub use event::{Event, Fault, Found, Lasts, Owner, Started};
+pub use ids::{ImageKey, PodId, RequestId};
+pub use moment::Moment;
+pub use plan::{Plan, Settings, Version};
+pub use pool::Pool;
