@@ -1,0 +1,199 @@
+//! The files of a package in memory, with their modes.
+//!
+//! Every path in here is a [`PackagePath`], which cannot lead out of the package, and no path is both a file and a
+//! directory. Bytes are shared, so that contents are cheap to copy.
+
+mod path;
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use kiln_krm::package::{FileAction, FileChange, MemoryFiles};
+
+pub use path::{PackagePath, PathProblem, UnsafePath};
+
+/// All files of a package, by path.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Contents {
+    files: BTreeMap<PackagePath, File>,
+}
+
+/// A file of a package.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct File {
+    /// What it holds; of a symbolic link, where it points.
+    pub bytes: Arc<[u8]>,
+    /// What kind of file it is.
+    pub mode: FileMode,
+}
+
+/// The kinds of files that git keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum FileMode {
+    /// An ordinary file.
+    #[default]
+    Regular,
+    /// A program.
+    Executable,
+    /// A symbolic link.
+    Symlink,
+}
+
+/// Why a file cannot be part of a package.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ContentsError {
+    /// Its path is not one of a package.
+    #[error(transparent)]
+    Path(#[from] UnsafePath),
+    /// There is a directory at its path, or a file at one of its directories.
+    #[error("{0:?} is both a file and a directory")]
+    FileAndDirectory(String),
+}
+
+impl Contents {
+    /// A package without files.
+    pub fn new() -> Contents {
+        Contents::default()
+    }
+
+    /// Adds a file or replaces the one at its path.
+    pub fn insert(&mut self, path: PackagePath, file: File) -> Result<(), ContentsError> {
+        let clash = self.clash_with(path.as_str());
+        if let Some(clash) = clash {
+            return Err(ContentsError::FileAndDirectory(clash.to_owned()));
+        }
+        self.files.insert(path, file);
+        Ok(())
+    }
+
+    /// Adds an ordinary file at a path that is checked.
+    pub fn insert_text(&mut self, path: &str, text: impl AsRef<[u8]>) -> Result<(), ContentsError> {
+        self.insert(PackagePath::new(path)?, File::regular(text.as_ref()))
+    }
+
+    /// Replaces the bytes of a file and keeps its mode; a new file is an ordinary one.
+    pub fn write(&mut self, path: PackagePath, bytes: &[u8]) -> Result<(), ContentsError> {
+        let mode = self.get(path.as_str()).map(|file| file.mode);
+        let file = File {
+            bytes: bytes.into(),
+            mode: mode.unwrap_or_default(),
+        };
+        self.insert(path, file)
+    }
+
+    /// Removes a file.
+    pub fn remove(&mut self, path: &str) -> Option<File> {
+        self.files.remove(path)
+    }
+
+    /// The file at a path.
+    pub fn get(&self, path: &str) -> Option<&File> {
+        self.files.get(path)
+    }
+
+    /// The bytes of the file at a path; none if it is a symbolic link.
+    pub fn bytes(&self, path: &str) -> Option<&[u8]> {
+        let file = self.get(path)?;
+        (file.mode != FileMode::Symlink).then_some(&*file.bytes)
+    }
+
+    /// All files in order of their paths.
+    pub fn iter(&self) -> impl Iterator<Item = (&PackagePath, &File)> {
+        self.files.iter()
+    }
+
+    /// The paths of all files, in order.
+    pub fn paths(&self) -> impl Iterator<Item = &PackagePath> {
+        self.files.keys()
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there is no file.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The files as whoever reads packages wants them. Symbolic links are not among them: nothing that reads or writes
+    /// resources follows one.
+    pub fn to_files(&self) -> MemoryFiles {
+        let files = self.files.iter();
+        let files = files.filter(|(_, file)| file.mode != FileMode::Symlink);
+        files
+            .map(|(path, file)| (path.as_str(), &*file.bytes))
+            .collect()
+    }
+
+    /// Makes changes; files that are written keep their modes.
+    pub fn apply(&mut self, changes: &[FileChange]) -> Result<(), ContentsError> {
+        let is_delete = |change: &&FileChange| matches!(change.action, FileAction::Delete);
+        for change in changes.iter().filter(is_delete) {
+            self.remove(&change.path);
+        }
+        for change in changes {
+            if let FileAction::Write(bytes) = &change.action {
+                let path = PackagePath::new(&change.path)?;
+                if self.get(&change.path).map(|file| file.mode) == Some(FileMode::Symlink) {
+                    self.remove(&change.path);
+                }
+                self.write(path, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The path that would be both a file and a directory.
+    fn clash_with<'a>(&'a self, path: &'a str) -> Option<&'a str> {
+        let slashes = path.match_indices('/').map(|(place, _)| place);
+        let mut parents = slashes.filter_map(|place| path.get(..place));
+        if let Some(parent) = parents.find(|parent| self.files.contains_key(*parent)) {
+            return Some(parent);
+        }
+        let below = format!("{path}/");
+        let range = (Bound::Included(below.as_str()), Bound::Unbounded);
+        let mut next = self.files.range::<str, _>(range);
+        let is_directory = next
+            .next()
+            .is_some_and(|(next, _)| next.as_str().starts_with(&below));
+        is_directory.then_some(path)
+    }
+}
+
+impl File {
+    /// An ordinary file.
+    pub fn regular(bytes: impl AsRef<[u8]>) -> File {
+        File {
+            bytes: bytes.as_ref().into(),
+            mode: FileMode::Regular,
+        }
+    }
+}
+
+impl FileMode {
+    /// As git writes it.
+    pub fn as_octal(self) -> &'static str {
+        match self {
+            FileMode::Regular => "100644",
+            FileMode::Executable => "100755",
+            FileMode::Symlink => "120000",
+        }
+    }
+
+    /// As git writes it; none for directories and submodules.
+    pub fn from_octal(octal: &str) -> Option<FileMode> {
+        match octal {
+            // Old versions of git kept the group's right to write.
+            "100644" | "100664" => Some(FileMode::Regular),
+            "100755" => Some(FileMode::Executable),
+            "120000" => Some(FileMode::Symlink),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! The states that a package revision goes through.
+
+use std::fmt;
+use std::str::FromStr;
+
+use kiln_krm::gotext::quote;
+
+/// Where a package revision stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Lifecycle {
+    /// Being worked on.
+    Draft,
+    /// Waiting for approval.
+    Proposed,
+    /// Approved; its content does not change any more.
+    Published,
+    /// Published, and somebody wants it gone.
+    DeletionProposed,
+}
+
+impl Lifecycle {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Lifecycle::Draft => "Draft",
+            Lifecycle::Proposed => "Proposed",
+            Lifecycle::Published => "Published",
+            Lifecycle::DeletionProposed => "DeletionProposed",
+        }
+    }
+
+    /// Whether it has been approved, whatever is to become of it.
+    pub fn is_published(self) -> bool {
+        matches!(self, Lifecycle::Published | Lifecycle::DeletionProposed)
+    }
+}
+
+impl fmt::Display for Lifecycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A word that names no state.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("invalid new lifecycle value: {}", quote(.0))]
+pub struct UnknownLifecycle(pub String);
+
+impl FromStr for Lifecycle {
+    type Err = UnknownLifecycle;
+
+    fn from_str(text: &str) -> Result<Lifecycle, UnknownLifecycle> {
+        match text {
+            "Draft" => Ok(Lifecycle::Draft),
+            "Proposed" => Ok(Lifecycle::Proposed),
+            "Published" => Ok(Lifecycle::Published),
+            "DeletionProposed" => Ok(Lifecycle::DeletionProposed),
+            _ => Err(UnknownLifecycle(text.to_owned())),
+        }
+    }
+}

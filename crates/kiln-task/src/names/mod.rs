@@ -1,0 +1,137 @@
+//! What packages and their revisions are called.
+//!
+//! A revision's name is `<repository>.<path of the package, with dots>.<workspace>`. It cannot be taken apart for sure, because
+//! workspaces may have dots; who looks for a revision compares whole names.
+
+mod rules;
+
+use std::fmt;
+
+use kiln_krm::gotext::quote;
+
+use rules::Complaints;
+pub use rules::InvalidName;
+
+/// A package of a repository.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct PackageName {
+    /// The repository's name.
+    pub repository: String,
+    /// The package's directory in the repository's own, separated by slashes.
+    pub path: String,
+}
+
+/// A revision of a package.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct RevisionName {
+    /// The package.
+    pub package: PackageName,
+    /// What tells it from other revisions of the package.
+    pub workspace: String,
+}
+
+impl PackageName {
+    /// The package at a path; slashes around it do not count.
+    pub fn new(repository: impl Into<String>, path: &str) -> PackageName {
+        PackageName {
+            repository: repository.into(),
+            path: path.trim_matches('/').to_owned(),
+        }
+    }
+
+    /// The last segment of the path.
+    pub fn base(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The path without its last segment; empty if there is only one.
+    pub fn parent(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(parent, _)| parent)
+    }
+
+    /// The name of one of its revisions.
+    pub fn revision(&self, workspace: impl Into<String>) -> RevisionName {
+        RevisionName {
+            package: self.clone(),
+            workspace: workspace.into(),
+        }
+    }
+
+    /// Whether one of the packages is inside the other.
+    pub fn is_nested_with(&self, other: &PackageName) -> bool {
+        let is_below = |inner: &str, outer: &str| {
+            let rest = inner.strip_prefix(outer);
+            rest.is_some_and(|rest| outer.is_empty() || rest.starts_with('/'))
+        };
+        self.repository == other.repository
+            && self.path != other.path
+            && (is_below(&self.path, &other.path) || is_below(&other.path, &self.path))
+    }
+}
+
+impl RevisionName {
+    /// Whether all parts and the whole are names that Kubernetes takes.
+    pub fn check(&self) -> Result<(), InvalidName> {
+        let mut complaints = Complaints::default();
+        let (repository, package) = (&self.package.repository, self.package.base());
+        let (path, workspace) = (self.package.parent(), &self.workspace);
+        if let Err(rule) = rules::label(repository) {
+            complaints.add(format!(
+                "repository part {} of object name",
+                quote(repository)
+            ));
+            complaints.add_rule("repository name", repository, &rule);
+        }
+        if let Err(rule) = rules::directory(path) {
+            complaints.add(format!("package path part {} of object name", quote(path)));
+            complaints.add_rule("path", path, &rule);
+        }
+        if let Err(rule) = rules::label(package) {
+            complaints.add(format!(
+                "package name part {} of object name",
+                quote(package)
+            ));
+            complaints.add_rule("package name", package, &rule);
+        }
+        if let Err(rule) = rules::label(workspace) {
+            let part = format!(
+                "workspace name part {} of package revision name",
+                quote(workspace)
+            );
+            complaints.add(part);
+            complaints.add_rule("workspace name", workspace, &rule);
+        }
+        let whole = self.to_string();
+        if complaints.is_empty()
+            && let Err(rule) = rules::subdomain(&whole)
+        {
+            complaints.add(format!(
+                "package revision kubernetes name {}",
+                quote(&whole)
+            ));
+            complaints.add_rule("package revision kubernetes name", &whole, &rule);
+        }
+        complaints.into_result()
+    }
+
+    /// The repository that a whole name speaks of.
+    pub fn repository_of(name: &str) -> Option<&str> {
+        let (repository, rest) = name.split_once('.')?;
+        (!repository.is_empty() && !rest.is_empty()).then_some(repository)
+    }
+}
+
+impl fmt::Display for PackageName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.repository, self.path.replace('/', "."))
+    }
+}
+
+impl fmt::Display for RevisionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.package, self.workspace)
+    }
+}
+
+#[cfg(test)]
+mod tests;
