@@ -9,10 +9,14 @@
 
 mod command;
 mod event;
+mod growth;
 mod ids;
+mod image;
 mod moment;
 mod plan;
+mod pod;
 mod pool;
+mod turn;
 
 pub use command::{Command, Failure};
 pub use event::{Event, Fault, Found, Lasts, Owner, Started};
@@ -20,3 +24,6 @@ pub use ids::{ImageKey, PodId, RequestId};
 pub use moment::Moment;
 pub use plan::{Plan, Settings, Version};
 pub use pool::Pool;
+
+#[cfg(test)]
+mod tests;

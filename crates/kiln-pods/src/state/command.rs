@@ -27,7 +27,7 @@ pub enum Command {
     },
 
     /// Create a pod and its service; then [`Event::Created`](super::Event::Created), or
-    /// [`Event::Failed`](super::Event::Failed) when retrying is of no use.
+    /// [`Event::NotCreated`](super::Event::NotCreated) when trying again is of no use.
     Create {
         /// The pod.
         pod: PodId,
@@ -37,13 +37,18 @@ pub enum Command {
         plan: Arc<Plan>,
     },
     /// Look whether the pod can be called, reconnect if need be, and say [`Event::Ready`](super::Event::Ready) as soon as
-    /// it can, even if that was said before.
+    /// it can, or what else has become of it or of its service, even if that was said before.
     Check {
         /// The pod.
         pod: PodId,
     },
     /// Create the service of a pod again.
     RestoreService {
+        /// The pod.
+        pod: PodId,
+    },
+    /// Delete the service of a pod of ours that is gone.
+    DeleteService {
         /// The pod.
         pod: PodId,
     },
@@ -73,7 +78,7 @@ pub enum Command {
         /// The pod.
         pod: PodId,
     },
-    /// Give a pod of ours back, so that another replica adopts it. Nothing is heard of it any more here.
+    /// Give a pod of ours back, so that another replica adopts it.
     Release {
         /// The pod.
         pod: PodId,

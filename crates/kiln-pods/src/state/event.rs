@@ -58,6 +58,14 @@ pub enum Event {
         /// What it is made of.
         version: Version,
     },
+    /// A pod could not be created, and neither it nor its service is there. If that is not sure, it is
+    /// [`Event::Failed`], and the pod will be deleted.
+    NotCreated {
+        /// The pod.
+        pod: PodId,
+        /// Why.
+        fault: Fault,
+    },
     /// A pod can be called: it is running and ready, it can be reached by the address that is used, and the connection to
     /// it stands.
     Ready {
@@ -74,7 +82,7 @@ pub enum Event {
         /// The pod.
         pod: PodId,
     },
-    /// A pod will not become ready any more, or could not be created.
+    /// A pod will not become ready any more.
     Failed {
         /// The pod.
         pod: PodId,

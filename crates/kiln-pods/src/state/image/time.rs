@@ -1,0 +1,114 @@
+//! What time alone brings about.
+
+use std::time::Duration;
+
+use kiln_runtime::go_duration;
+
+use super::super::command::Command;
+use super::super::event::{Fault, Lasts};
+use super::super::ids::PodId;
+use super::super::moment::Moment;
+use super::super::pod::Phase;
+use super::super::turn::Turn;
+use super::Image;
+
+impl Image {
+    /// Pods that take too long have failed, and nobody's pods that nobody wants are collected.
+    pub(in super::super) fn tick(&mut self, orphan_grace: Duration, turn: &mut Turn<'_>) {
+        if turn.mode.stale {
+            return;
+        }
+        let now = turn.now;
+        let start_timeout = self.plan.settings.start_timeout;
+        let mut late: Vec<(PodId, Lasts)> = Vec::new();
+        for pod in &mut self.pods {
+            match pod.phase {
+                Phase::Coming { since } if now >= since.after(start_timeout) => {
+                    let lasts = if pod.was_ready { Lasts::No } else { Lasts::Yes };
+                    late.push((pod.id, lasts));
+                }
+                Phase::Orphan { since } if now >= since.after(orphan_grace) => {
+                    pod.phase = Phase::Collected;
+                    turn.say(Command::Collect { pod: pod.id });
+                }
+                _ => {}
+            }
+        }
+        for (pod, lasts) in late {
+            self.failed(pod, &not_ready(start_timeout, lasts), turn);
+        }
+    }
+
+    /// Pods without work go when their time is over, the others have it written down that they stay, and what was told
+    /// and has not happened is told again.
+    pub(in super::super) fn scan(&mut self, turn: &mut Turn<'_>) {
+        if turn.mode.stale {
+            return;
+        }
+        let now = turn.now;
+        let ttl = self.plan.settings.ttl;
+        for pod in &mut self.pods {
+            let id = pod.id;
+            match pod.phase {
+                Phase::Deleting => turn.say(Command::Delete { pod: id }),
+                Phase::Collected => turn.say(Command::Collect { pod: id }),
+                Phase::Claimed => turn.say(Command::Adopt { pod: id }),
+                Phase::Coming { .. } | Phase::Ready
+                    if pod.is_idle() && self.waiting.is_empty() && pod.expires(ttl) <= now =>
+                {
+                    pod.phase = Phase::Leaving;
+                }
+                Phase::Ready => {
+                    let stays_until = if pod.is_idle() {
+                        pod.expires(ttl)
+                    } else {
+                        now.after(ttl)
+                    };
+                    if pod.annotated != Some(stays_until) {
+                        pod.annotated = Some(stays_until);
+                        turn.say(Command::Annotate {
+                            pod: id,
+                            reclaim_in: stays_until.since(now),
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Watches are up again. What could not be heard meanwhile is not held against anybody.
+    pub(in super::super) fn fresh(&mut self, now: Moment) {
+        for pod in &mut self.pods {
+            match &mut pod.phase {
+                Phase::Coming { since } | Phase::Orphan { since } => {
+                    *since = now;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// When the next pod is late.
+    pub(in super::super) fn next_late(&self, orphan_grace: Duration) -> Option<Moment> {
+        let start_timeout = self.plan.settings.start_timeout;
+        let late = self.pods.iter().filter_map(|pod| match pod.phase {
+            Phase::Coming { since } => Some(since.after(start_timeout)),
+            Phase::Orphan { since } => Some(since.after(orphan_grace)),
+            _ => None,
+        });
+        late.min()
+    }
+}
+
+fn not_ready(start_timeout: Duration, lasts: Lasts) -> Fault {
+    let message = format!(
+        "the pod was not ready within {}",
+        go_duration(start_timeout)
+    );
+    Fault {
+        reason: "Timeout".into(),
+        message: message.into(),
+        lasts,
+    }
+}
