@@ -1,0 +1,131 @@
+//! What bytes are taken for.
+
+use bytes::Bytes;
+
+use super::{Manifest, ManifestError, StoredManifest};
+use crate::media_type::{DOCKER_LIST, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST};
+use crate::{ImageConfig, Platform, select_platform};
+
+const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+fn parse(text: &str, content_type: Option<&str>) -> Result<StoredManifest, ManifestError> {
+    StoredManifest::parse(Bytes::from(text.to_owned()), content_type)
+}
+
+fn image(media_type: &str) -> String {
+    let descriptor = format!(r#"{{"mediaType":"t","digest":"{DIGEST}","size":0}}"#);
+    format!(
+        r#"{{"schemaVersion":2,{media_type}"config":{descriptor},"layers":[{descriptor}],"annotations":null}}"#
+    )
+}
+
+#[test]
+fn what_it_says_of_itself_counts() {
+    let stored = parse(&image(""), None).unwrap();
+    assert_eq!(stored.descriptor.media_type, OCI_MANIFEST);
+    let stored = parse(
+        &image(""),
+        Some("application/vnd.docker.distribution.manifest.v2+json; x=y"),
+    );
+    assert_eq!(stored.unwrap().descriptor.media_type, DOCKER_MANIFEST);
+    let own = format!(r#""mediaType":"{OCI_MANIFEST}","#);
+    let stored = parse(&image(&own), Some(DOCKER_LIST)).unwrap();
+    assert_eq!(stored.descriptor.media_type, OCI_MANIFEST);
+    let stored = parse(r#"{"schemaVersion":2,"manifests":[]}"#, Some("text/plain")).unwrap();
+    assert_eq!(stored.descriptor.media_type, OCI_INDEX);
+}
+
+#[test]
+fn what_is_no_manifest_is_refused() {
+    let error = parse(r#"{"schemaVersion":1,"name":"x"}"#, None).unwrap_err();
+    assert!(error.to_string().contains("schemaVersion 1"), "{error}");
+    let error = parse(r#"{"schemaVersion":2,"mediaType":"x/y"}"#, None).unwrap_err();
+    assert!(error.to_string().contains("x/y"), "{error}");
+    let wrong = [
+        "",
+        "[]",
+        "<html>",
+        r#"{"schemaVersion":2,"config":7}"#,
+        r#"{"schemaVersion":2,"manifests":{}}"#,
+    ];
+    for text in wrong {
+        assert!(
+            matches!(parse(text, None), Err(ManifestError::Json(_))),
+            "{text}"
+        );
+    }
+}
+
+fn index(platforms: &[&str]) -> super::Index {
+    let entry = |platform: &&str| {
+        let mut parts = platform.split('/');
+        let mut part = || parts.next().unwrap_or("");
+        let (os, architecture, variant) = (part(), part(), part());
+        format!(
+            r#"{{"mediaType":"{OCI_MANIFEST}","digest":"{DIGEST}","size":1,"platform":{{"os":"{os}","architecture":"{architecture}","variant":"{variant}"}},"annotations":{{"n":"{platform}"}}}}"#
+        )
+    };
+    let entries: Vec<String> = platforms.iter().map(entry).collect();
+    let text = format!(
+        r#"{{"schemaVersion":2,"manifests":[{}]}}"#,
+        entries.join(",")
+    );
+    match parse(&text, None).unwrap().manifest {
+        Manifest::Index(index) => index,
+        Manifest::Image(_) => panic!("an index"),
+    }
+}
+
+#[track_caller]
+fn chosen(platforms: &[&str], wanted: &str, expected: Option<&str>) {
+    let index = index(platforms);
+    let wanted: Platform = wanted.parse().unwrap();
+    let found = select_platform(&index, &wanted).map(|entry| entry.annotations["n"].as_str());
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_platform_is_chosen() {
+    let all = [
+        "unknown/unknown",
+        "linux/arm/v6",
+        "linux/arm/v7",
+        "linux/arm64",
+        "linux/amd64",
+        "windows/amd64",
+    ];
+    chosen(&all, "linux/amd64", Some("linux/amd64"));
+    chosen(&all, "linux/arm/v7", Some("linux/arm/v7"));
+    chosen(&all, "linux/arm64/v8", Some("linux/arm64"));
+    chosen(&all, "linux/arm", Some("linux/arm/v6"));
+    chosen(&all, "linux/s390x", None);
+    chosen(&all, "linux/arm/v5", None);
+    chosen(&["linux/arm64/v8"], "linux/arm64", Some("linux/arm64/v8"));
+    assert!("linux".parse::<Platform>().is_err());
+}
+
+#[test]
+fn entrypoint_and_cmd_make_the_command_line() {
+    let line = |config: &str| {
+        let text = format!(r#"{{"os":"linux","architecture":"amd64","config":{config}}}"#);
+        ImageConfig::parse(text.as_bytes()).unwrap().command_line()
+    };
+    assert_eq!(
+        line(r#"{"Entrypoint":["/a"],"Cmd":["b","c"]}"#),
+        ["/a", "b", "c"]
+    );
+    assert_eq!(line(r#"{"Entrypoint":null,"Cmd":["b"]}"#), ["b"]);
+    assert_eq!(line(r#"{"Entrypoint":["/a"]}"#), ["/a"]);
+    assert!(line("{}").is_empty());
+    let config = ImageConfig::parse(
+        br#"{"config":{"Env":["A=1"],"User":"65534:0","WorkingDir":"/w","ExposedPorts":{"1/tcp":{}}}}"#,
+    );
+    let config = config.unwrap().config;
+    assert_eq!(
+        (config.user.as_str(), config.working_dir.as_str()),
+        ("65534:0", "/w")
+    );
+    assert_eq!(config.env, ["A=1"]);
+    assert!(ImageConfig::parse(br#"{"config":null}"#).is_ok());
+    assert!(ImageConfig::parse(b"[").is_err());
+}

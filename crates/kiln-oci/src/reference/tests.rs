@@ -1,0 +1,83 @@
+//! What is a reference, and what its parts are.
+
+use super::Reference;
+
+const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+#[track_caller]
+fn check(text: &str, whole: &str) {
+    let reference: Reference = text.parse().unwrap();
+    assert_eq!(reference.to_string(), whole);
+    assert_eq!(whole.parse::<Reference>().unwrap().to_string(), whole);
+}
+
+#[track_caller]
+fn refused(text: &str, message: &str) {
+    let error = text.parse::<Reference>().unwrap_err().to_string();
+    assert!(error.contains(message), "{error}");
+}
+
+#[test]
+fn names_are_completed_as_docker_does() {
+    check("nginx", "docker.io/library/nginx:latest");
+    check("kpt/set-labels:v1", "docker.io/kpt/set-labels:v1");
+    check("index.docker.io/a", "docker.io/library/a:latest");
+    check("registry-1.docker.io/a/b", "docker.io/a/b:latest");
+    check("gcr.io/kpt-fn/x:v0.1", "gcr.io/kpt-fn/x:v0.1");
+    check("localhost/x", "localhost/x:latest");
+    check("localhost:5000/x/y", "localhost:5000/x/y:latest");
+    check("[::1]:5000/x:1", "[::1]:5000/x:1");
+    check("MyHost/x", "MyHost/x:latest");
+    check("10.0.0.1/x__y/a.b-c---d", "10.0.0.1/x__y/a.b-c---d:latest");
+}
+
+#[test]
+fn a_digest_makes_the_tag_unimportant() {
+    check(&format!("a.b/x@{DIGEST}"), &format!("a.b/x@{DIGEST}"));
+    let text = format!("a.b:443/x:v1@{DIGEST}");
+    let reference: Reference = text.parse().unwrap();
+    assert_eq!(reference.manifest_name(), DIGEST);
+    assert_eq!(reference.tag(), Some("v1"));
+    let bare = reference.with_digest(DIGEST.parse().unwrap());
+    assert_eq!(bare.to_string(), format!("a.b:443/x@{DIGEST}"));
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    refused("", "\"\" is no repository");
+    refused("a.b/Upper", "\"Upper\" is no repository");
+    refused("a.b/x//y", "\"x//y\" is no repository");
+    refused("a.b/x/../y", "no repository");
+    refused("a.b/x._y", "no repository");
+    refused("a.b/x-", "no repository");
+    refused("a.b/x:", "\"\" is no tag");
+    refused("a.b/x:-v", "\"-v\" is no tag");
+    refused("-a.b/x", "\"-a.b\" is no host");
+    refused("a.b:99999/x", "no host");
+    refused("a.b:+80/x", "no host");
+    refused("[::g]/x", "no host");
+    refused("a b/x", "no repository");
+    refused("a.b/x@", "image reference");
+    refused("a.b/x@sha256:12", "image reference");
+    refused(&format!("a.b/{}", "x".repeat(300)), "no repository");
+    refused(&format!("a.b/x:{}", "x".repeat(129)), "no tag");
+}
+
+#[test]
+fn digests_are_checked() {
+    use crate::{Digest, DigestError};
+    let empty: Digest = DIGEST.parse().unwrap();
+    assert_eq!(empty, Digest::of(b""));
+    assert!(empty.matches(b"") && !empty.matches(b"x"));
+    let long = format!("sha512:{}", "0".repeat(128)).parse::<Digest>();
+    assert!(!long.unwrap().matches(b""));
+    assert_eq!(
+        "md5:00".parse::<Digest>(),
+        Err(DigestError::Algorithm("md5".to_owned()))
+    );
+    let upper = DIGEST.replace("e3b0", "E3B0");
+    assert!(matches!(
+        upper.parse::<Digest>(),
+        Err(DigestError::Encoding(..))
+    ));
+}
