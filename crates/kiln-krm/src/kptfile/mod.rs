@@ -5,6 +5,7 @@
 //! ([`edit`]), and [`KptfileText`] puts them into the text.
 
 pub mod alpha;
+pub mod change;
 pub mod edit;
 mod error;
 mod former;
