@@ -5,14 +5,31 @@
 //! began with a [`Task`]. Nothing here prints, and what the environment says is passed in.
 
 mod contents;
+mod engine;
 pub mod git;
+mod init;
 mod lifecycle;
+mod metadata;
 mod names;
+mod package_context;
+mod render;
+mod repository;
 mod task;
 
 pub use contents::{Contents, ContentsError, File, FileMode, PackagePath, PathProblem, UnsafePath};
+pub use engine::{
+    AccessError, ApproveError, Change, ChangeError, CommitError, CreateError, Created, DeleteError,
+    Engine, Located, NewRevision, OnRenderFailure, OpenUpstreamError, Overwrite,
+    PUSH_ON_RENDER_FAILURE, RenderFailure, TaskError, is_ready,
+};
 pub use lifecycle::{Lifecycle, UnknownLifecycle};
+pub use metadata::{KptfileChangeError, PackageMetadata};
 pub use names::{InvalidName, PackageName, RevisionName};
+pub use package_context::PackageContextError;
+pub use render::{RenderSettings, RenderStatus, RenderedContents, Runners, render_contents};
+pub use repository::{
+    CreateBranchError, Repositories, Repository, RepositoryConfig, RepositoryError, RunnerOptions,
+};
 pub use task::{
     CloneTask, EditTask, GitUpstream, InitTask, OciUpstream, RevisionRef, SecretRef, Strategy,
     Task, UnknownStrategy, UpgradeTask, Upstream,

@@ -118,14 +118,23 @@ impl Contents {
         self.files.is_empty()
     }
 
-    /// The files as whoever reads packages wants them. Symbolic links are not among them: nothing that reads or writes
-    /// resources follows one.
-    pub fn to_files(&self) -> MemoryFiles {
+    /// The files below a directory as whoever reads packages wants them. Symbolic links are not among them: nothing that
+    /// reads or writes resources follows one.
+    pub fn to_files_below(&self, directory: &str) -> MemoryFiles {
+        let prefix = match directory {
+            "" => String::new(),
+            directory => format!("{directory}/"),
+        };
         let files = self.files.iter();
         let files = files.filter(|(_, file)| file.mode != FileMode::Symlink);
         files
-            .map(|(path, file)| (path.as_str(), &*file.bytes))
+            .filter_map(|(path, file)| Some((path.as_str().strip_prefix(&prefix)?, &*file.bytes)))
             .collect()
+    }
+
+    /// All files as whoever reads packages wants them.
+    pub fn to_files(&self) -> MemoryFiles {
+        self.to_files_below("")
     }
 
     /// Makes changes; files that are written keep their modes.

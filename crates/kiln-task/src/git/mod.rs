@@ -1,5 +1,26 @@
 //! Package revisions in a git repository, laid out as Porch does it.
 
 mod annotation;
+mod discover;
+mod history;
+mod id;
+mod layout;
+mod objects;
+mod program;
+mod store;
 
 pub use annotation::{Annotation, approval_message, change_message, deletion_message};
+pub(crate) use discover::read_kptfile;
+pub use discover::{Number, Revision, Snapshot};
+pub use history::Tasks;
+pub(crate) use history::highest_number;
+pub use id::{InvalidRef, ObjectId, RefName};
+pub use layout::Layout;
+pub use objects::{Identity, ReadPackageError};
+pub(crate) use objects::{NewCommit, PackageChange};
+pub(crate) use program::without_credentials;
+pub use program::{GitError, GitProgram};
+pub use store::{
+    Atomicity, DEFAULT_LARGEST_PACKAGE, DEFAULT_MOST_FILES, GitOptions, GitStore, InvalidAddress,
+    Location, OpenError, PublishError, RefChange,
+};

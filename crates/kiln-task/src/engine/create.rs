@@ -1,0 +1,233 @@
+//! Beginning a revision: the task, the builtin, the Kptfile, the functions, one commit.
+
+use kiln_krm::gotext::quote;
+
+use super::error::{AccessError, CommitError, RenderFailure};
+use super::source::TaskError;
+use super::{ATTEMPTS, Engine, is_stale, told};
+use crate::git::{ObjectId, RefChange, Revision, Snapshot};
+use crate::lifecycle::Lifecycle;
+use crate::metadata::{KptfileChangeError, Manner, PackageMetadata, apply};
+use crate::names::{InvalidName, RevisionName};
+use crate::package_context::{PackageContext, PackageContextError, generate};
+use crate::render::RenderStatus;
+use crate::repository::Repository;
+use crate::task::{InitTask, Task};
+
+/// A revision to be.
+#[derive(Clone, Debug)]
+pub struct NewRevision {
+    /// Its name.
+    pub name: RevisionName,
+    /// How it begins; a new package if not given.
+    pub task: Option<Task>,
+    /// What it says about itself.
+    pub metadata: PackageMetadata,
+}
+
+/// A revision that has been begun.
+#[derive(Clone, Debug)]
+pub struct Created {
+    /// Its name.
+    pub name: RevisionName,
+    /// Its commit.
+    pub commit: ObjectId,
+    /// How rendering went, if there is anything to say.
+    pub render_status: Option<RenderStatus>,
+}
+
+/// Why a revision was not begun. Nothing is left of it.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// It cannot have that name.
+    #[error("failed to create packagerevision: {0}")]
+    Name(#[from] InvalidName),
+    /// There is one with that name.
+    #[error(
+        "package revision workspaceNames must be unique; package revision with name {package} in repo {repository} with workspaceName {workspace} already exists"
+    )]
+    WorkspaceExists {
+        /// The package.
+        package: String,
+        /// The repository.
+        repository: String,
+        /// The workspace.
+        workspace: String,
+    },
+    /// A package is cloned once.
+    #[error(
+        "`clone` cannot create a new revision for package {} that already exists in repo {}; make subsequent revisions using `copy`",
+        quote(package),
+        quote(repository)
+    )]
+    CloneExists {
+        /// The package.
+        package: String,
+        /// The repository.
+        repository: String,
+    },
+    /// A package is made once.
+    #[error(
+        "package {} already exists in repository {}",
+        quote(package),
+        quote(repository)
+    )]
+    Exists {
+        /// The package.
+        package: String,
+        /// The repository.
+        repository: String,
+    },
+    /// There are no packages inside of packages.
+    #[error(
+        "package path {} conflicts with existing package {}: packages cannot be nested",
+        quote(path),
+        quote(existing)
+    )]
+    Nested {
+        /// The new package.
+        path: String,
+        /// The one that is there.
+        existing: String,
+    },
+    /// What is upgraded, and what to, has been published.
+    #[error("all source PackageRevisions of upgrade task must be published, {} is not", quote(.0))]
+    UpgradeSource(String),
+    /// Something that is needed cannot be had.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The task cannot be done.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// The builtin failed.
+    #[error(transparent)]
+    Context(#[from] PackageContextError),
+    /// The Kptfile cannot be changed.
+    #[error("failed to apply metadata to Kptfile: {0}")]
+    Metadata(#[from] KptfileChangeError),
+    /// The functions failed.
+    #[error(transparent)]
+    Render(Box<RenderFailure>),
+    /// It cannot be written.
+    #[error("failed to close package revision draft")]
+    Commit(#[from] CommitError),
+}
+
+impl Engine<'_> {
+    /// Begins a revision as a draft.
+    pub fn create(&self, new: &NewRevision) -> Result<Created, CreateError> {
+        let name = &new.name;
+        let repository = self.repositories.get(&name.package.repository);
+        let repository = repository.map_err(AccessError::from)?;
+        let task = new.task.clone().unwrap_or_else(|| default_task(name));
+        let mut snapshot = repository.snapshot().map_err(AccessError::from)?;
+        check(&snapshot, name, &task)?;
+        let mut contents = self.source(&name.package, &task)?;
+        if repository.config.deployment {
+            generate(&mut contents, &context(&repository, name))?;
+        }
+        apply(&mut contents, &new.metadata, Manner::Create)?;
+        let rendered = self.rendered(&contents, name, &repository)?;
+        if !rendered.status.error.is_empty() {
+            return Err(CreateError::Render(Box::new(RenderFailure {
+                status: rendered.status,
+                is_pushed: false,
+            })));
+        }
+        let branch = super::lifecycle_branch(&repository, name, Lifecycle::Draft);
+        let branch = branch.map_err(CommitError::from)?;
+        for attempt in 1.. {
+            let parent = snapshot.head.as_ref();
+            let commit = self.draft_commit(&repository, name, parent, &rendered.contents, &task)?;
+            let change = RefChange {
+                name: branch.clone(),
+                old: None,
+                new: Some(commit.clone()),
+            };
+            let published = repository.store.publish(&[change], self.atomicity);
+            match published.map_err(CommitError::from) {
+                Ok(()) => {
+                    return Ok(Created {
+                        name: name.clone(),
+                        commit,
+                        render_status: told(rendered.status),
+                    });
+                }
+                Err(error) if is_stale(&error) && attempt < ATTEMPTS => {
+                    // Somebody may have made the same revision, which is what is said then.
+                    snapshot = repository.snapshot().map_err(AccessError::from)?;
+                    check(&snapshot, name, &task)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(AccessError::NotFound(name.to_string()).into())
+    }
+}
+
+fn default_task(name: &RevisionName) -> Task {
+    let description = format!("{} description", name.package.path);
+    Task::Init(InitTask {
+        description,
+        ..InitTask::default()
+    })
+}
+
+fn context<'a>(repository: &'a Repository, name: &'a RevisionName) -> PackageContext<'a> {
+    PackageContext {
+        path: &name.package.path,
+        repository: &repository.config.name,
+        namespace: &repository.config.namespace,
+        deployment: repository.config.deployment,
+    }
+}
+
+/// Whether the revision fits to what is there.
+fn check(snapshot: &Snapshot, name: &RevisionName, task: &Task) -> Result<(), CreateError> {
+    name.check()?;
+    let package = &name.package;
+    let (path, repository) = (package.path.clone(), package.repository.clone());
+    let mut own = snapshot.of_package(package);
+    if own.any(|revision| revision.name.workspace == name.workspace) {
+        return Err(CreateError::WorkspaceExists {
+            package: path,
+            repository,
+            workspace: name.workspace.clone(),
+        });
+    }
+    let exists = snapshot.of_package(package).next().is_some();
+    match task {
+        Task::Clone(_) if exists => {
+            return Err(CreateError::CloneExists {
+                package: path,
+                repository,
+            });
+        }
+        Task::Init(_) if exists => {
+            return Err(CreateError::Exists {
+                package: path,
+                repository,
+            });
+        }
+        Task::Init(_) | Task::Clone(_) => {
+            let is_nested = |revision: &&Revision| package.is_nested_with(&revision.name.package);
+            if let Some(other) = snapshot.revisions.iter().find(is_nested) {
+                return Err(CreateError::Nested {
+                    path,
+                    existing: other.name.package.path.clone(),
+                });
+            }
+        }
+        Task::Upgrade(upgrade) => {
+            let sources = [&upgrade.old_upstream, &upgrade.new_upstream, &upgrade.local];
+            for source in sources {
+                let found = snapshot.find(&source.name);
+                if found.is_some_and(|found| !found.lifecycle.is_published()) {
+                    return Err(CreateError::UpgradeSource(source.name.clone()));
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}

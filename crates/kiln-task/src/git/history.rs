@@ -1,0 +1,99 @@
+//! What the history of a repository says about revisions: how they began, and which numbers have been given away.
+
+use std::collections::HashMap;
+
+use super::annotation::Annotation;
+use super::id::ObjectId;
+use super::program::GitError;
+use super::store::GitStore;
+use crate::task::Task;
+
+/// The first tasks of revisions.
+#[derive(Clone, Debug, Default)]
+pub struct Tasks {
+    by_revision: HashMap<(String, String), Found>,
+}
+
+#[derive(Clone, Debug)]
+struct Found {
+    task: Task,
+    /// Nothing that is older counts.
+    is_first: bool,
+}
+
+impl Tasks {
+    /// Reads the history behind commits, all of them at once.
+    pub fn read(store: &GitStore, tips: &[ObjectId]) -> Result<Tasks, GitError> {
+        let mut tasks = Tasks::default();
+        if tips.is_empty() {
+            return Ok(tasks);
+        }
+        let arguments = [
+            "--format=%B%x00",
+            "--date-order",
+            "--fixed-strings",
+            "--grep=kpt:{",
+            "--no-show-signature",
+            "--stdin",
+        ];
+        let tips: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
+        let messages = store.ask("log", &arguments, tips.as_bytes())?;
+        for annotation in messages.split('\0').flat_map(Annotation::read_all) {
+            tasks.add(annotation);
+        }
+        Ok(tasks)
+    }
+
+    /// How a revision began. Packages are given by their path from the root of the repository.
+    pub fn first(&self, directory: &str, workspace: &str) -> Option<&Task> {
+        let key = (directory.to_owned(), workspace.to_owned());
+        self.by_revision.get(&key).map(|found| &found.task)
+    }
+
+    /// From the newest to the oldest: the oldest counts, and nothing is older than a beginning.
+    fn add(&mut self, annotation: Annotation) {
+        let workspace = match annotation.workspace.as_str() {
+            "" => annotation.revision,
+            _ => annotation.workspace,
+        };
+        let Some(task) = annotation.task.filter(Task::is_first) else {
+            return;
+        };
+        let key = (annotation.package, workspace);
+        if self
+            .by_revision
+            .get(&key)
+            .is_some_and(|found| found.is_first)
+        {
+            return;
+        }
+        let is_first = matches!(task, Task::Init(_) | Task::Clone(_));
+        self.by_revision.insert(key, Found { task, is_first });
+    }
+}
+
+/// The highest number that a revision of a package ever had on the branch. Numbers of revisions that have been deleted are
+/// among them: their approval is still in the history.
+pub(crate) fn highest_number(
+    store: &GitStore,
+    head: &ObjectId,
+    directory: &str,
+) -> Result<u64, GitError> {
+    let name = serde_json::to_string(directory).unwrap_or_default();
+    let pattern = format!("--grep=\"package\":{name}");
+    let arguments = [
+        "--format=%B%x00",
+        "--fixed-strings",
+        "--no-show-signature",
+        pattern.as_str(),
+        head.as_str(),
+        "--",
+    ];
+    let messages = store.ask("log", &arguments, b"")?;
+    let annotations = messages.split('\0').flat_map(Annotation::read_all);
+    let own = annotations.filter(|annotation| annotation.package == directory);
+    Ok(own
+        .filter_map(|annotation| annotation.number())
+        .max()
+        .unwrap_or(0))
+}

@@ -1,0 +1,38 @@
+//! What reaches git, and what comes back from it.
+
+use std::ffi::OsStr;
+
+use super::{is_passed_on, without_credentials};
+
+#[test]
+fn what_concerns_other_repositories_does_not_reach_git() {
+    for name in [
+        "GIT_DIR",
+        "GIT_INDEX_FILE",
+        "GIT_CONFIG_COUNT",
+        "GIT_AUTHOR_NAME",
+        "LC_ALL",
+    ] {
+        assert!(!is_passed_on(OsStr::new(name)), "{name}");
+    }
+    for name in [
+        "HOME",
+        "PATH",
+        "SSH_AUTH_SOCK",
+        "GIT_ASKPASS",
+        "GIT_SSH_COMMAND",
+    ] {
+        assert!(is_passed_on(OsStr::new(name)), "{name}");
+    }
+}
+
+#[test]
+fn credentials_are_not_told() {
+    assert_eq!(
+        without_credentials(
+            "unable to access 'https://me:secret@example.com/r.git': no; ssh://git@h x"
+        ),
+        "unable to access 'https://example.com/r.git': no; ssh://h x"
+    );
+    assert_eq!(without_credentials("a@b://c"), "a@b://c");
+}

@@ -1,0 +1,224 @@
+//! The builtin that tells a deployed package what it is called and where it belongs.
+//!
+//! It writes into the ConfigMap `kptfile.kpt.dev` and makes one where the package has none. What else is in there stays, and
+//! doing it twice is doing it once. Packages inside of the package that have such a ConfigMap get to know their own names.
+
+use kiln_krm::annotations::LOCAL_CONFIG;
+use kiln_krm::gotext::quote;
+use kiln_krm::kptfile::FILE_NAME;
+use kiln_krm::kptfile::KptfileText;
+use kiln_krm::meta::Meta;
+use kiln_render::GENERATE_PACKAGE_CONTEXT;
+use kiln_yaml::{Document, EditError, Slot};
+
+use crate::contents::{Contents, ContentsError, PackagePath};
+use crate::git::read_kptfile;
+
+/// The file that a new one is written to.
+pub(crate) const FILE: &str = "package-context.yaml";
+
+const NAME: &str = "kptfile.kpt.dev";
+
+/// What a deployed package gets to know.
+#[derive(Clone, Debug)]
+pub(crate) struct PackageContext<'a> {
+    /// The package's path in its repository.
+    pub(crate) path: &'a str,
+    pub(crate) repository: &'a str,
+    pub(crate) namespace: &'a str,
+    pub(crate) deployment: bool,
+}
+
+/// Why a package was not told.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "failed to generate deployment context: failed to evaluate function {}: {reason}",
+    quote(GENERATE_PACKAGE_CONTEXT)
+)]
+pub struct PackageContextError {
+    reason: Reason,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Reason {
+    #[error("{path}: {error}")]
+    Yaml {
+        path: String,
+        error: kiln_yaml::Error,
+    },
+    #[error("{path}: {error}")]
+    Edit { path: String, error: EditError },
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
+}
+
+/// The ConfigMap of a package that is not deployed anywhere.
+pub(crate) fn abstract_text() -> String {
+    format!("{}data:\n  name: example\n", empty_text())
+}
+
+/// The ConfigMap before anything is said.
+fn empty_text() -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {NAME}\n  annotations:\n    {LOCAL_CONFIG}: \"true\"\n"
+    )
+}
+
+/// Tells the packages in `contents`.
+pub(crate) fn generate(
+    contents: &mut Contents,
+    context: &PackageContext<'_>,
+) -> Result<(), PackageContextError> {
+    generate_all(contents, context).map_err(|reason| PackageContextError { reason })
+}
+
+fn generate_all(contents: &mut Contents, context: &PackageContext<'_>) -> Result<(), Reason> {
+    let packages: Vec<String> = contents
+        .paths()
+        .filter(|path| path.name() == FILE_NAME)
+        .map(|path| path.directory().to_owned())
+        .collect();
+    for package in &packages {
+        let files: Vec<PackagePath> = contents
+            .paths()
+            .filter(|path| has_resources(path) && owner(path, &packages) == Some(package))
+            .cloned()
+            .collect();
+        let data = data_of(contents, package, context);
+        let mut is_told = false;
+        for path in files {
+            let Some(bytes) = contents.bytes(path.as_str()).map(<[u8]>::to_vec) else {
+                continue;
+            };
+            // Looking for the name first keeps us from complaining about files that are none of our business.
+            if !contains(&bytes, NAME.as_bytes()) {
+                continue;
+            }
+            if let Some(new) = told(path.as_str(), &bytes, &data)? {
+                is_told = true;
+                contents.write(path, &new)?;
+            }
+        }
+        if package.is_empty() && !is_told {
+            add(contents, &data)?;
+        }
+    }
+    Ok(())
+}
+
+fn has_resources(path: &PackagePath) -> bool {
+    let name = path.name();
+    name.ends_with(".yaml") || name.ends_with(".yml")
+}
+
+/// The package that a file belongs to: the nearest around it.
+fn owner<'a>(path: &PackagePath, packages: &'a [String]) -> Option<&'a String> {
+    let is_around = |package: &&String| {
+        let rest = path.directory().strip_prefix(package.as_str());
+        rest.is_some_and(|rest| package.is_empty() || rest.is_empty() || rest.starts_with('/'))
+    };
+    packages
+        .iter()
+        .filter(is_around)
+        .max_by_key(|package| package.len())
+}
+
+fn contains(bytes: &[u8], word: &[u8]) -> bool {
+    bytes.windows(word.len()).any(|window| window == word)
+}
+
+/// What the ConfigMap of a package is to say, sorted.
+fn data_of(
+    contents: &Contents,
+    package: &str,
+    context: &PackageContext<'_>,
+) -> Vec<(&'static str, String)> {
+    let path = match package {
+        "" => FILE_NAME.to_owned(),
+        package => format!("{package}/{FILE_NAME}"),
+    };
+    let kptfile = read_kptfile(contents.bytes(&path).unwrap_or_default());
+    let package_path = match package {
+        "" => context.path.to_owned(),
+        package => format!("{}/{package}", context.path),
+    };
+    vec![
+        ("deployment", context.deployment.to_string()),
+        ("name", kptfile.metadata.name),
+        ("namespace", context.namespace.to_owned()),
+        ("package-path", package_path),
+        ("repository", context.repository.to_owned()),
+    ]
+}
+
+/// A file in which every such ConfigMap says what it is to say; none if there is no such ConfigMap in it.
+fn told(path: &str, bytes: &[u8], data: &[(&str, String)]) -> Result<Option<Vec<u8>>, Reason> {
+    let yaml = |error| Reason::Yaml {
+        path: path.to_owned(),
+        error,
+    };
+    let mut documents = kiln_yaml::parse_all(bytes).map_err(yaml)?;
+    if !documents.iter().any(is_context) {
+        return Ok(None);
+    }
+    let edit = |document: &mut Document| -> Result<(), Reason> {
+        let edited = data
+            .iter()
+            .try_for_each(|(key, value)| set_data(document, key, value));
+        edited.map_err(|error| Reason::Edit {
+            path: path.to_owned(),
+            error,
+        })
+    };
+    if let ([_], Some(mut text)) = (documents.as_slice(), KptfileText::read(bytes)) {
+        edit(text.document_mut())?;
+        return Ok(Some(text.changed().unwrap_or_else(|| bytes.to_vec())));
+    }
+    for document in documents.iter_mut().filter(|document| is_context(document)) {
+        edit(document)?;
+    }
+    if documents.iter().all(Document::is_unchanged) {
+        return Ok(Some(bytes.to_vec()));
+    }
+    let texts = documents
+        .iter()
+        .map(|document| kiln_yaml::to_string(document, kiln_yaml::SequenceStyle::Compact));
+    let texts: Vec<String> = texts.collect();
+    Ok(Some(texts.join("---\n").into_bytes()))
+}
+
+/// Sets a field of the data; what is written behind it stays.
+fn set_data(document: &mut Document, key: &str, value: &str) -> Result<(), EditError> {
+    let old = document.root().lookup(&["data", key])?;
+    if old.is_some_and(|old| old.is_scalar() && old.as_text() == Some(value)) {
+        return Ok(());
+    }
+    let comment = old.map(|old| old.comment(Slot::Line).to_owned());
+    let new = document.root_mut().set_string(&["data", key], value)?;
+    if let (Some(new), Some(comment)) = (new, comment) {
+        document.set_comment(new, Slot::Line, &comment);
+    }
+    Ok(())
+}
+
+fn is_context(document: &Document) -> bool {
+    let meta = Meta::of(document.root());
+    (meta.api_version, meta.kind, meta.name) == ("v1", "ConfigMap", NAME)
+}
+
+/// Adds the ConfigMap; behind what is in the way.
+fn add(contents: &mut Contents, data: &[(&str, String)]) -> Result<(), Reason> {
+    let new = told(FILE, empty_text().as_bytes(), data)?.unwrap_or_default();
+    let present = contents.bytes(FILE).map(<[u8]>::to_vec).unwrap_or_default();
+    let text = match present.is_empty() {
+        true => new,
+        false => [present.as_slice(), b"\n---\n", &new].concat(),
+    };
+    let path = PackagePath::new(FILE).map_err(ContentsError::from)?;
+    contents.remove(FILE);
+    contents.write(path, &text)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

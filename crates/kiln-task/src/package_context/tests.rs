@@ -1,0 +1,90 @@
+//! What packages are told, and what is left of what they had.
+
+use super::{FILE, PackageContext, generate};
+use crate::contents::Contents;
+
+const CONTEXT: PackageContext<'_> = PackageContext {
+    path: "apps/web",
+    repository: "prod",
+    namespace: "default",
+    deployment: true,
+};
+
+fn package(files: &[(&str, &str)]) -> Contents {
+    let mut contents = Contents::new();
+    for (path, text) in files {
+        contents.insert_text(path, text).expect("a good path");
+    }
+    contents
+}
+
+fn kptfile(name: &str) -> String {
+    format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n")
+}
+
+#[track_caller]
+fn check(files: &[(&str, &str)], path: &str, expected: &str) {
+    let mut contents = package(files);
+    generate(&mut contents, &CONTEXT).expect("it can be told");
+    let text = String::from_utf8_lossy(contents.bytes(path).expect("the file is there"));
+    assert_eq!(text, expected);
+    let once = contents.clone();
+    generate(&mut contents, &CONTEXT).expect("it can be told again");
+    assert_eq!(contents, once, "twice is once");
+}
+
+const HEAD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\n";
+
+#[test]
+fn a_package_without_context_gets_one() {
+    let data = "data:\n  deployment: \"true\"\n  name: web\n  namespace: default\n  package-path: apps/web\n  repository: prod\n";
+    check(
+        &[("Kptfile", &kptfile("web"))],
+        FILE,
+        &format!("{HEAD}{data}"),
+    );
+}
+
+#[test]
+fn what_else_is_said_stays() {
+    let old = format!("{HEAD}data: # mine\n  name: example # was\n  extra: \"1\"\n");
+    let new = format!(
+        "{HEAD}data: # mine\n  name: web # was\n  extra: \"1\"\n  deployment: \"true\"\n  namespace: default\n  package-path: apps/web\n  repository: prod\n"
+    );
+    check(&[("Kptfile", &kptfile("web")), (FILE, &old)], FILE, &new);
+    check(
+        &[("Kptfile", &kptfile("web")), ("other.yaml", &old)],
+        "other.yaml",
+        &new,
+    );
+}
+
+#[test]
+fn packages_inside_learn_their_own_names() {
+    let old = format!("{HEAD}data:\n  name: example\n");
+    let new = format!(
+        "{HEAD}data:\n  name: db\n  deployment: \"true\"\n  namespace: default\n  package-path: apps/web/db\n  repository: prod\n"
+    );
+    let files = [
+        ("Kptfile", kptfile("web")),
+        ("db/Kptfile", kptfile("db")),
+        ("db/package-context.yaml", old),
+        ("cache/Kptfile", kptfile("cache")),
+    ];
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (*path, text.as_str()))
+        .collect();
+    check(&files, "db/package-context.yaml", &new);
+    let mut contents = package(&files);
+    generate(&mut contents, &CONTEXT).expect("it can be told");
+    assert!(contents.get("cache/package-context.yaml").is_none());
+}
+
+#[test]
+fn what_cannot_be_read_is_a_failure() {
+    let mut contents = package(&[("Kptfile", &kptfile("web")), (FILE, "kptfile.kpt.dev: [")]);
+    let error = generate(&mut contents, &CONTEXT).expect_err("it is not YAML");
+    let start = "failed to generate deployment context: failed to evaluate function \"builtins/gen-pkg-context\": package-context.yaml: ";
+    assert!(error.to_string().starts_with(start), "{error}");
+}

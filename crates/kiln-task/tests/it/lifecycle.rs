@@ -1,0 +1,393 @@
+//! A revision from its first task to its deletion, and what git has of it at each step.
+
+use kiln_task::git::Number;
+use kiln_task::{
+    ApproveError, DeleteError, EditTask, InitTask, Lifecycle, OnRenderFailure, Overwrite,
+    RepositoryConfig, RevisionRef, Task,
+};
+
+use crate::world::{names, new, pull, refs, text, url, world};
+
+/// The message of a commit, whole.
+fn message(world: &crate::world::World, repository: &str, commit: &str) -> String {
+    let object = world.git(repository, &["cat-file", "commit", commit]);
+    let (_, message) = object.split_once("\n\n").expect("commits have messages");
+    message.to_owned()
+}
+
+#[test]
+fn from_init_to_deletion_in_a_bare_repository() {
+    let Some(world) = world() else { return };
+    let location = world.bare("repo");
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    walk(&world, &repositories);
+}
+
+#[test]
+fn from_init_to_deletion_through_an_address() {
+    let Some(world) = world() else { return };
+    world.bare("repo");
+    let location = url(&world.path("repo"));
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    walk(&world, &repositories);
+}
+
+fn walk(world: &crate::world::World, repositories: &kiln_task::Repositories) {
+    let engine = world.engine(repositories);
+    let repository = repositories.get("git").expect("it can be opened");
+    let base = world.git("repo", &["rev-parse", "main"]).trim().to_owned();
+    let task = Task::Init(InitTask {
+        description: "a <test>".to_owned(),
+        ..InitTask::default()
+    });
+
+    // A draft is one commit on a branch of its own, on top of main.
+    let created = engine
+        .create(&new("git", "apps/web", "v1", Some(task)))
+        .expect("it can be made");
+    assert_eq!(created.name.to_string(), "git.apps.web.v1");
+    let draft = world.git("repo", &["rev-parse", "refs/heads/drafts/apps/web/v1"]);
+    assert_eq!(draft.trim(), created.commit.as_str());
+    let object = world.git("repo", &["cat-file", "commit", draft.trim()]);
+    let lines: Vec<&str> = object.lines().collect();
+    assert_eq!(lines[1], format!("parent {base}"));
+    assert!(
+        lines[2].starts_with("author An Author <author@example.com> "),
+        "{object}"
+    );
+    assert!(lines[3].starts_with("committer Package Orchestration Service <porch@kpt.dev> "));
+    assert_eq!(
+        message(world, "repo", draft.trim()),
+        "Creating new empty revision\n\n\nkpt:{\"package\":\"apps/web\",\"workspaceName\":\"v1\",\"revision\":\"0\",\"task\":{\"type\":\"init\",\"init\":{\"description\":\"a \\u003ctest\\u003e\"}}}\n"
+    );
+    assert_eq!(
+        world.git("repo", &["ls-tree", "-r", "--name-only", draft.trim()]),
+        "README\napps/web/Kptfile\napps/web/README.md\napps/web/package-context.yaml\n"
+    );
+    assert_eq!(names(&repository), ["git.apps.web.v1 0 Draft"]);
+
+    // A push replaces everything.
+    let (mut contents, version) = pull(&engine, "git.apps.web.v1");
+    assert!(
+        text(&contents, "Kptfile").contains("name: web\n"),
+        "the last segment is the name"
+    );
+    contents
+        .insert_text(
+            "cm.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cm\n",
+        )
+        .expect("a good path");
+    contents.remove("README.md");
+    let change = engine.push(
+        "git.apps.web.v1",
+        &contents,
+        &version,
+        OnRenderFailure::Refuse,
+    );
+    let change = change.expect("it can be pushed");
+    assert_eq!(
+        message(world, "repo", change.commit.as_str()),
+        "Rendering package\n\n\nkpt:{\"package\":\"apps/web\",\"workspaceName\":\"v1\",\"revision\":\"0\",\"task\":{\"type\":\"render\"}}\n"
+    );
+    let late = engine.push(
+        "git.apps.web.v1",
+        &contents,
+        &version,
+        OnRenderFailure::Refuse,
+    );
+    assert_eq!(
+        late.expect_err("somebody was faster").to_string(),
+        "Operation cannot be fulfilled on packagerevisionresources.porch.kpt.dev \"git.apps.web.v1\": the object has been modified; please apply your changes to the latest version and try again"
+    );
+
+    // Proposing moves the branch, with one commit more.
+    let error = engine
+        .approve("git.apps.web.v1", Overwrite::Refuse)
+        .expect_err("not proposed");
+    assert_eq!(
+        error.to_string(),
+        "cannot change approval from Draft to Published"
+    );
+    engine
+        .propose("git.apps.web.v1")
+        .expect("it can be proposed");
+    assert_eq!(names(&repository), ["git.apps.web.v1 0 Proposed"]);
+    assert_eq!(
+        engine
+            .reject("git.apps.web.v1")
+            .expect("it can be rejected"),
+        Lifecycle::Proposed
+    );
+    assert_eq!(names(&repository), ["git.apps.web.v1 0 Draft"]);
+    engine
+        .propose("git.apps.web.v1")
+        .expect("it can be proposed");
+    let proposed = world.git("repo", &["rev-parse", "refs/heads/proposed/apps/web/v1"]);
+
+    // Approval is a commit with two parents, and a tag on it.
+    let number = engine
+        .approve("git.apps.web.v1", Overwrite::Refuse)
+        .expect("it can be approved");
+    assert_eq!(number, Number::Published(1));
+    let main = world.git("repo", &["rev-parse", "main"]);
+    assert_eq!(
+        world.git("repo", &["rev-parse", "refs/tags/apps/web/v1"]),
+        main
+    );
+    let parents = world.git("repo", &["rev-parse", "main^1", "main^2"]);
+    assert_eq!(parents, format!("{base}\n{proposed}"));
+    assert_eq!(
+        message(world, "repo", "main"),
+        "Approving package revision apps/web/1\n\nkpt:{\"package\":\"apps/web\",\"workspaceName\":\"v1\",\"revision\":\"1\"}\n"
+    );
+    assert_eq!(
+        refs(world, "repo")
+            .lines()
+            .map(|line| line.split(' ').next().unwrap_or_default())
+            .collect::<Vec<_>>(),
+        ["refs/heads/main", "refs/tags/apps/web/v1"]
+    );
+    assert_eq!(
+        names(&repository),
+        [
+            "git.apps.web.main -1 Published",
+            "git.apps.web.v1 1 Published latest"
+        ]
+    );
+
+    // A copy becomes the next revision.
+    let edit = Task::Edit(EditTask {
+        source: Some(RevisionRef {
+            name: "git.apps.web.v1".to_owned(),
+        }),
+    });
+    engine
+        .create(&new("git", "apps/web", "second", Some(edit.clone())))
+        .expect("it can be copied");
+    engine
+        .propose("git.apps.web.second")
+        .expect("it can be proposed");
+    let number = engine
+        .approve("git.apps.web.second", Overwrite::Refuse)
+        .expect("it can be approved");
+    assert_eq!(number, Number::Published(2));
+    assert_eq!(
+        names(&repository),
+        [
+            "git.apps.web.main -1 Published",
+            "git.apps.web.v1 1 Published",
+            "git.apps.web.second 2 Published latest"
+        ]
+    );
+
+    // What is published goes in two steps, and its number never comes back.
+    let error = engine
+        .delete("git.apps.web.second")
+        .expect_err("it is published");
+    assert!(matches!(error, DeleteError::Published), "{error}");
+    engine
+        .propose_delete("git.apps.web.second")
+        .expect("it can be proposed");
+    assert!(
+        names(&repository).contains(&"git.apps.web.second 2 DeletionProposed latest".to_owned())
+    );
+    assert!(refs(world, "repo").contains("refs/heads/deletionProposed/apps/web/v2 "));
+    engine
+        .reject("git.apps.web.second")
+        .expect("it can be kept");
+    assert!(!refs(world, "repo").contains("deletionProposed"));
+    engine
+        .propose_delete("git.apps.web.second")
+        .expect("it can be proposed");
+    engine
+        .delete("git.apps.web.second")
+        .expect("it can be deleted");
+    assert_eq!(
+        names(&repository),
+        [
+            "git.apps.web.main -1 Published",
+            "git.apps.web.v1 1 Published latest"
+        ]
+    );
+    engine
+        .create(&new("git", "apps/web", "third", Some(edit)))
+        .expect("it can be copied");
+    engine
+        .propose("git.apps.web.third")
+        .expect("it can be proposed");
+    let number = engine
+        .approve("git.apps.web.third", Overwrite::Refuse)
+        .expect("it can be approved");
+    assert_eq!(number, Number::Published(3), "two was given away");
+
+    // The package itself goes with its placeholder.
+    engine
+        .propose_delete("git.apps.web.main")
+        .expect("it can be proposed");
+    engine
+        .delete("git.apps.web.main")
+        .expect("it can be deleted");
+    assert_eq!(message(world, "repo", "main"), "Delete apps/web");
+    assert_eq!(
+        world.git("repo", &["ls-tree", "-r", "--name-only", "main"]),
+        "README\n"
+    );
+    world.git("repo", &["fsck", "--strict"]);
+}
+
+#[test]
+fn a_draft_that_would_overwrite_newer_content_is_not_approved() {
+    let Some(world) = world() else { return };
+    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.p.v1").expect("it can be proposed");
+    engine
+        .approve("git.p.v1", Overwrite::Refuse)
+        .expect("it can be approved");
+    let edit = |workspace: &str| {
+        let source = Some(RevisionRef {
+            name: "git.p.v1".to_owned(),
+        });
+        new("git", "p", workspace, Some(Task::Edit(EditTask { source })))
+    };
+    for workspace in ["a", "b"] {
+        engine.create(&edit(workspace)).expect("it can be copied");
+        let name = format!("git.p.{workspace}");
+        let (mut contents, version) = pull(&engine, &name);
+        contents
+            .insert_text("note.txt", workspace)
+            .expect("a good path");
+        engine
+            .push(&name, &contents, &version, OnRenderFailure::Refuse)
+            .expect("it can be pushed");
+        engine.propose(&name).expect("it can be proposed");
+    }
+    engine
+        .approve("git.p.a", Overwrite::Refuse)
+        .expect("it can be approved");
+    let before = refs(&world, "repo");
+    let error = engine
+        .approve("git.p.b", Overwrite::Refuse)
+        .expect_err("a would be lost");
+    assert!(matches!(error, ApproveError::Overwrites { .. }), "{error}");
+    assert_eq!(refs(&world, "repo"), before);
+    let number = engine
+        .approve("git.p.b", Overwrite::Force)
+        .expect("it is forced");
+    assert_eq!(number, Number::Published(3));
+}
+
+#[test]
+fn other_packages_do_not_stand_in_the_way_of_approval() {
+    let Some(world) = world() else { return };
+    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
+    let engine = world.engine(&repositories);
+    for package in ["a/x", "b/x"] {
+        engine
+            .create(&new("git", package, "v1", None))
+            .expect("it can be made");
+    }
+    for package in ["a", "b"] {
+        let name = format!("git.{package}.x.v1");
+        engine.propose(&name).expect("it can be proposed");
+        let number = engine
+            .approve(&name, Overwrite::Refuse)
+            .expect("it can be approved");
+        assert_eq!(
+            number,
+            Number::Published(1),
+            "packages of the same last name have numbers of their own"
+        );
+    }
+    let repository = repositories.get("git").expect("it is open");
+    let latest = names(&repository)
+        .iter()
+        .filter(|line| line.ends_with("latest"))
+        .count();
+    assert_eq!(latest, 2);
+}
+
+#[test]
+fn a_checked_out_branch_follows_its_approval() {
+    let Some(world) = world() else { return };
+    let repositories =
+        world.repositories([RepositoryConfig::new("git", world.checked_out("repo"))]);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.p.v1").expect("it can be proposed");
+    // Somebody's own file where the package is to be.
+    world.write("repo", "p/Kptfile", "mine");
+    let before = refs(&world, "repo");
+    let error = engine
+        .approve("git.p.v1", Overwrite::Refuse)
+        .expect_err("it would be overwritten");
+    assert!(format!("{error:?}").contains("WorkTree"), "{error:?}");
+    assert_eq!(refs(&world, "repo"), before);
+    std::fs::remove_file(world.path("repo/p/Kptfile")).expect("it is there");
+    world.write("repo", "untracked", "stays");
+    world.write("repo", "README", "changed\n");
+    engine
+        .approve("git.p.v1", Overwrite::Refuse)
+        .expect("it can be approved");
+    assert_eq!(
+        world.git("repo", &["status", "--porcelain"]),
+        " M README\n?? untracked\n"
+    );
+    assert!(world.path("repo/p/Kptfile").exists());
+}
+
+#[test]
+fn the_first_approval_makes_the_branch_of_an_empty_repository() {
+    let Some(world) = world() else { return };
+    world.git("", &["init", "--quiet", "-b", "main", "repo"]);
+    let location = kiln_task::git::Location::Path(world.path("repo"));
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.p.v1").expect("it can be proposed");
+    engine
+        .approve("git.p.v1", Overwrite::Refuse)
+        .expect("it can be approved");
+    assert_eq!(world.git("repo", &["status", "--porcelain"]), "");
+    assert!(world.path("repo/p/Kptfile").exists());
+    let other = RepositoryConfig {
+        branch: "release".to_owned(),
+        ..RepositoryConfig::new("git", kiln_task::git::Location::Path(world.path("repo")))
+    };
+    let repositories = world.repositories([other]);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "q", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.q.v1").expect("it can be proposed");
+    let error = engine
+        .approve("git.q.v1", Overwrite::Refuse)
+        .expect_err("there is no such branch");
+    assert_eq!(error.to_string(), "branch \"release\" doesn't exist");
+    repositories
+        .get("git")
+        .expect("it is open")
+        .create_branch()
+        .expect("it can be made");
+    assert_eq!(
+        world.git("repo", &["show", "release:README.md"]),
+        "Created by porch"
+    );
+    assert_eq!(
+        world
+            .git("repo", &["log", "--format=%B", "release"])
+            .trim_end(),
+        "Initial commit: Creating main branch"
+    );
+    engine
+        .approve("git.q.v1", Overwrite::Refuse)
+        .expect("now it can be approved");
+}

@@ -1,0 +1,4 @@
+//! Package revisions in real git repositories.
+
+mod lifecycle;
+mod world;
