@@ -5,10 +5,12 @@
 //! Every call that changes the disk first asks [`Steps`], by which tests stop the world at any of them.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,6 +38,12 @@ pub(crate) struct Meta {
     pub(crate) kind: Kind,
     pub(crate) size: u64,
     pub(crate) inode: u64,
+    /// The file system it is on.
+    pub(crate) device: u64,
+    /// How many names it has.
+    pub(crate) links: u64,
+    /// How many bytes can be written to its beginning without asking for room on the disk.
+    pub(crate) allocated: u64,
     modified: (i64, i64),
     mode: Mode,
     pub(crate) owner: fs::Uid,
@@ -48,6 +56,25 @@ pub(crate) struct Stamp {
     inode: u64,
     size: u64,
     modified: (i64, i64),
+}
+
+/// As a journal has it.
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, nanoseconds) = self.modified;
+        write!(f, "{} {} {seconds} {nanoseconds}", self.inode, self.size)
+    }
+}
+
+impl Stamp {
+    /// Reads what `Display` writes, a field at a time.
+    pub(crate) fn read<'t>(fields: &mut impl Iterator<Item = &'t str>) -> Option<Stamp> {
+        Some(Stamp {
+            inode: fields.next()?.parse().ok()?,
+            size: fields.next()?.parse().ok()?,
+            modified: (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?),
+        })
+    }
 }
 
 /// A step that is about to change the disk: the call's name and the entry it is about.
@@ -105,6 +132,18 @@ impl Dir {
     /// What the directory itself is.
     pub(crate) fn own_meta(&self) -> io::Result<Meta> {
         Ok(Meta::of(&fs::fstat(&self.fd)?))
+    }
+
+    /// Whether the file system is known to put what is written over a file's blocks into the same blocks.
+    pub(crate) fn writes_in_place(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            /// ext2, ext3 and ext4; tmpfs.
+            const KNOWN: [u64; 2] = [0xef53, 0x0102_1994];
+            fs::fstatfs(&self.fd).is_ok_and(|stat| KNOWN.contains(&(stat.f_type as u64)))
+        }
+        #[cfg(not(target_os = "linux"))]
+        false
     }
 
     /// Whether this process may write to the entry.
@@ -183,6 +222,17 @@ impl Dir {
         })
     }
 
+    /// Writes over the beginning of a file, which must still be what it was.
+    pub(crate) fn overwrite(&self, name: &OsStr, old: &Stamp, content: &[u8]) -> io::Result<()> {
+        self.steps.before("overwrite", name)?;
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(fs::openat(&self.fd, name, flags, Mode::empty())?);
+        if Meta::of(&fs::fstat(&file)?).stamp() != *old {
+            return Err(io::Error::other("somebody else has just changed it"));
+        }
+        file.write_all_at(content, 0)
+    }
+
     /// Gives an entry another name in the same directory, replacing what had it.
     pub(crate) fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         self.steps.before("rename", to.as_ref())?;
@@ -223,11 +273,20 @@ impl Meta {
         }
     }
 
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the types of these fields depend on the system"
+    )]
     pub(crate) fn of(stat: &fs::Stat) -> Meta {
         Meta {
             kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
             size: u64::try_from(stat.st_size).unwrap_or(0),
             inode: stat.st_ino,
+            device: stat.st_dev as u64,
+            links: stat.st_nlink as u64,
+            allocated: u64::try_from(stat.st_blocks)
+                .unwrap_or(0)
+                .saturating_mul(512),
             modified: (stat.st_mtime, stat.st_mtime_nsec as i64),
             mode: Mode::from_raw_mode(stat.st_mode),
             owner: fs::Uid::from_raw(stat.st_uid),

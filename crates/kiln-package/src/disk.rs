@@ -12,7 +12,7 @@ use kiln_krm::package::{Entry, EntryKind, FileError, FileSource};
 
 use crate::dir::{Kind, Meta, Stamp, Steps, read_regular};
 use crate::recover::JOURNAL;
-use crate::tree::{Inside, PathError, Tree};
+use crate::tree::{Inside, PathError, Tree, Walker};
 
 /// What becomes of symbolic links to files that are not in the package.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,16 +59,17 @@ impl DiskFiles {
             return Some(String::new());
         }
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut walker = self.tree.walker();
         let changed = seen
             .iter()
-            .find(|(path, stamp)| self.stamp(path) != Some(**stamp));
+            .find(|(path, stamp)| self.stamp(&mut walker, path) != Some(**stamp));
         changed.map(|(path, _)| path.clone())
     }
 
     /// What a file is now; none if it is gone or cannot be reached.
-    fn stamp(&self, path: &str) -> Option<Stamp> {
+    fn stamp(&self, walker: &mut Walker<'_>, path: &str) -> Option<Stamp> {
         let path = Inside::new(path).ok()?;
-        let dir = self.tree.directory(path.directories()).ok()?;
+        let dir = walker.directory(path.directories()).ok()?;
         let meta = dir.meta(path.name()).ok()??;
         let meta = match (meta.kind, self.outside_links) {
             (Kind::Symlink, OutsideLinks::Refuse) => self.tree.follow(&path).ok()?.old?,
@@ -101,12 +102,16 @@ impl DiskFiles {
 
     fn read_inside(&self, path: &Inside) -> Result<(Vec<u8>, Stamp), PathError> {
         let dir = self.tree.directory(path.directories())?;
+        // Nearly all are regular files: what else it may be is looked at only if it is not.
+        let error = match dir.read_stamped(path.name()) {
+            Ok(read) => return Ok(read),
+            Err(error) => error,
+        };
         match dir.meta(path.name())?.map(|meta| meta.kind) {
             Some(Kind::Symlink) => self.read_link(path),
             Some(Kind::Directory) => Err(PathError::IsDirectory(path.show())),
             Some(Kind::Other) => Err(PathError::NotAFile),
-            // A missing file is the operating system's to report.
-            Some(Kind::File) | None => Ok(dir.read_stamped(path.name())?),
+            Some(Kind::File) | None => Err(error.into()),
         }
     }
 

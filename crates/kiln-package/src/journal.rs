@@ -1,9 +1,10 @@
 //! The journal of a change of many files: what it says and how it is written.
 //!
-//! A journal is text in two parts. The *plan* is complete before the first temporary file is made and names
-//! everything that will be made; the *commit* line is added when all of it stands beside the files it is to
-//! replace. Each part ends in a checksum of all before it, so that a journal cut off at any byte still means
-//! something: no complete plan, nothing was made; no commit line, nothing was replaced.
+//! A journal has three parts. The *plan* is text, complete before the first temporary file is made, and names
+//! everything that will be made. The *contents* are the new bytes of the files that are written over in place, one
+//! after the other. The *commit* line is added when everything else stands. Plan and commit end in a checksum, and the
+//! plan has those of all contents, so that a journal cut off at any byte still means something: no complete plan,
+//! nothing was made; no commit line, nothing was replaced.
 //!
 //! A journal is also just a file in a directory that others may have filled. Reading it gives paths that are
 //! inside the package by their form, and [`Journal::package`] ties it to one directory of one file system;
@@ -12,10 +13,11 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use crate::dir::Stamp;
 use crate::tree::Inside;
 
 /// The first line: format and version.
-const HEADER: &str = "kiln-journal 1";
+const HEADER: &str = "kiln-journal 2";
 
 /// What a change of many files is going to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,8 +26,10 @@ pub(crate) struct Journal {
     pub(crate) package: u64,
     /// Directories that are made, parents first.
     pub(crate) directories: Vec<Inside>,
-    /// Files that are written.
+    /// Files that are replaced by others.
     pub(crate) puts: Vec<Put>,
+    /// Files that are written over in place.
+    pub(crate) overwrites: Vec<Overwrite>,
     /// Files that are deleted.
     pub(crate) deletes: Vec<Inside>,
 }
@@ -38,6 +42,15 @@ pub(crate) struct Put {
     pub(crate) content: Fingerprint,
 }
 
+/// A file to be written over with content that is in the journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Overwrite {
+    pub(crate) path: Inside,
+    /// What the file was: one that is something else was written over already, or changed by somebody.
+    pub(crate) old: Stamp,
+    pub(crate) content: Fingerprint,
+}
+
 /// Length and checksum of a file's content. Finds accidents, not forgeries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Fingerprint {
@@ -47,13 +60,13 @@ pub(crate) struct Fingerprint {
 
 /// How far the command that wrote a journal came.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub(crate) enum State<'t> {
     /// The plan is not whole: nothing had been made.
     Unplanned,
     /// Temporary files may exist; no file had been replaced, except the only one of a plan of one.
     Planned(Journal),
-    /// All temporary files were whole; some may have replaced their targets.
-    Committed(Journal),
+    /// All new content was whole; some of it may be in place. With the contents of the overwrites.
+    Committed(Journal, Vec<&'t [u8]>),
     /// The journal's parts do not fit together, which no interruption explains.
     Damaged,
 }
@@ -64,6 +77,13 @@ impl Fingerprint {
             length: content.len() as u64,
             checksum: checksum(content),
         }
+    }
+
+    fn read<'t>(fields: &mut impl Iterator<Item = &'t str>) -> Option<Fingerprint> {
+        Some(Fingerprint {
+            length: fields.next()?.parse().ok()?,
+            checksum: u64::from_str_radix(fields.next()?, 16).ok()?,
+        })
     }
 }
 
@@ -100,6 +120,11 @@ impl Journal {
                 put.temporary
             ));
         }
+        for Overwrite { path, old, content } in &self.overwrites {
+            let Fingerprint { length, checksum } = content;
+            let path = escape(path);
+            text.push_str(&format!("over {length} {checksum:016x} {old} {path}\n"));
+        }
         for path in &self.deletes {
             text.push_str(&format!("delete {}\n", escape(path)));
         }
@@ -107,14 +132,19 @@ impl Journal {
         text
     }
 
-    /// The line that follows the plan at the point of no return.
+    /// Whether the plan is about one file and making it happen is one step, so that no commit line is needed.
+    pub(crate) fn is_single(&self) -> bool {
+        self.overwrites.is_empty() && self.puts.len() + self.deletes.len() <= 1
+    }
+
+    /// The line that follows plan and contents at the point of no return.
     pub(crate) fn commit(plan: &str) -> String {
         format!("commit {:016x}\n", checksum(plan.as_bytes()))
     }
 
     /// Reads a journal back, however far it was written.
-    pub(crate) fn read(text: &[u8]) -> State {
-        // The plan's last line and all before it; what follows can only be the commit line.
+    pub(crate) fn read(text: &[u8]) -> State<'_> {
+        // The plan's last line and all before it; what follows can only be contents and the commit line.
         let Some(plan_end) = end_of_plan(text) else {
             return State::Unplanned;
         };
@@ -125,14 +155,33 @@ impl Journal {
                 false => State::Damaged,
             };
         };
+        let Some((contents, rest)) = journal.split_contents(rest) else {
+            return State::Planned(journal);
+        };
         let commit = format!("commit {:016x}\n", checksum(plan));
         if rest == commit.as_bytes() {
-            State::Committed(journal)
+            let fingerprints = contents.iter().map(|content| Fingerprint::of(content));
+            match fingerprints.eq(journal.overwrites.iter().map(|over| over.content)) {
+                true => State::Committed(journal, contents),
+                false => State::Damaged,
+            }
         } else if commit.as_bytes().starts_with(rest) {
             State::Planned(journal)
         } else {
             State::Damaged
         }
+    }
+
+    /// The contents of the overwrites and what follows them; none if they are cut off.
+    fn split_contents<'t>(&self, mut text: &'t [u8]) -> Option<(Vec<&'t [u8]>, &'t [u8])> {
+        let mut contents = Vec::new();
+        for over in &self.overwrites {
+            let length = usize::try_from(over.content.length).ok()?;
+            let (content, rest) = text.split_at_checked(length)?;
+            contents.push(content);
+            text = rest;
+        }
+        Some((contents, text))
     }
 }
 
@@ -159,6 +208,7 @@ fn parse_plan(plan: &str) -> Option<Journal> {
         package,
         directories: Vec::new(),
         puts: Vec::new(),
+        overwrites: Vec::new(),
         deletes: Vec::new(),
     };
     for line in lines {
@@ -168,8 +218,7 @@ fn parse_plan(plan: &str) -> Option<Journal> {
             "delete" => journal.deletes.push(unescape(rest)?),
             "put" => {
                 let mut fields = rest.split(' ');
-                let length = fields.next()?.parse().ok()?;
-                let checksum = u64::from_str_radix(fields.next()?, 16).ok()?;
+                let content = Fingerprint::read(&mut fields)?;
                 let temporary = fields.next()?.to_owned();
                 let path = unescape(fields.next()?)?;
                 if fields.next().is_some() || !is_temporary_name(&temporary) {
@@ -178,8 +227,18 @@ fn parse_plan(plan: &str) -> Option<Journal> {
                 journal.puts.push(Put {
                     path,
                     temporary,
-                    content: Fingerprint { length, checksum },
+                    content,
                 });
+            }
+            "over" => {
+                let mut fields = rest.split(' ');
+                let content = Fingerprint::read(&mut fields)?;
+                let old = Stamp::read(&mut fields)?;
+                let path = unescape(fields.next()?)?;
+                if fields.next().is_some() {
+                    return None;
+                }
+                journal.overwrites.push(Overwrite { path, old, content });
             }
             "plan" => {}
             _ => return None,
@@ -217,11 +276,19 @@ fn unescape(text: &str) -> Option<Inside> {
     Inside::from_os(OsStr::new(&path)).ok()
 }
 
-/// 64-bit FNV-1a.
+/// 64-bit FNV-1a, eight bytes at a time where there are as many, because all that is written goes through it.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    let step = |hash: u64, word: u64| {
+        let hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+        // The multiplication carries upwards only.
+        hash ^ (hash >> 29)
+    };
+    let (words, rest) = bytes.as_chunks::<8>();
+    let hash = words.iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| {
+        step(hash, u64::from_le_bytes(*word))
+    });
+    rest.iter()
+        .fold(hash, |hash, byte| step(hash, u64::from(*byte)))
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use std::path::Path;
 use thiserror::Error;
 
 use crate::dir::{Dir, Kind, Meta, Steps};
-use crate::journal::{Fingerprint, Journal, Put, State};
-use crate::tree::{Inside, PathError, Tree};
+use crate::journal::{Fingerprint, Journal, Overwrite, Put, State};
+use crate::tree::{Inside, PathError, Tree, Walker};
 
 /// The journal's name in the package's root. No reader of packages takes it for a resource.
 pub const JOURNAL: &str = ".kiln-journal";
@@ -94,6 +94,15 @@ pub enum RecoverError {
         /// The file.
         path: String,
     },
+    /// A file that was to be written over is neither what it was nor what it was to become.
+    #[error(
+        "{path} was changed after an interrupted command; \
+         compare the package with what it should be, then delete {JOURNAL}"
+    )]
+    Changed {
+        /// The file.
+        path: String,
+    },
     /// A path of the journal leads nowhere good.
     #[error("cannot finish the interrupted change of {path}")]
     Path {
@@ -134,7 +143,7 @@ pub(crate) fn recover_stepwise(
     let inode = root.inode;
     match Journal::read(&text) {
         State::Damaged => Err(RecoverError::Damaged),
-        State::Planned(journal) | State::Committed(journal) if journal.package != inode => {
+        State::Planned(journal) | State::Committed(journal, _) if journal.package != inode => {
             Err(RecoverError::Foreign)
         }
         State::Unplanned => {
@@ -150,8 +159,8 @@ pub(crate) fn recover_stepwise(
                 false => Recovery::Undone { files },
             }))
         }
-        State::Committed(journal) => {
-            finish(&tree, &journal)?;
+        State::Committed(journal, contents) => {
+            finish(&tree, &journal, &contents)?;
             let files = files_of(&journal);
             Ok(Some(Recovery::Finished { files }))
         }
@@ -167,14 +176,21 @@ fn is_trusted(journal: &Meta, root: &Meta) -> bool {
 
 fn files_of(journal: &Journal) -> Vec<String> {
     let puts = journal.puts.iter().map(|put| &put.path);
-    puts.chain(&journal.deletes).map(Inside::show).collect()
+    let overwrites = journal.overwrites.iter().map(|over| &over.path);
+    puts.chain(overwrites)
+        .chain(&journal.deletes)
+        .map(Inside::show)
+        .collect()
 }
 
 /// Whether the plan is about one file only and that has been replaced, for which no commit line is written.
 fn only_change_is_done(tree: &Tree, journal: &Journal) -> Result<bool, RecoverError> {
+    if !journal.is_single() {
+        return Ok(false);
+    }
     match (journal.puts.as_slice(), journal.deletes.as_slice()) {
         ([put], []) => {
-            let Some(dir) = existing(tree, &put.path)? else {
+            let Some(dir) = existing(&mut tree.walker(), &put.path)? else {
                 return Ok(false);
             };
             Ok(dir
@@ -182,7 +198,7 @@ fn only_change_is_done(tree: &Tree, journal: &Journal) -> Result<bool, RecoverEr
                 .is_ok_and(|content| Fingerprint::of(&content) == put.content))
         }
         ([], [path]) => {
-            let Some(dir) = existing(tree, path)? else {
+            let Some(dir) = existing(&mut tree.walker(), path)? else {
                 return Ok(true);
             };
             let meta = dir
@@ -196,14 +212,15 @@ fn only_change_is_done(tree: &Tree, journal: &Journal) -> Result<bool, RecoverEr
 
 /// Removes temporary files, then directories that were made for them and are empty, then the journal.
 pub(crate) fn undo(tree: &Tree, journal: &Journal) -> Result<(), RecoverError> {
+    let walker = &mut tree.walker();
     for put in &journal.puts {
-        if let Some(dir) = existing(tree, &put.path)? {
+        if let Some(dir) = existing(walker, &put.path)? {
             remove_if_there(&dir, &put.temporary)
                 .map_err(|source| path_error(&put.path, source.into()))?;
         }
     }
     for path in journal.directories.iter().rev() {
-        if let Some(dir) = existing(tree, path)? {
+        if let Some(dir) = existing(walker, path)? {
             // Somebody may have put something into it since; then it stays.
             let _ = dir.remove_dir(path.name());
         }
@@ -211,11 +228,14 @@ pub(crate) fn undo(tree: &Tree, journal: &Journal) -> Result<(), RecoverError> {
     forget(tree)
 }
 
-/// Renames the temporary files that have not been renamed yet, deletes what is to be deleted, then the journal.
-fn finish(tree: &Tree, journal: &Journal) -> Result<(), RecoverError> {
-    let mut renames: Vec<(Dir, &Put)> = Vec::new();
+/// Renames the temporary files that have not been renamed yet, writes over what has not been written over yet, deletes
+/// what is to be deleted, then the journal. Everything is looked at before anything is changed.
+fn finish(tree: &Tree, journal: &Journal, contents: &[&[u8]]) -> Result<(), RecoverError> {
+    // No open directories are kept: there may be thousands of files.
+    let walker = &mut tree.walker();
+    let mut renames: Vec<&Put> = Vec::new();
     for put in &journal.puts {
-        let Some(dir) = existing(tree, &put.path)? else {
+        let Some(dir) = existing(walker, &put.path)? else {
             continue;
         };
         let meta = dir
@@ -230,20 +250,57 @@ fn finish(tree: &Tree, journal: &Journal) -> Result<(), RecoverError> {
                     path: put.path.show(),
                 });
             }
-            renames.push((dir, put));
+            renames.push(put);
         }
     }
-    for (dir, put) in renames {
-        dir.rename(&put.temporary, put.path.name())
-            .and_then(|()| dir.sync())
-            .map_err(|source| path_error(&put.path, source.into()))?;
+    let mut overwrites: Vec<(&Overwrite, &[u8])> = Vec::new();
+    for (over, content) in journal.overwrites.iter().zip(contents) {
+        if let Some(dir) = existing(walker, &over.path)?
+            && is_still_old(&dir, over)?
+        {
+            overwrites.push((over, content));
+        }
+    }
+    for put in renames {
+        if let Some(dir) = existing(walker, &put.path)? {
+            dir.rename(&put.temporary, put.path.name())
+                .and_then(|()| dir.sync())
+                .map_err(|source| path_error(&put.path, source.into()))?;
+        }
+    }
+    for (over, content) in overwrites {
+        if let Some(dir) = existing(walker, &over.path)? {
+            dir.overwrite(over.path.name(), &over.old, content)
+                .map_err(|source| path_error(&over.path, source.into()))?;
+        }
     }
     for path in &journal.deletes {
-        if let Some(dir) = existing(tree, path)? {
+        if let Some(dir) = existing(walker, path)? {
             remove_if_there(&dir, path.name()).map_err(|source| path_error(path, source.into()))?;
         }
     }
     forget(tree)
+}
+
+/// Whether a file is still to be written over; not if that was done, or if it is gone.
+fn is_still_old(dir: &Dir, over: &Overwrite) -> Result<bool, RecoverError> {
+    let name = over.path.name();
+    let on_file = |source: io::Error| path_error(&over.path, source.into());
+    let Some(meta) = dir.meta(name).map_err(on_file)? else {
+        return Ok(false);
+    };
+    if meta.kind == Kind::File && meta.stamp() == over.old {
+        return Ok(true);
+    }
+    let is_done = dir
+        .read(name)
+        .is_ok_and(|content| Fingerprint::of(&content) == over.content);
+    match is_done {
+        true => Ok(false),
+        false => Err(RecoverError::Changed {
+            path: over.path.show(),
+        }),
+    }
 }
 
 fn forget(tree: &Tree) -> Result<(), RecoverError> {
@@ -257,8 +314,8 @@ fn forget(tree: &Tree) -> Result<(), RecoverError> {
 }
 
 /// The directory that a path is in, if it exists; links on the way are an error.
-fn existing(tree: &Tree, path: &Inside) -> Result<Option<Dir>, RecoverError> {
-    match tree.directory(path.directories()) {
+fn existing(walker: &mut Walker<'_>, path: &Inside) -> Result<Option<Dir>, RecoverError> {
+    match walker.directory(path.directories()) {
         Ok(dir) => Ok(Some(dir)),
         Err(PathError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(path_error(path, error)),

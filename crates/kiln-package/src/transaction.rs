@@ -1,11 +1,14 @@
 //! Changing many files of a package at once or not at all.
 //!
-//! New content is written to temporary files beside the files it is for. Only when all of it stands there are
-//! they renamed in, and files deleted after that. A journal in the package's root says at every moment what
-//! [`recover`](crate::recover()) has to do if this process is killed: remove the temporaries, or rename the rest.
+//! New content is written to temporary files beside the files it is for, or, for small changes of small files
+//! (`in_place` says which), to the journal. Only when all of it stands there are files renamed in or written over, and
+//! files deleted after that. The journal in the package's root says at every moment what [`recover`](crate::recover())
+//! has to do if this process is killed: remove the temporaries, or do the rest.
 //!
-//! What this does not do: keep extended attributes, hard links or an open reader's view of the old file.
+//! What this does not do: keep extended attributes or hard links of files that are replaced, or an open reader's view of
+//! the old file.
 
+mod in_place;
 mod plan;
 
 use std::collections::BTreeSet;
@@ -16,12 +19,13 @@ use std::path::{Path, PathBuf};
 use kiln_krm::package::FileChange;
 use thiserror::Error;
 
+use in_place::InPlace;
 use plan::{Plan, Staging};
 
 use crate::dir::{Dir, NewFile, Steps};
-use crate::journal::{Journal, Put};
+use crate::journal::{Journal, Overwrite, Put};
 use crate::recover::{JOURNAL, undo};
-use crate::tree::{Inside, PathError, Tree};
+use crate::tree::{Inside, PathError, Tree, Walker};
 
 /// What a crash of the machine may undo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -134,8 +138,13 @@ pub(crate) fn apply_stepwise(
         source,
     };
     let tree = Tree::open(root, steps).map_err(open_error)?;
-    let inode = tree.root().own_meta().map_err(open_error)?.inode;
-    let (plan, applied) = Plan::new(&tree, changes, inode)?;
+    let own = tree.root().own_meta().map_err(open_error)?;
+    let in_place = match options.durability {
+        Durability::Fast => InPlace::on_file_system_of(tree.root(), &own),
+        // After a power cut some blocks may be new and the journal be gone.
+        Durability::Durable => InPlace::never(),
+    };
+    let (plan, applied) = Plan::new(&mut tree.walker(), changes, own.inode, &in_place)?;
     if !plan.is_empty() {
         Transaction {
             tree: &tree,
@@ -191,28 +200,35 @@ impl Transaction<'_> {
             NewFiles::Umask => 0o777,
             NewFiles::Private => 0o700,
         };
+        let walker = &mut self.tree.walker();
         for path in &journal.directories {
-            self.directory_of(path)
+            directory_of(walker, path)
                 .and_then(|parent| parent.make_dir(path.name(), mode))
                 .map_err(|source| failed(&path.show(), source))?;
         }
         for (put, staging) in journal.puts.iter().zip(&self.plan.puts) {
-            self.stage_one(put, staging)
+            self.stage_one(walker, put, staging)
                 .map_err(|source| failed(&put.path.show(), source))?;
         }
         let puts = journal.puts.iter().map(|put| &put.path);
         self.sync_directories(puts.chain(&journal.directories).map(Inside::directories))?;
         // With one file to replace, its rename is the point of no return.
-        if journal.puts.len() + journal.deletes.len() > 1 {
-            let commit = Journal::commit(&plan);
-            file.write(commit.as_bytes()).map_err(on_journal)?;
+        if !journal.is_single() {
+            let mut rest = self.plan.contents.concat();
+            rest.extend_from_slice(Journal::commit(&plan).as_bytes());
+            file.write(&rest).map_err(on_journal)?;
             self.sync_file(&file).map_err(on_journal)?;
         }
         Ok(())
     }
 
-    fn stage_one(&self, put: &Put, staging: &Staging<'_>) -> io::Result<()> {
-        let dir = self.directory_of(&put.path)?;
+    fn stage_one(
+        &self,
+        walker: &mut Walker<'_>,
+        put: &Put,
+        staging: &Staging<'_>,
+    ) -> io::Result<()> {
+        let dir = directory_of(walker, &put.path)?;
         if staging.missing > 0 {
             // The first look at a name in a directory that has only just been made: it may be too long.
             dir.meta(put.path.name())?;
@@ -232,16 +248,24 @@ impl Transaction<'_> {
     /// Puts everything in place and forgets the journal.
     fn replace(&self) -> Result<(), Failure> {
         let journal = &self.plan.journal;
+        let walker = &mut self.tree.walker();
         for put in &journal.puts {
-            self.directory_of(&put.path)
+            directory_of(walker, &put.path)
                 .and_then(|dir| dir.rename(&put.temporary, put.path.name()))
                 .map_err(|source| failed(&put.path.show(), source))?;
+        }
+        for (Overwrite { path, old, .. }, content) in
+            journal.overwrites.iter().zip(&self.plan.contents)
+        {
+            directory_of(walker, path)
+                .and_then(|dir| dir.overwrite(path.name(), old, content))
+                .map_err(|source| failed(&path.show(), source))?;
         }
         // The new must be safe before the old is gone: a resource may have moved from one file to another.
         let puts = journal.puts.iter().map(|put| put.path.directories());
         self.sync_directories(puts)?;
         for path in &journal.deletes {
-            self.directory_of(path)
+            directory_of(walker, path)
                 .and_then(|dir| dir.remove(path.name()))
                 .map_err(|source| failed(&path.show(), source))?;
         }
@@ -251,15 +275,6 @@ impl Transaction<'_> {
             .remove(JOURNAL)
             .map_err(|source| failed(JOURNAL, source))?;
         self.sync_directories([&[][..]])
-    }
-
-    /// Opens the directory that a file is in.
-    fn directory_of(&self, path: &Inside) -> io::Result<Dir> {
-        match self.tree.directory(path.directories()) {
-            Ok(dir) => Ok(dir),
-            Err(PathError::Io(error)) => Err(error),
-            Err(error) => Err(io::Error::other(error)),
-        }
     }
 
     fn sync_file(&self, file: &NewFile) -> io::Result<()> {
@@ -290,6 +305,15 @@ impl Transaction<'_> {
                 .map_err(|source| failed(&shown(), source))?;
         }
         Ok(())
+    }
+}
+
+/// Opens the directory that a file is in.
+fn directory_of(walker: &mut Walker<'_>, path: &Inside) -> io::Result<Dir> {
+    match walker.directory(path.directories()) {
+        Ok(dir) => Ok(dir),
+        Err(PathError::Io(error)) => Err(error),
+        Err(error) => Err(io::Error::other(error)),
     }
 }
 

@@ -61,6 +61,14 @@ pub(crate) struct Tree {
     path: PathBuf,
 }
 
+/// Walks a tree for many paths, with the directory of the last one at hand.
+///
+/// For one pass over paths that are in order: what somebody does to the directories meanwhile need not be noticed.
+pub(crate) struct Walker<'t> {
+    tree: &'t Tree,
+    last: Option<(Vec<OsString>, Dir)>,
+}
+
 /// A path's components below the root. Never empty, never `.` or `..`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub(crate) struct Inside(Vec<OsString>);
@@ -155,34 +163,14 @@ impl Tree {
     /// Opens a directory whose components are all directories themselves.
     pub(crate) fn directory(&self, components: &[OsString]) -> Result<Dir, PathError> {
         let (dir, missing) = self.walk(components)?;
-        match missing {
-            0 => Ok(dir),
-            _ => Err(PathError::Io(io::ErrorKind::NotFound.into())),
-        }
+        existing(dir, missing)
     }
 
-    /// Where a file is to be written.
-    pub(crate) fn place(&self, path: Inside) -> Result<Place, PathError> {
-        let (dir, missing) = self.walk(path.directories())?;
-        if missing > 0 {
-            return Ok(Place {
-                path,
-                dir,
-                missing,
-                old: None,
-            });
-        }
-        let old = dir.meta(path.name())?;
-        match old.map(|meta| meta.kind) {
-            None | Some(Kind::File) => Ok(Place {
-                path,
-                dir,
-                missing: 0,
-                old,
-            }),
-            Some(Kind::Directory) => Err(PathError::IsDirectory(path.show())),
-            Some(Kind::Other) => Err(PathError::NotAFile),
-            Some(Kind::Symlink) => self.follow(&path),
+    /// Begins a pass over many paths.
+    pub(crate) fn walker(&self) -> Walker<'_> {
+        Walker {
+            tree: self,
+            last: None,
         }
     }
 
@@ -279,6 +267,60 @@ impl Tree {
                 last_target.to_string_lossy().into_owned(),
             )),
         }
+    }
+}
+
+impl Walker<'_> {
+    /// Opens a directory whose components are all directories themselves.
+    pub(crate) fn directory(&mut self, components: &[OsString]) -> Result<Dir, PathError> {
+        let (dir, missing) = self.walk(components)?;
+        existing(dir, missing)
+    }
+
+    /// Where a file is to be written.
+    pub(crate) fn place(&mut self, path: Inside) -> Result<Place, PathError> {
+        let (dir, missing) = self.walk(path.directories())?;
+        if missing > 0 {
+            return Ok(Place {
+                path,
+                dir,
+                missing,
+                old: None,
+            });
+        }
+        let old = dir.meta(path.name())?;
+        match old.map(|meta| meta.kind) {
+            None | Some(Kind::File) => Ok(Place {
+                path,
+                dir,
+                missing: 0,
+                old,
+            }),
+            Some(Kind::Directory) => Err(PathError::IsDirectory(path.show())),
+            Some(Kind::Other) => Err(PathError::NotAFile),
+            Some(Kind::Symlink) => self.tree.follow(&path),
+        }
+    }
+
+    fn walk(&mut self, components: &[OsString]) -> Result<(Dir, usize), PathError> {
+        if let Some((last, dir)) = &self.last
+            && last == components
+        {
+            return Ok((dir.clone(), 0));
+        }
+        let (dir, missing) = self.tree.walk(components)?;
+        if missing == 0 {
+            self.last = Some((components.to_vec(), dir.clone()));
+        }
+        Ok((dir, missing))
+    }
+}
+
+/// A directory that was walked to, if nothing was missing on the way.
+fn existing(dir: Dir, missing: usize) -> Result<Dir, PathError> {
+    match missing {
+        0 => Ok(dir),
+        _ => Err(PathError::Io(io::ErrorKind::NotFound.into())),
     }
 }
 

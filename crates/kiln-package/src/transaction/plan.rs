@@ -6,16 +6,19 @@ use std::io;
 
 use kiln_krm::package::{FileAction, FileChange};
 
+use super::in_place::InPlace;
 use super::{Applied, ApplyError};
 use crate::dir::{Kind, Meta};
-use crate::journal::{Fingerprint, Journal, Put, temporary_name};
-use crate::tree::{Inside, PathError, Place, Tree};
+use crate::journal::{Fingerprint, Journal, Overwrite, Put, temporary_name};
+use crate::tree::{Inside, PathError, Place, Walker};
 
 /// What is to be done, checked against the disk as it is.
 pub(super) struct Plan<'a> {
     pub(super) journal: Journal,
     /// What each of the journal's puts needs besides. No open directories: there may be thousands of files.
     pub(super) puts: Vec<Staging<'a>>,
+    /// The contents of the journal's overwrites.
+    pub(super) contents: Vec<&'a [u8]>,
 }
 
 /// The new content of a file and what it replaces.
@@ -29,9 +32,10 @@ pub(super) struct Staging<'a> {
 impl<'a> Plan<'a> {
     /// Looks at everything that the changes are about; what the result will say once the plan is carried out.
     pub(super) fn new(
-        tree: &Tree,
+        walker: &mut Walker<'_>,
         changes: &'a [FileChange],
         package: u64,
+        in_place: &InPlace,
     ) -> Result<(Plan<'a>, Applied), ApplyError> {
         let transaction = RandomState::new().build_hasher().finish();
         let mut plan = Plan {
@@ -39,9 +43,11 @@ impl<'a> Plan<'a> {
                 package,
                 directories: Vec::new(),
                 puts: Vec::new(),
+                overwrites: Vec::new(),
                 deletes: Vec::new(),
             },
             puts: Vec::new(),
+            contents: Vec::new(),
         };
         let mut applied = Applied::default();
         let mut files = HashSet::new();
@@ -56,19 +62,24 @@ impl<'a> Plan<'a> {
             let inside = Inside::new(path).map_err(path_error)?;
             let file = match action {
                 FileAction::Write(content) => {
-                    let place = tree.place(inside).map_err(path_error)?;
+                    let place = walker.place(inside).map_err(path_error)?;
                     let file = place.path.clone();
                     if has_content(&place, content).map_err(|error| path_error(error.into()))? {
                         applied.unchanged.push(path.clone());
                     } else {
-                        let temporary = temporary_name(transaction, plan.puts.len());
-                        plan.put(place, temporary, content);
+                        match place.old.filter(|old| in_place.fits(old, content)) {
+                            Some(old) => plan.overwrite(place.path, &old, content),
+                            None => {
+                                let temporary = temporary_name(transaction, plan.puts.len());
+                                plan.put(place, temporary, content);
+                            }
+                        }
                         applied.written.push(path.clone());
                     }
                     file
                 }
                 FileAction::Delete => {
-                    if is_deletable(tree, &inside).map_err(path_error)? {
+                    if is_deletable(walker, &inside).map_err(path_error)? {
                         plan.journal.deletes.push(inside.clone());
                         applied.deleted.push(path.clone());
                     }
@@ -97,6 +108,15 @@ impl<'a> Plan<'a> {
         });
     }
 
+    fn overwrite(&mut self, path: Inside, old: &Meta, content: &'a [u8]) {
+        self.journal.overwrites.push(Overwrite {
+            path,
+            old: old.stamp(),
+            content: Fingerprint::of(content),
+        });
+        self.contents.push(content);
+    }
+
     /// Lists the directories to be made, none of which may be a file of the same set.
     fn check_directories(&mut self, files: &HashSet<Inside>) -> Result<(), ApplyError> {
         let mut known = HashSet::new();
@@ -122,7 +142,8 @@ impl<'a> Plan<'a> {
 
     /// Whether everything is as it is wanted.
     pub(super) fn is_empty(&self) -> bool {
-        self.journal.puts.is_empty() && self.journal.deletes.is_empty()
+        let journal = &self.journal;
+        journal.puts.is_empty() && journal.overwrites.is_empty() && journal.deletes.is_empty()
     }
 }
 
@@ -140,8 +161,8 @@ fn has_content(place: &Place, content: &[u8]) -> io::Result<bool> {
 }
 
 /// Whether there is a file, or a link, to delete.
-fn is_deletable(tree: &Tree, path: &Inside) -> Result<bool, PathError> {
-    let dir = match tree.directory(path.directories()) {
+fn is_deletable(walker: &mut Walker<'_>, path: &Inside) -> Result<bool, PathError> {
+    let dir = match walker.directory(path.directories()) {
         Ok(dir) => dir,
         Err(PathError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),

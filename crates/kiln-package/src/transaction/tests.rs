@@ -1,6 +1,7 @@
 //! Whatever happens to a change of many files, afterwards all of them are old or all of them are new.
 
 mod crash;
+mod in_place;
 mod modes;
 mod paths;
 mod properties;

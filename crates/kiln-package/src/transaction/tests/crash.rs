@@ -155,7 +155,12 @@ fn victim() {
     let Ok(instruction) = std::env::var(VICTIM) else {
         return;
     };
-    let (allowed, root) = instruction.split_once(' ').expect("a number and a path");
+    let (options, rest) = instruction.split_once(' ').expect("options first");
+    let (allowed, root) = rest.split_once(' ').expect("a number and a path");
+    let options = match options {
+        "durable" => DURABLE,
+        _ => ApplyOptions::default(),
+    };
     let allowed: usize = allowed.parse().expect("a number");
     let count = AtomicUsize::new(0);
     let steps = Steps::hooked(Arc::new(move |_, _| {
@@ -165,11 +170,16 @@ fn victim() {
         }
         Ok(())
     }));
-    apply_stepwise(Path::new(root), &changes(), DURABLE, steps).expect("applies");
+    apply_stepwise(Path::new(root), &changes(), options, steps).expect("applies");
 }
 
 #[test]
 fn killed_for_real() {
+    kill_everywhere("durable");
+    kill_everywhere("fast");
+}
+
+fn kill_everywhere(options: &str) {
     let changes = changes();
     let (old, new) = states(&changes);
     let mut seen = [false; 2];
@@ -177,7 +187,10 @@ fn killed_for_real() {
         let root = old_package();
         let status = Command::new(std::env::current_exe().expect("this binary"))
             .args(["--exact", "transaction::tests::crash::victim"])
-            .env(VICTIM, format!("{allowed} {}", root.path().display()))
+            .env(
+                VICTIM,
+                format!("{options} {allowed} {}", root.path().display()),
+            )
             .stdout(std::process::Stdio::null())
             .status()
             .expect("starts");

@@ -4,7 +4,8 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
 
 use super::*;
-use crate::journal::{Fingerprint, temporary_name};
+use crate::dir::Stamp;
+use crate::journal::{Fingerprint, Overwrite, temporary_name};
 
 /// A package beside a directory that must not change.
 struct Neighbours {
@@ -140,6 +141,7 @@ fn forge(root: &Path, edit: impl FnOnce(&mut Journal)) {
         package: fs::metadata(root).expect("a directory").ino(),
         directories: Vec::new(),
         puts: Vec::new(),
+        overwrites: Vec::new(),
         deletes: Vec::new(),
     };
     edit(&mut journal);
@@ -170,8 +172,15 @@ fn a_forged_journal_reaches_nothing_outside() {
         .path()
         .join("outside")
         .join(temporary_name(1, 0));
-    let edits: [fn(&mut Journal); 2] = [
+    let edits: [fn(&mut Journal); 3] = [
         |journal| journal.deletes.push(inside("linkdir/secret.yaml")),
+        |journal| {
+            journal.overwrites.push(Overwrite {
+                path: inside("linkdir/secret.yaml"),
+                old: Stamp::read(&mut "1 1 1 1".split(' ')).expect("a stamp"),
+                content: Fingerprint::of(b""),
+            });
+        },
         |journal| journal.puts.push(put("linkdir/secret.yaml", "evil")),
     ];
     for edit in edits {
