@@ -12,7 +12,7 @@ use kiln_krm::package::{
     list_package_files, plan_write,
 };
 use kiln_krm::read::FileOptions;
-use kiln_package::{ApplyOptions, DiskFiles, OutsideLinks, apply, read_files};
+use kiln_package::{ApplyOptions, DiskFiles, OutsideLinks, apply, available_threads, read_files};
 
 use crate::generate;
 use crate::measure::peak_rss;
@@ -96,6 +96,7 @@ fn round(root: &Path, bytes: Bytes) -> anyhow::Result<Round> {
         bytes,
         emptied_files: EmptiedFiles::Delete,
         package: root.display().to_string(),
+        threads: available_threads(),
     };
     let changes = plan_write(resources, &before, &options)?;
     let plan = start.elapsed().as_secs_f64();

@@ -1,8 +1,10 @@
 //! Native functions as programs: a ResourceList as text in, one out.
 
+use std::num::NonZeroUsize;
+
 use kiln_krm::read::read_function_output;
 use kiln_krm::results::read_results;
-use kiln_krm::{Dialect, ResourceList, write_list};
+use kiln_krm::{Dialect, ResourceList, write_list_on};
 use kiln_runtime::RunError;
 use kiln_yaml::Document;
 
@@ -24,6 +26,16 @@ pub struct Answer {
 
 /// Runs a function on a list that is text.
 pub fn run(
+    behaviour: &Behaviour,
+    input: impl Into<Vec<u8>>,
+    ctx: &Context<'_>,
+) -> Result<Answer, RunError> {
+    run_on(NonZeroUsize::MIN, behaviour, input, ctx)
+}
+
+/// The same on several threads, with the same outcome.
+pub fn run_on(
+    threads: NonZeroUsize,
     behaviour: &Behaviour,
     input: impl Into<Vec<u8>>,
     ctx: &Context<'_>,
@@ -72,7 +84,8 @@ pub fn run(
         .as_ref()
         .filter(|config| !(sdk.omits_what_is_empty() && is_empty(config)));
     let results = sdk.results(&list.results);
-    let mut stdout = write_list(&sdk.wrapper(wrapper), &list.items, config, results.as_ref());
+    let wrapper = sdk.wrapper(wrapper);
+    let mut stdout = write_list_on(threads, &wrapper, &list.items, config, results.as_ref());
     if list.items.is_empty() && sdk.omits_what_is_empty() {
         stdout = without_items(&stdout);
     }

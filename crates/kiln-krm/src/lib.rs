@@ -12,6 +12,7 @@ mod list;
 pub mod meta;
 mod origin;
 pub mod package;
+pub mod parallel;
 pub mod paths;
 pub mod read;
 pub mod record;
@@ -25,7 +26,7 @@ pub mod write;
 pub use dialect::Dialect;
 pub use list::{
     LEGACY_RESOURCE_LIST_API_VERSION, RESOURCE_LIST_API_VERSION, RESOURCE_LIST_KIND, ResourceList,
-    Wrapper, write_list,
+    Wrapper, write_list, write_list_on,
 };
 pub use origin::{Origin, SourceFile};
 pub use record::DecodeError;

@@ -2,7 +2,9 @@
 //!
 //! The wire is always written in compact style, whatever style a resource's own document has.
 
-use kiln_yaml::{Document, Encoder, NodeRef, SequenceStyle};
+use std::num::NonZeroUsize;
+
+use kiln_yaml::{Document, Encoder, NodeRef};
 
 use crate::dialect::Dialect;
 use crate::resource::Resource;
@@ -57,6 +59,17 @@ pub fn write_list(
     function_config: Option<&Document>,
     results: Option<&Document>,
 ) -> String {
+    write_list_on(NonZeroUsize::MIN, wrapper, items, function_config, results)
+}
+
+/// The same on several threads, with the same outcome.
+pub fn write_list_on(
+    threads: NonZeroUsize,
+    wrapper: &Wrapper,
+    items: &[Resource],
+    function_config: Option<&Document>,
+    results: Option<&Document>,
+) -> String {
     let mut list = Document::new_mapping();
     let root = list.root().id();
     for (key, value) in [
@@ -79,6 +92,6 @@ pub fn write_list(
     }
     let items: Vec<NodeRef<'_>> = items.iter().map(Resource::root).collect();
     let mut encoder = Encoder::new();
-    encoder.document_with_items(&list, sequence, &items, SequenceStyle::Compact);
+    encoder.document_with_items(threads, &list, sequence, &items);
     encoder.finish()
 }

@@ -19,7 +19,7 @@ mod transaction;
 
 pub use disk::{DiskFiles, OutsideLinks, system_words};
 pub use lock::{Access, Lock};
-pub use read::read_files;
+pub use read::{available_threads, read_files};
 pub use recover::{JOURNAL, RecoverError, Recovery, recover};
 pub use transaction::{Applied, ApplyError, ApplyOptions, Durability, NewFiles, apply};
 pub use tree::PathError;

@@ -1,18 +1,14 @@
 //! Reading many files at once, with the outcome of reading them one after the other.
 //!
-//! Threads take the next path from a common counter, so that a large file holds up only the thread that has it.
 //! Resources come in the order of the paths, and of several failures the one of the first path is told.
 
-use std::num::NonZero;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::num::NonZeroUsize;
 use std::thread;
 
 use kiln_krm::Resource;
 use kiln_krm::package::{FileSource, PackageError};
+use kiln_krm::parallel::try_map;
 use kiln_krm::read::{FileOptions, read_file};
-
-/// Fewer files than this are not worth a second thread.
-const FILES_PER_THREAD: usize = 16;
 
 /// Reads files in this order, on as many cores as are worth it.
 pub fn read_files(
@@ -20,54 +16,23 @@ pub fn read_files(
     paths: &[String],
     options: &FileOptions<'_>,
 ) -> Result<Vec<Resource>, PackageError> {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = cores.min(paths.len() / FILES_PER_THREAD).max(1);
-    read_on_threads(files, paths, options, threads)
+    read_on_threads(files, paths, options, available_threads())
+}
+
+/// How many threads this process may keep busy.
+pub fn available_threads() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
 fn read_on_threads(
     files: &dyn FileSource,
     paths: &[String],
     options: &FileOptions<'_>,
-    threads: usize,
+    threads: NonZeroUsize,
 ) -> Result<Vec<Resource>, PackageError> {
-    let next = AtomicUsize::new(0);
-    // The lowest place at which reading failed. Paths are handed out in order, so that all before it get read.
-    let failed_at = AtomicUsize::new(usize::MAX);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            if place > failed_at.load(Ordering::Relaxed) {
-                return done;
-            }
-            let Some(path) = paths.get(place) else {
-                return done;
-            };
-            let outcome = read_one(files, path, options);
-            if outcome.is_err() {
-                failed_at.fetch_min(place, Ordering::Relaxed);
-            }
-            done.push((place, outcome));
-        }
-    };
-    let mut all = Vec::with_capacity(paths.len());
-    thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        all.extend(work());
-        for other in others {
-            match other.join() {
-                Ok(done) => all.extend(done),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-    });
-    all.sort_unstable_by_key(|(place, _)| *place);
-    let mut resources = Vec::new();
-    for (_, outcome) in all {
-        resources.extend(outcome?);
-    }
-    Ok(resources)
+    let paths: Vec<&String> = paths.iter().collect();
+    let read = try_map(paths, threads, |path| read_one(files, path, options))?;
+    Ok(read.into_iter().flatten().collect())
 }
 
 fn read_one(
@@ -106,7 +71,7 @@ mod tests {
     #[test]
     fn resources_come_in_order_on_any_number_of_threads() {
         let (files, paths) = many(500, &[]);
-        for threads in [1, 2, 3, 8] {
+        for threads in [1, 2, 3, 8].map(|count| NonZeroUsize::new(count).expect("not zero")) {
             let resources = read_on_threads(&files, &paths, &FileOptions::default(), threads);
             let resources = resources.expect("reads");
             let names: Vec<_> = resources.iter().map(|resource| resource.name()).collect();
@@ -119,7 +84,7 @@ mod tests {
     fn the_first_error_is_told_on_any_number_of_threads() {
         let (files, mut paths) = many(400, &[399, 130, 131, 250]);
         paths.push("missing.yaml".into());
-        for threads in [1, 2, 3, 8] {
+        for threads in [1, 2, 3, 8].map(|count| NonZeroUsize::new(count).expect("not zero")) {
             for _ in 0..20 {
                 let outcome = read_on_threads(&files, &paths, &FileOptions::default(), threads);
                 match outcome {

@@ -103,7 +103,7 @@ fn discover(
             parent.children.push(place);
         }
         state.packages += 1;
-        let resources = package.read(runner.files)?;
+        let resources = package.read(runner.files, runner.options.functions.threads)?;
         state.read.add(&resources);
         for directory in package.below(runner.files, runner.options.root)? {
             let name = Some(package.name.as_str());

@@ -202,10 +202,11 @@ impl Call<'_> {
             }
         };
         let (ResourceList { items, results, .. }, exit) = list;
-        let mut returned = match restore(items, inputs, self.options.behaviour) {
-            Ok(returned) => returned,
-            Err(error) => return Filtered::failed(text(error)),
-        };
+        let mut returned =
+            match restore(items, inputs, self.options.behaviour, self.options.threads) {
+                Ok(returned) => returned,
+                Err(error) => return Filtered::failed(text(error)),
+            };
         if exit.is_none()
             && let Err(error) = set_default_paths(&mut returned, inputs, &directory)
         {

@@ -49,6 +49,8 @@ pub struct FunctionOptions<'a> {
     pub timeout: Option<Duration>,
     /// What each function may use.
     pub limits: Limits,
+    /// How many threads may work on one list of resources, besides what functions do themselves.
+    pub threads: NonZeroUsize,
     /// Tells that the user has given up.
     pub cancel: CancelToken,
 }

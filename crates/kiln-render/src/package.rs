@@ -1,10 +1,13 @@
 //! A package of the tree that is rendered: its Kptfile, its own resources, the packages directly below it.
 
+use std::num::NonZeroUsize;
+
 use kiln_krm::kptfile::{Kptfile, KptfileError, KptfileProblem, OpenConfigError, Pipeline};
 use kiln_krm::package::{
     Entry, EntryKind, FileError, FileSource, ListOptions, PACKAGE_FILE, Subpackages,
     list_package_files,
 };
+use kiln_krm::parallel::try_map;
 use kiln_krm::read::{FileOptions, read_inner_file, read_loose_file};
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_yaml::Document;
@@ -111,12 +114,20 @@ impl Package {
     }
 
     /// The package's own resources, without those of packages below.
-    pub(crate) fn read(&self, files: &dyn FileSource) -> Result<Vec<Resource>, Trace> {
-        let read = self.read_resources(files);
+    pub(crate) fn read(
+        &self,
+        files: &dyn FileSource,
+        threads: NonZeroUsize,
+    ) -> Result<Vec<Resource>, Trace> {
+        let read = self.read_resources(files, threads);
         read.map_err(|failure| Trace::new("pkg.readResources", &self.path, failure))
     }
 
-    fn read_resources(&self, files: &dyn FileSource) -> Result<Vec<Resource>, Failure> {
+    fn read_resources(
+        &self,
+        files: &dyn FileSource,
+        threads: NonZeroUsize,
+    ) -> Result<Vec<Resource>, Failure> {
         let own = Below::new(files, &self.directory);
         let list = ListOptions::new(Dialect::Current, Subpackages::Skip);
         let absolute = |path: &str| paths::join(&[&self.path, path]);
@@ -132,8 +143,7 @@ impl Package {
             dialect: Dialect::Current,
             package_path: Some(&self.path),
         };
-        let mut resources = Vec::new();
-        for file in listed {
+        let read = try_map(listed, threads, |file| {
             let absolute = absolute(&file.path);
             let bytes = own.read(&file.path).map_err(|error| {
                 Failure::Text(match &error {
@@ -145,15 +155,15 @@ impl Package {
             })?;
             let outer = self.outer(&file.path);
             let read = read_inner_file(&outer, &file.path, bytes, &options);
-            resources.extend(read.map_err(|error| {
+            read.map_err(|error| {
                 Failure::File(Box::new(UnreadableFile {
-                    path: outer.clone(),
+                    path: outer,
                     absolute,
                     error,
                 }))
-            })?);
-        }
-        Ok(resources)
+            })
+        })?;
+        Ok(read.into_iter().flatten().collect())
     }
 
     /// The directories of the packages directly below, relative to the root package, in order.

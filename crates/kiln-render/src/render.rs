@@ -1,5 +1,7 @@
 //! Rendering a package: from its files to what is to be written.
 
+use std::num::NonZeroUsize;
+
 use kiln_krm::annotations::{LEGACY_PATH, PACKAGE_PATH, PATH};
 use kiln_krm::kptfile::{BFS_RENDERING, Condition, FILE_NAME, SAVE_ON_RENDER_FAILURE};
 use kiln_krm::package::{
@@ -33,6 +35,7 @@ pub struct Rendered {
     outcome: RenderOutcome,
     behaviour: Behaviour,
     root: String,
+    threads: NonZeroUsize,
 }
 
 /// Renders the package at the root of `files`. An error means that not even its status can be written.
@@ -77,6 +80,7 @@ pub fn render(
         read: state.read,
         behaviour,
         root: options.root.to_owned(),
+        threads: options.functions.threads,
     })
 }
 
@@ -159,6 +163,7 @@ impl Rendered {
                         Some(_) => EmptiedFiles::Leave,
                     },
                     package: self.root.clone(),
+                    threads: self.threads,
                 };
                 plan_write(resources, &self.read, &options)?
             }

@@ -2,10 +2,12 @@
 //!
 //! Input and output are matched by the number that the function got with each resource. Each pair is walked once.
 
-use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 
 use kiln_krm::annotations::{ID, LEGACY_ID};
+use kiln_krm::parallel::try_map;
 use kiln_krm::schema::Schema;
 use kiln_krm::{Resource, meta};
 use kiln_yaml::{Document, EditError, NodeRef, Slot, SyncOrderError, copy_comments, sync_order};
@@ -65,46 +67,115 @@ pub(crate) fn restore(
     outputs: Vec<Resource>,
     inputs: &mut [Resource],
     behaviour: Behaviour,
+    threads: NonZeroUsize,
 ) -> Result<Vec<Returned>, RestoreError> {
-    let mut kept = HashSet::new();
-    let mut returned = Vec::with_capacity(outputs.len());
-    let feet = OnceCell::new();
-    for mut output in outputs {
-        let [id, legacy_id] = meta::several_annotations(output.root(), [ID, LEGACY_ID]);
-        let place = id.or(legacy_id).and_then(place_of);
-        let Some((place, input)) = place.and_then(|place| Some((place, inputs.get(place)?))) else {
-            if behaviour == Behaviour::Kiln && has_comment_above(&output) {
-                let feet = feet.get_or_init(|| foot_lines(inputs));
-                remove_strange_feet(&mut output, None, feet);
-            }
-            returned.push(Returned::New(Box::new(output)));
-            continue;
-        };
-        let may_keep = behaviour == Behaviour::Kiln && !kept.contains(&place);
-        // What came back as it went needs nothing from its input: it is the input.
-        let is_kept = may_keep && is_unchanged(input.root(), output.root()) || {
-            if behaviour == Behaviour::Kiln && has_comment_above(&output) {
-                let feet = feet.get_or_init(|| foot_lines(inputs));
-                remove_strange_feet(&mut output, Some(input), feet);
-            }
-            restore_one(&mut output, input, behaviour)?;
-            may_keep && is_unchanged(input.root(), output.root())
-        };
-        if is_kept {
-            kept.insert(place);
+    let outputs: Vec<(Resource, Option<usize>)> = outputs
+        .into_iter()
+        .map(|output| {
+            let [id, legacy_id] = meta::several_annotations(output.root(), [ID, LEGACY_ID]);
+            let place = id.or(legacy_id).and_then(place_of);
+            (output, place.filter(|place| *place < inputs.len()))
+        })
+        .collect();
+    let restorer = Restorer {
+        inputs,
+        behaviour,
+        feet: OnceLock::new(),
+    };
+    let mut places = HashSet::new();
+    let is_repeated =
+        |(_, place): &(Resource, Option<usize>)| place.is_some_and(|place| !places.insert(place));
+    let restored = if outputs.iter().any(is_repeated) {
+        // Only one of those with the same number can be the input, and which one depends on those before it.
+        let mut kept = HashSet::new();
+        let mut restored = Vec::with_capacity(outputs.len());
+        for (output, place) in outputs {
+            let one = restorer.one(output, place, !kept.contains(&place))?;
+            kept.extend(one.is_kept.then_some(place));
+            restored.push(one);
         }
-        let resource = match inputs.get_mut(place) {
-            Some(input) if is_kept => input,
-            _ => &mut output,
-        };
-        resource.remove_annotation(ID)?;
-        resource.remove_annotation(LEGACY_ID)?;
-        returned.push(match is_kept {
-            true => Returned::Kept(place),
-            false => Returned::New(Box::new(output)),
+        restored
+    } else {
+        try_map(outputs, threads, |(output, place)| {
+            restorer.one(output, place, true)
+        })?
+    };
+    let mut returned = Vec::with_capacity(restored.len());
+    for one in restored {
+        returned.push(match one.place.filter(|_| one.is_kept) {
+            Some(place) => {
+                if let Some(input) = inputs.get_mut(place) {
+                    remove_ids(input)?;
+                }
+                Returned::Kept(place)
+            }
+            None => Returned::New(Box::new(one.output)),
         });
     }
     Ok(returned)
+}
+
+/// An output that has got back what it had lost.
+struct Restored {
+    output: Resource,
+    /// The place of its input.
+    place: Option<usize>,
+    /// Whether it is its input, which is taken instead.
+    is_kept: bool,
+}
+
+/// What is needed to restore one output.
+struct Restorer<'a> {
+    inputs: &'a [Resource],
+    behaviour: Behaviour,
+    /// The lines of all comments below inputs, once they are needed.
+    feet: OnceLock<HashSet<String>>,
+}
+
+impl Restorer<'_> {
+    fn one(
+        &self,
+        mut output: Resource,
+        place: Option<usize>,
+        may_keep: bool,
+    ) -> Result<Restored, RestoreError> {
+        let Some(input) = place.and_then(|place| self.inputs.get(place)) else {
+            self.remove_strange_feet(&mut output, None);
+            return Ok(Restored {
+                output,
+                place: None,
+                is_kept: false,
+            });
+        };
+        let may_keep = may_keep && self.behaviour == Behaviour::Kiln;
+        // What came back as it went needs nothing from its input: it is the input.
+        let is_kept = may_keep && is_unchanged(input.root(), output.root()) || {
+            self.remove_strange_feet(&mut output, Some(input));
+            restore_one(&mut output, input, self.behaviour)?;
+            may_keep && is_unchanged(input.root(), output.root())
+        };
+        if !is_kept {
+            remove_ids(&mut output)?;
+        }
+        Ok(Restored {
+            output,
+            place,
+            is_kept,
+        })
+    }
+
+    fn remove_strange_feet(&self, output: &mut Resource, input: Option<&Resource>) {
+        if self.behaviour == Behaviour::Kiln && has_comment_above(output) {
+            let feet = self.feet.get_or_init(|| foot_lines(self.inputs));
+            remove_strange_feet(output, input, feet);
+        }
+    }
+}
+
+fn remove_ids(resource: &mut Resource) -> Result<(), EditError> {
+    resource.remove_annotation(ID)?;
+    resource.remove_annotation(LEGACY_ID)?;
+    Ok(())
 }
 
 /// The place of the input with this number. Only numbers as they were given out count.

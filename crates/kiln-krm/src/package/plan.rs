@@ -4,16 +4,18 @@
 //! only the documents that did are encoded anew. The original tools encode everything, every time.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use super::keep::keep_bytes;
 use super::place::{Placed, place, sort};
 use super::read::ReadSet;
 use crate::dialect::Dialect;
+use crate::parallel::try_map;
 use crate::resource::Resource;
 use crate::write::{EncodeError, write_documents};
 
 /// How resources are written.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WriteOptions {
     /// Whose rules.
     pub dialect: Dialect,
@@ -23,6 +25,21 @@ pub struct WriteOptions {
     pub emptied_files: EmptiedFiles,
     /// The package's directory, for messages.
     pub package: String,
+    /// How many threads may work on it.
+    pub threads: NonZeroUsize,
+}
+
+/// With kpt's rules of today, on one thread, in a package without a name.
+impl Default for WriteOptions {
+    fn default() -> WriteOptions {
+        WriteOptions {
+            dialect: Dialect::default(),
+            bytes: Bytes::default(),
+            emptied_files: EmptiedFiles::default(),
+            package: String::new(),
+            threads: NonZeroUsize::MIN,
+        }
+    }
 }
 
 /// What happens to bytes that could stay as they are.
@@ -130,7 +147,8 @@ pub fn plan_write(
             action: FileAction::Delete,
         }));
     }
-    for (path, placed) in files {
+    let files: Vec<(String, Vec<Placed>)> = files.into_iter().collect();
+    let written = try_map(files, options.threads, |(path, placed)| {
         let file = before.get(&path);
         let content = match options.bytes {
             Bytes::Keep => keep_bytes(placed, &path, before, options.dialect)?,
@@ -140,11 +158,12 @@ pub fn plan_write(
             }
         };
         let content = content.filter(|new| file.is_none_or(|file| file.bytes() != &new[..]));
-        changes.extend(content.map(|content| FileChange {
+        Ok::<_, WriteError>(content.map(|content| FileChange {
             path,
             action: FileAction::Write(content),
-        }));
-    }
+        }))
+    })?;
+    changes.extend(written.into_iter().flatten());
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(changes)
 }

@@ -6,6 +6,7 @@
 )]
 
 mod line_keeping;
+mod lists;
 mod pairs;
 mod planning;
 mod recorded;

@@ -155,6 +155,7 @@ impl World<'_> {
                 network: Network::None,
                 timeout: None,
                 limits: Limits::default(),
+                threads: self.jobs.count,
                 cancel: self.cancel.clone(),
             },
             root: "/w/root",

@@ -8,11 +8,19 @@ mod scalar;
 mod sink;
 mod walk;
 
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
+use std::thread;
+
 use crate::document::Document;
 use crate::node::NodeId;
 use crate::noderef::NodeRef;
 use sink::Sink;
-use walk::Walk;
+use walk::{Later, Part, Walk};
+
+/// Fewer items than this are not worth another thread.
+const ITEMS_PER_THREAD: usize = 64;
 
 /// How a block sequence that is a mapping's value is indented.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,20 +49,39 @@ impl Encoder {
 
     /// Writes a document.
     pub fn document(&mut self, doc: &Document, style: SequenceStyle) {
-        self.write(doc, style, None);
+        let carried = std::mem::take(&mut self.left_over);
+        self.write(doc, style, None, VecDeque::new(), &carried);
     }
 
     /// Writes a document in which the sequence `list` has `items` (of any documents) in place of its own.
     ///
     /// This is how a list of resources goes out without being copied into one tree first.
+    /// Several threads write it if there are enough items; the text does not depend on how many.
     pub fn document_with_items(
         &mut self,
+        threads: NonZeroUsize,
         doc: &Document,
         list: NodeId,
         items: &[NodeRef<'_>],
-        style: SequenceStyle,
     ) {
-        self.write(doc, style, Some((list, items)));
+        let style = SequenceStyle::Compact;
+        let threads = threads.get().min(items.len() / ITEMS_PER_THREAD).max(1);
+        let mut parts = items.chunks(items.len().div_ceil(threads).max(1));
+        let first = parts.next().unwrap_or(&[]);
+        let list_node = doc.node(list);
+        let carried = std::mem::take(&mut self.left_over);
+        thread::scope(|scope| {
+            let later = parts.map(|items| {
+                let part = scope.spawn(move || Part::write(list_node, items, style));
+                let written = || part.join().unwrap_or_else(|panic| resume_unwind(panic));
+                Later {
+                    items,
+                    written: Box::new(written),
+                }
+            });
+            let later = later.collect();
+            self.write(doc, style, Some((list, first)), later, &carried);
+        });
     }
 
     /// The text written.
@@ -62,17 +89,20 @@ impl Encoder {
         self.sink.out
     }
 
-    fn write(
+    fn write<'a>(
         &mut self,
-        doc: &Document,
+        doc: &'a Document,
         style: SequenceStyle,
-        replaced: Option<(NodeId, &[NodeRef<'_>])>,
+        replaced: Option<(NodeId, &'a [NodeRef<'a>])>,
+        later: VecDeque<Later<'a, '_>>,
+        carried: &'a [String; 5],
     ) {
-        let carried = std::mem::take(&mut self.left_over);
         let items = replaced.map_or([].as_slice(), |(_, items)| items);
-        let items: usize = items.iter().map(|item| item.doc.span.len()).sum();
+        let items = items.iter().chain(later.iter().flat_map(|part| part.items));
+        let items: usize = items.map(|item| item.doc.span.len()).sum();
         self.sink.out.reserve(doc.span.len() + items);
-        let walk = Walk::new(&mut self.sink, style, replaced, &carried);
+        let carried = carried.each_ref().map(String::as_str);
+        let walk = Walk::new(&mut self.sink, style, replaced, carried).with_later(later);
         let left_over = walk.document(doc, self.has_documents);
         self.left_over = left_over.map(str::to_owned);
         self.has_documents = true;

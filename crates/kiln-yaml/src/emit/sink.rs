@@ -54,6 +54,17 @@ impl Sink {
         }
     }
 
+    /// Adds what was written elsewhere from the beginning of a line.
+    pub(super) fn append(&mut self, other: &Sink) {
+        self.indent(0);
+        let before = self.out.len();
+        self.out.push_str(&other.out);
+        self.line_start = before + other.line_start;
+        self.whitespace = other.whitespace;
+        self.indention = other.indention;
+        self.foot_indent = other.foot_indent;
+    }
+
     /// Goes to a fresh line, or stays on this one if it only has its indentation so far.
     pub(super) fn indent(&mut self, indent: usize) {
         let column = self.column();

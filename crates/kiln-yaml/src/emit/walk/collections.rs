@@ -7,14 +7,20 @@ use crate::emit::sink::Sink;
 use crate::node::{Kind, Style};
 use crate::noderef::NodeRef;
 
-impl<'a> Walk<'a> {
+impl<'a> Walk<'a, '_> {
     /// Writes the next child of the innermost collection, or its end.
     pub(super) fn step(&mut self) {
         let Some(frame) = self.frames.last_mut() else {
             return;
         };
         let is_first = std::mem::replace(&mut frame.is_first, false);
-        let child = frame.children.next();
+        let mut child = frame.children.next();
+        if child.is_none() && matches!(frame.children, Children::Given(_)) {
+            child = self.next_part();
+        }
+        let Some(frame) = self.frames.last_mut() else {
+            return;
+        };
         let is_mapping = matches!(frame.layout, Layout::BlockMapping | Layout::FlowMapping);
         let is_key = is_mapping && frame.at_key;
         match child {

@@ -2,6 +2,9 @@
 
 mod collections;
 mod nodes;
+mod parts;
+
+use std::collections::VecDeque;
 
 use super::SequenceStyle;
 use super::sink::Sink;
@@ -9,14 +12,18 @@ use crate::document::{Document, Slot};
 use crate::node::{Kind, NodeId};
 use crate::noderef::NodeRef;
 
+pub(super) use parts::{Later, Part};
+
 /// Longest key that is written without `?`.
 const MAX_SIMPLE_KEY: usize = 128;
 
-pub(super) struct Walk<'a> {
-    sink: &'a mut Sink,
+pub(super) struct Walk<'a, 's> {
+    sink: &'s mut Sink,
     style: SequenceStyle,
     /// A sequence of the document and the items that stand in for its own.
     replaced: Option<(NodeId, &'a [NodeRef<'a>])>,
+    /// Further items of that sequence.
+    later: VecDeque<Later<'a, 's>>,
     // The comment slots: whatever writes next writes them.
     head: &'a str,
     line: &'a str,
@@ -86,18 +93,19 @@ enum Place {
     KeyOrValue,
 }
 
-impl<'a> Walk<'a> {
+impl<'a, 's> Walk<'a, 's> {
     pub(super) fn new(
-        sink: &'a mut Sink,
+        sink: &'s mut Sink,
         style: SequenceStyle,
         replaced: Option<(NodeId, &'a [NodeRef<'a>])>,
-        carried: &'a [String; 5],
-    ) -> Walk<'a> {
+        carried: [&'a str; 5],
+    ) -> Walk<'a, 's> {
         let [head, line, foot, tail, key_line] = carried;
         Walk {
             sink,
             style,
             replaced,
+            later: VecDeque::new(),
             head,
             line,
             foot,
@@ -107,6 +115,12 @@ impl<'a> Walk<'a> {
             flow_level: 0,
             frames: Vec::with_capacity(16),
         }
+    }
+
+    /// Lets the sequence whose items are replaced go on with items that other threads write.
+    pub(super) fn with_later(mut self, later: VecDeque<Later<'a, 's>>) -> Walk<'a, 's> {
+        self.later = later;
+        self
     }
 
     /// Writes a document and returns the comments that nothing has written.
@@ -136,6 +150,10 @@ impl<'a> Walk<'a> {
         self.write_foot();
         self.sink.foot_indent = None;
         self.sink.indent(0);
+        self.slots()
+    }
+
+    fn slots(&self) -> [&'a str; 5] {
         [self.head, self.line, self.foot, self.tail, self.key_line]
     }
 

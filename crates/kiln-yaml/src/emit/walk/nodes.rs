@@ -6,7 +6,7 @@ use crate::node::{Kind, KnownTag, Style, Tag};
 use crate::noderef::NodeRef;
 use crate::resolve::resolve;
 
-impl<'a> Walk<'a> {
+impl<'a> Walk<'a, '_> {
     /// Writes a scalar or an alias, or begins a collection.
     pub(super) fn node(&mut self, node: NodeRef<'a>, place: Place, is_key: bool) {
         match node.kind() {

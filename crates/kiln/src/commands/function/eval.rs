@@ -14,7 +14,7 @@ use kiln_krm::package::{
 use kiln_krm::read::{read_input, read_loose_file};
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
-use kiln_package::{ApplyOptions, DiskFiles, system_words};
+use kiln_package::{ApplyOptions, DiskFiles, available_threads, system_words};
 use kiln_render::{Behaviour, Evaluation, evaluate};
 use kiln_runtime::{FunctionSpec, Target};
 use kiln_yaml::{Document, SequenceStyle};
@@ -224,6 +224,7 @@ fn planned(
         },
         emptied_files: EmptiedFiles::Delete,
         package: place.path.display().to_string(),
+        threads: available_threads(),
     };
     Ok(plan_write(output, before, &options)?)
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileChange;
-use kiln_package::{Access, ApplyOptions, DiskFiles, system_words};
+use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads, system_words};
 use kiln_render::{Jobs, Outside, RenderError, RenderOptions, Rendered, render};
 use kiln_runtime::Network;
 
@@ -188,7 +188,7 @@ fn jobs(compat: Compat, given: Option<NonZeroUsize>) -> Jobs {
             outside: Outside::Beside,
         },
         (Compat::Kiln, None) => Jobs {
-            count: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            count: available_threads(),
             outside: Outside::InOrder,
         },
     }

@@ -1,5 +1,6 @@
 //! The flags that say how functions are run, and what runs them.
 
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use kiln_functions::NativeRuntime;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::{DEFAULT_PREFIX, check_prefix, with_prefix};
 use kiln_krm::kptfile::Function;
+use kiln_package::available_threads;
 use kiln_render::{Behaviour, Builtins, FunctionOptions, Tags, resolved_image};
 use kiln_runtime::{
     CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, RunContext, Runtime,
@@ -80,6 +82,7 @@ pub(super) struct Running {
     behaviour: Behaviour,
     timeout: Option<Duration>,
     limits: Limits,
+    threads: NonZeroUsize,
     cancel: CancelToken,
 }
 
@@ -137,6 +140,7 @@ impl RunningArgs {
                 max_output: self.max_output.unwrap_or(DEFAULT_MAX_OUTPUT),
                 memory: None,
             },
+            threads: available_threads(),
             cancel: on_interrupt(),
         })
     }
@@ -153,6 +157,7 @@ impl Running {
             network,
             timeout: self.timeout,
             limits: self.limits,
+            threads: self.threads,
             cancel: self.cancel.clone(),
         }
     }

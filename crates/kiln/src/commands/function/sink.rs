@@ -8,7 +8,8 @@ use clap::Args;
 use kiln_krm::package::{Bytes, EmptiedFiles, FileChange, ReadSet, WriteOptions, plan_write};
 use kiln_krm::read::read_input;
 use kiln_package::{
-    Access, ApplyError, ApplyOptions, DiskFiles, Durability, OutsideLinks, apply, system_words,
+    Access, ApplyError, ApplyOptions, DiskFiles, Durability, OutsideLinks, apply,
+    available_threads, system_words,
 };
 
 use crate::compat::Compat;
@@ -93,6 +94,7 @@ pub(super) fn planned(ui: &Ui, dir: &str, input: Vec<u8>) -> Result<Vec<FileChan
         bytes: Bytes::Reencode,
         emptied_files: EmptiedFiles::Leave,
         package: dir.to_owned(),
+        threads: available_threads(),
     };
     Ok(plan_write(list.items, &ReadSet::default(), &options)?)
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use kiln_functions::{Context, Files, wire};
+use kiln_package::available_threads;
 use kiln_runtime::RunContext;
 
 use super::behaviour;
@@ -34,7 +35,7 @@ pub(super) fn run(ui: &Ui, function: &str) -> Result<ExitCode> {
         run: &RunContext::default(),
         files: &FilesOfTheMachine,
     };
-    let answer = wire::run(behaviour, ui.read_data()?, &ctx)?;
+    let answer = wire::run_on(available_threads(), behaviour, ui.read_data()?, &ctx)?;
     ui.write_data(answer.stdout.as_bytes())?;
     // As it is: other programs read it.
     io::stderr().write_all(answer.stderr.as_bytes())?;

@@ -19,7 +19,7 @@ use kiln_krm::package::{
 use kiln_krm::read::read_input;
 use kiln_krm::write::write_legacy_stream;
 use kiln_krm::{Dialect, Resource, meta};
-use kiln_package::{ApplyOptions, DiskFiles, NewFiles};
+use kiln_package::{ApplyOptions, DiskFiles, NewFiles, available_threads};
 
 use super::explain::document_place;
 use super::legacy_version::check_kptfiles;
@@ -109,6 +109,7 @@ fn save(
         bytes,
         emptied_files: EmptiedFiles::Delete,
         package: location.absolute(""),
+        threads: available_threads(),
     };
     if resources.iter().any(|resource| resource.root().is_null()) {
         return Err(WriteError::MissingAnnotation(LEGACY_INDEX).into());
