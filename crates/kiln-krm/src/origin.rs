@@ -78,13 +78,13 @@ impl SourceFile {
     }
 
     /// What stands before the first document: documents without content, a separator, a byte order mark.
-    pub(crate) fn preamble(&self) -> &[u8] {
+    pub fn preamble(&self) -> &[u8] {
         let end = self.documents.first().map_or(0, |first| first.body);
         self.bytes.get(..end).unwrap_or_default()
     }
 
     /// What stands behind the last document: documents without content.
-    pub(crate) fn tail(&self) -> &[u8] {
+    pub fn tail(&self) -> &[u8] {
         let start = self.documents.last().map_or(0, |last| last.end);
         self.bytes.get(start..).unwrap_or_default()
     }

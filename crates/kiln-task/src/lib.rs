@@ -9,6 +9,7 @@ mod engine;
 pub mod git;
 mod init;
 mod lifecycle;
+pub mod merge;
 mod metadata;
 mod names;
 mod package_context;

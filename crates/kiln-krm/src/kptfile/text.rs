@@ -18,11 +18,22 @@ pub struct KptfileText {
     document: Document,
     /// Where the document stands in the file; none if its bytes cannot stand beside new text.
     origin: Option<Origin>,
+    /// How sequences are written where there are none to go by.
+    usual_style: SequenceStyle,
 }
 
 impl KptfileText {
     /// Reads a file. Only its first document counts; whether that is a Kptfile is for the edits to find out.
     pub fn read(kptfile: &[u8]) -> Option<KptfileText> {
+        KptfileText::read_with(kptfile, SequenceStyle::Wide)
+    }
+
+    /// Reads the text of another resource, whose sequences are written as kpt does it there.
+    pub fn read_resource(resource: &[u8]) -> Option<KptfileText> {
+        KptfileText::read_with(resource, SequenceStyle::Compact)
+    }
+
+    fn read_with(kptfile: &[u8], usual_style: SequenceStyle) -> Option<KptfileText> {
         let resources = read_loose_file(kptfile.to_vec(), Dialect::Current);
         let first = resources.ok().and_then(|list| list.into_iter().next());
         let origin = first.and_then(|first| first.origin().cloned());
@@ -30,12 +41,22 @@ impl KptfileText {
         // With the line breaks that the text is compared with later on.
         let document = body.and_then(only_document).map(|(document, _)| document);
         Some(match document {
-            Some(document) => KptfileText { document, origin },
+            Some(document) => KptfileText {
+                document,
+                origin,
+                usual_style,
+            },
             None => KptfileText {
                 document: parse_first(kptfile).ok()??,
                 origin: None,
+                usual_style,
             },
         })
+    }
+
+    /// The tree.
+    pub fn document(&self) -> &Document {
+        &self.document
     }
 
     /// The tree, to be changed.
@@ -49,7 +70,8 @@ impl KptfileText {
             return None;
         }
         let body = self.origin.as_ref().and_then(body_of);
-        let style = body.map_or(SequenceStyle::Wide, style_of);
+        let usual = self.usual_style;
+        let style = body.map_or(usual, |body| style_of(body, usual));
         let line_break = match body {
             Some(body) if first_line_is_crlf(body) => "\r\n",
             _ => "\n",
@@ -88,12 +110,12 @@ fn body_of(origin: &Origin) -> Option<&str> {
     std::str::from_utf8(origin.body()).ok()
 }
 
-/// How sequences are written: as those that are there, and where there are none as kpt does it in its Kptfiles.
-fn style_of(body: &str) -> SequenceStyle {
+/// How sequences are written: as those that are there, and where there are none as usual.
+fn style_of(body: &str, usual: SequenceStyle) -> SequenceStyle {
     let has_sequences = body.lines().any(|line| line.trim_start().starts_with("- "));
     match only_document(body) {
         Some((_, style)) if has_sequences => style,
-        _ => SequenceStyle::Wide,
+        _ => usual,
     }
 }
 

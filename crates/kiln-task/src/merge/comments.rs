@@ -1,0 +1,130 @@
+//! Merging comments: what the package has written stays, unless its field goes.
+//!
+//! The original keeps the comments of whichever side a value is taken from and drops the others. Here a comment that only
+//! the new upstream has written or changed is taken, one that it has dropped stays, one that the package has dropped does
+//! not come back, and where both have written something the package's own stays.
+
+use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style};
+
+pub(super) const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
+
+/// The comments of one node.
+#[derive(Clone, Default)]
+pub(super) struct Comments([String; 3]);
+
+impl Comments {
+    pub(super) fn of(node: Option<NodeRef<'_>>) -> Comments {
+        let text = |slot| node.map_or("", |node| node.comment(slot)).to_owned();
+        Comments(SLOTS.map(text))
+    }
+
+    pub(super) fn of_document(doc: &Document) -> Comments {
+        Comments(SLOTS.map(|slot| doc.comment(slot).to_owned()))
+    }
+
+    /// The comments that a node should have.
+    pub(super) fn merge(local: &Comments, origin: &Comments, updated: &Comments) -> Comments {
+        let mut merged = Comments::default();
+        for (place, slot) in SLOTS.into_iter().enumerate() {
+            let (local, origin) = (&local.0[place], &origin.0[place]);
+            merged.0[place] = merge_text(local, origin, &updated.0[place], slot);
+        }
+        merged
+    }
+
+    /// The comment at the end of the line.
+    pub(super) fn line(&self) -> &str {
+        &self.0[1]
+    }
+
+    /// The same with another comment at the end of the line.
+    pub(super) fn with_line(mut self, line: &str) -> Comments {
+        line.clone_into(&mut self.0[1]);
+        self
+    }
+
+    /// Gives a node these comments.
+    pub(super) fn set(&self, doc: &mut Document, node: NodeId) {
+        for (text, slot) in self.0.iter().zip(SLOTS) {
+            if doc.node(node).comment(slot) != text {
+                doc.set_comment(node, slot, text);
+            }
+        }
+    }
+
+    pub(super) fn set_document(&self, doc: &mut Document) {
+        for (text, slot) in self.0.iter().zip(SLOTS) {
+            if doc.comment(slot) != text {
+                doc.set_document_comment(slot, text);
+            }
+        }
+    }
+
+    /// All of them, one after the other.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().flat_map(|text| text.lines())
+    }
+}
+
+/// Puts a line above a node, unless it is there.
+pub(super) fn add_above(doc: &mut Document, node: NodeId, line: &str) {
+    let head = doc.node(node).comment(Slot::Head);
+    if head.lines().any(|present| present == line) {
+        return;
+    }
+    let head = if head.is_empty() {
+        line.to_owned()
+    } else {
+        format!("{head}\n{line}")
+    };
+    doc.set_comment(node, Slot::Head, &head);
+}
+
+/// Puts comments at the end of lines where the encoder can write them: at the key of a block, at the value of everything
+/// else.
+pub(super) fn settle_lines(doc: &mut Document) {
+    let mut pending = vec![doc.root().id()];
+    while let Some(id) = pending.pop() {
+        let node = doc.node(id);
+        let entries: Vec<_> = node
+            .entries()
+            .map(|(key, value)| (key.id(), value.id()))
+            .collect();
+        pending.extend(doc.child_ids(id));
+        for (key, value) in entries {
+            let node = doc.node(value);
+            let is_collection = matches!(node.kind(), Kind::Mapping | Kind::Sequence);
+            let is_block = is_collection && !node.is_empty() && !node.style().contains(Style::FLOW);
+            let (from, to) = if is_block { (value, key) } else { (key, value) };
+            let line = doc.node(from).comment(Slot::Line).to_owned();
+            if line.is_empty() || !is_collection {
+                continue;
+            }
+            doc.set_comment(from, Slot::Line, "");
+            match doc.node(to).comment(Slot::Line).is_empty() {
+                true => doc.set_comment(to, Slot::Line, &line),
+                false => add_above(doc, key, &line),
+            }
+        }
+    }
+}
+
+fn merge_text(local: &str, origin: &str, updated: &str, slot: Slot) -> String {
+    if updated.is_empty() || updated == origin {
+        return local.to_owned();
+    }
+    if local == origin {
+        return updated.to_owned();
+    }
+    if local.is_empty() || slot == Slot::Line {
+        return local.to_owned();
+    }
+    let mut text = local.to_owned();
+    for line in updated.lines() {
+        if !local.lines().any(|present| present == line) {
+            text.push('\n');
+            text.push_str(line);
+        }
+    }
+    text
+}

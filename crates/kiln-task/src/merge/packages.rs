@@ -1,0 +1,80 @@
+//! Which packages there are on three sides, and which files are whose.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kiln_krm::kptfile::FILE_NAME;
+
+use super::Versions;
+use crate::contents::{Contents, File, FileMode, PackagePath};
+
+/// The packages by their directories, parents first, each with the files that are its own on any side.
+pub(super) fn packages(sides: Versions<'_>) -> BTreeMap<String, Vec<PackagePath>> {
+    let paths: BTreeSet<&PackagePath> = [sides.origin, sides.updated, sides.local]
+        .into_iter()
+        .flat_map(Contents::paths)
+        .collect();
+    let mut packages: BTreeMap<String, Vec<PackagePath>> = BTreeMap::new();
+    packages.insert(String::new(), Vec::new());
+    for path in &paths {
+        if path.name() == FILE_NAME {
+            packages.insert(path.directory().to_owned(), Vec::new());
+        }
+    }
+    for path in paths {
+        let mut directory = path.directory();
+        loop {
+            if let Some(files) = packages.get_mut(directory) {
+                files.push(path.clone());
+                break;
+            }
+            directory = directory.rsplit_once('/').map_or("", |(parent, _)| parent);
+        }
+    }
+    packages
+}
+
+/// Whether any of these files is there.
+pub(super) fn has_any(contents: &Contents, files: &[PackagePath]) -> bool {
+    files
+        .iter()
+        .any(|path| contents.get(path.as_str()).is_some())
+}
+
+/// The path of a package's Kptfile.
+pub(super) fn kptfile_path(directory: &str) -> String {
+    match directory {
+        "" => FILE_NAME.to_owned(),
+        directory => format!("{directory}/{FILE_NAME}"),
+    }
+}
+
+/// A file's bytes, if it is no symbolic link.
+pub(super) fn bytes(file: Option<&File>) -> Option<&[u8]> {
+    let file = file.filter(|file| file.mode != FileMode::Symlink)?;
+    Some(&file.bytes)
+}
+
+/// Changes of files, made all at once so that a file can take the place of a directory.
+#[derive(Default)]
+pub(super) struct Changes(Vec<(PackagePath, Option<File>)>);
+
+impl Changes {
+    /// Makes a file what it should be; none removes it.
+    pub(super) fn set(&mut self, path: &PackagePath, file: Option<File>) {
+        self.0.push((path.clone(), file));
+    }
+
+    pub(super) fn apply(self, contents: &mut Contents) -> Result<(), crate::ContentsError> {
+        for (path, file) in &self.0 {
+            if file.is_none() {
+                contents.remove(path.as_str());
+            }
+        }
+        for (path, file) in self.0 {
+            if let Some(file) = file {
+                contents.insert(path, file)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! The strategies that do not look into files: `fast-forward`, `force-delete-replace` and `copy-merge`.
+
+use kiln_krm::kptfile::FILE_NAME;
+
+use super::conflict::{Conflict, Taken};
+use super::kptfile::{UpstreamFields, is_remote, merge_kptfile, without_render};
+use super::packages::{Changes, bytes, has_any, kptfile_path, packages};
+use super::resource_merge::is_as_it_was;
+use super::resources::FileSides;
+use super::{MergeError, Merged, Versions};
+use crate::contents::{Contents, File, PackagePath};
+
+/// The file that the package-context generator writes anew after every task, so that no change of it is a user's.
+const PACKAGE_CONTEXT: &str = "package-context.yaml";
+
+/// Replaces the package by the new upstream, if nobody has changed it.
+pub(super) fn fast_forward(sides: Versions<'_>) -> Result<Merged, MergeError> {
+    let changed = local_changes(sides);
+    if !changed.is_empty() {
+        return Err(MergeError::LocalChanges(changed));
+    }
+    let mut merged = force_delete_replace(sides)?;
+    let kptfile = merged.contents.bytes(FILE_NAME).and_then(without_render);
+    if let (Some(kptfile), Ok(path)) = (kptfile, PackagePath::new(FILE_NAME)) {
+        merged.contents.write(path, &kptfile)?;
+    }
+    Ok(merged)
+}
+
+/// The files that are not as they were, relative to their packages, and packages that were added or removed.
+fn local_changes(sides: Versions<'_>) -> Vec<String> {
+    let mut changed = std::collections::BTreeSet::new();
+    for (directory, files) in packages(sides) {
+        let (has_local, has_origin) = (has_any(sides.local, &files), has_any(sides.origin, &files));
+        if !has_local && !has_origin {
+            continue;
+        }
+        let kptfile = kptfile_path(&directory);
+        if !directory.is_empty() && is_remote(sides.local.bytes(&kptfile)) {
+            continue;
+        }
+        if !directory.is_empty() && has_local != has_origin {
+            changed.insert(format!("{directory} (Package)"));
+            continue;
+        }
+        for path in &files {
+            if path.as_str() == PACKAGE_CONTEXT {
+                continue;
+            }
+            let is_as_it_was = match (
+                sides.local.get(path.as_str()),
+                sides.origin.get(path.as_str()),
+            ) {
+                (Some(local), Some(origin)) => is_as_it_was(path, local, origin),
+                (local, origin) => local.is_none() && origin.is_none(),
+            };
+            if !is_as_it_was {
+                let inner = path.as_str().strip_prefix(directory.as_str());
+                let inner = inner.unwrap_or(path.as_str()).trim_start_matches('/');
+                changed.insert(inner.to_owned());
+            }
+        }
+    }
+    changed.into_iter().collect()
+}
+
+/// Replaces everything but the root Kptfile, which is merged. Packages that came from elsewhere and that no upstream
+/// knows stay.
+pub(super) fn force_delete_replace(sides: Versions<'_>) -> Result<Merged, MergeError> {
+    let mut changes = Changes::default();
+    for (directory, files) in packages(sides) {
+        let is_foreign = !has_any(sides.origin, &files) && !has_any(sides.updated, &files);
+        let kptfile = kptfile_path(&directory);
+        if !directory.is_empty() && is_foreign && is_remote(sides.local.bytes(&kptfile)) {
+            continue;
+        }
+        for path in files.iter().filter(|path| path.as_str() != FILE_NAME) {
+            let new = sides.updated.get(path.as_str());
+            if new != sides.local.get(path.as_str()) {
+                changes.set(path, new.cloned());
+            }
+        }
+    }
+    finish(sides, changes, Vec::new())
+}
+
+/// Copies the new upstream over the package, and removes what it has removed.
+pub(super) fn copy_merge(sides: Versions<'_>) -> Result<Merged, MergeError> {
+    let mut changes = Changes::default();
+    let mut conflicts = Vec::new();
+    let paths = packages(sides).into_values().flatten();
+    for path in paths.filter(|path| path.as_str() != FILE_NAME) {
+        let get = |contents: &Contents| contents.get(path.as_str()).cloned();
+        let (local, origin, updated) = (get(sides.local), get(sides.origin), get(sides.updated));
+        if (updated.is_none() && origin.is_none()) || updated == local {
+            continue;
+        }
+        let is_changed = match (&local, &origin) {
+            (Some(local), Some(origin)) => !is_as_it_was(&path, local, origin),
+            (local, _) => local.is_some(),
+        };
+        if is_changed {
+            conflicts.push(overwritten(&path, [&origin, &local, &updated]));
+        }
+        changes.set(&path, updated);
+    }
+    finish(sides, changes, conflicts)
+}
+
+fn overwritten(path: &PackagePath, sides: [&Option<File>; 3]) -> Conflict {
+    let [origin, local, upstream] = sides.map(|file| {
+        let file = file.as_ref()?;
+        Some(format!("{} bytes", file.bytes.len()))
+    });
+    Conflict {
+        path: path.as_str().to_owned(),
+        resource: None,
+        field: None,
+        origin,
+        local,
+        upstream,
+        taken: Taken::Upstream,
+    }
+}
+
+/// Merges the root Kptfile and makes the changes.
+fn finish(
+    sides: Versions<'_>,
+    mut changes: Changes,
+    mut conflicts: Vec<Conflict>,
+) -> Result<Merged, MergeError> {
+    let get = |contents: &'_ Contents| contents.get(FILE_NAME).cloned();
+    let (local, origin, updated) = (get(sides.local), get(sides.origin), get(sides.updated));
+    let texts = FileSides {
+        local: bytes(local.as_ref()),
+        origin: bytes(origin.as_ref()),
+        updated: bytes(updated.as_ref()),
+    };
+    let upstream = UpstreamFields::Copy;
+    if let Some(merged) = merge_kptfile(FILE_NAME, texts, upstream, &mut conflicts) {
+        let mode = local.as_ref().map(|file| file.mode).unwrap_or_default();
+        let file = File {
+            bytes: merged.into(),
+            mode,
+        };
+        changes.set(&PackagePath::new(FILE_NAME)?, Some(file));
+    }
+    let mut contents = sides.local.clone();
+    changes.apply(&mut contents)?;
+    Ok(Merged {
+        contents,
+        conflicts,
+    })
+}

@@ -1,0 +1,239 @@
+//! Trees: the cases of kyaml, and what differs from them on purpose.
+
+use kiln_yaml::{Document, SequenceStyle, to_string};
+use serde_json::Value;
+
+use crate::merge::schema::Types;
+use crate::merge::tree::{FieldConflict, Lists, Trees, merge_trees};
+
+fn parse(text: &str) -> Document {
+    let doc = kiln_yaml::parse(text).expect("YAML");
+    doc.unwrap_or_else(Document::new_mapping)
+}
+
+fn merged(origin: &str, updated: &str, local: &str, lists: Lists) -> (String, Vec<FieldConflict>) {
+    let (origin, updated, mut local) = (parse(origin), parse(updated), parse(local));
+    let trees = Trees {
+        local: &mut local,
+        origin: Some(&origin),
+        updated: &updated,
+    };
+    let conflicts = merge_trees(trees, &mut Types::default(), lists);
+    (to_string(&local, SequenceStyle::Compact), conflicts)
+}
+
+#[test]
+fn cases_of_kyaml() {
+    assert_eq!(compare(include_str!("kyaml.jsonl")), 72);
+}
+
+/// Random trees, merged by kpt.
+#[test]
+fn cases_of_kpt() {
+    assert_eq!(compare(include_str!("kpt.jsonl")), 60);
+}
+
+#[track_caller]
+fn compare(cases: &str) -> usize {
+    let mut report = String::new();
+    let mut count = 0;
+    for line in cases.lines() {
+        let case: Value = serde_json::from_str(line).expect("JSON");
+        let text = |key: &str| case[key].as_str().unwrap_or_default();
+        let lists = match case["infer"].as_bool() {
+            Some(true) => Lists::Inferred,
+            _ => Lists::BySchema,
+        };
+        let (ours, _) = merged(text("origin"), text("updated"), text("local"), lists);
+        // Both sides have written a comment beside a value: there the package's is lost.
+        let is_kept = ours.contains("# conflicting value\nkind: StatefulSet # new value");
+        if !is_kept && !is_alike(&ours, text("out")) {
+            let (name, theirs) = (text("name"), text("out"));
+            report += &format!("## {name}\n# theirs\n{theirs}# ours\n{ours}");
+        }
+        count += 1;
+    }
+    assert!(report.is_empty(), "{report}");
+    count
+}
+
+/// Whether two texts mean the same and have the same comments; new fields are in the order of whoever made them.
+fn is_alike(one: &str, other: &str) -> bool {
+    let comments = |text: &str| {
+        let mut comments: Vec<String> = text
+            .lines()
+            .filter_map(|line| Some(line.split_once('#')?.1.to_owned()))
+            .collect();
+        comments.sort();
+        comments
+    };
+    parse(one).root().value_eq(parse(other).root()) && comments(one) == comments(other)
+}
+
+#[track_caller]
+fn check(origin: &str, updated: &str, local: &str, wanted: &str, conflicts: &[&str]) {
+    let (ours, found) = merged(origin, updated, local, Lists::BySchema);
+    assert_eq!(ours, wanted);
+    let found: Vec<String> = found
+        .iter()
+        .map(|conflict| format!("{} {}", conflict.field, conflict.taken.as_str()))
+        .collect();
+    assert_eq!(found, conflicts);
+}
+
+#[test]
+fn upstream_wins_and_says_so() {
+    check("a: 1\n", "a: 2\n", "a: 3\n", "a: 2\n", &["a upstream"]);
+    check("a: 1\n", "a: 2\n", "a: 2\n", "a: 2\n", &[]);
+    check("a: 1\n", "a: 1\n", "a: 3\n", "a: 3\n", &[]);
+    check(
+        "a: 1\nb: 1\n",
+        "b: 1\n",
+        "a: 3\nb: 1\n",
+        "b: 1\n",
+        &["a upstream"],
+    );
+    check(
+        "a: 1\nb: 1\n",
+        "a: 2\nb: 1\n",
+        "b: 1\n",
+        "b: 1\na: 2\n",
+        &["a upstream"],
+    );
+    check("a: 1\n", "a: \"1\"\n", "a: 1\n", "a: \"1\"\n", &[]);
+    let (_, found) = merged(
+        "a: {b: 1}\n",
+        "a: {b: 2}\n",
+        "a: {b: x y}\n",
+        Lists::BySchema,
+    );
+    let [conflict] = &found[..] else {
+        panic!("one conflict, not {found:?}");
+    };
+    assert_eq!(conflict.field, "a.b");
+    assert_eq!(conflict.origin.as_deref(), Some("1"));
+    assert_eq!(conflict.local.as_deref(), Some("x y"));
+    assert_eq!(conflict.upstream.as_deref(), Some("2"));
+}
+
+#[test]
+fn values_of_other_kinds_are_taken_whole() {
+    check("a: 1\n", "a: {b: 1}\n", "a: 1\n", "a: {b: 1}\n", &[]);
+    check(
+        "a: 1\n",
+        "a: [1]\n",
+        "a: {c: 2}\n",
+        "a: [1]\n",
+        &["a upstream"],
+    );
+    check("a: 1\n", "a: 1\n", "a: {c: 2}\n", "a: {c: 2}\n", &[]);
+}
+
+#[test]
+fn nulls() {
+    // Null upstream clears, null in the package wins over a change, and stays if there is none.
+    check(
+        "a: 1\nb: 1\n",
+        "a: null\nb: 1\n",
+        "a: 1\nb: 2\n",
+        "b: 2\n",
+        &[],
+    );
+    check(
+        "a: 1\nb: 1\n",
+        "a: 2\nb: 1\n",
+        "a: null\nb: 2\n",
+        "b: 2\n",
+        &["a local"],
+    );
+    check(
+        "a: 1\nb: 1\n",
+        "a: 1\nb: 2\n",
+        "a: null\nb: 1\n",
+        "a: null\nb: 2\n",
+        &[],
+    );
+    check("a: null\n", "a: 2\n", "a: null\n", "a: 2\n", &[]);
+    check(
+        "a: null\nb: 1\n",
+        "a: null\nb: 2\n",
+        "a: null\nb: 1\n",
+        "a: null\nb: 2\n",
+        &[],
+    );
+    check("a: ~\n", "a: ~\n", "a: 3\n", "a: 3\n", &[]);
+}
+
+#[test]
+fn nothing_empty_is_left_behind() {
+    check(
+        "a: {b: 1}\nc: 1\n",
+        "c: 2\n",
+        "a: {b: 1}\nc: 1\n",
+        "c: 2\n",
+        &[],
+    );
+    check(
+        "a: {b: 1}\nc: 1\n",
+        "c: 2\n",
+        "a: {b: 5}\nc: 1\n",
+        "c: 2\n",
+        &["a.b upstream"],
+    );
+    check(
+        "a: {b: 1}\nc: 1\n",
+        "a: {b: 1}\nc: 2\n",
+        "c: 1\n",
+        "c: 2\n",
+        &[],
+    );
+    check("a: {b: 1}\n", "c: 2\n", "a: {}\n", "a: {}\nc: 2\n", &[]);
+}
+
+#[test]
+fn keyed_lists_that_cannot_be_paired_are_whole() {
+    let pod =
+        |containers: &str| format!("apiVersion: v1\nkind: Pod\nspec:\n  containers:\n{containers}");
+    // The same name twice.
+    check(
+        &pod("  - name: a\n"),
+        &pod("  - name: a\n    image: i\n"),
+        &pod("  - name: a\n    tty: true\n  - name: a\n"),
+        &pod("  - name: a\n    image: i\n"),
+        &["spec.containers upstream"],
+    );
+    check(
+        &pod("  - name: a\n"),
+        &pod("  - name: a\n    image: i\n"),
+        &pod("  - name: a\n    tty: true\n  - name: b\n"),
+        &pod("  - name: a\n    tty: true\n    image: i\n  - name: b\n"),
+        &[],
+    );
+}
+
+#[test]
+fn comments_stay() {
+    let origin = "# top\na: 1 # one\nb: 2\n";
+    check(
+        origin,
+        "# top\na: 5 # one\nb: 2 # two\n",
+        "# mine\na: 1 # own\nb: 3\n",
+        "# mine\n# own\na: 5 # one\nb: 3 # two\n",
+        &[],
+    );
+    check(
+        "l:\n- a\n- b\n",
+        "l:\n- b\n- c\n",
+        "l: # why\n- a\n- b # because\n",
+        "l: # why\n- b # because\n- c\n",
+        &[],
+    );
+}
+
+#[test]
+fn deep_trees_are_merged() {
+    let deep = |leaf: &str| format!("{}{leaf}{}", "{a: ".repeat(5000), "}".repeat(5000));
+    let (ours, found) = merged(&deep("1"), &deep("2"), &deep("3"), Lists::Inferred);
+    assert!(ours.contains("{a: 2}"));
+    assert_eq!(found.len(), 1);
+}

@@ -1,0 +1,337 @@
+//! The three-way merge of trees: what changed from the origin to the new upstream, made to the local tree.
+//!
+//! The rules are kpt's, which are kyaml's with a kinder treatment of nulls: fields are merged by name, lists by key where
+//! a type says so, everything else as a whole; where both sides changed something the new upstream wins, and that is
+//! noted. Unlike the original, values of different kinds are a conflict and no error, nothing empty is left behind where
+//! fields went, comments stay, and a null of the package's own stays while the upstream does not change the field.
+//!
+//! What is still to do is a stack of tasks: the trees may be deeper than any call stack. Aliases are for the caller to
+//! resolve; one that is left is merged as a whole.
+
+mod lists;
+mod take;
+mod text;
+
+use std::collections::BTreeMap;
+
+use kiln_yaml::{Document, Kind, NodeId, NodeRef, Style, TypeId};
+
+use super::comments::{Comments, settle_lines};
+use super::conflict::{Conflict, Taken};
+use super::decide::{Decision, Sides, decide};
+use super::items::Group;
+use super::path::{PathId, Paths, Step};
+use super::schema::Types;
+use text::short_text;
+
+/// The trees to be merged. Without an origin, both sides have added what they have.
+pub(super) struct Trees<'a> {
+    pub(super) local: &'a mut Document,
+    pub(super) origin: Option<&'a Document>,
+    pub(super) updated: &'a Document,
+}
+
+/// Which lists are merged by key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lists {
+    /// Those whose type has keys.
+    BySchema,
+    /// Also those of unknown type whose items all have names.
+    Inferred,
+}
+
+/// A field that was changed on both sides.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct FieldConflict {
+    pub(super) field: String,
+    pub(super) origin: Option<String>,
+    pub(super) local: Option<String>,
+    pub(super) upstream: Option<String>,
+    pub(super) taken: Taken,
+}
+
+impl FieldConflict {
+    /// The conflict, with the resource that it is in.
+    pub(super) fn at(self, path: &str, resource: Option<String>) -> Conflict {
+        Conflict {
+            path: path.to_owned(),
+            resource,
+            field: Some(self.field),
+            origin: self.origin,
+            local: self.local,
+            upstream: self.upstream,
+            taken: self.taken,
+        }
+    }
+}
+
+/// Merges into the local tree, which stays unchanged if there is nothing to do.
+pub(super) fn merge_trees(trees: Trees<'_>, types: &mut Types, lists: Lists) -> Vec<FieldConflict> {
+    let mut merge = Merge {
+        local: trees.local,
+        origin: trees.origin,
+        updated: trees.updated,
+        types,
+        lists,
+        paths: Paths::default(),
+        tasks: Vec::new(),
+        conflicts: Vec::new(),
+    };
+    merge.root();
+    while let Some(task) = merge.tasks.pop() {
+        match task {
+            Task::Fields(fields) => merge.fields(fields),
+            Task::Items(items) => merge.items(items),
+            Task::DropIfEmpty { parent, value } => merge.drop_if_empty(parent, value),
+            Task::DropBareItem { list, item, keys } => merge.drop_bare_item(list, item, &keys),
+        }
+    }
+    if !merge.local.is_unchanged() {
+        settle_lines(merge.local);
+    }
+    merge.conflicts
+}
+
+struct Merge<'a> {
+    local: &'a mut Document,
+    origin: Option<&'a Document>,
+    updated: &'a Document,
+    types: &'a mut Types,
+    lists: Lists,
+    paths: Paths,
+    tasks: Vec<Task>,
+    conflicts: Vec<FieldConflict>,
+}
+
+enum Task {
+    Fields(Fields),
+    Items(Items),
+    /// A mapping whose fields have been merged goes if none is left.
+    DropIfEmpty {
+        parent: NodeId,
+        value: NodeId,
+    },
+    /// An item that upstream has removed goes if nothing is left but its keys.
+    DropBareItem {
+        list: NodeId,
+        item: NodeId,
+        keys: Vec<String>,
+    },
+}
+
+/// A mapping whose fields are to be merged.
+struct Fields {
+    local: NodeId,
+    origin: Option<NodeId>,
+    updated: Option<NodeId>,
+    of: Option<TypeId>,
+    path: PathId,
+    /// Fields that stay as they are.
+    fixed: Vec<String>,
+}
+
+/// A list whose items are to be merged.
+struct Items {
+    list: NodeId,
+    groups: Vec<Group>,
+    keys: Vec<String>,
+    of: Option<TypeId>,
+    path: PathId,
+}
+
+type Entry = (NodeId, NodeId);
+
+/// A field on three sides: local, origin, updated.
+type Entries = [Option<Entry>; 3];
+
+impl Merge<'_> {
+    fn root(&mut self) {
+        let (local, updated) = (self.local.root().id(), self.updated.root().id());
+        let origin = self.origin.map(|doc| doc.root().id());
+        let comments = Comments::merge(
+            &Comments::of_document(self.local),
+            &self.origin.map(Comments::of_document).unwrap_or_default(),
+            &Comments::of_document(self.updated),
+        );
+        comments.set_document(self.local);
+        self.merge_comments([Some(local), origin, Some(updated)], local);
+        let ids = [Some(local), origin, Some(updated)];
+        let of = self.type_of(ids, None);
+        let decision = self.decide(ids, of, Paths::ROOT);
+        match decision {
+            Decision::Take => {
+                let new = self.local.import(self.updated.root());
+                self.local.set_root(new);
+            }
+            Decision::Fields => self.tasks.push(Task::Fields(Fields {
+                local,
+                origin,
+                updated: Some(updated),
+                of,
+                path: Paths::ROOT,
+                fixed: Vec::new(),
+            })),
+            Decision::Items { groups, keys } => self.tasks.push(Task::Items(Items {
+                list: local,
+                groups,
+                keys,
+                of,
+                path: Paths::ROOT,
+            })),
+            Decision::Keep | Decision::Clear => {}
+        }
+    }
+
+    fn fields(&mut self, task: Fields) {
+        let mut children = entries(self.local, task.local);
+        let before = children.len();
+        let mut is_changed = false;
+        for (name, entries) in self.fields_by_name(&task) {
+            if task.fixed.contains(&name) {
+                continue;
+            }
+            let values = entries.map(|entry| entry.map(|(_, value)| value));
+            let field_type = task.of.and_then(|of| self.types.field(of, &name));
+            let declared = self.declared_type(entries);
+            let of = self.type_of(values, declared.or(field_type));
+            let path = self.paths.add(task.path, Step::Field(name));
+            let new = match self.decide(values, of, path) {
+                Decision::Keep => {
+                    self.field_comments(entries);
+                    continue;
+                }
+                Decision::Clear => None,
+                Decision::Take => self.take(entries),
+                Decision::Fields => {
+                    let Some(entry) = self.entry_of(entries, Kind::Mapping) else {
+                        continue;
+                    };
+                    let was_empty = entries[0].is_some() && self.local.node(entry.1).is_empty();
+                    let is_wanted = entries[0].is_some() && self.sides(values).has_updated();
+                    if !was_empty && !is_wanted {
+                        self.tasks.push(Task::DropIfEmpty {
+                            parent: task.local,
+                            value: entry.1,
+                        });
+                    }
+                    self.tasks.push(Task::Fields(Fields {
+                        local: entry.1,
+                        origin: values[1],
+                        updated: values[2],
+                        of,
+                        path,
+                        fixed: Vec::new(),
+                    }));
+                    Some(entry)
+                }
+                Decision::Items { groups, keys } => {
+                    let Some(entry) = self.entry_of(entries, Kind::Sequence) else {
+                        continue;
+                    };
+                    self.tasks.push(Task::Items(Items {
+                        list: entry.1,
+                        groups,
+                        keys,
+                        of,
+                        path,
+                    }));
+                    Some(entry)
+                }
+            };
+            let place = entries[0].and_then(|old| children.iter().position(|one| *one == old));
+            match (place, new) {
+                (Some(place), Some(new)) => {
+                    is_changed |= children[place] != new;
+                    children[place] = new;
+                }
+                (Some(place), None) => {
+                    is_changed = true;
+                    children.remove(place);
+                }
+                (None, Some(new)) => children.push(new),
+                (None, None) => {}
+            }
+        }
+        if is_changed || children.len() != before {
+            let flat: Vec<NodeId> = children.into_iter().flat_map(|(k, v)| [k, v]).collect();
+            self.open_up(task.local);
+            self.local.set_children(task.local, &flat);
+        }
+    }
+
+    /// What was `{}` only because it was empty is written as a block once it has fields.
+    fn open_up(&mut self, collection: NodeId) {
+        let node = self.local.node(collection);
+        if node.is_empty() && node.style().contains(Style::FLOW) {
+            let style = node.style().without(Style::FLOW);
+            self.local.set_style(collection, style);
+        }
+    }
+
+    fn drop_if_empty(&mut self, parent: NodeId, value: NodeId) {
+        if !self.local.node(value).is_empty() {
+            return;
+        }
+        let mut children = entries(self.local, parent);
+        children.retain(|(_, child)| *child != value);
+        let flat: Vec<NodeId> = children.into_iter().flat_map(|(k, v)| [k, v]).collect();
+        self.local.set_children(parent, &flat);
+    }
+
+    fn decide(&mut self, ids: [Option<NodeId>; 3], of: Option<TypeId>, path: PathId) -> Decision {
+        let sides = self.sides(ids);
+        let keys = of.map(|of| self.types.keys(of));
+        let (decision, conflict) = decide(sides, keys, self.lists);
+        if let Some(taken) = conflict {
+            self.note(path, ids, taken);
+        }
+        decision
+    }
+
+    fn note(&mut self, path: PathId, ids: [Option<NodeId>; 3], taken: Taken) {
+        let sides = self.sides(ids);
+        let conflict = FieldConflict {
+            field: self.paths.text(path),
+            origin: sides.origin.map(short_text),
+            local: sides.local.map(short_text),
+            upstream: sides.updated.map(short_text),
+            taken,
+        };
+        self.conflicts.push(conflict);
+    }
+
+    fn sides(&self, [local, origin, updated]: [Option<NodeId>; 3]) -> Sides<'_> {
+        Sides {
+            local: local.map(|id| self.local.node(id)),
+            origin: origin.and_then(|id| Some(self.origin?.node(id))),
+            updated: updated.map(|id| self.updated.node(id)),
+        }
+    }
+
+    /// The type of a place: known from above, or that of a resource that begins here.
+    fn type_of(&self, ids: [Option<NodeId>; 3], of: Option<TypeId>) -> Option<TypeId> {
+        let sides = self.sides(ids);
+        of.or_else(|| sides.all().find_map(|node| self.types.resource(node)))
+    }
+
+    fn fields_by_name(&self, task: &Fields) -> BTreeMap<String, Entries> {
+        let mut fields: BTreeMap<String, Entries> = BTreeMap::new();
+        let ids = [Some(task.local), task.origin, task.updated];
+        let sides = self.sides(ids);
+        for (place, side) in [sides.local, sides.origin, sides.updated]
+            .into_iter()
+            .enumerate()
+        {
+            for (key, value) in side.into_iter().flat_map(NodeRef::entries) {
+                let entries = fields.entry(key.value().to_owned()).or_default();
+                entries[place].get_or_insert((key.id(), value.id()));
+            }
+        }
+        fields
+    }
+}
+
+fn entries(doc: &Document, mapping: NodeId) -> Vec<Entry> {
+    let entries = doc.node(mapping).entries();
+    entries.map(|(key, value)| (key.id(), value.id())).collect()
+}

@@ -1,0 +1,143 @@
+//! Taking over what the new upstream has, and merging comments.
+
+use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style, TypeId};
+
+use super::super::comments::{Comments, add_above};
+use super::super::transplant::transplant_comments;
+use super::{Entries, Entry, Merge};
+
+impl Merge<'_> {
+    /// The local entry of a field, made with the key of the new upstream if it is not there.
+    pub(super) fn entry_of(&mut self, entries: Entries, kind: Kind) -> Option<Entry> {
+        if let Some((key, value)) = entries[0]
+            && self.local.node(value).kind() == kind
+        {
+            self.field_comments(entries);
+            return Some((key, value));
+        }
+        let (updated_key, updated_value) = entries[2]?;
+        let key = self.local.import(self.updated.node(updated_key));
+        let value = match kind {
+            Kind::Sequence => self.local.new_sequence_node(),
+            _ => self.local.new_mapping_node(),
+        };
+        Comments::of(Some(self.updated.node(updated_value))).set(self.local, value);
+        Some((key, value))
+    }
+
+    /// The entry of the new upstream, in the style and with the comments of the local one.
+    pub(super) fn take(&mut self, entries: Entries) -> Option<Entry> {
+        let (updated_key, updated_value) = entries[2]?;
+        let from = self.updated.node(updated_value);
+        let new = self.local.import(from);
+        let Some((key, old)) = entries[0] else {
+            let key = self.local.import(self.updated.node(updated_key));
+            return Some((key, new));
+        };
+        let old_node = self.local.node(old);
+        if old_node.kind() == from.kind() {
+            let ids = [
+                Some(old),
+                entries[1].map(|(_, value)| value),
+                Some(updated_value),
+            ];
+            if let Some(style) = kept_style(old_node, from) {
+                self.local.set_style(new, style);
+            }
+            self.taken_comments(ids, new, key);
+            transplant_comments(self.local, old, new);
+        } else {
+            let key_line = self.local.node(key).comment(Slot::Line).to_owned();
+            let comments = Comments::of(Some(old_node));
+            self.local.set_comment(key, Slot::Line, "");
+            for line in comments.lines().chain(key_line.lines()) {
+                add_above(self.local, key, line);
+            }
+        }
+        self.key_comments(entries);
+        Some((key, new))
+    }
+
+    pub(super) fn field_comments(&mut self, entries: Entries) {
+        let [Some((_, value)), _, Some(_)] = entries else {
+            return;
+        };
+        self.key_comments(entries);
+        let ids = entries.map(|entry| entry.map(|(_, value)| value));
+        let same_kind =
+            self.sides(ids).updated.map(NodeRef::kind) == Some(self.local.node(value).kind());
+        if same_kind {
+            self.merge_comments(ids, value);
+        }
+    }
+
+    pub(super) fn key_comments(&mut self, entries: Entries) {
+        if let Some((key, _)) = entries[0] {
+            self.merge_comments(entries.map(|entry| entry.map(|(key, _)| key)), key);
+        }
+    }
+
+    /// Gives `target` the merged comments of three nodes.
+    pub(super) fn merge_comments(&mut self, ids: [Option<NodeId>; 3], target: NodeId) {
+        let [local, origin, updated] = self.comments(ids);
+        Comments::merge(&local, &origin, &updated).set(self.local, target);
+    }
+
+    /// Gives a value that was taken from the new upstream the merged comments. What both sides have written at the end of
+    /// the line is about their values, so that of the package goes above the key.
+    pub(super) fn taken_comments(&mut self, ids: [Option<NodeId>; 3], target: NodeId, key: NodeId) {
+        let [local, origin, updated] = self.comments(ids);
+        let merged = Comments::merge(&local, &origin, &updated);
+        let lines = [local.line(), origin.line(), updated.line()];
+        if lines[2].is_empty() || lines[0] == lines[2] {
+            return merged.set(self.local, target);
+        }
+        if !lines[0].is_empty() && lines[0] != lines[1] {
+            add_above(self.local, key, lines[0]);
+        }
+        merged.with_line(lines[2]).set(self.local, target);
+    }
+
+    pub(super) fn comments(&self, ids: [Option<NodeId>; 3]) -> [Comments; 3] {
+        let sides = self.sides(ids);
+        [sides.local, sides.origin, sides.updated].map(Comments::of)
+    }
+
+    /// The type that a comment declares for a field.
+    pub(super) fn declared_type(&mut self, entries: Entries) -> Option<TypeId> {
+        let docs = [Some(&*self.local), self.origin, Some(self.updated)];
+        let declaration = docs.into_iter().zip(entries).find_map(|(doc, entry)| {
+            let (doc, (key, value)) = (doc?, entry?);
+            [value, key]
+                .into_iter()
+                .flat_map(|id| [Slot::Line, Slot::Head].map(|slot| doc.node(id).comment(slot)))
+                .find_map(declaration)
+        })?;
+        self.types.declared(declaration.root())
+    }
+}
+
+/// The schema in a comment, if there is one.
+fn declaration(comment: &str) -> Option<Document> {
+    let text = comment.trim_start_matches('#').trim();
+    if !text.starts_with('{') || !text.ends_with('}') || text.contains('\n') {
+        return None;
+    }
+    kiln_yaml::parse(text).ok().flatten()
+}
+
+/// The style that a new value takes over from the old one: its quotes, or that it is in one line.
+fn kept_style(old: NodeRef<'_>, new: NodeRef<'_>) -> Option<Style> {
+    let is_block = |node: NodeRef<'_>| {
+        node.style().contains(Style::LITERAL) || node.style().contains(Style::FOLDED)
+    };
+    let fits = match old.kind() {
+        Kind::Scalar => {
+            let are_texts = old.tag() == "!!str" && new.tag() == "!!str";
+            are_texts && !is_block(old) && !is_block(new) && !new.value().contains('\n')
+        }
+        Kind::Mapping | Kind::Sequence => !old.is_empty() && !new.is_empty(),
+        Kind::Alias => false,
+    };
+    fits.then(|| old.style())
+}
