@@ -40,3 +40,7 @@ bench what="yaml":
 # Licences, duplicates and known holes of dependencies; needs cargo-deny.
 deny:
     cargo deny check
+
+# A Kubernetes of one node on this machine, for the tests with pods: up, status or down.
+cluster what="status":
+    tests/cluster/{{ what }}
