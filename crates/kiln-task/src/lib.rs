@@ -7,6 +7,7 @@
 mod contents;
 mod engine;
 pub mod git;
+pub mod heal;
 mod init;
 mod lifecycle;
 pub mod merge;

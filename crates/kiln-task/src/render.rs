@@ -112,6 +112,7 @@ pub fn render_contents(
                 memory: runner.memory.or(settings.limits.memory),
             },
             cancel: settings.cancel.clone(),
+            threads: settings.jobs.count,
         },
         root: &root,
         working_directory: &root,

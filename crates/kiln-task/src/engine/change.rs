@@ -7,6 +7,7 @@ use super::error::{AccessError, CommitError, RenderFailure};
 use super::{Engine, Located, is_ready, told};
 use crate::contents::Contents;
 use crate::git::{ObjectId, RefChange, read_kptfile};
+use crate::heal::heal;
 use crate::lifecycle::Lifecycle;
 use crate::metadata::{KptfileChangeError, Manner, PackageMetadata, apply};
 use crate::render::RenderStatus;
@@ -117,7 +118,8 @@ impl Engine<'_> {
             return Err(ChangeError::Conflict(name.to_owned()));
         }
         check_draft(&located)?;
-        self.write(&located, contents, Lifecycle::Draft, on_failure)
+        let contents = heal(&read(&located)?, contents);
+        self.write(&located, &contents, Lifecycle::Draft, on_failure)
     }
 
     /// Proposes a draft for approval. It is rendered once more.

@@ -9,7 +9,7 @@ pub(crate) fn is_resource_file(name: &str) -> bool {
 
 /// A file of documents, each with its text and, if it was in the file before, where. What stands between documents
 /// stays where they do.
-pub(super) fn rebuild(pieces: &[(Option<Origin>, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn rebuild(pieces: &[(Option<Origin>, Vec<u8>)]) -> Vec<u8> {
     let file = pieces
         .iter()
         .find_map(|(origin, _)| origin.as_ref())
