@@ -18,7 +18,7 @@ use kiln_krm::read::{FileOptions, read_file};
 use kiln_yaml::{Document, parse_first};
 
 use crate::contents::{Contents, FileMode};
-use crate::merge::file::{is_resource_file, rebuild};
+use crate::merge::file::{self, is_resource_file, rebuild};
 use copy::{copy_comments, has_comments};
 
 /// The contents with the comments that they have lost, if that is what happened.
@@ -29,7 +29,7 @@ pub fn heal(old: &Contents, new: &Contents) -> Contents {
     if !has_lost_all(&old, &new, &pairs) {
         return healed;
     }
-    let mut files: HashMap<&str, Vec<(Option<Origin>, Vec<u8>)>> = HashMap::new();
+    let mut files: HashMap<&str, Vec<file::Piece>> = HashMap::new();
     let mut is_changed: HashMap<&str, bool> = HashMap::new();
     for (document, donor) in new.iter().zip(&pairs) {
         let donor = donor.and_then(|place| old.get(place));

@@ -7,9 +7,11 @@ pub(crate) fn is_resource_file(name: &str) -> bool {
     name.ends_with(".yaml") || name.ends_with(".yml")
 }
 
-/// A file of documents, each with its text and, if it was in the file before, where. What stands between documents
-/// stays where they do.
-pub(crate) fn rebuild(pieces: &[(Option<Origin>, Vec<u8>)]) -> Vec<u8> {
+/// The text of a document, and where it was in the file before.
+pub(crate) type Piece = (Option<Origin>, Vec<u8>);
+
+/// A file of documents. What stands between documents stays where they do.
+pub(crate) fn rebuild(pieces: &[Piece]) -> Vec<u8> {
     let file = pieces
         .iter()
         .find_map(|(origin, _)| origin.as_ref())
