@@ -1,4 +1,7 @@
 //! Package revisions in real git repositories.
 
+mod discover;
+mod faults;
 mod lifecycle;
+mod tasks;
 mod world;

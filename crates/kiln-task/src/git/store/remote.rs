@@ -169,6 +169,11 @@ fn refusal(output: &Output) -> PublishError {
     if let Some(line) = refused.iter().find(is_stale) {
         return PublishError::Stale(reason(line));
     }
+    // Of refs that change together, only what the other git says tells why none did.
+    let is_moved = |line: &&str| line.contains("cannot lock ref") || line.contains("but expected");
+    if let Some(line) = talk.lines().find(is_moved) {
+        return PublishError::Stale(without_credentials(line));
+    }
     let reasons: Vec<String> = refused.iter().map(|line| reason(line)).collect();
     let told: Vec<&str> = talk
         .lines()

@@ -1,0 +1,419 @@
+//! Other writers, remotes that refuse, vanish or are killed, and repositories that mean harm: nothing half done is seen.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use kiln_task::git::{Atomicity, Location, PublishError, ReadPackageError};
+use kiln_task::{
+    AccessError, ApproveError, ChangeError, CommitError, CreateError, OnRenderFailure, Overwrite,
+    RepositoryConfig, RepositoryError,
+};
+
+use crate::world::{World, new, pull, refs, url, world};
+
+/// A hook of a repository that is pushed to.
+fn hook(world: &World, repository: &str, name: &str, script: &str) {
+    let path = world.path(repository).join("hooks").join(name);
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("it can be made");
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("it can be written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+}
+
+fn through_an_address(world: &World) -> kiln_task::Repositories {
+    world.bare("repo");
+    world.repositories([RepositoryConfig::new("git", url(&world.path("repo")))])
+}
+
+#[test]
+fn a_remote_that_refuses_is_believed_and_unchanged() {
+    let Some(world) = world() else { return };
+    let repositories = through_an_address(&world);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.p.v1").expect("it can be proposed");
+    hook(
+        &world,
+        "repo",
+        "pre-receive",
+        "echo 'not today' >&2; exit 1",
+    );
+    let before = refs(&world, "repo");
+    let error = engine
+        .create(&new("git", "q", "v1", None))
+        .expect_err("it is refused");
+    let CreateError::Commit(CommitError::Publish(PublishError::Rejected(reason))) = error else {
+        panic!("another error: {error:?}");
+    };
+    assert!(reason.contains("not today"), "{reason}");
+    assert!(engine.approve("git.p.v1", Overwrite::Refuse).is_err());
+    assert_eq!(refs(&world, "repo"), before);
+}
+
+#[test]
+fn one_refused_ref_keeps_all_others_from_changing() {
+    let Some(world) = world() else { return };
+    let repositories = through_an_address(&world);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.p.v1").expect("it can be proposed");
+    // The tag is refused when the branch may have been accepted already.
+    hook(
+        &world,
+        "repo",
+        "update",
+        "case $1 in refs/tags/*) exit 1;; esac",
+    );
+    let before = refs(&world, "repo");
+    assert!(engine.approve("git.p.v1", Overwrite::Refuse).is_err());
+    assert_eq!(refs(&world, "repo"), before);
+}
+
+#[test]
+fn a_remote_that_vanishes_is_an_error() {
+    let Some(world) = world() else { return };
+    let repositories = through_an_address(&world);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    std::fs::rename(world.path("repo"), world.path("gone")).expect("it can be moved");
+    let error = engine.propose("git.p.v1").expect_err("it is gone");
+    assert!(
+        matches!(error, ChangeError::Access(AccessError::Git(_))),
+        "{error:?}"
+    );
+    std::fs::rename(world.path("gone"), world.path("repo")).expect("it can be moved back");
+    engine.propose("git.p.v1").expect("it is back");
+}
+
+#[test]
+fn a_push_that_is_killed_can_be_done_again() {
+    let Some(world) = world() else { return };
+    let repositories = through_an_address(&world);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.p.v1").expect("it can be proposed");
+    let before = refs(&world, "repo");
+    // The receiving git dies when it has everything and has changed nothing.
+    hook(&world, "repo", "pre-receive", "kill -9 $PPID");
+    assert!(engine.approve("git.p.v1", Overwrite::Refuse).is_err());
+    assert_eq!(refs(&world, "repo"), before);
+    std::fs::remove_file(world.path("repo/hooks/pre-receive")).expect("it is there");
+    engine
+        .approve("git.p.v1", Overwrite::Refuse)
+        .expect("it can be done again");
+    world.git("repo", &["fsck", "--strict"]);
+}
+
+#[test]
+fn two_writers_of_a_draft_do_not_overwrite_each_other() {
+    let Some(world) = world() else { return };
+    world.bare("repo");
+    let config = |location| [RepositoryConfig::new("git", location)];
+    let here = world.repositories(config(Location::Path(world.path("repo"))));
+    let there = world.repositories(config(url(&world.path("repo"))));
+    let (one, other) = (world.engine(&here), world.engine(&there));
+    one.create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    let (contents, version) = pull(&one, "git.p.v1");
+    let error = other
+        .create(&new("git", "p", "v1", None))
+        .expect_err("it exists");
+    assert!(
+        matches!(error, CreateError::WorkspaceExists { .. }),
+        "{error}"
+    );
+    other
+        .push("git.p.v1", &contents, &version, OnRenderFailure::Refuse)
+        .expect("it can be pushed");
+    let error = one
+        .push("git.p.v1", &contents, &version, OnRenderFailure::Refuse)
+        .expect_err("too late");
+    assert!(matches!(error, ChangeError::Conflict(_)), "{error}");
+}
+
+/// The branch moves between reading it and pushing; the hook of the remote does it, once.
+#[test]
+fn an_approval_is_repeated_on_a_branch_that_moved() {
+    let Some(world) = world() else { return };
+    let repositories = through_an_address(&world);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.p.v1").expect("it can be proposed");
+    world.write("repo-work", "other", "somebody else's\n");
+    world.commit("repo-work", "somebody else's");
+    world.git(
+        "repo-work",
+        &["push", "--quiet", "origin", "HEAD:refs/heads/moved"],
+    );
+    // Quarantined objects forbid changing refs inside of a hook, so git is told that there are none.
+    let script = "unset GIT_QUARANTINE_PATH\n[ -e moved-once ] || { touch moved-once; git update-ref refs/heads/main refs/heads/moved; }";
+    hook(&world, "repo", "pre-receive", script);
+    engine
+        .approve("git.p.v1", Overwrite::Refuse)
+        .expect("it is done again");
+    assert!(world.path("repo/moved-once").exists());
+    let files = world.git("repo", &["ls-tree", "-r", "--name-only", "main"]);
+    assert!(
+        files.contains("other\n") && files.contains("p/Kptfile\n"),
+        "{files}"
+    );
+    // The second parent is the draft, not an approval that failed.
+    let subject = world.git("repo", &["log", "-1", "--format=%s", "main^2"]);
+    assert_eq!(subject, "Rendering package\n");
+    assert_eq!(
+        world.git("repo", &["log", "-1", "--format=%s", "main^1"]),
+        "somebody else's\n"
+    );
+}
+
+#[test]
+fn many_approvals_at_once_all_get_numbers_of_their_own() {
+    let Some(world) = world() else { return };
+    world.bare("repo");
+    let config = || {
+        [RepositoryConfig::new(
+            "git",
+            Location::Path(world.path("repo")),
+        )]
+    };
+    let repositories = world.repositories(config());
+    let engine = world.engine(&repositories);
+    for package in ["a", "b"] {
+        engine
+            .create(&new("git", package, "v1", None))
+            .expect("it can be made");
+        engine
+            .propose(&format!("git.{package}.v1"))
+            .expect("it can be proposed");
+    }
+    std::thread::scope(|scope| {
+        for package in ["a", "b"] {
+            let world = &world;
+            scope.spawn(move || {
+                let repositories = world.repositories([RepositoryConfig::new(
+                    "git",
+                    Location::Path(world.path("repo")),
+                )]);
+                let engine = world.engine(&repositories);
+                let approved = engine.approve(&format!("git.{package}.v1"), Overwrite::Refuse);
+                approved.expect("the one that is late begins again");
+            });
+        }
+    });
+    let files = world.git("repo", &["ls-tree", "--name-only", "main"]);
+    assert_eq!(files, "README\na\nb\n", "neither has undone the other");
+}
+
+/// A git that does not know `--atomic` at the other end.
+#[test]
+fn without_atomic_pushes_there_is_no_approval_unless_it_is_wanted() {
+    let Some(world) = world() else { return };
+    let repositories = through_an_address(&world);
+    let mut engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.p.v1").expect("it can be proposed");
+    world.git("repo", &["config", "receive.advertiseAtomic", "false"]);
+    let before = refs(&world, "repo");
+    let error = engine
+        .approve("git.p.v1", Overwrite::Refuse)
+        .expect_err("it could be left half done");
+    assert!(matches!(error, ApproveError::NotAtomic), "{error}");
+    assert_eq!(refs(&world, "repo"), before);
+    engine
+        .create(&new("git", "q", "v1", None))
+        .expect("one ref is changed at once anyway");
+    engine.atomicity = Atomicity::NotRequired;
+    engine
+        .approve("git.p.v1", Overwrite::Refuse)
+        .expect("it is wanted");
+    assert!(!refs(&world, "repo").contains("proposed/"));
+}
+
+#[test]
+fn hooks_of_a_repository_on_this_machine_are_not_run() {
+    let Some(world) = world() else { return };
+    let location = world.checked_out("repo");
+    let marker = world.path("marker");
+    for name in [
+        "reference-transaction",
+        "post-checkout",
+        "post-index-change",
+        "pre-receive",
+        "update",
+        "fsmonitor-watchman",
+    ] {
+        hook(
+            &world,
+            "repo/.git",
+            name,
+            &format!("touch {}", marker.display()),
+        );
+    }
+    let fsmonitor = world.path("repo/.git/hooks/fsmonitor-watchman");
+    world.git(
+        "repo",
+        &["config", "core.fsmonitor", &fsmonitor.display().to_string()],
+    );
+    let _ = std::fs::remove_file(&marker);
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.p.v1").expect("it can be proposed");
+    engine
+        .approve("git.p.v1", Overwrite::Refuse)
+        .expect("it can be approved");
+    assert!(!marker.exists());
+}
+
+#[test]
+fn addresses_and_branches_that_git_could_misunderstand_are_refused() {
+    let Some(world) = world() else { return };
+    let marker = world.path("marker");
+    let touch = format!("touch {}", marker.display());
+    for address in [
+        format!("--upload-pack={touch}"),
+        format!("ext::sh -c '{touch}'"),
+        "a\nb".to_owned(),
+    ] {
+        let config = RepositoryConfig::new("git", Location::Address(address));
+        let repositories = world.repositories([config]);
+        let error = repositories.get("git").expect_err("it is no address");
+        assert!(matches!(error, RepositoryError::Open(_)), "{error}");
+    }
+    let config = RepositoryConfig {
+        branch: "--exec=x".to_owned(),
+        ..RepositoryConfig::new("git", world.bare("repo"))
+    };
+    let repositories = world.repositories([config]);
+    assert!(matches!(
+        repositories.get("git"),
+        Err(RepositoryError::Branch(_))
+    ));
+    assert!(!marker.exists());
+}
+
+/// Writes a tree object as it is, however bad.
+fn make_tree(world: &World, repository: &str, mode: &str, name: &[u8], id: &str) -> String {
+    let mut raw = Vec::from(format!("{mode} "));
+    raw.extend(name);
+    raw.push(0);
+    for place in (0..id.len()).step_by(2) {
+        raw.push(u8::from_str_radix(&id[place..place + 2], 16).expect("hexadecimal"));
+    }
+    let file = world.path("raw-tree");
+    std::fs::write(&file, raw).expect("it can be written");
+    let mut command = Command::new("git");
+    command.current_dir(world.path(repository)).args([
+        "hash-object",
+        "-t",
+        "tree",
+        "-w",
+        "--literally",
+        "--stdin",
+    ]);
+    command
+        .stdin(std::fs::File::open(file).expect("it is there"))
+        .stderr(Stdio::inherit());
+    let output = command.output().expect("git can be started");
+    String::from_utf8(output.stdout)
+        .expect("an id")
+        .trim()
+        .to_owned()
+}
+
+#[test]
+fn hostile_trees_are_refused() {
+    let Some(world) = world() else { return };
+    let location = world.checked_out("repo");
+    world.write(
+        "repo",
+        "p/Kptfile",
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n",
+    );
+    world.commit("repo", "a package");
+    let blob = world
+        .git("repo", &["rev-parse", "HEAD:README"])
+        .trim()
+        .to_owned();
+    let commit = world.git("repo", &["rev-parse", "HEAD"]).trim().to_owned();
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    let repository = repositories.get("git").expect("it can be opened");
+    let read = |tree: &str| {
+        let output = world.git("repo", &["commit-tree", "-m", "hostile", tree]);
+        let commit = kiln_task::git::ObjectId::new(output.trim()).expect("an id");
+        repository
+            .store
+            .read_package(&commit, "")
+            .expect_err("it is hostile")
+    };
+    for name in ["..", ".", ".git", ".GIT", "a\\b", "a\nb"] {
+        let tree = make_tree(&world, "repo", "100644", name.as_bytes(), &blob);
+        assert!(matches!(read(&tree), ReadPackageError::Path(_)), "{name:?}");
+        let inner = make_tree(
+            &world,
+            "repo",
+            "40000",
+            name.as_bytes(),
+            &make_tree(&world, "repo", "100644", b"x", &blob),
+        );
+        assert!(
+            matches!(read(&inner), ReadPackageError::Path(_)),
+            "{name:?}"
+        );
+    }
+    let tree = make_tree(&world, "repo", "100644", b"\xff", &blob);
+    assert!(matches!(read(&tree), ReadPackageError::NotText { .. }));
+    let tree = make_tree(&world, "repo", "160000", b"module", &commit);
+    assert!(matches!(read(&tree), ReadPackageError::Submodule(_)));
+    // A few objects that are a great many files.
+    let mut tree = make_tree(&world, "repo", "100644", b"f", &blob);
+    for _ in 0..40 {
+        let entries = format!("040000 tree {tree}\ta\n040000 tree {tree}\tb\n");
+        let file = world.path("entries");
+        std::fs::write(&file, entries).expect("it can be written");
+        let mut command = Command::new("git");
+        command.current_dir(world.path("repo")).arg("mktree");
+        command.stdin(std::fs::File::open(file).expect("it is there"));
+        let output = command.output().expect("git can be started");
+        tree = String::from_utf8(output.stdout)
+            .expect("an id")
+            .trim()
+            .to_owned();
+    }
+    assert!(matches!(read(&tree), ReadPackageError::TooMany { .. }));
+    world.write("repo", "p/large", &"x".repeat(2 * 1024 * 1024));
+    world.commit("repo", "too large");
+    let tree = world.git("repo", &["rev-parse", "HEAD:p"]);
+    assert!(matches!(
+        read(tree.trim()),
+        ReadPackageError::TooLarge { .. }
+    ));
+}
+
+#[test]
+fn refs_with_strange_names_are_passed_over() {
+    let Some(world) = world() else { return };
+    let location = world.checked_out("repo");
+    let head = world.git("repo", &["rev-parse", "HEAD"]).trim().to_owned();
+    let packed = format!(
+        "# pack-refs with: peeled fully-peeled sorted \n{head} refs/heads/drafts/-x/--y\n{head} refs/tags/-rf/v1\n{head} refs/heads/drafts/alone\n"
+    );
+    std::fs::write(world.path("repo/.git/packed-refs"), packed).expect("it can be written");
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    let repository = repositories.get("git").expect("it can be opened");
+    let snapshot = repository.snapshot().expect("it can be read");
+    assert!(snapshot.revisions.is_empty());
+}
