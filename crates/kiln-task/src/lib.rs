@@ -22,7 +22,7 @@ pub use contents::{Contents, ContentsError, File, FileMode, PackagePath, PathPro
 pub use engine::{
     AccessError, ApproveError, Change, ChangeError, CommitError, CreateError, Created, DeleteError,
     Engine, Located, NewRevision, OnRenderFailure, OpenUpstreamError, Overwrite,
-    PUSH_ON_RENDER_FAILURE, RenderFailure, TaskError, is_ready,
+    PUSH_ON_RENDER_FAILURE, RenderFailure, TaskError, UpgradeError, is_ready,
 };
 pub use lifecycle::{Lifecycle, UnknownLifecycle};
 pub use metadata::{KptfileChangeError, PackageMetadata};

@@ -111,6 +111,7 @@ pub fn render_contents(
                 max_output: runner.max_output.unwrap_or(settings.limits.max_output),
                 memory: runner.memory.or(settings.limits.memory),
             },
+            threads: settings.jobs.count,
             cancel: settings.cancel.clone(),
             threads: settings.jobs.count,
         },

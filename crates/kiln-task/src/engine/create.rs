@@ -7,6 +7,7 @@ use super::source::TaskError;
 use super::{ATTEMPTS, Engine, is_stale, told};
 use crate::git::{ObjectId, RefChange, Revision, Snapshot};
 use crate::lifecycle::Lifecycle;
+use crate::merge::{Conflict, add_merge_keys};
 use crate::metadata::{KptfileChangeError, Manner, PackageMetadata, apply};
 use crate::names::{InvalidName, RevisionName};
 use crate::package_context::{PackageContext, PackageContextError, generate};
@@ -34,6 +35,8 @@ pub struct Created {
     pub commit: ObjectId,
     /// How rendering went, if there is anything to say.
     pub render_status: Option<RenderStatus>,
+    /// What an upgrade found changed on both sides.
+    pub conflicts: Vec<Conflict>,
 }
 
 /// Why a revision was not begun. Nothing is left of it.
@@ -90,9 +93,6 @@ pub enum CreateError {
         /// The one that is there.
         existing: String,
     },
-    /// What is upgraded, and what to, has been published.
-    #[error("all source PackageRevisions of upgrade task must be published, {} is not", quote(.0))]
-    UpgradeSource(String),
     /// Something that is needed cannot be had.
     #[error(transparent)]
     Access(#[from] AccessError),
@@ -122,9 +122,13 @@ impl Engine<'_> {
         let task = new.task.clone().unwrap_or_else(|| default_task(name));
         let mut snapshot = repository.snapshot().map_err(AccessError::from)?;
         check(&snapshot, name, &task)?;
-        let mut contents = self.source(&name.package, &task)?;
+        let made = self.source(&name.package, &task)?;
+        let mut contents = made.contents;
         if repository.config.deployment {
             generate(&mut contents, &context(&repository, name))?;
+        }
+        if matches!(task, Task::Clone(_) | Task::Upgrade(_)) {
+            add_merge_keys(&mut contents);
         }
         apply(&mut contents, &new.metadata, Manner::Create)?;
         let rendered = self.rendered(&contents, name, &repository)?;
@@ -151,6 +155,7 @@ impl Engine<'_> {
                         name: name.clone(),
                         commit,
                         render_status: told(rendered.status),
+                        conflicts: made.conflicts,
                     });
                 }
                 Err(error) if is_stale(&error) && attempt < ATTEMPTS => {
@@ -216,15 +221,6 @@ fn check(snapshot: &Snapshot, name: &RevisionName, task: &Task) -> Result<(), Cr
                     path,
                     existing: other.name.package.path.clone(),
                 });
-            }
-        }
-        Task::Upgrade(upgrade) => {
-            let sources = [&upgrade.old_upstream, &upgrade.new_upstream, &upgrade.local];
-            for source in sources {
-                let found = snapshot.find(&source.name);
-                if found.is_some_and(|found| !found.lifecycle.is_published()) {
-                    return Err(CreateError::UpgradeSource(source.name.clone()));
-                }
             }
         }
         _ => {}

@@ -9,6 +9,7 @@ mod create;
 mod delete;
 mod error;
 mod source;
+mod upgrade;
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -30,6 +31,7 @@ pub use create::{CreateError, Created, NewRevision};
 pub use delete::DeleteError;
 pub use error::{AccessError, CommitError, RenderFailure};
 pub use source::{OpenUpstreamError, TaskError};
+pub use upgrade::UpgradeError;
 
 /// How often a change is tried again because somebody else was faster.
 const ATTEMPTS: usize = 3;

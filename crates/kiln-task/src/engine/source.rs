@@ -6,14 +6,31 @@ use std::sync::Arc;
 use kiln_krm::gotext::quote;
 
 use super::error::AccessError;
+use super::upgrade::UpgradeError;
 use super::{Engine, Located};
 use crate::contents::{Contents, ContentsError};
 use crate::git::{GitError, Location, ObjectId, ReadPackageError, RefName};
 use crate::init::init;
+use crate::merge::Conflict;
 use crate::metadata::{KptfileChangeError, set_origin};
 use crate::names::PackageName;
 use crate::repository::{Repository, RepositoryConfig, RepositoryError, git_locks};
 use crate::task::{CloneTask, EditTask, GitUpstream, Task};
+
+/// What a task made.
+pub(super) struct TaskOutcome {
+    pub(super) contents: Contents,
+    pub(super) conflicts: Vec<Conflict>,
+}
+
+impl From<Contents> for TaskOutcome {
+    fn from(contents: Contents) -> TaskOutcome {
+        TaskOutcome {
+            contents,
+            conflicts: Vec::new(),
+        }
+    }
+}
 
 /// Why a task cannot be done.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +105,18 @@ pub enum TaskError {
     /// There is no Kptfile.
     #[error("package {} is missing Kptfile", quote(.0))]
     NoKptfile(String),
+    /// The package cannot be upgraded.
+    #[error(transparent)]
+    Upgrade(#[from] UpgradeError),
+}
+
+impl TaskError {
+    pub(super) fn other_package(package: &PackageName) -> TaskError {
+        TaskError::OtherPackage {
+            repository: package.repository.clone(),
+            package: package.path.clone(),
+        }
+    }
 }
 
 /// Why a package cannot be had from an address.
@@ -117,17 +146,23 @@ pub enum OpenUpstreamError {
 
 impl Engine<'_> {
     /// The contents that a task makes, before anything else is done to them.
-    pub(super) fn source(&self, package: &PackageName, task: &Task) -> Result<Contents, TaskError> {
+    pub(super) fn source(
+        &self,
+        package: &PackageName,
+        task: &Task,
+    ) -> Result<TaskOutcome, TaskError> {
         match task {
             Task::Init(task) => {
                 let name = package.base();
-                init(name, task).map_err(|error| TaskError::Init {
+                let made = init(name, task).map_err(|error| TaskError::Init {
                     name: name.to_owned(),
                     error,
-                })
+                })?;
+                Ok(made.into())
             }
-            Task::Clone(task) => self.cloned(package, task),
-            Task::Edit(task) => self.copied(package, task),
+            Task::Clone(task) => Ok(self.cloned(package, task)?.into()),
+            Task::Edit(task) => Ok(self.copied(package, task)?.into()),
+            Task::Upgrade(task) => self.upgraded(package, task),
             task => Err(TaskError::NotSupported(task.kind().to_owned())),
         }
     }
@@ -198,10 +233,7 @@ impl Engine<'_> {
             .ok_or(TaskError::NoName)?;
         let (located, contents) = self.fetch(name, "source")?;
         if located.revision.name.package != *package {
-            return Err(TaskError::OtherPackage {
-                repository: package.repository.clone(),
-                package: package.path.clone(),
-            });
+            return Err(TaskError::other_package(package));
         }
         match located.revision.lifecycle.is_published() {
             true => Ok(contents),
@@ -231,6 +263,22 @@ impl Engine<'_> {
         Ok((contents, address, reference.to_owned(), commit))
     }
 
+    /// The package at an exact place.
+    pub(super) fn read_locked(
+        &self,
+        address: &str,
+        directory: &str,
+        commit: &ObjectId,
+    ) -> Result<Contents, OpenUpstreamError> {
+        let repository = self.open_upstream(address)?;
+        repository.store.refresh()?;
+        let contents = repository.store.read_package(commit, directory)?;
+        contents.ok_or_else(|| OpenUpstreamError::NoPackage {
+            directory: directory.to_owned(),
+            reference: commit.to_string(),
+        })
+    }
+
     /// A registered repository at that address, or one that is opened for this alone.
     fn open_upstream(&self, address: &str) -> Result<Arc<Repository>, RepositoryError> {
         let location = match address.strip_prefix("file://") {
@@ -238,7 +286,15 @@ impl Engine<'_> {
             _ => Location::Address(address.to_owned()),
         };
         let mut configs = self.repositories.configs();
-        if let Some(known) = configs.find(|config| config.location == location) {
+        // Locks have addresses that end in `.git`, whether or not the registered one does.
+        let is_same = |config: &&RepositoryConfig| match (&config.location, &location) {
+            (Location::Address(known), Location::Address(asked)) => {
+                let clean = crate::git::without_credentials(known);
+                clean.trim_end_matches(".git") == asked.trim_end_matches(".git")
+            }
+            (known, asked) => known == asked,
+        };
+        if let Some(known) = configs.find(is_same) {
             return self.repositories.get(&known.name);
         }
         let config = RepositoryConfig::new("upstream", location);

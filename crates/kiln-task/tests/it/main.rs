@@ -4,4 +4,5 @@ mod discover;
 mod faults;
 mod lifecycle;
 mod tasks;
+mod upgrade;
 mod world;

@@ -88,7 +88,7 @@ fn a_package_is_cloned_from_any_repository() {
         let (contents, _) = pull(&engine, &format!("git.{package}.v1"));
         let kptfile = text(&contents, "Kptfile");
         let expected = format!(
-            "# our package\napiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {package} # the name\n  labels:\n    team: a\nupstream:\n  type: git\n  git:\n    repo: {address}\n    directory: dir/app\n    ref: {git_ref}\nupstreamLock:\n  type: git\n  git:\n    repo: {address}\n    directory: dir/app\n    ref: {git_ref}\n    commit: {commit}\npipeline:\n"
+            "# our package\napiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {package} # the name\n  labels:\n    team: a\n  annotations:\n    internal.kpt.dev/upstream-identifier: 'kpt.dev|Kptfile|default|{package}'\nupstream:\n  type: git\n  git:\n    repo: {address}\n    directory: dir/app\n    ref: {git_ref}\nupstreamLock:\n  type: git\n  git:\n    repo: {address}\n    directory: dir/app\n    ref: {git_ref}\n    commit: {commit}\npipeline:\n"
         );
         assert!(kptfile.replace('"', "").starts_with(&expected), "{kptfile}");
         assert!(

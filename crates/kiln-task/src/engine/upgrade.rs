@@ -1,0 +1,180 @@
+//! Bringing a package to another revision of its upstream.
+
+use kiln_krm::gotext::quote;
+use kiln_krm::kptfile::FILE_NAME;
+
+use super::Engine;
+use super::source::{OpenUpstreamError, TaskError, TaskOutcome};
+use crate::contents::Contents;
+use crate::git::{ObjectId, Revision, read_kptfile};
+use crate::merge::{MergeError, Versions, merge};
+use crate::metadata::{KptfileChangeError, set_origin};
+use crate::names::PackageName;
+use crate::task::UpgradeTask;
+
+/// Why a package was not brought to another revision of its upstream.
+#[derive(Debug, thiserror::Error)]
+pub enum UpgradeError {
+    /// What the package was made from cannot be had.
+    #[error(
+        "error fetching the resources for package {} with ref {{Name:{name}}}",
+        quote(package)
+    )]
+    Old {
+        /// The package.
+        package: String,
+        /// The revision.
+        name: String,
+        /// Why.
+        #[source]
+        error: Box<TaskError>,
+    },
+    /// Where the package came from is not known.
+    #[error("upstream source not found for package revision {}: it has no upstreamLock", quote(.0))]
+    NoLock(String),
+    /// What the package was made from is not where its Kptfile says.
+    #[error(
+        "error fetching the resources for package {} from its upstreamLock",
+        quote(package)
+    )]
+    Lock {
+        /// The package.
+        package: String,
+        /// Why.
+        #[source]
+        error: OpenUpstreamError,
+    },
+    /// What it is to be brought to cannot be had.
+    #[error("error fetching revision for target upstream {}", quote(name))]
+    New {
+        /// The revision.
+        name: String,
+        /// Why.
+        #[source]
+        error: Box<TaskError>,
+    },
+    /// The package itself cannot be had.
+    #[error("error fetching revision {} to be upgraded", quote(name))]
+    Local {
+        /// The revision.
+        name: String,
+        /// Why.
+        #[source]
+        error: Box<TaskError>,
+    },
+    /// What is upgraded, and what to, has been published.
+    #[error("all source PackageRevisions of upgrade task must be published, {} is not", quote(.0))]
+    NotPublished(String),
+    /// They cannot be merged.
+    #[error(
+        "error updating the package {} to revision {}",
+        quote(package),
+        quote(name)
+    )]
+    Merge {
+        /// The package.
+        package: String,
+        /// The revision.
+        name: String,
+        /// Why.
+        #[source]
+        error: MergeError,
+    },
+    /// The Kptfile cannot be told.
+    #[error("failed to apply upstream lock to package {}", quote(package))]
+    Kptfile {
+        /// The package.
+        package: String,
+        /// Why.
+        #[source]
+        error: KptfileChangeError,
+    },
+}
+
+impl Engine<'_> {
+    pub(super) fn upgraded(
+        &self,
+        package: &PackageName,
+        task: &UpgradeTask,
+    ) -> Result<TaskOutcome, TaskError> {
+        let (new_name, local_name) = (&task.new_upstream.name, &task.local.name);
+        let (new, updated) =
+            self.fetch(new_name, "target upstream")
+                .map_err(|error| UpgradeError::New {
+                    name: new_name.clone(),
+                    error: Box::new(error),
+                })?;
+        let (own, local) =
+            self.fetch(local_name, "source")
+                .map_err(|error| UpgradeError::Local {
+                    name: local_name.clone(),
+                    error: Box::new(error),
+                })?;
+        if own.revision.name.package != *package {
+            return Err(TaskError::other_package(package));
+        }
+        for revision in [&new.revision, &own.revision] {
+            check_published(revision)?;
+        }
+        let origin = self.origin(package, task, &local)?;
+        let versions = Versions {
+            origin: &origin,
+            updated: &updated,
+            local: &local,
+        };
+        let merged = merge(versions, task.strategy.unwrap_or_default());
+        let mut merged = merged.map_err(|error| UpgradeError::Merge {
+            package: package.path.clone(),
+            name: new_name.clone(),
+            error,
+        })?;
+        let (upstream, lock) = new.repository.locks(&new.revision);
+        let told = set_origin(&mut merged.contents, None, &upstream, &lock);
+        told.map_err(|error| UpgradeError::Kptfile {
+            package: package.path.clone(),
+            error,
+        })?;
+        Ok(TaskOutcome {
+            contents: merged.contents,
+            conflicts: merged.conflicts,
+        })
+    }
+
+    /// What the package was made from: the revision that the task names, or else the place that the Kptfile names.
+    fn origin(
+        &self,
+        package: &PackageName,
+        task: &UpgradeTask,
+        local: &Contents,
+    ) -> Result<Contents, UpgradeError> {
+        let name = &task.old_upstream.name;
+        if !name.is_empty() {
+            let fetched = self.fetch(name, "old upstream");
+            let (old, contents) = fetched.map_err(|error| UpgradeError::Old {
+                package: package.path.clone(),
+                name: name.clone(),
+                error: Box::new(error),
+            })?;
+            check_published(&old.revision)?;
+            return Ok(contents);
+        }
+        let kptfile = read_kptfile(local.bytes(FILE_NAME).unwrap_or_default());
+        let lock = kptfile.upstream_lock.and_then(|lock| lock.git);
+        let commit = lock.as_ref().and_then(|lock| ObjectId::new(&lock.commit));
+        let (Some(lock), Some(commit)) = (lock, commit) else {
+            return Err(UpgradeError::NoLock(task.local.name.clone()));
+        };
+        let read = self.read_locked(&lock.repo, lock.directory.trim_matches('/'), &commit);
+        read.map_err(|error| UpgradeError::Lock {
+            package: package.path.clone(),
+            error,
+        })
+    }
+}
+
+fn check_published(revision: &Revision) -> Result<(), UpgradeError> {
+    match revision.lifecycle.is_published() {
+        true => Ok(()),
+        false => Err(UpgradeError::NotPublished(revision.name.to_string())),
+    }
+}
