@@ -1,11 +1,13 @@
 //! Text to tree.
 //!
 //! [`reader`] turns bytes into text, [`scanner`] text into tokens with [`comments`] beside them, [`builder`] tokens
-//! into documents. Nothing here recurses, and every byte is looked at a bounded number of times.
+//! into documents. [`ordinary`] is a shorter way to the same trees for the documents that most are. Nothing here
+//! recurses, and every byte is looked at a bounded number of times.
 
 mod block;
 mod builder;
 mod comments;
+mod ordinary;
 mod plain;
 mod properties;
 mod reader;
@@ -52,6 +54,12 @@ pub fn parse_until_error(input: &[u8]) -> (Vec<Document>, Option<Error>) {
     read(input, usize::MAX)
 }
 
+/// Whether a text is a single document of an ordinary kind, which is sure to be read without an error and is found out
+/// without reading it to a tree. Nothing follows if it is not.
+pub fn is_ordinary(text: &str) -> bool {
+    text.len() <= MAX_BYTES && ordinary::is_ordinary(text)
+}
+
 fn read(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
     let mut documents = Vec::new();
     if input.len() > MAX_BYTES {
@@ -66,20 +74,36 @@ fn read(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
     let decoded = reader::decode(input);
     let stop = decoded.stop.as_ref();
     let source: Arc<str> = Arc::from(&*decoded.text);
-    let mut builder = Builder::new(&source, source.clone());
+    if stop.is_none()
+        && let Some(document) = ordinary::read(&source)
+    {
+        documents.push(document);
+        return (documents, None);
+    }
+    read_tokens(&source, stop, most)
+}
+
+/// Reads documents of any kind.
+fn read_tokens(
+    source: &Arc<str>,
+    stop: Option<&Stop>,
+    most: usize,
+) -> (Vec<Document>, Option<Error>) {
+    let mut documents = Vec::new();
+    let mut builder = Builder::new(source, source.clone());
     let mut problem = None;
     while documents.len() < most && problem.is_none() {
         match builder.document() {
             Ok(document) => {
                 problem = stop
                     .filter(|stop| document.is_none() || stop.is_noticed_at(builder.position()))
-                    .map(|stop| stop_error(&source, stop));
+                    .map(|stop| stop_error(source, stop));
                 match document {
                     Some(document) if problem.is_none() => documents.push(document),
                     _ => break,
                 }
             }
-            Err(failure) => problem = Some(error(&source, *failure, stop)),
+            Err(failure) => problem = Some(error(source, *failure, stop)),
         }
     }
     (documents, problem)

@@ -293,22 +293,12 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Gives what stands above the last blank line of the head comment to the document.
     fn split_document_head(&mut self) {
         let head = self.head.as_str(self.scanner.text);
-        if head.is_empty() {
-            return;
+        if let Some((upper, lower)) = split_document_head(head) {
+            self.doc.head = self.doc.intern(&upper);
+            self.head = lower.into();
         }
-        let (upper, lower) =
-            if let Some(all) = head.strip_suffix('\n').filter(|all| !all.is_empty()) {
-                (all.to_owned(), String::new())
-            } else if let Some(at) = head.rfind("\n\n") {
-                (head[..at].to_owned(), head[at + 2..].to_owned())
-            } else {
-                return;
-            };
-        self.doc.head = self.doc.intern(&upper);
-        self.head = lower.into();
     }
 
     fn end_document(&mut self) -> Scan<()> {
@@ -324,4 +314,14 @@ impl<'t> Builder<'t> {
         }
         Ok(())
     }
+}
+
+/// Splits the comment at the top: what stands above its last blank line is about the document, the rest about its first
+/// entry. None if all of it is.
+pub(super) fn split_document_head(head: &str) -> Option<(String, String)> {
+    if let Some(all) = head.strip_suffix('\n').filter(|all| !all.is_empty()) {
+        return Some((all.to_owned(), String::new()));
+    }
+    let at = head.rfind("\n\n")?;
+    Some((head[..at].to_owned(), head[at + 2..].to_owned()))
 }
