@@ -14,8 +14,8 @@ use crate::evaluators::{Found, Words};
 use crate::list::{self, ListError, Results};
 use crate::status;
 
-/// Lists of at most so many bytes are read whole to see whether they are lists. Reading them takes no time beside starting
-/// a process; reading larger ones would.
+/// Where it is not plain to see that something is a list, texts of at most so many bytes are parsed. Parsing them takes no
+/// time beside starting a process; parsing larger ones would.
 const READ_WHOLE: usize = 64 * 1024;
 
 /// What is to be evaluated.
@@ -59,14 +59,18 @@ impl Evaluation {
     fn run(&self, text: &str) -> Result<Outcome, Status> {
         let unreadable = |error: ListError| status::unreadable(&error.to_string());
         let runner = &self.found.runner;
-        let looks_fine = list::looks_like_list(text);
         // Native functions read the list anyway, and say so if they cannot.
-        let read_first = !looks_fine || (!runner.is_native() && text.len() <= READ_WHOLE);
+        let looks_fine = match runner.is_native() {
+            true => list::looks_like_list(text),
+            false => list::is_plain_list(text),
+        };
+        let read_first = !looks_fine
+            && (runner.is_native() || text.len() <= READ_WHOLE || !list::looks_like_list(text));
         if read_first {
             list::read(text).map_err(unreadable)?;
         }
         let input = Input::from_wire(Dialect::Current, text);
-        let outcome = if read_first || runner.is_native() {
+        let outcome = if read_first || looks_fine {
             runner.run(&input, &self.ctx)
         } else {
             // The program starts on the list while it is read here: it costs the caller no time.
@@ -216,6 +220,9 @@ impl Evaluation {
             Words::Runner => output.len() <= READ_WHOLE,
         };
         let text = std::str::from_utf8(output).map_err(|error| error.to_string())?;
+        if !is_native && list::is_plain_list(text) {
+            return Ok(Results::default());
+        }
         if read_whole || !list::looks_like_list(text) || list::may_have_results(text) {
             return list::read(text).map_err(|error| error.to_string());
         }

@@ -1,11 +1,11 @@
 //! Lists on their way through: whether they are lists, and what results are in them.
 //!
-//! Programs get and give text, so most lists are never parsed for their own sake. [`looks_like_list`] is what large ones
-//! have to pass; whatever does not is parsed, and the words for what is wrong are those of the Go SDK.
+//! Programs get and give text, so most lists are never parsed: that they are lists is plain to see ([`is_plain_list`]).
+//! Whatever is not so plain is parsed, and the words for what is wrong are those of the Go SDK.
 
 use kiln_krm::gotext::quote;
 use kiln_krm::results::{ResultItem, Severity, read_results};
-use kiln_yaml::{Document, SequenceStyle, parse_all};
+use kiln_yaml::{Document, SequenceStyle, is_ordinary, parse_all};
 use memchr::memmem;
 
 /// Why a text is no list, in the words of the Go SDK.
@@ -89,16 +89,30 @@ pub(crate) fn looks_like_list(text: &str) -> bool {
     memmem::find_iter(text.as_bytes(), KIND).any(|at| begins(at) && ends(at))
 }
 
+/// Whether a text is a list without results, as far as that can be seen without parsing it: an ordinary text has at the
+/// beginning of a line nothing but the fields of its root. Nothing follows if it cannot be seen.
+pub(crate) fn is_plain_list(text: &str) -> bool {
+    let has_one_kind = || {
+        let again = memmem::find_iter(text.as_bytes(), b"\nkind:").count();
+        again + usize::from(text.starts_with("kind:")) == 1
+    };
+    looks_like_list(text) && !may_have_results(text) && has_one_kind() && is_ordinary(text)
+}
+
 /// Whether a text that looks like a list may have results.
 pub(crate) fn may_have_results(text: &str) -> bool {
     text.starts_with("results:") || memmem::find(text.as_bytes(), b"\nresults:").is_some()
 }
 
-/// Parses a list for the results in it. Text without anything is a list without anything.
+/// Reads a list for the results in it. Text without anything is a list without anything.
 pub(crate) fn read(text: &str) -> Result<Results, ListError> {
-    if text.trim().is_empty() {
+    if is_plain_list(text) || text.trim().is_empty() {
         return Ok(Results::default());
     }
+    parse(text)
+}
+
+fn parse(text: &str) -> Result<Results, ListError> {
     let documents = parse_all(text.as_bytes()).map_err(ListError::Malformed)?;
     let [document] = documents.as_slice() else {
         return Err(ListError::Count(documents.len()));

@@ -1,6 +1,6 @@
 //! Lists and what is none.
 
-use super::{looks_like_list, may_have_results, read};
+use super::{is_plain_list, looks_like_list, may_have_results, parse, read};
 
 const LIST: &str = "\
 apiVersion: config.kubernetes.io/v1
@@ -75,4 +75,39 @@ fn a_kind_elsewhere_does_not_make_a_list() {
     assert!(!looks_like_list("  kind: ResourceList\n"));
     assert!(!looks_like_list("kind: ResourceListOfMine\n"));
     assert!(looks_like_list("items: []\r\nkind: ResourceList\r\n"));
+}
+
+#[test]
+fn most_lists_are_plain() {
+    let texts = [
+        "kind: ResourceList",
+        "items:\nkind: ResourceList\n\n",
+        "# from a program\napiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: List\n  a: |\n    kind: X\n",
+    ];
+    for text in texts {
+        assert!(is_plain_list(text) && parse(text).is_ok(), "{text:?}");
+    }
+}
+
+#[test]
+fn what_is_not_plain_has_to_be_parsed() {
+    let texts = [
+        "",
+        "a: b\n",
+        "kind: List\n",
+        "kind: ResourceLists\n",
+        "kind: ResourceList # really\n",
+        "kind:\n  ResourceList\n",
+        "items:\n- kind: ResourceList\n",
+        "a: |\n  x\n\n  kind: ResourceList\n",
+        "kind: ResourceList\nkind: List\n",
+        "kind: List\nkind: ResourceList\n",
+        "kind: ResourceList\n---\na: b\n",
+        "kind: ResourceList\nresults:\n- severity: error\n",
+        "kind: ResourceList\nitems: [\n",
+        "kind: ResourceList\na: \"\nkind: ResourceList\nb: \"\n",
+    ];
+    for text in texts {
+        assert!(!is_plain_list(text), "{text:?}");
+    }
 }
