@@ -285,11 +285,11 @@ impl Marks<'_> {
         let (internal, style) = match dialect {
             Dialect::Current => {
                 annotations::mirror_document(document)?;
-                let style = match seqindent::guess(text) {
+                let style = || match seqindent::guess(text) {
                     SequenceStyle::Compact => COMPACT,
                     SequenceStyle::Wide => WIDE,
                 };
-                (true, self.style.then_some(style))
+                (true, self.style.then(style))
             }
             Dialect::Legacy => (false, None),
         };
