@@ -11,6 +11,11 @@ use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd};
 /// Rust opens files that way already. What it does not know of is what this process got from the one that started it:
 /// sockets, locks, pipes of a shell or of a CI runner. Where open files cannot be listed, nothing is done.
 pub fn keep_descriptors() -> io::Result<()> {
+    // One call for all, where the kernel has it.
+    #[cfg(target_os = "linux")]
+    if crate::linux::keep_all_descriptors().is_ok() {
+        return Ok(());
+    }
     let directory = if cfg!(target_os = "linux") {
         "/proc/self/fd"
     } else {

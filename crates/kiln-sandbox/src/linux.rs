@@ -29,6 +29,7 @@ use crate::environment::{ALLOWED_VARIABLES, NETWORK_VARIABLES, Surroundings, cle
 use crate::measure::{Excess, Measure, SandboxError, StartError};
 use crate::policy::{SandboxLimits, SandboxPolicy};
 
+pub(crate) use kernel::keep_all_descriptors;
 pub use spawn::Started;
 
 use child::{Plan, Step};

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -23,7 +24,13 @@ pub(super) struct Printed {
 /// How long processes that a child left behind may be silent while they keep its output open.
 const SILENCE: Duration = Duration::from_secs(1);
 
+/// How much is read at a time, to begin with and later.
+const FIRST_CHUNK: usize = 4 * 1024;
 const CHUNK: usize = 64 * 1024;
+
+/// How much a pipe holds unless told otherwise, and at most (where nobody has changed that).
+#[cfg(target_os = "linux")]
+const PIPE: std::ops::Range<usize> = 64 * 1024..1024 * 1024;
 
 const ENDED: u8 = b'e';
 const CANCELLED: u8 = b'c';
@@ -49,10 +56,13 @@ pub(super) fn pump(
     if end.is_none() {
         tell_when_ended(leader, teller)?;
     }
+    // Most functions answer with about as much as they got.
+    widen(running.stdin.as_ref(), input.len());
+    widen(running.stdout.as_ref(), input.len());
     let mut pump = Pump {
         feed: running.stdin.take().map(|pipe| Feed { pipe, rest: input }),
-        stdout: Stream::new(running.stdout.take()),
-        stderr: Stream::new(running.stderr.take()),
+        stdout: Stream::new(running.stdout.take(), input.len() + FIRST_CHUNK),
+        stderr: Stream::new(running.stderr.take(), FIRST_CHUNK),
         news,
         end,
         watch: running.cell.as_ref().map(|cell| Watch::new(cell, leader)),
@@ -61,6 +71,8 @@ pub(super) fn pump(
         on_stderr: ctx.on_stderr.as_ref(),
     };
     pump.prepare().map_err(talking)?;
+    // The pipe is empty: there is nothing to wait for.
+    pump.feed().map_err(talking)?;
     let heard = pump.listen(leader, ctx);
     if heard.is_err() && ending == Ending::Asked {
         kill::ask(leader);
@@ -72,6 +84,18 @@ pub(super) fn pump(
         stderr: pump.stderr.bytes,
     })
 }
+
+/// Makes a pipe hold as much as will go through it: what does not fit has to wait for the other side. The system may
+/// refuse, and nothing depends on it.
+#[cfg(target_os = "linux")]
+fn widen(pipe: Option<&impl AsFd>, size: usize) {
+    if let Some(pipe) = pipe.filter(|_| size > PIPE.start) {
+        let _ = rustix::pipe::fcntl_setpipe_size(pipe, size.min(PIPE.end));
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn widen(_: Option<&impl AsFd>, _: usize) {}
 
 fn talking(source: io::Error) -> RunError {
     RunError::Io {
@@ -317,28 +341,26 @@ impl Pump<'_> {
     }
 }
 
-impl<T: Read> Stream<T> {
-    fn new(pipe: Option<T>) -> Stream<T> {
-        let bytes = Vec::new();
+impl<T: AsFd> Stream<T> {
+    /// A stream that is expected to have at most so many bytes, as most do.
+    fn new(pipe: Option<T>, expected: usize) -> Stream<T> {
+        let bytes = Vec::with_capacity(expected);
         Stream { pipe, bytes }
     }
 
     /// Reads once, so that a child that never stops writing cannot keep the loop from looking at its clock.
     fn read(&mut self) -> io::Result<()> {
-        let Some(pipe) = &mut self.pipe else {
+        let Some(pipe) = &self.pipe else {
             return Ok(());
         };
-        let mut chunk = [0; CHUNK];
-        match pipe.read(&mut chunk) {
+        if self.bytes.capacity() - self.bytes.len() < FIRST_CHUNK {
+            self.bytes.reserve(CHUNK);
+        }
+        match rustix::io::read(pipe, spare_capacity(&mut self.bytes)) {
             Ok(0) => self.pipe = None,
-            Ok(length) => self.bytes.extend_from_slice(&chunk[..length]),
-            Err(error) if is_passing(&error) => {}
-            Err(error) => return Err(error),
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
         }
         Ok(())
     }
-}
-
-fn is_passing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

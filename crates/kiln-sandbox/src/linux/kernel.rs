@@ -112,7 +112,7 @@ pub(super) fn install_filter(filter: &[sock_filter]) -> io::Result<()> {
 }
 
 /// Lets every open file but the standard three be closed by exec. Every kernel that has Landlock has this.
-pub(super) fn keep_all_descriptors() -> io::Result<()> {
+pub(crate) fn keep_all_descriptors() -> io::Result<()> {
     #[expect(unsafe_code, reason = "no library has the call")]
     // SAFETY: three numbers are passed. No descriptor is closed now: those who own them find them open.
     let answer = unsafe {
