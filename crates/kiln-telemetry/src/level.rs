@@ -48,10 +48,15 @@ impl LogLevel {
 
     /// Whether something may be shown, by what is known before it happens.
     ///
-    /// Our own spans are kept at every level: a warning says to which call it belongs.
+    /// The spans of our calls are kept at every level: a warning says to which call it belongs. Those of their steps are
+    /// kept where steps are shown.
     pub(crate) fn shows(self, metadata: &Metadata<'_>) -> bool {
         if is_ours(metadata.target()) {
-            return metadata.is_span() || *metadata.level() <= self.ours();
+            let least = match metadata.is_span() {
+                true => Level::INFO,
+                false => Level::ERROR,
+            };
+            return *metadata.level() <= self.ours().max(least);
         }
         if self.0 >= 5 {
             return true;
