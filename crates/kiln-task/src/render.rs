@@ -113,7 +113,6 @@ pub fn render_contents(
             },
             threads: settings.jobs.count,
             cancel: settings.cancel.clone(),
-            threads: settings.jobs.count,
         },
         root: &root,
         working_directory: &root,

@@ -9,9 +9,9 @@ use kiln_krm::kptfile::{Git, GitLock, Locator, Upstream};
 
 use crate::contents::{Contents, ContentsError};
 use crate::git::{
-    Atomicity, GitError, GitOptions, GitStore, Identity, InvalidRef, Layout, Location, NewCommit,
-    ObjectId, OpenError, PackageChange, PublishError, ReadPackageError, RefChange, Revision,
-    Snapshot, Tasks,
+    Atomicity, GitError, GitOptions, GitStore, Identity, InvalidRef, Layout, Location, LogEntry,
+    NewCommit, ObjectId, OpenError, PackageChange, PublishError, ReadPackageError, RefChange,
+    Revision, Snapshot, Tasks, log_of,
 };
 
 /// What is known about a repository.
@@ -219,6 +219,12 @@ impl Repository {
             .map(|revision| revision.commit.clone());
         let tips: Vec<ObjectId> = tips.collect();
         Tasks::read(&self.store, &tips)
+    }
+
+    /// The commits that belong to a revision, the newest first.
+    pub fn log(&self, revision: &Revision) -> Result<Vec<LogEntry>, GitError> {
+        let (directory, workspace) = (&revision.directory, &revision.name.workspace);
+        log_of(&self.store, &revision.commit, directory, workspace)
     }
 
     /// By which others find a revision.

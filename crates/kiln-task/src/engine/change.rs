@@ -102,7 +102,8 @@ impl Engine<'_> {
         )
     }
 
-    /// Replaces all files of a draft. `version` is the commit that they were made from.
+    /// Replaces all files of a draft. `version` is the commit that they were made from. Comments that a program has lost,
+    /// which wrote everything anew, are brought back.
     pub fn push(
         &self,
         name: &str,

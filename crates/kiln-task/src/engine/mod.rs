@@ -10,6 +10,7 @@ mod delete;
 mod error;
 mod source;
 mod upgrade;
+mod upstream;
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};

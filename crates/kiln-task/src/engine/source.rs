@@ -7,6 +7,7 @@ use kiln_krm::gotext::quote;
 
 use super::error::AccessError;
 use super::upgrade::UpgradeError;
+use super::upstream::is_same_address;
 use super::{Engine, Located};
 use crate::contents::{Contents, ContentsError};
 use crate::git::{GitError, Location, ObjectId, ReadPackageError, RefName};
@@ -286,12 +287,8 @@ impl Engine<'_> {
             _ => Location::Address(address.to_owned()),
         };
         let mut configs = self.repositories.configs();
-        // Locks have addresses that end in `.git`, whether or not the registered one does.
         let is_same = |config: &&RepositoryConfig| match (&config.location, &location) {
-            (Location::Address(known), Location::Address(asked)) => {
-                let clean = crate::git::without_credentials(known);
-                clean.trim_end_matches(".git") == asked.trim_end_matches(".git")
-            }
+            (Location::Address(known), Location::Address(asked)) => is_same_address(known, asked),
             (known, asked) => known == asked,
         };
         if let Some(known) = configs.find(is_same) {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::annotation::Annotation;
 use super::id::ObjectId;
+use super::objects::Identity;
 use super::program::GitError;
 use super::store::GitStore;
 use crate::task::Task;
@@ -70,6 +71,62 @@ impl Tasks {
         let is_first = matches!(task, Task::Init(_) | Task::Clone(_));
         self.by_revision.insert(key, Found { task, is_first });
     }
+}
+
+/// A commit of a revision.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LogEntry {
+    /// The commit.
+    pub commit: ObjectId,
+    /// Who made it.
+    pub author: Identity,
+    /// When, in seconds since 1970.
+    pub time: i64,
+    /// The first line of its message.
+    pub subject: String,
+    /// What was done, if the commit says so.
+    pub task: Option<Task>,
+}
+
+/// The commits that belong to a revision, the newest first: those of its draft, and its approval.
+pub(crate) fn log_of(
+    store: &GitStore,
+    tip: &ObjectId,
+    directory: &str,
+    workspace: &str,
+) -> Result<Vec<LogEntry>, GitError> {
+    let name = serde_json::to_string(directory).unwrap_or_default();
+    let pattern = format!("--grep=\"package\":{name}");
+    let arguments = [
+        "--format=%H%x01%an%x01%ae%x01%at%x01%B%x00",
+        "--topo-order",
+        "--fixed-strings",
+        "--no-show-signature",
+        pattern.as_str(),
+        tip.as_str(),
+        "--",
+    ];
+    let text = store.ask("log", &arguments, b"")?;
+    let entry = |record: &str| {
+        let mut fields = record.trim_start_matches('\n').splitn(5, '\x01');
+        let commit = ObjectId::new(fields.next()?)?;
+        let author = Identity {
+            name: fields.next()?.to_owned(),
+            email: fields.next()?.to_owned(),
+        };
+        let time = fields.next()?.parse().ok()?;
+        let message = fields.next()?;
+        let mut annotations = Annotation::read_all(message).into_iter();
+        let own = annotations.find(|annotation| annotation.is_about(directory, workspace))?;
+        Some(LogEntry {
+            commit,
+            author,
+            time,
+            subject: message.lines().next().unwrap_or_default().to_owned(),
+            task: own.task,
+        })
+    };
+    Ok(text.split('\0').filter_map(entry).collect())
 }
 
 /// The highest number that a revision of a package ever had on the branch. Numbers of revisions that have been deleted are

@@ -213,6 +213,58 @@ fn many_approvals_at_once_all_get_numbers_of_their_own() {
     assert_eq!(files, "README\na\nb\n", "neither has undone the other");
 }
 
+/// Git is killed, in place of the whole program, at each of its steps in turn. What is seen is what was before or what should
+/// be, and the same command brings it about afterwards.
+#[test]
+fn every_step_can_be_the_last() {
+    let Some(world) = world() else { return };
+    let count = world.path("count");
+    let script = format!(
+        "#!/bin/sh\nn=$(cat {0})\necho $((n - 1)) > {0}\n[ $n -gt 1 ] || kill -9 $$\nexec git \"$@\"\n",
+        count.display()
+    );
+    let program = world.path("killed-git");
+    std::fs::write(&program, script).expect("it can be written");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    for place in ["path", "address"] {
+        let name = format!("repo-{place}");
+        world.bare(&name);
+        let location = match place {
+            "path" => Location::Path(world.path(&name)),
+            _ => url(&world.path(&name)),
+        };
+        let config = RepositoryConfig::new("git", location);
+        let healthy = world.repositories([config.clone()]);
+        let engine = world.engine(&healthy);
+        engine
+            .create(&new("git", "p", "v1", None))
+            .expect("it can be made");
+        engine.propose("git.p.v1").expect("it can be proposed");
+        let before = refs(&world, &name);
+        let mut steps = 1;
+        loop {
+            std::fs::write(&count, format!("{steps}\n")).expect("it can be written");
+            let mut options = world.options();
+            options.program = world.git_program(&program);
+            let repositories = kiln_task::Repositories::new([config.clone()], options);
+            let engine = world.engine(&repositories);
+            let approved = engine.approve("git.p.v1", Overwrite::Refuse);
+            let after = refs(&world, &name);
+            if approved.is_ok() {
+                assert!(
+                    after.contains("refs/tags/p/v1 ") && !after.contains("proposed/"),
+                    "{after}"
+                );
+                break;
+            }
+            assert_eq!(after, before, "after {steps} steps");
+            steps += 1;
+        }
+        assert!(steps > 5, "git was killed {steps} times only");
+        world.git(&name, &["fsck", "--strict"]);
+    }
+}
+
 /// A git that does not know `--atomic` at the other end.
 #[test]
 fn without_atomic_pushes_there_is_no_approval_unless_it_is_wanted() {

@@ -149,6 +149,34 @@ fn a_package_is_upgraded() {
         "{kptfile}"
     );
 
+    // A copy of an upgrade still comes from where that came from.
+    publish(&engine, "git.app.v2", &[]);
+    copy(&engine, ("git", "app"), "v2", "copy");
+    for (name, upstream) in [("git.app.v1", "up.base.v1"), ("git.app.copy", "up.base.v2")] {
+        let located = engine.find(name).expect("it is there");
+        let found = engine.upstream_of(&located).expect("it can be found out");
+        assert_eq!(
+            found.map(|found| found.revision.name.to_string()),
+            Some(upstream.to_owned())
+        );
+    }
+    let located = engine.find("git.app.v2").expect("it is there");
+    let log = located
+        .repository
+        .log(&located.revision)
+        .expect("it can be read");
+    let subjects: Vec<&str> = log.iter().map(|entry| entry.subject.as_str()).collect();
+    assert_eq!(
+        subjects,
+        [
+            "Approving package revision app/2",
+            "Rendering package",
+            "Rendering package",
+            "Upgrading revision"
+        ]
+    );
+    assert!(matches!(log[3].task, Some(Task::Upgrade(_))));
+
     // What has been changed is not simply replaced.
     let revision = new(
         "git",
@@ -174,14 +202,14 @@ fn a_package_is_upgraded() {
     // Only what is published is upgraded.
     let mut task = upgrade("up.base.v1", Strategy::ResourceMerge);
     if let Task::Upgrade(task) = &mut task {
-        task.local.name = "git.app.v2".to_owned();
+        task.local.name = "git.app.copy".to_owned();
     }
     let error = engine
         .create(&new("git", "app", "v4", Some(task)))
         .expect_err("it is a draft");
     assert_eq!(
         error.to_string(),
-        "all source PackageRevisions of upgrade task must be published, \"git.app.v2\" is not"
+        "all source PackageRevisions of upgrade task must be published, \"git.app.copy\" is not"
     );
 }
 
@@ -227,6 +255,12 @@ fn a_package_from_an_address_is_upgraded_by_its_lock() {
             Some(Task::Clone(CloneTask { upstream })),
         ))
         .expect("it can be cloned");
+    let located = engine.find("git.app.v1").expect("it is there");
+    let found = engine.upstream_of(&located).expect("it can be found out");
+    assert_eq!(
+        found.map(|found| found.revision.name.to_string()),
+        Some("up.base.v1".to_owned())
+    );
     publish(&engine, "git.app.v1", &[]);
     let created = engine.create(&new(
         "git",

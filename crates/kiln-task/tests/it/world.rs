@@ -128,11 +128,15 @@ impl World {
 
     pub(crate) fn options(&self) -> GitOptions {
         GitOptions {
-            program: GitProgram::new("git", self.environment()),
+            program: self.git_program(Path::new("git")),
             cache: self.path("cache"),
             largest_package: 1024 * 1024,
             most_files: 1000,
         }
+    }
+
+    pub(crate) fn git_program(&self, program: &Path) -> GitProgram {
+        GitProgram::new(program, self.environment())
     }
 
     pub(crate) fn repositories(
