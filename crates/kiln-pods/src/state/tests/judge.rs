@@ -164,10 +164,20 @@ impl Judge {
         let least = usable.map(|pod| pod.running.len()).min().unwrap_or(0);
         let is_least = pod.may_be_surplus || pod.running.len() == least;
         assert!(is_least, "least loaded: not {id}");
+        let equals = told
+            .ready(&pod.image)
+            .filter(|other| other.running.len() == least);
+        let longest_ago = equals.map(|pod| pod.picked).min();
+        let is_turn = pod.may_be_surplus || longest_ago == Some(pod.picked);
+        assert!(is_turn, "even: it is not the turn of {id}");
         if let Some(asked) = told.requests.get_mut(&request) {
             asked.state = RequestState::Running(id);
         }
-        self.pod(id).running.insert(request);
+        told.picks += 1;
+        let picks = told.picks;
+        let pod = self.pod(id);
+        pod.picked = picks;
+        pod.running.insert(request);
     }
 
     fn check_fail(&mut self, request: RequestId, failure: &Failure, cause: &Event) {
@@ -291,6 +301,13 @@ impl Judge {
         for request in told.requests.values() {
             let is_told = request.state != RequestState::Interrupted;
             assert!(is_told, "lost: {request:?} is not told");
+        }
+        if let Some(image) = &told.hopeless {
+            assert_eq!(
+                told.waiting(image),
+                0,
+                "own waiters: they do not hear of it"
+            );
         }
         for image in told.images.keys() {
             self.check_waiting(image);

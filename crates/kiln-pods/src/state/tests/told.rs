@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::{
-    Event, Failure, ImageKey, Moment, Owner, Plan, PodId, RequestId, Started, Version,
+    Event, Failure, ImageKey, Lasts, Moment, Owner, Plan, PodId, RequestId, Started, Version,
 };
 use super::START_TIMEOUT;
 
@@ -19,6 +19,9 @@ pub(super) struct Told {
     pub(super) pods: BTreeMap<PodId, ToldPod>,
     pub(super) requests: BTreeMap<RequestId, ToldRequest>,
     pub(super) warm_ups: BTreeSet<ImageKey>,
+    pub(super) picks: u64,
+    /// Whose requests must be told now that there is no pod for them and will be none.
+    pub(super) hopeless: Option<ImageKey>,
 }
 
 pub(super) struct ToldPod {
@@ -31,6 +34,8 @@ pub(super) struct ToldPod {
     pub(super) idle_since: Moment,
     pub(super) idle_before: Duration,
     pub(super) annotated: Option<Moment>,
+    /// Whose turn it was when it was chosen last.
+    pub(super) picked: u64,
     /// There were more pods than allowed when it was there, so it may be one of those that go.
     pub(super) may_be_surplus: bool,
 }
@@ -73,6 +78,7 @@ pub(super) enum RequestState {
 impl Told {
     pub(super) fn hear(&mut self, event: &Event) {
         let now = self.now;
+        self.hopeless = None;
         match event {
             Event::Request { request, image, .. } => {
                 let state = RequestState::Waiting;
@@ -152,7 +158,8 @@ impl Told {
                     _ => false,
                 });
                 for pod in late.map(|(id, _)| *id).collect::<Vec<_>>() {
-                    self.fail(pod);
+                    // Pods that were never ready will not be the next time either; that is not looked at here.
+                    self.fail(pod, Lasts::No);
                 }
             }
             Event::Created { pod, version } => {
@@ -174,14 +181,14 @@ impl Told {
                     pod.life = Life::Coming(now);
                 }
             }),
-            Event::Failed { pod, .. } => self.fail(*pod),
+            Event::Failed { pod, fault } => self.fail(*pod, fault.lasts),
             Event::Terminating { pod } => self.change(*pod, |pod| {
                 if pod.life != Life::Parted {
                     pod.life = Life::Ending;
                 }
             }),
-            Event::NotCreated { pod, .. } => {
-                self.fail(*pod);
+            Event::NotCreated { pod, fault } => {
+                self.fail(*pod, fault.lasts);
                 self.change(*pod, |pod| pod.life = Life::Parted);
             }
             Event::Gone { pod } => self.change(*pod, |pod| pod.life = Life::Parted),
@@ -200,24 +207,31 @@ impl Told {
     }
 
     /// A pod has failed, and if it was the last one, those who wait are out of luck.
-    fn fail(&mut self, id: PodId) {
+    fn fail(&mut self, id: PodId, lasts: Lasts) {
+        let Some(pod) = self.pods.get(&id) else {
+            return;
+        };
+        let is_active = matches!(pod.life, Life::Coming(_) | Life::Ready);
+        let was_counted_on = is_active && self.is_current(pod);
         let Some(pod) = self.pods.get_mut(&id) else {
             return;
         };
-        match pod.life {
-            Life::Coming(_) | Life::Ready => pod.life = Life::Failed,
-            Life::Orphan(_) => {
-                pod.life = Life::Failed;
-                return;
-            }
-            _ => return,
+        if is_active || matches!(pod.life, Life::Orphan(_)) {
+            pod.life = Life::Failed;
         }
+        if !was_counted_on {
+            return;
+        }
+        let is_certain = !pod.may_be_surplus;
         let image = pod.image.clone();
         if self.certain(&image).count() == 0 {
             for request in self.requests.values_mut() {
                 let waits = request.image == image && request.state == RequestState::Waiting;
                 request.failures += u8::from(waits);
             }
+        }
+        if is_certain && self.active(&image).count() == 0 && lasts == Lasts::Yes {
+            self.hopeless = Some(image);
         }
     }
 
@@ -310,6 +324,7 @@ impl ToldPod {
             idle_since: now,
             idle_before: Duration::ZERO,
             annotated: None,
+            picked: 0,
             may_be_surplus: false,
         }
     }
