@@ -48,6 +48,7 @@ pub struct Flags {
 struct ServiceFlags {
     max_concurrent: Key<i64>,
     max_concurrent_native: Key<i64>,
+    max_concurrent_pod_calls: Key<i64>,
     max_queued: Key<i64>,
     max_held_bytes: Key<i64>,
     evaluation_timeout: Key<GoDuration>,
@@ -238,6 +239,11 @@ impl ServiceFlags {
                 0,
                 "How many built-in functions work on small lists at once, and as many on large ones; one for each core if 0",
             ),
+            max_concurrent_pod_calls: set.add(
+                "max-concurrent-pod-calls",
+                0,
+                "How many calls are with pods or wait for one at once; 1024 if 0",
+            ),
             max_queued: set.add(
                 "max-queued-evaluations",
                 DEFAULT_MAX_QUEUE as i64,
@@ -269,9 +275,11 @@ impl ServiceFlags {
         };
         let processes = count("max-concurrent-evaluations", self.max_concurrent)?;
         let native = count("max-concurrent-native", self.max_concurrent_native)?;
+        let forwarded = count("max-concurrent-pod-calls", self.max_concurrent_pod_calls)?;
         Ok(AdmissionOptions {
             processes: processes.unwrap_or(default.processes),
             native: native.unwrap_or(default.native),
+            forwarded: forwarded.unwrap_or(default.forwarded),
             queue: within(
                 "max-queued-evaluations",
                 parsed.get(self.max_queued),

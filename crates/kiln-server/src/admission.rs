@@ -1,7 +1,7 @@
 //! Who may run now, who waits, and who is sent away.
 //!
-//! Processes, native work on small lists and native work on large ones have places of their own, so that none of them
-//! waits for another. A place is a guard: whoever drops it, for whatever reason, makes room for the next.
+//! Processes, native work on small lists, native work on large ones and calls that are passed on have places of their own,
+//! so that none of them waits for another. A place is a guard: whoever drops it, for whatever reason, makes room for the next.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub enum Lane {
     Small,
     /// Native functions on larger lists.
     Large,
+    /// Functions that others run for us.
+    Forwarded,
 }
 
 /// Native work on lists of at most so many bytes is small.
@@ -29,9 +31,9 @@ const SMALL_LIST: usize = 256 * 1024;
 
 impl Lane {
     /// All there are.
-    pub const ALL: [Lane; 3] = [Lane::Processes, Lane::Small, Lane::Large];
+    pub const ALL: [Lane; 4] = [Lane::Processes, Lane::Small, Lane::Large, Lane::Forwarded];
 
-    /// The lane of a call.
+    /// The lane of a call that is run here.
     pub(crate) fn of(is_native: bool, list: usize) -> Lane {
         match (is_native, list) {
             (false, _) => Lane::Processes,
@@ -46,6 +48,7 @@ impl Lane {
             Lane::Processes => "processes",
             Lane::Small => "native-small",
             Lane::Large => "native-large",
+            Lane::Forwarded => "forwarded",
         }
     }
 }
@@ -55,6 +58,7 @@ pub(crate) struct Admission {
     processes: Arc<Places>,
     small: Arc<Places>,
     large: Arc<Places>,
+    forwarded: Arc<Places>,
 }
 
 /// There is no room to wait in.
@@ -94,6 +98,7 @@ impl Admission {
             processes: places(Lane::Processes, options.processes),
             small: places(Lane::Small, options.native),
             large: places(Lane::Large, options.native),
+            forwarded: places(Lane::Forwarded, options.forwarded),
         }
     }
 
@@ -103,6 +108,7 @@ impl Admission {
             Lane::Processes => &self.processes,
             Lane::Small => &self.small,
             Lane::Large => &self.large,
+            Lane::Forwarded => &self.forwarded,
         };
         let permits = Arc::clone(&places.permits);
         let permit = match permits.try_acquire_owned() {

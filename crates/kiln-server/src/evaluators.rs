@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use kiln_runtime::{FindError, FunctionSpec, Runner, Runtime};
+use tokio::sync::watch;
+
+use crate::forward::{ChosenForwarder, Forwarder};
 
 /// Runtimes in the order in which they are asked. "Not found" goes on to the next, every other answer is final.
 #[derive(Clone, Default)]
 pub struct Evaluators {
     evaluators: Vec<Evaluator>,
+    forwarder: Option<(&'static str, Arc<dyn Forwarder>)>,
 }
 
 /// A runtime that functions are looked for in.
@@ -32,6 +36,14 @@ pub enum Words {
     Wrapper,
 }
 
+/// Who runs a function.
+pub(crate) enum Chosen {
+    /// It was found here.
+    Here(Found),
+    /// It is passed on.
+    Elsewhere(ChosenForwarder),
+}
+
 /// A function that was found.
 pub(crate) struct Found {
     pub(crate) evaluator: &'static str,
@@ -42,35 +54,59 @@ pub(crate) struct Found {
 impl Evaluators {
     /// Evaluators, the first to be asked first.
     pub fn new(evaluators: Vec<Evaluator>) -> Evaluators {
-        Evaluators { evaluators }
+        Evaluators {
+            evaluators,
+            forwarder: None,
+        }
     }
 
-    /// Whether any function can be run.
-    pub fn can_evaluate(&self) -> bool {
-        self.evaluators.iter().any(|evaluator| evaluator.is_usable)
+    /// Passes on to somebody else whatever none of these has.
+    pub fn with_forwarder(self, name: &'static str, forwarder: Arc<dyn Forwarder>) -> Evaluators {
+        Evaluators {
+            forwarder: Some((name, forwarder)),
+            ..self
+        }
     }
 
     /// The names in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.evaluators.iter().map(|evaluator| evaluator.name)
+        let forwarder = self.forwarder.iter().map(|(name, _)| *name);
+        let evaluators = self.evaluators.iter().map(|evaluator| evaluator.name);
+        evaluators.chain(forwarder)
+    }
+
+    /// Whether any function can be run, now and from now on.
+    pub(crate) fn usable(&self) -> watch::Receiver<bool> {
+        let is_usable = self.evaluators.iter().any(|evaluator| evaluator.is_usable);
+        match &self.forwarder {
+            Some((_, forwarder)) if !is_usable => forwarder.usable(),
+            _ => watch::Sender::new(is_usable).subscribe(),
+        }
     }
 
     /// Looks for an image.
-    pub(crate) fn find(&self, image: &str) -> Result<Found, FindError> {
+    pub(crate) fn choose(&self, image: &str) -> Result<Chosen, FindError> {
         let function = FunctionSpec::image(image);
         for evaluator in &self.evaluators {
             match evaluator.runtime.find(&function) {
                 Err(FindError::NotFound { .. }) => {}
                 Err(error) => return Err(error),
                 Ok(runner) => {
-                    return Ok(Found {
+                    return Ok(Chosen::Here(Found {
                         evaluator: evaluator.name,
                         words: evaluator.words,
                         runner,
-                    });
+                    }));
                 }
             }
         }
-        Err(FindError::not_found(&function))
+        match &self.forwarder {
+            Some((name, forwarder)) => Ok(Chosen::Elsewhere(ChosenForwarder {
+                name,
+                forwarder: Arc::clone(forwarder),
+                asked: self.names().collect::<Vec<_>>().join(", "),
+            })),
+            None => Err(FindError::not_found(&function)),
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use kiln_proto::SERVICE;
+use tokio::sync::watch;
 use tokio_stream::wrappers::WatchStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status};
@@ -18,7 +19,7 @@ use crate::lifecycle::{Lifecycle, Phase};
 
 pub(crate) struct HealthService {
     lifecycle: Arc<Lifecycle>,
-    can_evaluate: bool,
+    can_evaluate: watch::Receiver<bool>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,10 @@ enum Asked {
 }
 
 impl HealthService {
-    pub(crate) fn new(lifecycle: Arc<Lifecycle>, can_evaluate: bool) -> HealthService {
+    pub(crate) fn new(
+        lifecycle: Arc<Lifecycle>,
+        can_evaluate: watch::Receiver<bool>,
+    ) -> HealthService {
         HealthService {
             lifecycle,
             can_evaluate,
@@ -67,7 +71,8 @@ impl Health for HealthService {
             Asked::Unknown => Err(Status::not_found("unknown service")),
             known => {
                 let phase = self.lifecycle.phase();
-                Ok(Response::new(response(known, phase, self.can_evaluate)))
+                let can_evaluate = *self.can_evaluate.borrow();
+                Ok(Response::new(response(known, phase, can_evaluate)))
             }
         }
     }
@@ -80,11 +85,17 @@ impl Health for HealthService {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         let asked = asked(&request);
-        let can_evaluate = self.can_evaluate;
-        let phases = WatchStream::new(self.lifecycle.watch());
-        let phases = phases.take_while(|phase| *phase < Phase::Finishing);
+        let phase = self.lifecycle.watch();
+        let can_evaluate = self.can_evaluate.clone();
+        // Either may change; what is said is always said of both.
+        let phases = WatchStream::new(phase.clone()).map(|_| ());
+        let usable = WatchStream::new(can_evaluate.clone()).map(|_| ());
+        let changes = phases
+            .merge(usable)
+            .map(move |()| (*phase.borrow(), *can_evaluate.borrow()));
+        let changes = changes.take_while(|(phase, _)| *phase < Phase::Finishing);
         let mut last = None;
-        let responses = phases.filter_map(move |phase| {
+        let responses = changes.filter_map(move |(phase, can_evaluate)| {
             let response = response(asked, phase, can_evaluate);
             let changed = last != Some(response.status);
             last = Some(response.status);

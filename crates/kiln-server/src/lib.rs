@@ -3,7 +3,7 @@
 //! A [`Server`] is bound to an address with [`Evaluators`] (runtimes in the order in which they are asked) and
 //! [`Options`]. A call comes in on a connection ([`Server`] and its modules), is admitted or refused, runs on a thread of
 //! its own and is answered; [`Observer`] hears of all of it. The same service is the function runner and the wrapper in
-//! a pod, which differ in what they run and in [`Words`].
+//! a pod, which differ in what they run and in [`Words`]. What no runtime has may be passed on to a [`Forwarder`], unread.
 //!
 //! Nothing here knows packages, Kubernetes or native functions. Nothing prints; what happens is told to `tracing`. Calls
 //! run on threads that may block, never on those that serve connections, so health is answered whatever functions do.
@@ -15,6 +15,7 @@ mod connection;
 mod deadline;
 mod evaluate;
 mod evaluators;
+mod forward;
 mod health;
 mod held;
 mod lifecycle;
@@ -31,11 +32,12 @@ mod token;
 
 pub use admission::Lane;
 pub use evaluators::{Evaluator, Evaluators, Words};
+pub use forward::{ForwardError, ForwardedCall, Forwarder, Forwarding};
 pub use lifecycle::Stop;
 pub use observer::{Finished, NoObserver, Observer};
 pub use options::{
-    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_HELD_BYTES,
-    DEFAULT_MAX_QUEUE, Options,
+    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_FORWARDED,
+    DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE, Options,
 };
 pub use server::{BindError, Server};
 pub use signals::stop_on_signals;

@@ -14,6 +14,9 @@ use crate::token::Token;
 /// How many calls may wait, for each kind of work, unless told otherwise.
 pub const DEFAULT_MAX_QUEUE: usize = 1024;
 
+/// How many calls may be passed on to others at once unless told otherwise. They take memory and nothing else here.
+pub const DEFAULT_MAX_FORWARDED: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
+
 /// How long running calls have when the server is to end, unless told otherwise.
 pub const DEFAULT_DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
 
@@ -51,6 +54,8 @@ pub struct AdmissionOptions {
     pub processes: NonZeroUsize,
     /// How many functions work in this process on small lists, and as many again on large ones.
     pub native: NonZeroUsize,
+    /// How many calls are passed on to others.
+    pub forwarded: NonZeroUsize,
     /// How many calls wait for each of these.
     pub queue: usize,
 }
@@ -77,6 +82,7 @@ impl Default for AdmissionOptions {
         AdmissionOptions {
             processes: cores.saturating_mul(NonZeroUsize::MIN.saturating_add(3)),
             native: cores,
+            forwarded: DEFAULT_MAX_FORWARDED,
             queue: DEFAULT_MAX_QUEUE,
         }
     }

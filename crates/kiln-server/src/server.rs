@@ -54,7 +54,7 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let local = listener.local_addr().map_err(refused)?;
         let lifecycle = Lifecycle::new();
-        let health = HealthService::new(Arc::clone(&lifecycle), evaluators.can_evaluate());
+        let health = HealthService::new(Arc::clone(&lifecycle), evaluators.usable());
         let service = Service::new(evaluators, &options, Arc::clone(&lifecycle));
         let router = Router::new(
             Arc::new(service),

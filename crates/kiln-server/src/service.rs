@@ -16,7 +16,8 @@ use tracing::{Instrument as _, Span, field};
 use crate::admission::{Admission, Lane, Place};
 use crate::deadline;
 use crate::evaluate::{Evaluated, Evaluation};
-use crate::evaluators::{Evaluators, Found};
+use crate::evaluators::{Chosen, Evaluators, Found};
+use crate::forward::{ChosenForwarder, ForwardedCall};
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::observer::{Finished, Observer};
 use crate::options::Options;
@@ -93,10 +94,40 @@ impl Service {
             let at = call.arrived.checked_add(timeout)?;
             Some(Deadline { at, timeout })
         });
-        let found = self.find(&call.image)?;
-        call.evaluator = Some(found.evaluator);
-        call.span.record("evaluator", found.evaluator);
+        let evaluated = match self.choose(&call.image)? {
+            Chosen::Here(found) => {
+                call.is_with(found.evaluator);
+                self.run_here(call, found, list, deadline, room(metadata))
+                    .await?
+            }
+            Chosen::Elsewhere(forwarder) => {
+                call.is_with(forwarder.name);
+                self.forward(call, &forwarder, list, deadline, room(metadata))
+                    .await?
+            }
+        };
+        call.exit_code = evaluated.exit_code;
+        evaluated.answer
+    }
 
+    fn choose(&self, image: &str) -> Result<Chosen, Status> {
+        self.evaluators.choose(image).map_err(|error| match error {
+            FindError::NotFound { .. } => {
+                let names: Vec<&str> = self.evaluators.names().collect();
+                status::not_found(image, &names.join(", "))
+            }
+            FindError::Refused(error) => status::unavailable(image, &error.to_string()),
+        })
+    }
+
+    async fn run_here(
+        &self,
+        call: &mut Call<'_>,
+        found: Found,
+        list: Bytes,
+        deadline: Option<Deadline>,
+        room: usize,
+    ) -> Result<Evaluated, Status> {
         let lane = Lane::of(found.runner.is_native(), list.len());
         let place = self.place(call, lane, deadline).await?;
         call.started = Some(Instant::now());
@@ -114,21 +145,37 @@ impl Service {
                 ..RunContext::default()
             },
             max_message_size: self.max_message_size,
-            room: room(metadata),
+            room,
         };
-        let evaluated = self.run(evaluation, place, lane, deadline).await?;
-        call.exit_code = evaluated.exit_code;
-        evaluated.answer
+        self.run(evaluation, place, lane, deadline).await
     }
 
-    fn find(&self, image: &str) -> Result<Found, Status> {
-        self.evaluators.find(image).map_err(|error| match error {
-            FindError::NotFound { .. } => {
-                let names: Vec<&str> = self.evaluators.names().collect();
-                status::not_found(image, &names.join(", "))
+    /// Passes the call on. When the caller goes away this future is dropped, and with it the call there.
+    async fn forward(
+        &self,
+        call: &mut Call<'_>,
+        forwarder: &ChosenForwarder,
+        resource_list: Bytes,
+        deadline: Option<Deadline>,
+        room: usize,
+    ) -> Result<Evaluated, Status> {
+        let lane = Lane::Forwarded;
+        let _place = self.place(call, lane, deadline).await?;
+        call.started = Some(Instant::now());
+        let image = call.image.clone();
+        let forwarded = ForwardedCall {
+            image,
+            resource_list,
+            deadline,
+        };
+        let span = tracing::debug_span!("execute", lane = lane.name());
+        let forwarding = forwarder.evaluate(forwarded, room).instrument(span);
+        tokio::select! {
+            evaluated = until(deadline, forwarding) => {
+                evaluated.ok_or_else(|| timed_out(&call.image, deadline))
             }
-            FindError::Refused(error) => status::unavailable(image, &error.to_string()),
-        })
+            () = self.lifecycle.reached(Phase::Cancelling) => Err(status::interrupted(&call.image)),
+        }
     }
 
     /// Waits for a place as long as the caller does.
@@ -166,7 +213,7 @@ impl Service {
         // A process is as good as gone when it is killed. A native function is not gone before it returns, and until
         // then nobody else can have its thread.
         let (kept, lent) = match lane {
-            Lane::Processes => (Some(place), None),
+            Lane::Processes | Lane::Forwarded => (Some(place), None),
             Lane::Small | Lane::Large => (None, Some(place)),
         };
         let span = tracing::debug_span!("execute", lane = lane.name());
@@ -269,6 +316,11 @@ impl<'a> Call<'a> {
             response_bytes: 0,
             end: None,
         }
+    }
+
+    fn is_with(&mut self, evaluator: &'static str) {
+        self.evaluator = Some(evaluator);
+        self.span.record("evaluator", evaluator);
     }
 
     fn end(mut self, answer: &Result<EvaluateFunctionResponse, Status>) {

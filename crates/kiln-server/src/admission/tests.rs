@@ -15,6 +15,7 @@ fn admission(places: usize, queue: usize) -> Arc<Admission> {
     let options = AdmissionOptions {
         processes: places,
         native: places,
+        forwarded: places,
         queue,
     };
     let observer: Arc<dyn Observer> = Arc::new(NoObserver);
@@ -24,7 +25,7 @@ fn admission(places: usize, queue: usize) -> Arc<Admission> {
 #[tokio::test]
 async fn lanes_do_not_wait_for_each_other() {
     let admission = admission(1, 0);
-    let lanes = [Lane::Processes, Lane::Small, Lane::Large];
+    let lanes = Lane::ALL;
     let mut places = Vec::new();
     for lane in lanes {
         places.push(admission.enter(lane).await.expect("a free place"));

@@ -16,7 +16,7 @@ use crate::service::Service;
 async fn serve(stream: DuplexStream, lifecycle: &Arc<Lifecycle>) -> Result<(), ConnectionError> {
     let options = Options::default();
     let service = Service::new(Evaluators::default(), &options, Arc::clone(lifecycle));
-    let health = HealthService::new(Arc::clone(lifecycle), false);
+    let health = HealthService::new(Arc::clone(lifecycle), Evaluators::default().usable());
     let router = Router::new(Arc::new(service), health, None, Store::new(1 << 20));
     serve_stream(stream, Arc::new(router), Arc::clone(lifecycle)).await
 }

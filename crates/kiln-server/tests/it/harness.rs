@@ -138,8 +138,17 @@ impl World {
     }
 
     pub(crate) async fn with(options: Options, words: Words) -> World {
+        World::forwarding(options, words, |evaluators| evaluators).await
+    }
+
+    /// A server with these functions and what is made of them.
+    pub(crate) async fn forwarding(
+        options: Options,
+        words: Words,
+        make: impl FnOnce(Evaluators) -> Evaluators,
+    ) -> World {
         let directory = tempfile::tempdir().expect("a directory");
-        let evaluators = evaluators(directory.path(), words);
+        let evaluators = make(evaluators(directory.path(), words));
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let server = Server::bind(address, evaluators, options).await;
         let server = server.expect("a port");

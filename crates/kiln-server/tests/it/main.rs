@@ -3,6 +3,7 @@
 mod calls;
 mod drain;
 mod faults;
+mod forward;
 mod harness;
 mod health;
 mod limits;
