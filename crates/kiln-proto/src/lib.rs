@@ -13,6 +13,7 @@ pub mod failure;
 )]
 mod generated;
 mod omit;
+pub mod transport;
 
 pub use code::go_code_name;
 pub use generated::evaluator;

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use kiln_proto::FunctionFailure;
 use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure::from_status;
+use kiln_proto::transport::causes;
 use kiln_runtime::{Deadline, Outcome, Output, RunError};
 use tonic::{Code, ConnectError, Status};
 
 use crate::address::Address;
-use crate::connection::causes;
 use crate::error::EvalError;
 
 /// The flag by which users of ours and of Porch say how large messages may be, and the runner's own.

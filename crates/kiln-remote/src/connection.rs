@@ -5,7 +5,6 @@
 
 mod gate;
 
-use std::error::Error;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,12 +14,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
-use kiln_proto::failure::{MAX_ROOM, ROOM_METADATA};
+use kiln_proto::failure::ROOM_METADATA;
+use kiln_proto::transport::{header_limit, room, was_not_sent};
 use kiln_runtime::{Deadline, RunContext};
 use tokio::sync::Notify;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
-use tonic::{ConnectError, Request, Status};
+use tonic::{Request, Status};
 
 use crate::error::SetupError;
 use crate::options::{RemoteOptions, TlsFiles};
@@ -160,31 +160,6 @@ impl Caller {
             }
         }
     }
-}
-
-/// Whether the runner certainly knows nothing of the call.
-fn was_not_sent(status: &Status) -> bool {
-    causes(status).any(|cause| {
-        let is_unsent = |error: &hyper::Error| error.is_canceled();
-        cause.is::<ConnectError>() || cause.downcast_ref().is_some_and(is_unsent)
-    })
-}
-
-/// A status and everything that is behind it.
-pub(crate) fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    let first: &(dyn Error + 'static) = status;
-    std::iter::successors(Some(first), |&error| error.source())
-}
-
-/// How many bytes of a failure we take; it travels in trailers, whose limit is [`header_limit`].
-fn room(max_message_size: usize) -> usize {
-    max_message_size.min(MAX_ROOM)
-}
-
-/// Half as much again for the encoding, and a megabyte for the text of the status.
-fn header_limit(max_message_size: usize) -> u32 {
-    let room = room(max_message_size);
-    u32::try_from(room + room / 2 + (1 << 20)).unwrap_or(u32::MAX)
 }
 
 async fn until(deadline: Option<Deadline>) -> Deadline {
