@@ -3,4 +3,37 @@
 //! [`state`] decides and touches nothing: what happened goes in, what is to be done comes out. Everything that talks to
 //! Kubernetes, to registries and to pods is around it and decides nothing.
 
+mod address;
+mod api;
+pub mod cache_config;
+mod connection;
+mod driver;
+mod error;
+mod evaluator;
+pub mod function_config;
+mod images;
+pub mod keys;
+mod lease;
+pub mod names;
+pub mod objects;
+mod options;
+pub mod overrides;
+mod plans;
+mod pull_secret;
+mod registry_images;
+mod replicas;
 pub mod state;
+mod stuck;
+pub mod template;
+mod views;
+mod watch;
+mod world;
+mod yaml;
+
+pub use address::{AddressMode, AddressModeError};
+pub use error::{PodError, StartError};
+pub use evaluator::{Call, PodEvaluator};
+pub use images::{ImageError, ImageInfo, Images, Resolving};
+pub use kube;
+pub use options::{Cluster, Options, PullSecret};
+pub use registry_images::RegistryImages;

@@ -1,0 +1,330 @@
+//! How the driver comes to life: what it is made of, and what it watches.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiln_runtime::FileValue;
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+
+use super::Driver;
+use super::hands::Hands;
+use super::house::House;
+use super::message::{AnySeen, Message};
+use super::sight::{Kind, Sight};
+use crate::api::{Api, Collection, Selector};
+use crate::cache_config::{self, CacheEntry};
+use crate::error::StartError;
+use crate::keys::{IMAGE_LABEL, LEASE_LABEL, REPLICA_LABEL};
+use crate::lease::Lease;
+use crate::names::label_value;
+use crate::objects::PodSettings;
+use crate::options::{Cluster, Options};
+use crate::plans::{Plans, TemplateBook, TemplateSource};
+use crate::pull_secret::PullSecretCopy;
+use crate::replicas::Replicas;
+use crate::state::{Pool, Settings};
+use crate::template::{BASE_POD_TEMPLATE, BASE_SERVICE_TEMPLATE};
+use crate::watch::{Seen, View, Watch};
+use crate::world::World;
+
+/// How long the first look at a cluster may take.
+const FIRST_LOOK: Duration = Duration::from_secs(30);
+
+/// The runner's own namespace where nobody says.
+const OWN_NAMESPACE: &str = "porch-system";
+
+/// A driver that works.
+pub(crate) struct Begun {
+    pub(crate) to: UnboundedSender<Message>,
+    pub(crate) usable: watch::Receiver<bool>,
+    pub(crate) tasks: Vec<AbortHandle>,
+}
+
+impl Driver {
+    /// Begins to work, and waits until what there is has been seen.
+    pub(crate) async fn start(options: Options) -> Result<Begun, StartError> {
+        let (client, own_namespace) = client(&options).await?;
+        let api = Api::new(client);
+        let (to, messages) = mpsc::unbounded_channel();
+        let (usable, mut is_usable) = watch::channel(false);
+        let cache_config = cache_config(options.cache_config.as_deref())?;
+        let me = label_value(&options.replica);
+        let template_source = match &options.template {
+            Some(name) => TemplateSource::ConfigMap {
+                name: name.clone(),
+                namespace: own_namespace,
+            },
+            None => TemplateSource::Objects,
+        };
+        let watches = Watches {
+            api: api.clone(),
+            to: to.clone(),
+            namespace: options.namespace.clone(),
+        };
+        let mut tasks = Vec::new();
+        let kinds = watches.start(&template_source, &mut tasks);
+        let lease = Lease::new(api.clone(), &options, &me);
+        let hands = Arc::new(hands(
+            &options,
+            api,
+            to.clone(),
+            me.clone(),
+            &lease,
+            cache_config,
+        ));
+        let renewals = to.clone();
+        let renewing = lease.keep(move |outcome| renewals.send(Message::Renewed(outcome)).is_ok());
+        tasks.push(tokio::spawn(renewing).abort_handle());
+        let driver = Driver {
+            pool: Pool::new(options.scan_interval, options.lease_period),
+            world: World::new(options.address_mode, &options.namespace, &me),
+            replicas: Replicas::new(options.lease_period),
+            plans: plans(&options, &hands, template_source),
+            sight: Sight::new(kinds),
+            house: House::new(options.lease_period, options.scan_interval, options.warm_up),
+            requests: Default::default(),
+            connections: Default::default(),
+            dials: Default::default(),
+            creations: Default::default(),
+            hands,
+            jobs: JoinSet::new(),
+            usable,
+            ending: None,
+            began: Instant::now(),
+        };
+        tasks.push(tokio::spawn(driver.run(messages)).abort_handle());
+        let look = is_usable.wait_for(|usable| *usable);
+        let has_looked = matches!(tokio::time::timeout(FIRST_LOOK, look).await, Ok(Ok(_)));
+        if !has_looked {
+            tasks.iter().for_each(AbortHandle::abort);
+            return Err(StartError::Unusable(format!(
+                "what there is in namespace {:?} could not be seen within {} seconds; the log says why",
+                options.namespace,
+                FIRST_LOOK.as_secs()
+            )));
+        }
+        Ok(Begun {
+            to,
+            usable: is_usable,
+            tasks,
+        })
+    }
+}
+
+fn hands(
+    options: &Options,
+    api: Api,
+    to: UnboundedSender<Message>,
+    me: String,
+    lease: &Lease,
+    cache_config: Option<Arc<FileValue<Vec<CacheEntry>>>>,
+) -> Hands {
+    let namespace = &options.namespace;
+    let pull_secret = options.pull_secret.as_ref();
+    Hands {
+        api,
+        to,
+        me,
+        settings: PodSettings {
+            namespace: namespace.clone(),
+            wrapper_image: options.wrapper_image.clone(),
+            max_message_size: options.max_message_size,
+        },
+        images: Arc::clone(&options.images),
+        pull_secret: pull_secret
+            .map(|secret| PullSecretCopy::new(secret.path.clone(), secret.name.clone(), namespace)),
+        cache_config,
+        cache_path: options.cache_config.clone(),
+        pods: Collection::pods(namespace),
+        services: Collection::services(namespace),
+        leases: Collection::leases(namespace),
+        configs: Collection::function_configs(namespace),
+        lease: lease.name().to_owned(),
+    }
+}
+
+fn plans(options: &Options, hands: &Hands, template_source: TemplateSource) -> Plans {
+    let defaults = Settings {
+        ttl: options.pod_ttl,
+        max_waitlist: options.max_waitlist,
+        max_pods: options.max_pods,
+        start_timeout: options.start_timeout,
+    };
+    let mut plans = Plans::new(
+        defaults,
+        hands.settings.clone(),
+        options.default_image_prefix.clone(),
+        options
+            .pull_secret
+            .as_ref()
+            .map(|secret| secret.name.clone()),
+        TemplateBook::new(template_source),
+    );
+    if let Some(value) = &hands.cache_config {
+        plans.set_cache(&value.get());
+    }
+    plans
+}
+
+struct Watches {
+    api: Api,
+    to: UnboundedSender<Message>,
+    namespace: String,
+}
+
+impl Watches {
+    /// Watches everything, and says what that is.
+    fn start(&self, templates: &TemplateSource, tasks: &mut Vec<AbortHandle>) -> Vec<Kind> {
+        let namespace = &self.namespace;
+        let ours = || Selector::labels(format!("{IMAGE_LABEL},{REPLICA_LABEL}"));
+        let mut kinds = vec![
+            Kind::Pods,
+            Kind::Services,
+            Kind::Slices,
+            Kind::Leases,
+            Kind::Configs,
+            Kind::OwnLease,
+        ];
+        tasks.extend([
+            self.watch(Collection::pods(namespace), ours(), AnySeen::Pods),
+            self.watch(Collection::services(namespace), ours(), AnySeen::Services),
+            self.watch(
+                Collection::endpoint_slices(namespace),
+                ours(),
+                AnySeen::Slices,
+            ),
+            self.watch(
+                Collection::leases(namespace),
+                Selector::labels(LEASE_LABEL),
+                AnySeen::Leases,
+            ),
+            self.watch(
+                Collection::function_configs(namespace),
+                Selector::default(),
+                AnySeen::Configs,
+            ),
+        ]);
+        match templates {
+            TemplateSource::ConfigMap { name, namespace } => {
+                kinds.push(Kind::ConfigMap);
+                let maps = Collection::config_maps(namespace);
+                tasks.push(self.watch(maps, Selector::name(name), AnySeen::ConfigMap));
+            }
+            TemplateSource::Objects => {
+                kinds.extend([Kind::PodTemplate, Kind::ServiceTemplate]);
+                let pods = Collection::pod_templates(namespace);
+                let services = Collection::service_templates(namespace);
+                tasks.extend([
+                    self.watch(
+                        pods,
+                        Selector::name(BASE_POD_TEMPLATE),
+                        AnySeen::PodTemplate,
+                    ),
+                    self.watch(
+                        services,
+                        Selector::name(BASE_SERVICE_TEMPLATE),
+                        AnySeen::ServiceTemplate,
+                    ),
+                ]);
+            }
+        }
+        kinds
+    }
+
+    fn watch<T>(
+        &self,
+        collection: Collection,
+        selector: Selector,
+        seen: impl Fn(Seen<T>) -> AnySeen + Send + Sync + 'static,
+    ) -> AbortHandle
+    where
+        T: View + DeserializeOwned + Clone + Send + 'static,
+    {
+        let watch = Watch {
+            api: self.api.clone(),
+            collection,
+            selector,
+        };
+        let message = move |what| Message::Seen(Box::new(seen(what)));
+        tokio::spawn(watch.run(self.to.clone(), message)).abort_handle()
+    }
+}
+
+/// Reads the file of settings. One that is not there is no settings, as Porch has it.
+fn cache_config(
+    path: Option<&Path>,
+) -> Result<Option<Arc<FileValue<Vec<CacheEntry>>>>, StartError> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    if std::fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        tracing::warn!(
+            "no pod cache config at {}: nothing is set for single images",
+            path.display()
+        );
+        return Ok(None);
+    }
+    let make = |contents: &[Vec<u8>]| {
+        let bytes = contents.first().map(Vec::as_slice).unwrap_or_default();
+        let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+        cache_config::parse(text)
+    };
+    let value = FileValue::load(vec![path.to_owned()], make);
+    let value = value.map_err(|error| StartError::CacheConfig {
+        path: path.display().to_string(),
+        reason: error.to_string(),
+    })?;
+    Ok(Some(Arc::new(value)))
+}
+
+/// A client, and the runner's own namespace.
+async fn client(options: &Options) -> Result<(kube::Client, String), StartError> {
+    let unusable = |error: kube::Error| StartError::Unusable(error.to_string());
+    let (client, namespace) = match &options.cluster {
+        Cluster::Client(client) => (client.clone(), None),
+        Cluster::Infer => {
+            let in_cluster = Config::incluster().ok();
+            let namespace = in_cluster
+                .as_ref()
+                .map(|config| config.default_namespace.clone());
+            let config = match in_cluster {
+                Some(config) => config,
+                None => Config::infer()
+                    .await
+                    .map_err(|error| StartError::NoCluster(Box::new(error)))?,
+            };
+            (
+                kube::Client::try_from(patient(config)).map_err(unusable)?,
+                namespace,
+            )
+        }
+        Cluster::Kubeconfig(path) => {
+            let no_cluster = |error| StartError::NoCluster(Box::new(error));
+            let file = Kubeconfig::read_from(path).map_err(no_cluster)?;
+            let kube_options = KubeConfigOptions::default();
+            let config = Config::from_custom_kubeconfig(file, &kube_options).await;
+            let config = patient(config.map_err(no_cluster)?);
+            (kube::Client::try_from(config).map_err(unusable)?, None)
+        }
+    };
+    let given = options.own_namespace.clone();
+    Ok((
+        client,
+        given
+            .or(namespace)
+            .unwrap_or_else(|| OWN_NAMESPACE.to_owned()),
+    ))
+}
+
+/// What is tried again is decided here, and nowhere below.
+fn patient(mut config: Config) -> Config {
+    config.default_retry = false;
+    config.connect_timeout = Some(Duration::from_secs(5));
+    config
+}

@@ -1,0 +1,113 @@
+//! The templates in force, and where they come from.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::template::Templates;
+use crate::views::ObjectView;
+
+/// Where templates come from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum TemplateSource {
+    /// A ConfigMap of this name and namespace.
+    ConfigMap { name: String, namespace: String },
+    /// Objects with Porch's names, if they are there; else what is built in.
+    Objects,
+}
+
+/// The templates in force. Those that cannot be used leave the ones before in force.
+#[derive(Debug)]
+pub(crate) struct TemplateBook {
+    source: TemplateSource,
+    pod_template: Option<ObjectView>,
+    service_template: Option<ObjectView>,
+    current: Result<Arc<Templates>, String>,
+}
+
+impl TemplateBook {
+    pub(crate) fn new(source: TemplateSource) -> TemplateBook {
+        let current = match &source {
+            TemplateSource::ConfigMap { name, namespace } => Err(format!(
+                "ConfigMap \"{name}\" is not there in namespace \"{namespace}\""
+            )),
+            TemplateSource::Objects => Ok(Arc::new(Templates::builtin())),
+        };
+        TemplateBook {
+            source,
+            pod_template: None,
+            service_template: None,
+            current,
+        }
+    }
+
+    /// The templates in force; the error says why there are none.
+    pub(crate) fn current(&self) -> Result<Arc<Templates>, String> {
+        self.current.clone()
+    }
+
+    /// The ConfigMap as it is now; the error is about one that cannot be used.
+    pub(crate) fn set_config_map(&mut self, object: Option<&ObjectView>) -> Result<(), String> {
+        let TemplateSource::ConfigMap { name, namespace } = &self.source else {
+            return Ok(());
+        };
+        let made = match object {
+            None => Err(format!(
+                "ConfigMap \"{name}\" is not there in namespace \"{namespace}\""
+            )),
+            Some(object) => {
+                let none = Map::new();
+                let data = object.fields.get("data").and_then(Value::as_object);
+                let version = &object.metadata.resource_version;
+                Templates::from_config_map(name, data.unwrap_or(&none), version)
+                    .map_err(|error| error.to_string())
+            }
+        };
+        self.put(made)
+    }
+
+    /// The PodTemplate as it is now.
+    pub(crate) fn set_pod_template(&mut self, object: Option<ObjectView>) -> Result<(), String> {
+        self.pod_template = object;
+        self.put_objects()
+    }
+
+    /// The ServiceTemplate as it is now.
+    pub(crate) fn set_service_template(
+        &mut self,
+        object: Option<ObjectView>,
+    ) -> Result<(), String> {
+        self.service_template = object;
+        self.put_objects()
+    }
+
+    fn put_objects(&mut self) -> Result<(), String> {
+        let pod = self.pod_template.as_ref().map(parts);
+        let service = self.service_template.as_ref().map(parts);
+        let made = Templates::from_objects(
+            pod.as_ref().map(|(object, version)| (object, *version)),
+            service.as_ref().map(|(object, version)| (object, *version)),
+        );
+        self.put(made.map_err(|error| error.to_string()))
+    }
+
+    fn put(&mut self, made: Result<Templates, String>) -> Result<(), String> {
+        match made {
+            Ok(templates) => {
+                self.current = Ok(Arc::new(templates));
+                Ok(())
+            }
+            Err(reason) => {
+                if self.current.is_err() {
+                    self.current = Err(reason.clone());
+                }
+                Err(reason)
+            }
+        }
+    }
+}
+
+fn parts(object: &ObjectView) -> (Value, &str) {
+    let fields = Value::Object(object.fields.clone());
+    (fields, object.metadata.resource_version.as_str())
+}

@@ -1,0 +1,149 @@
+//! Pods that will not do: why, in Kubernetes' own words.
+//!
+//! What Kubernetes would try again for ever (pulling an image, starting a container, finding a node) counts as failed as
+//! soon as it says so: somebody waits for the pod, and has a deadline.
+
+use crate::state::{Fault, Lasts};
+use crate::views::{ContainerStatus, PodView};
+
+/// Why a pod will not do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Trouble {
+    /// One word, as Kubernetes has it.
+    pub(crate) reason: String,
+    /// What Kubernetes says about it.
+    pub(crate) message: String,
+    /// Whether another pod would have it too.
+    pub(crate) lasts: Lasts,
+}
+
+impl From<Trouble> for Fault {
+    fn from(trouble: Trouble) -> Fault {
+        Fault {
+            reason: trouble.reason.into(),
+            message: trouble.message.into(),
+            lasts: trouble.lasts,
+        }
+    }
+}
+
+/// Reasons of single pods: on another node, or a little later, the next may do better.
+const OF_THE_POD: [&str; 8] = [
+    "Evicted",
+    "NodeLost",
+    "NodeShutdown",
+    "NodeAffinity",
+    "Terminated",
+    "Preempting",
+    "UnexpectedAdmissionError",
+    "ContainerStatusUnknown",
+];
+
+/// What containers wait for that are just starting; every other reason is one why they do not.
+const HOPEFUL: [&str; 3] = ["", "ContainerCreating", "PodInitializing"];
+
+/// Why a pod will not do; none if it may.
+pub(crate) fn trouble(pod: &PodView) -> Option<Trouble> {
+    let status = &pod.status;
+    let statuses = || {
+        status
+            .init_container_statuses
+            .iter()
+            .chain(&status.container_statuses)
+    };
+    if status.phase == "Failed" {
+        let of_container = statuses().find_map(ended);
+        let of_pod = (!status.reason.is_empty()).then(|| new(&status.reason, &status.message));
+        return of_pod
+            .or(of_container)
+            .or_else(|| Some(new("Failed", &status.message)));
+    }
+    if status.phase == "Succeeded" {
+        return Some(new("Completed", "the wrapper ended"));
+    }
+    if let Some(trouble) = statuses().find_map(waits_in_vain) {
+        return Some(trouble);
+    }
+    condition(pod, "PodScheduled", "False").filter(|trouble| trouble.reason == "Unschedulable")
+}
+
+/// Whether somebody is about to end a pod: it finishes what it does, and gets nothing new.
+pub(crate) fn is_terminating(pod: &PodView) -> bool {
+    let is_disrupted = condition(pod, "DisruptionTarget", "True").is_some();
+    pod.metadata.deletion_timestamp.is_some() || is_disrupted
+}
+
+/// Whether a pod takes calls.
+pub(crate) fn is_ready(pod: &PodView) -> bool {
+    pod.status.phase == "Running"
+        && !pod.status.pod_ip.is_empty()
+        && condition(pod, "Ready", "True").is_some()
+}
+
+fn condition(pod: &PodView, kind: &str, status: &str) -> Option<Trouble> {
+    let mut conditions = pod.status.conditions.iter();
+    let found = conditions.find(|found| found.kind == kind && found.status == status)?;
+    Some(new(&found.reason, &found.message))
+}
+
+/// A container that Kubernetes would try again for ever.
+fn waits_in_vain(status: &ContainerStatus) -> Option<Trouble> {
+    // It is started again at once, and only then waits; the next time it is as likely as not to be the same.
+    let was_killed = |state: &crate::views::ContainerState| {
+        let ended = state.terminated.as_ref();
+        ended.is_some_and(|ended| ended.reason == "OOMKilled")
+    };
+    if was_killed(&status.state) {
+        return ended(status);
+    }
+    let waiting = status.state.waiting.as_ref()?;
+    if HOPEFUL.contains(&waiting.reason.as_str()) {
+        return None;
+    }
+    let mut trouble = new(&waiting.reason, &waiting.message);
+    if let Some(last) = &status.last_state.terminated {
+        if was_killed(&status.last_state) {
+            trouble.reason.clone_from(&last.reason);
+        }
+        let name = &status.name;
+        let said = match last.message.trim() {
+            "" => String::new(),
+            message => format!(": {message}"),
+        };
+        let (reason, code) = (&last.reason, last.exit_code);
+        trouble.message = format!(
+            "{}; container {name} ended before: {reason}, exit code {code}{said}",
+            trouble.message
+        );
+    }
+    Some(trouble)
+}
+
+/// A container that ended badly.
+fn ended(status: &ContainerStatus) -> Option<Trouble> {
+    let ended = status.state.terminated.as_ref()?;
+    if ended.exit_code == 0 {
+        return None;
+    }
+    let (name, code) = (&status.name, ended.exit_code);
+    let message = match ended.message.trim() {
+        "" => format!("container {name} ended with exit code {code}"),
+        message => format!("container {name} ended with exit code {code}: {message}"),
+    };
+    Some(new(&ended.reason, &message))
+}
+
+fn new(reason: &str, message: &str) -> Trouble {
+    let lasts = match OF_THE_POD.contains(&reason) {
+        true => Lasts::No,
+        false => Lasts::Yes,
+    };
+    Trouble {
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        lasts,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Images for tests, made of two static programs and pushed into the cluster's registry.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kiln_oci::{
+    CacheOptions, ImageCache, ImageSpec, LayerBuilder, Layout, PlainHttp, Platform, Reference,
+    Registry, RegistryOptions, RunConfig, add_image,
+};
+use kiln_pods::RegistryImages;
+use tokio::sync::OnceCell;
+
+/// Where images come from.
+#[derive(Clone)]
+pub(super) struct Images {
+    pub(super) registry: String,
+    client: Registry,
+}
+
+/// A program that needs nothing of its image; `tests/cluster/up` installs it.
+const BUSYBOX: &str = "/bin/busybox";
+
+static PUSHED: OnceCell<()> = OnceCell::const_new();
+
+impl Images {
+    /// The images, pushed if this is the first test that needs them.
+    pub(super) async fn ready(registry: &str) -> Images {
+        let options = RegistryOptions {
+            plain_http: [(registry.to_owned(), PlainHttp::Anonymous)].into(),
+            ..RegistryOptions::default()
+        };
+        let images = Images {
+            registry: registry.to_owned(),
+            client: Registry::new(options),
+        };
+        PUSHED.get_or_init(|| images.push_all()).await;
+        images
+    }
+
+    /// The name of an image.
+    pub(super) fn name(&self, image: &str) -> String {
+        format!("{}/kiln-pods-test/{image}:v1.0", self.registry)
+    }
+
+    /// What the evaluator knows of images.
+    pub(super) fn known(&self) -> Arc<RegistryImages> {
+        let cache = ImageCache::new(self.client.clone(), CacheOptions::default());
+        Arc::new(RegistryImages::new(cache))
+    }
+
+    async fn push_all(&self) {
+        let busybox = std::fs::read(BUSYBOX).expect("tests/cluster/up installs busybox-static");
+        let wrapper = std::fs::read(wrapper()).unwrap();
+        let tools = LayerBuilder::default()
+            .file("bin/cp", 0o755, &busybox)
+            .unwrap()
+            .file(
+                "home/nonroot/wrapper-server/wrapper-server",
+                0o755,
+                &wrapper,
+            )
+            .unwrap()
+            .file(
+                "home/nonroot/wrapper-server/grpc-health-probe",
+                0o755,
+                &wrapper,
+            )
+            .unwrap();
+        let environment = vec!["PATH=/bin".to_owned()];
+        let run = RunConfig {
+            env: environment.clone(),
+            ..RunConfig::default()
+        };
+        self.push("wrapper", run, tools.finish().unwrap()).await;
+        let layer = LayerBuilder::default()
+            .file("bin/sh", 0o755, &busybox)
+            .unwrap();
+        let layer = layer.file("bin/busybox", 0o755, &busybox).unwrap();
+        let layer = layer.finish().unwrap();
+        let script = |text: &str| Some(["sh", "-c", text].map(str::to_owned).to_vec());
+        for (name, entrypoint) in [
+            ("echo", script("busybox cat")),
+            ("other", script("busybox cat; true")),
+            ("slow", script("busybox sleep 3; busybox cat")),
+            ("broken", script("echo it is broken >&2; exit 3")),
+            ("nothing", None),
+        ] {
+            let run = RunConfig {
+                entrypoint: entrypoint.unwrap_or_default(),
+                env: environment.clone(),
+                ..RunConfig::default()
+            };
+            self.push(name, run, layer.clone()).await;
+        }
+    }
+
+    async fn push(&self, name: &str, run: RunConfig, layer: Bytes) {
+        let mut layout = Layout::default();
+        let image = ImageSpec {
+            platform: Platform::this_machine(),
+            run,
+            layers: vec![layer],
+        };
+        let root = add_image(&mut layout, image).unwrap();
+        let reference: Reference = self.name(name).parse().unwrap();
+        self.client.push(&reference, &layout, &root).await.unwrap();
+    }
+}
+
+/// The wrapper, built so that it runs in any image.
+fn wrapper() -> PathBuf {
+    if let Some(path) = env::var_os("KILN_STATIC_WRAPPER") {
+        return path.into();
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static");
+    let mut build = Command::new(root.join("deploy/build-wrapper"));
+    let output = build
+        .args(["--profile", "dev", "--target-dir"])
+        .arg(directory)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
+}
