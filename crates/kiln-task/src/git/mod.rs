@@ -7,11 +7,11 @@ mod id;
 mod layout;
 mod objects;
 mod program;
+mod revision;
 mod store;
 
 pub use annotation::{Annotation, approval_message, change_message, deletion_message};
-pub(crate) use discover::read_kptfile;
-pub use discover::{Number, Revision, Snapshot};
+pub use discover::Snapshot;
 pub use history::{LogEntry, Tasks};
 pub(crate) use history::{highest_number, log_of};
 pub use id::{InvalidRef, ObjectId, RefName};
@@ -20,6 +20,8 @@ pub use objects::{Identity, ReadPackageError};
 pub(crate) use objects::{NewCommit, PackageChange};
 pub(crate) use program::without_credentials;
 pub use program::{GitError, GitProgram};
+pub(crate) use revision::read_kptfile;
+pub use revision::{Number, Revision};
 pub use store::{
     Atomicity, DEFAULT_LARGEST_PACKAGE, DEFAULT_MOST_FILES, GitOptions, GitStore, InvalidAddress,
     Location, OpenError, PublishError, RefChange,

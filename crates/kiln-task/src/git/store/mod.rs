@@ -9,7 +9,7 @@ mod remote;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::id::{ObjectId, RefName};
@@ -27,7 +27,7 @@ use remote::Remote;
 pub struct GitOptions {
     /// Git.
     pub program: GitProgram,
-    /// Where copies of repositories of other machines are kept.
+    /// Where copies of repositories of other machines are kept, and what has been seen in any.
     pub cache: PathBuf,
     /// How many bytes a package may have.
     pub largest_package: u64,
@@ -134,6 +134,7 @@ pub struct GitStore {
     address: String,
     kind: Kind,
     limits: Limits,
+    memory_file: PathBuf,
     reader: Mutex<Option<Reader>>,
 }
 
@@ -156,7 +157,9 @@ impl GitStore {
                 (git, address.clone(), Kind::Remote(remote))
             }
         };
+        let name = remote::file_name(&super::program::without_credentials(&address));
         Ok(GitStore {
+            memory_file: options.cache.join(format!("{name}.revisions")),
             git,
             address,
             kind,
@@ -224,6 +227,11 @@ impl GitStore {
     ) -> Result<Option<Contents>, ReadPackageError> {
         let limits = self.limits;
         self.with_reader(|reader| read_package(reader, commit, directory, limits))
+    }
+
+    /// The file that remembers what has been seen in the repository.
+    pub(super) fn memory_file(&self) -> &Path {
+        &self.memory_file
     }
 
     /// The commit that a name in hexadecimal digits, or a tag's object, stands for.

@@ -202,7 +202,7 @@ fn check(address: &str) -> Result<(), InvalidAddress> {
 }
 
 /// A file's name for an address, different for different ones.
-fn file_name(address: &str) -> String {
+pub(super) fn file_name(address: &str) -> String {
     let mut name = String::new();
     for byte in address.bytes() {
         match byte {
