@@ -8,6 +8,7 @@ mod contents;
 mod engine;
 pub mod git;
 pub mod heal;
+pub mod image;
 mod init;
 mod lifecycle;
 pub mod merge;

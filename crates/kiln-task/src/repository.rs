@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kiln_krm::gotext::quote;
-use kiln_krm::kptfile::{Git, GitLock, Locator, Upstream};
+use kiln_krm::kptfile::{GenericLock, Git, GitLock, Locator, Upstream};
 
 use crate::contents::{Contents, ContentsError};
 use crate::git::{
@@ -13,6 +13,7 @@ use crate::git::{
     NewCommit, ObjectId, OpenError, PackageChange, PublishError, ReadPackageError, RefChange,
     Revision, Snapshot, Tasks, log_of,
 };
+use crate::image::PackageImages;
 
 /// What is known about a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -96,6 +97,7 @@ pub enum CreateBranchError {
 pub struct Repositories {
     configs: BTreeMap<String, RepositoryConfig>,
     options: GitOptions,
+    images: Option<Arc<dyn PackageImages>>,
     open: Mutex<BTreeMap<String, Arc<Repository>>>,
 }
 
@@ -122,8 +124,22 @@ impl Repositories {
                 .map(|config| (config.name.clone(), config))
                 .collect(),
             options,
+            images: None,
             open: Mutex::default(),
         }
+    }
+
+    /// The same with packages in images.
+    pub fn with_images(self, images: Arc<dyn PackageImages>) -> Repositories {
+        Repositories {
+            images: Some(images),
+            ..self
+        }
+    }
+
+    /// What finds packages in images.
+    pub fn images(&self) -> Option<&dyn PackageImages> {
+        self.images.as_deref()
     }
 
     /// What is known about each, by name.
@@ -237,6 +253,24 @@ impl Repository {
             &revision.commit,
         )
     }
+}
+
+/// Where a package in an image comes from, and the exact place. Kptfiles have no words of their own for images.
+pub(crate) fn image_locks(image: &str, digest: &str) -> (Upstream, Locator) {
+    let upstream = Upstream {
+        kind: "generic".to_owned(),
+        ..Upstream::default()
+    };
+    let lock = Locator {
+        kind: "generic".to_owned(),
+        git: None,
+        generic: Some(GenericLock {
+            store_id: "oci".to_owned(),
+            resource_id: image.to_owned(),
+            resource_version: digest.to_owned(),
+        }),
+    };
+    (upstream, lock)
 }
 
 /// Where a package comes from, and the exact place. Addresses of other machines end in `.git`, as kpt writes them, and have

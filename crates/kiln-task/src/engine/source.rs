@@ -15,7 +15,7 @@ use crate::init::init;
 use crate::merge::Conflict;
 use crate::metadata::{KptfileChangeError, set_origin};
 use crate::names::PackageName;
-use crate::repository::{Repository, RepositoryConfig, RepositoryError, git_locks};
+use crate::repository::{Repository, RepositoryConfig, RepositoryError, git_locks, image_locks};
 use crate::task::{CloneTask, EditTask, GitUpstream, Task};
 
 /// What a task made.
@@ -54,9 +54,18 @@ pub enum TaskError {
     /// The revision to start from is not named.
     #[error("upstreamRef.name is required")]
     NoName,
-    /// Packages in images are not read.
-    #[error("clone from OCI is not implemented")]
-    Oci,
+    /// Nobody knows images.
+    #[error("packages in images cannot be read here")]
+    NoImages,
+    /// The image cannot be had, or is no package.
+    #[error("cannot clone image {image}")]
+    Image {
+        /// The image.
+        image: String,
+        /// Why.
+        #[source]
+        error: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The revision to start from cannot be had.
     #[error("failed to fetch package revision {}", quote(name))]
     Fetch {
@@ -210,8 +219,13 @@ impl Engine<'_> {
                 contents,
                 git_locks(&address, directory, &reference, &commit),
             )
-        } else if upstream.oci.is_some() {
-            return Err(TaskError::Oci);
+        } else if let Some(oci) = &upstream.oci {
+            let images = self.repositories.images().ok_or(TaskError::NoImages)?;
+            let read = images.read(&oci.image).map_err(|error| TaskError::Image {
+                image: oci.image.clone(),
+                error,
+            })?;
+            (read.contents, image_locks(&oci.image, &read.digest))
         } else {
             return Err(TaskError::NoCloneSource);
         };

@@ -2,6 +2,7 @@
 
 mod discover;
 mod faults;
+mod image;
 mod lifecycle;
 mod tasks;
 mod upgrade;

@@ -1,0 +1,203 @@
+//! Packages in images: the files of all layers, one over the other.
+//!
+//! Nothing in a layer is believed: paths are checked, devices are refused, and there is a limit to what unpacking gives.
+
+mod registry;
+
+use std::collections::HashSet;
+use std::error::Error;
+use std::io::{self, Read};
+
+use crate::contents::{Contents, ContentsError, File, FileMode, PackagePath, UnsafePath};
+
+pub use registry::{RegistryImageError, RegistryImages};
+
+/// Finds packages in images.
+pub trait PackageImages: Send + Sync + std::fmt::Debug {
+    /// The package in an image.
+    fn read(&self, image: &str) -> Result<PackageImage, Box<dyn Error + Send + Sync>>;
+}
+
+/// A package that was in an image.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PackageImage {
+    /// Its files.
+    pub contents: Contents,
+    /// The digest of the image.
+    pub digest: String,
+}
+
+/// A layer of an image.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layer<'a> {
+    /// What kind of archive it is.
+    pub media_type: &'a str,
+    /// The archive.
+    pub bytes: &'a [u8],
+}
+
+/// Why layers are no package.
+#[derive(Debug, thiserror::Error)]
+pub enum LayerError {
+    /// A kind of archive that is not read.
+    #[error("layers of type {0:?} are not read")]
+    MediaType(String),
+    /// The archive is damaged.
+    #[error("cannot read the layer")]
+    Archive(#[source] io::Error),
+    /// A file has a path that no package has.
+    #[error(transparent)]
+    Path(#[from] UnsafePath),
+    /// A file has a path that another file does not leave room for.
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
+    /// A file's name is not text.
+    #[error("the name of a file in the layer is not valid UTF-8")]
+    NotText,
+    /// A device, a pipe or something else that is no file.
+    #[error("{0} is no file")]
+    NotAFile(String),
+    /// A link to a file that is not there.
+    #[error("{0} is a link to a file that is not in the image")]
+    NoTarget(String),
+    /// There is too much.
+    #[error("the package is larger than {0} bytes")]
+    TooLarge(u64),
+}
+
+const WHITEOUT: &str = ".wh.";
+const OPAQUE: &str = ".wh..wh..opq";
+
+/// The files of layers, the lowest layer first.
+pub fn contents_of_layers(layers: &[Layer<'_>], largest: u64) -> Result<Contents, LayerError> {
+    let mut contents = Contents::new();
+    let mut left = largest;
+    for layer in layers {
+        let kind = layer.media_type.rsplit('.').next().unwrap_or_default();
+        let bytes: Box<dyn Read> = match kind {
+            "tar" => Box::new(layer.bytes),
+            "gzip" | "tar+gzip" => Box::new(flate2::read::MultiGzDecoder::new(layer.bytes)),
+            _ => return Err(LayerError::MediaType(layer.media_type.to_owned())),
+        };
+        let mut unpacked = bytes.take(left.saturating_add(1));
+        add_layer(&mut contents, &mut unpacked)?;
+        // The rest of the archive counts too, whatever is in it.
+        io::copy(&mut unpacked, &mut io::sink()).map_err(LayerError::Archive)?;
+        let taken = left.saturating_add(1) - unpacked.limit();
+        left = left
+            .checked_sub(taken)
+            .ok_or(LayerError::TooLarge(largest))?;
+    }
+    Ok(contents)
+}
+
+fn add_layer(contents: &mut Contents, archive: &mut dyn Read) -> Result<(), LayerError> {
+    let mut archive = tar::Archive::new(archive);
+    let mut new = HashSet::new();
+    for entry in archive.entries().map_err(LayerError::Archive)? {
+        let mut entry = entry.map_err(LayerError::Archive)?;
+        let kind = entry.header().entry_type();
+        if kind.is_dir() || kind.is_pax_global_extensions() {
+            continue;
+        }
+        let path = String::from_utf8(entry.path_bytes().into_owned());
+        let path = inner(&path.map_err(|_| LayerError::NotText)?);
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        if name == OPAQUE {
+            // Only what lower layers have there is hidden.
+            remove_below(contents, directory, &new);
+            continue;
+        }
+        if let Some(hidden) = name.strip_prefix(WHITEOUT) {
+            let hidden = join(directory, hidden);
+            contents.remove(&hidden);
+            remove_below(contents, &hidden, &new);
+            continue;
+        }
+        let file = if kind.is_file() || kind.is_contiguous() {
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).map_err(LayerError::Archive)?;
+            let mode = entry.header().mode().unwrap_or(0);
+            File {
+                bytes: bytes.into(),
+                mode: match mode & 0o111 {
+                    0 => FileMode::Regular,
+                    _ => FileMode::Executable,
+                },
+            }
+        } else if kind.is_symlink() || kind.is_hard_link() {
+            let target = entry.link_name_bytes().map(std::borrow::Cow::into_owned);
+            let target = target.ok_or_else(|| LayerError::NoTarget(path.clone()))?;
+            match kind.is_symlink() {
+                true => File {
+                    bytes: target.into(),
+                    mode: FileMode::Symlink,
+                },
+                false => {
+                    let target = String::from_utf8(target).map_err(|_| LayerError::NotText)?;
+                    let file = contents.get(&inner(&target)).cloned();
+                    file.ok_or(LayerError::NoTarget(path.clone()))?
+                }
+            }
+        } else {
+            return Err(LayerError::NotAFile(path));
+        };
+        let path = PackagePath::new(path)?;
+        replace(contents, &path, &file)?;
+        new.insert(path.to_string());
+    }
+    Ok(())
+}
+
+/// Paths in archives begin at the root of the image, however that is written.
+fn inner(path: &str) -> String {
+    let mut path = path.trim_start_matches('/');
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest.trim_start_matches('/');
+    }
+    path.to_owned()
+}
+
+fn join(directory: &str, name: &str) -> String {
+    match directory {
+        "" => name.to_owned(),
+        directory => format!("{directory}/{name}"),
+    }
+}
+
+/// Removes the files below a directory, but for those that are new.
+fn remove_below(contents: &mut Contents, directory: &str, new: &HashSet<String>) {
+    let prefix = match directory {
+        "" => String::new(),
+        directory => format!("{directory}/"),
+    };
+    let paths = contents.paths().map(ToString::to_string);
+    let hidden = paths.filter(|path| path.starts_with(&prefix) && !new.contains(path));
+    for path in hidden.collect::<Vec<String>>() {
+        contents.remove(&path);
+    }
+}
+
+/// Puts a file over whatever a lower layer has at its path, or on the way to it.
+fn replace(contents: &mut Contents, path: &PackagePath, file: &File) -> Result<(), LayerError> {
+    let inserted = contents.insert(path.clone(), file.clone());
+    if !matches!(inserted, Err(ContentsError::FileAndDirectory(_))) {
+        return Ok(inserted?);
+    }
+    let prefix = format!("{path}/");
+    let is_in_the_way = |other: &str| {
+        let rest = path.as_str().strip_prefix(other);
+        other.starts_with(&prefix) || rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    let paths = contents.paths().map(ToString::to_string);
+    for other in paths
+        .filter(|other| is_in_the_way(other))
+        .collect::<Vec<String>>()
+    {
+        contents.remove(&other);
+    }
+    Ok(contents.insert(path.clone(), file.clone())?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Layers that make packages, and those that do not.
+
+use std::io::Write;
+
+use super::{Layer, LayerError, contents_of_layers};
+use crate::contents::{Contents, FileMode};
+
+const TAR: &str = "application/vnd.oci.image.layer.v1.tar";
+const GZIP: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+
+/// An archive with entries that no proper program would write.
+fn archive(entries: &[(&str, tar::EntryType, u32, &str)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (path, kind, mode, content) in entries {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(*kind);
+        header.set_mode(*mode);
+        let is_link = matches!(kind, tar::EntryType::Symlink | tar::EntryType::Link);
+        let size = if is_link { 0 } else { content.len() };
+        header.set_size(size as u64);
+        header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
+        if is_link {
+            header.as_mut_bytes()[157..157 + content.len()].copy_from_slice(content.as_bytes());
+        }
+        header.set_cksum();
+        bytes.extend_from_slice(header.as_bytes());
+        bytes.extend_from_slice(&content.as_bytes()[..size]);
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+    }
+    bytes.resize(bytes.len() + 1024, 0);
+    bytes
+}
+
+fn file<'a>(path: &'a str, content: &'a str) -> (&'a str, tar::EntryType, u32, &'a str) {
+    (path, tar::EntryType::Regular, 0o644, content)
+}
+
+fn read(layers: &[Vec<u8>]) -> Result<Contents, LayerError> {
+    let layers: Vec<Layer<'_>> = layers
+        .iter()
+        .map(|bytes| Layer {
+            media_type: TAR,
+            bytes,
+        })
+        .collect();
+    contents_of_layers(&layers, 100_000)
+}
+
+fn files(contents: &Contents) -> Vec<String> {
+    let line = |(path, file): (&crate::PackagePath, &crate::File)| {
+        format!("{path} {}", String::from_utf8_lossy(&file.bytes))
+    };
+    contents.iter().map(line).collect()
+}
+
+#[test]
+fn higher_layers_hide_lower_ones() {
+    let lower = archive(&[
+        ("./", tar::EntryType::Directory, 0o755, ""),
+        file("./Kptfile", "one"),
+        file("/dir/a", "a"),
+        file("dir/b", "b"),
+        file("opaque/c", "c"),
+        file("file", "f"),
+        file("was-dir/x", "x"),
+    ]);
+    let upper = archive(&[
+        file("Kptfile", "two"),
+        file("dir/.wh.a", ""),
+        file("opaque/d", "d"),
+        file("opaque/.wh..wh..opq", ""),
+        file("file/inside", "i"),
+        file("was-dir", "w"),
+        ("run", tar::EntryType::Regular, 0o755, "r"),
+        ("link", tar::EntryType::Symlink, 0o777, "../out"),
+        ("hard", tar::EntryType::Link, 0o644, "run"),
+    ]);
+    let contents = read(&[lower, upper]).expect("it is a package");
+    assert_eq!(
+        files(&contents),
+        [
+            "Kptfile two",
+            "dir/b b",
+            "file/inside i",
+            "hard r",
+            "link ../out",
+            "opaque/d d",
+            "run r",
+            "was-dir w"
+        ]
+    );
+    let mode = |path: &str| contents.get(path).map(|file| file.mode);
+    assert_eq!(mode("hard"), Some(FileMode::Executable));
+    assert_eq!(mode("link"), Some(FileMode::Symlink));
+}
+
+#[test]
+fn what_means_harm_is_refused() {
+    for path in ["../x", "a/../../x", ".git/config", "a//b"] {
+        assert!(
+            matches!(
+                read(&[archive(&[file(path, "")])]),
+                Err(LayerError::Path(_))
+            ),
+            "{path}"
+        );
+    }
+    let device = archive(&[("dev", tar::EntryType::Char, 0o644, "")]);
+    assert!(matches!(read(&[device]), Err(LayerError::NotAFile(_))));
+    let link = archive(&[("l", tar::EntryType::Link, 0o644, "/etc/passwd")]);
+    assert!(matches!(read(&[link]), Err(LayerError::NoTarget(_))));
+    let large = archive(&[file("large", &"x".repeat(200_000))]);
+    assert!(read(&[large]).is_err());
+    assert!(read(&[archive(&[file("a", "a")])[..700].to_vec()]).is_err());
+}
+
+#[test]
+fn packed_layers_are_unpacked_as_far_as_the_limit() {
+    let pack = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).expect("memory takes everything");
+        encoder.finish().expect("memory takes everything")
+    };
+    let read = |bytes: &[u8]| {
+        let layer = Layer {
+            media_type: GZIP,
+            bytes,
+        };
+        contents_of_layers(&[layer], 100_000)
+    };
+    let small = pack(&archive(&[file("a", "a")]));
+    assert_eq!(files(&read(&small).expect("it is a package")), ["a a"]);
+    let bomb = pack(&vec![0; 50_000_000]);
+    assert!(bomb.len() < 100_000 * 10);
+    assert!(matches!(read(&bomb), Err(LayerError::TooLarge(_))));
+    let other = Layer {
+        media_type: "application/vnd.oci.image.layer.v1.tar+zstd",
+        bytes: &small,
+    };
+    assert!(matches!(
+        contents_of_layers(&[other], 10),
+        Err(LayerError::MediaType(_))
+    ));
+}
