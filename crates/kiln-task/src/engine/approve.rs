@@ -4,7 +4,7 @@ use super::error::{AccessError, CommitError};
 use super::{ATTEMPTS, Engine, Located, is_ready, is_stale, now};
 use crate::git::{
     GitError, NewCommit, Number, ObjectId, PackageChange, PublishError, RefChange,
-    approval_message, highest_number,
+    approval_message, highest_number, is_revision,
 };
 use crate::lifecycle::Lifecycle;
 
@@ -124,17 +124,8 @@ impl Engine<'_> {
         let branch = located.repository.layout.branch.short().to_owned();
         let Some(head) = &located.snapshot.head else {
             // In an empty repository the first approval makes the branch.
-            let is_ours = |name: &str| {
-                ["drafts/", "proposed/", "deletionProposed/"]
-                    .iter()
-                    .any(|prefix| name.starts_with(prefix))
-            };
-            let mut branches = located
-                .snapshot
-                .refs
-                .keys()
-                .filter_map(|name| name.as_branch());
-            return match branches.all(is_ours) {
+            let mut refs = located.snapshot.refs.keys();
+            return match refs.all(|name| name.as_tag().is_some() || is_revision(name)) {
                 true => Ok(()),
                 false => Err(ApproveError::NoBranch(branch)),
             };

@@ -96,6 +96,13 @@ impl Layout {
     }
 }
 
+/// Whether a branch is that of a revision.
+pub(crate) fn is_revision(name: &RefName) -> bool {
+    let prefixes = [DRAFTS, PROPOSED, DELETION_PROPOSED];
+    let branch = name.as_branch().unwrap_or_default();
+    prefixes.iter().any(|prefix| branch.starts_with(prefix))
+}
+
 /// The number that the last segment of a tag has: `v3` or `3`.
 pub(super) fn number_of(revision: &str) -> Option<u64> {
     let digits = revision.strip_prefix('v').unwrap_or(revision);

@@ -16,6 +16,7 @@ pub use history::{LogEntry, Tasks};
 pub(crate) use history::{highest_number, log_of};
 pub use id::{InvalidRef, ObjectId, RefName};
 pub use layout::Layout;
+pub(crate) use layout::is_revision;
 pub use objects::{Identity, ReadPackageError};
 pub(crate) use objects::{NewCommit, PackageChange};
 pub(crate) use program::without_credentials;

@@ -343,6 +343,24 @@ fn a_checked_out_branch_follows_its_approval() {
 }
 
 #[test]
+fn a_branch_that_is_checked_out_elsewhere_follows_too() {
+    let Some(world) = world() else { return };
+    let location = world.bare("repo");
+    world.git("repo", &["worktree", "add", "--quiet", "../linked", "main"]);
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new("git", "p", "v1", None))
+        .expect("it can be made");
+    engine.propose("git.p.v1").expect("it can be proposed");
+    engine
+        .approve("git.p.v1", Overwrite::Refuse)
+        .expect("it can be approved");
+    assert_eq!(world.git("linked", &["status", "--porcelain"]), "");
+    assert!(world.path("linked/p/Kptfile").exists());
+}
+
+#[test]
 fn the_first_approval_makes_the_branch_of_an_empty_repository() {
     let Some(world) = world() else { return };
     world.git("", &["init", "--quiet", "-b", "main", "repo"]);

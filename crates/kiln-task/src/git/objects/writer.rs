@@ -45,12 +45,13 @@ pub(crate) struct Writer<'a> {
 impl Writer<'_> {
     /// Writes a commit and everything it holds.
     pub(crate) fn commit(&mut self, new: &NewCommit<'_>) -> Result<ObjectId, GitError> {
+        let mut maker = TreeMaker::start(self.git)?;
         let package = match &new.change {
-            PackageChange::Contents(contents) => Some(self.write_contents(contents)?),
+            PackageChange::Contents(contents) => Some(self.write_contents(contents, &mut maker)?),
             PackageChange::Tree(tree) => Some(tree.clone()),
             PackageChange::Remove => None,
         };
-        let tree = self.root_with(new.parents.first(), new.package, package)?;
+        let tree = self.root_with(new.parents.first(), new.package, package, &mut maker)?;
         let committer = Identity::porch();
         let mut text = format!("tree {tree}\n");
         for parent in &new.parents {
@@ -66,7 +67,11 @@ impl Writer<'_> {
     }
 
     /// The directory of a whole package.
-    fn write_contents(&mut self, contents: &Contents) -> Result<ObjectId, GitError> {
+    fn write_contents(
+        &self,
+        contents: &Contents,
+        maker: &mut TreeMaker,
+    ) -> Result<ObjectId, GitError> {
         let ids = self.write_blobs(contents)?;
         let mut trees: BTreeMap<&str, Tree> = BTreeMap::new();
         trees.insert("", Tree::default());
@@ -89,7 +94,6 @@ impl Writer<'_> {
             path => 1 + path.matches('/').count(),
         };
         directories.sort_by_key(|directory| std::cmp::Reverse(depth(directory)));
-        let mut maker = TreeMaker::start(self.git)?;
         let mut root = None;
         for directory in directories {
             let tree = trees.remove(directory).unwrap_or_default();
@@ -135,8 +139,8 @@ impl Writer<'_> {
         base: Option<&ObjectId>,
         path: &str,
         package: Option<ObjectId>,
+        maker: &mut TreeMaker,
     ) -> Result<ObjectId, GitError> {
-        let mut maker = TreeMaker::start(self.git)?;
         if path.is_empty() {
             return match package {
                 Some(package) => Ok(package),

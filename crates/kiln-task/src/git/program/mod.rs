@@ -100,6 +100,9 @@ impl GitProgram {
             ("protocol.ext.allow", "never"),
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
+            // Others hold locks for moments only; on a busy machine these are longer than git thinks.
+            ("core.filesRefLockTimeout", "5000"),
+            ("core.packedRefsTimeout", "5000"),
             ("advice.detachedHead", "false"),
         ];
         let config = config.map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -125,10 +128,12 @@ impl GitProgram {
         self
     }
 
-    /// The same with a variable.
-    pub(super) fn with_variable(mut self, name: &str, value: impl AsRef<OsStr>) -> GitProgram {
-        self.variables.push((name.into(), value.as_ref().into()));
-        self
+    /// The same in whatever repository is around the directory it runs in.
+    pub(super) fn anywhere(&self) -> GitProgram {
+        GitProgram {
+            git_dir: None,
+            ..self.clone()
+        }
     }
 
     /// Runs a command to its good end; its output.

@@ -6,20 +6,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::super::id::{ObjectId, RefName};
+use super::super::layout::is_revision;
 use super::super::program::{GitError, GitProgram};
 use super::{OpenError, PublishError, RefChange};
 
-/// The files that are checked out, and the branch they belong to.
-#[derive(Debug)]
-pub(super) struct WorkTree {
-    path: PathBuf,
-}
-
 /// Finds the repository around a directory.
-pub(super) fn open(
-    path: &Path,
-    program: &GitProgram,
-) -> Result<(GitProgram, String, Option<WorkTree>), OpenError> {
+pub(super) fn open(path: &Path, program: &GitProgram) -> Result<(GitProgram, String), OpenError> {
     let open_error = |error| OpenError::Git {
         location: path.display().to_string(),
         error,
@@ -44,27 +36,19 @@ pub(super) fn open(
     };
     let git = program.in_repository(Path::new(git_dir));
     if is_bare == Some("true") {
-        return Ok((git, git_dir.to_owned(), None));
+        return Ok((git, git_dir.to_owned()));
     }
     let top = match up.unwrap_or_default() {
         "" => place,
         up => place.join(up).canonicalize().unwrap_or(place),
     };
-    let address = top.display().to_string();
-    Ok((git, address, Some(WorkTree { path: top })))
+    Ok((git, top.display().to_string()))
 }
 
 /// Changes refs in one transaction.
-pub(super) fn publish(
-    git: &GitProgram,
-    work_tree: Option<&WorkTree>,
-    changes: &[RefChange],
-) -> Result<(), PublishError> {
-    let checked_out = match work_tree {
-        Some(work_tree) => work_tree.checked_out(git, changes)?,
-        None => None,
-    };
-    if let Some(checked_out) = &checked_out {
+pub(super) fn publish(git: &GitProgram, changes: &[RefChange]) -> Result<(), PublishError> {
+    let checked_out = checked_out(git, changes)?;
+    for checked_out in &checked_out {
         checked_out.bring_along(git, Some("--dry-run"))?;
     }
     let output = git.output(
@@ -76,10 +60,10 @@ pub(super) fn publish(
         let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(refusal(&text));
     }
-    match &checked_out {
-        Some(checked_out) => checked_out.bring_along(git, None),
-        None => Ok(()),
+    for checked_out in &checked_out {
+        checked_out.bring_along(git, None)?;
     }
+    Ok(())
 }
 
 fn transaction(changes: &[RefChange]) -> Vec<u8> {
@@ -114,7 +98,7 @@ fn refusal(text: &str) -> PublishError {
 
 /// A branch that is checked out and changes.
 struct CheckedOut<'a> {
-    work_tree: &'a WorkTree,
+    work_tree: PathBuf,
     branch: &'a RefName,
     /// None if the branch is about to be made.
     old: Option<&'a ObjectId>,
@@ -125,41 +109,49 @@ struct CheckedOut<'a> {
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
 
-impl WorkTree {
-    fn checked_out<'a>(
-        &'a self,
-        git: &GitProgram,
-        changes: &'a [RefChange],
-    ) -> Result<Option<CheckedOut<'a>>, PublishError> {
-        let is_change =
-            |change: &&RefChange| change.name.as_branch().is_some() && change.new.is_some();
-        if !changes.iter().any(|change| is_change(&change)) {
-            return Ok(None);
-        }
-        let output = git.output("symbolic-ref", &["--quiet", "HEAD"].map(OsStr::new), b"")?;
-        let head = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let mut moved = changes.iter().filter(is_change);
-        let found = moved.find(|change| change.name.as_str() == head);
-        Ok(found.and_then(|change| {
-            Some(CheckedOut {
-                work_tree: self,
+/// The branches among the changes that are checked out, in any work tree of the repository.
+fn checked_out<'a>(
+    git: &GitProgram,
+    changes: &'a [RefChange],
+) -> Result<Vec<CheckedOut<'a>>, PublishError> {
+    // Nobody has checked out a revision that does not exist yet. A branch that does not is what an empty repository is on.
+    let moved = |change: &'a RefChange| {
+        let is_branch = change.name.as_branch().is_some();
+        let is_there = change.old.is_some() || !is_revision(&change.name);
+        change.new.as_ref().filter(|_| is_branch && is_there)
+    };
+    if !changes.iter().any(|change| moved(change).is_some()) {
+        return Ok(Vec::new());
+    }
+    let output = git.run("worktree", &["list", "--porcelain"].map(OsStr::new), b"")?;
+    let text = String::from_utf8_lossy(&output);
+    let mut found = Vec::new();
+    for tree in text.split("\n\n") {
+        let field = |name: &str| tree.lines().find_map(|line| line.strip_prefix(name));
+        let (Some(path), Some(branch)) = (field("worktree "), field("branch ")) else {
+            continue;
+        };
+        let change = changes.iter().find(|change| change.name.as_str() == branch);
+        let new = change.and_then(|change| Some((change, moved(change)?)));
+        if let Some((change, new)) = new {
+            found.push(CheckedOut {
+                work_tree: PathBuf::from(path),
                 branch: &change.name,
                 old: change.old.as_ref(),
-                new: change.new.as_ref()?,
-            })
-        }))
+                new,
+            });
+        }
     }
+    Ok(found)
 }
 
 impl CheckedOut<'_> {
     /// Brings index and files from the old commit to the new one; what is changed stays, or is in the way.
     fn bring_along(&self, git: &GitProgram, trial: Option<&str>) -> Result<(), PublishError> {
-        let git = git
-            .clone()
-            .with_variable("GIT_WORK_TREE", &self.work_tree.path);
+        let git = git.anywhere();
         // Times of files that are newer than what git remembers are no changes.
         let _ = git.run_in(
-            &self.work_tree.path,
+            &self.work_tree,
             "update-index",
             &["-q", "--refresh"].map(OsStr::new),
         );
@@ -172,11 +164,11 @@ impl CheckedOut<'_> {
         let old = self.old.map_or(nothing, ObjectId::as_str);
         arguments.extend([old, self.new.as_str()]);
         let arguments: Vec<&OsStr> = arguments.into_iter().map(OsStr::new).collect();
-        match git.run_in(&self.work_tree.path, "read-tree", &arguments) {
+        match git.run_in(&self.work_tree, "read-tree", &arguments) {
             Ok(_) => Ok(()),
             Err(GitError::Failed { message, .. }) => Err(PublishError::WorkTree {
                 branch: self.branch.short().to_owned(),
-                work_tree: self.work_tree.path.display().to_string(),
+                work_tree: self.work_tree.display().to_string(),
                 message,
             }),
             Err(error) => Err(error.into()),

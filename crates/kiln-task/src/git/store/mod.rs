@@ -18,7 +18,6 @@ use super::objects::{
 };
 use super::program::{GitError, GitProgram};
 use crate::contents::Contents;
-use local::WorkTree;
 pub use remote::InvalidAddress;
 use remote::Remote;
 
@@ -140,7 +139,7 @@ pub struct GitStore {
 
 #[derive(Debug)]
 enum Kind {
-    Local(Option<WorkTree>),
+    Local,
     Remote(Remote),
 }
 
@@ -149,8 +148,8 @@ impl GitStore {
     pub fn open(location: &Location, options: &GitOptions) -> Result<GitStore, OpenError> {
         let (git, address, kind) = match location {
             Location::Path(path) => {
-                let (git, address, work_tree) = local::open(path, &options.program)?;
-                (git, address, Kind::Local(work_tree))
+                let (git, address) = local::open(path, &options.program)?;
+                (git, address, Kind::Local)
             }
             Location::Address(address) => {
                 let (git, remote) = remote::open(address, options)?;
@@ -179,7 +178,7 @@ impl GitStore {
     /// Gets to know what has changed on the other machine.
     pub fn refresh(&self) -> Result<(), GitError> {
         match &self.kind {
-            Kind::Local(_) => Ok(()),
+            Kind::Local => Ok(()),
             Kind::Remote(remote) => remote.fetch(&self.git),
         }
     }
@@ -187,7 +186,7 @@ impl GitStore {
     /// All branches and tags. Those whose names are not text are left out.
     pub fn refs(&self) -> Result<BTreeMap<RefName, ObjectId>, GitError> {
         let heads = match &self.kind {
-            Kind::Local(_) => "refs/heads/",
+            Kind::Local => "refs/heads/",
             Kind::Remote(_) => remote::TRACKED,
         };
         let arguments = ["--format=%(objectname) %(refname)", heads, "refs/tags/"];
@@ -214,7 +213,7 @@ impl GitStore {
     /// Changes refs as [`GitStore`] says.
     pub fn publish(&self, changes: &[RefChange], atomicity: Atomicity) -> Result<(), PublishError> {
         match &self.kind {
-            Kind::Local(work_tree) => local::publish(&self.git, work_tree.as_ref(), changes),
+            Kind::Local => local::publish(&self.git, changes),
             Kind::Remote(remote) => remote.push(&self.git, changes, atomicity),
         }
     }
