@@ -5,7 +5,7 @@ use kiln_krm::gotext::quote;
 use super::error::{AccessError, CommitError, RenderFailure};
 use super::source::TaskError;
 use super::{ATTEMPTS, Engine, is_stale, told};
-use crate::git::{ObjectId, RefChange, Revision, Snapshot};
+use crate::git::{ObjectId, RefChange, Revision, Snapshot, without_credentials};
 use crate::lifecycle::Lifecycle;
 use crate::merge::{Conflict, add_merge_keys};
 use crate::metadata::{KptfileChangeError, Manner, PackageMetadata, apply};
@@ -138,6 +138,7 @@ impl Engine<'_> {
                 is_pushed: false,
             })));
         }
+        let task = without_secrets(task);
         let branch = super::lifecycle_branch(&repository, name, Lifecycle::Draft);
         let branch = branch.map_err(CommitError::from)?;
         for attempt in 1.. {
@@ -176,6 +177,16 @@ fn default_task(name: &RevisionName) -> Task {
         description,
         ..InitTask::default()
     })
+}
+
+/// The task as commits remember it, which everybody can read.
+fn without_secrets(mut task: Task) -> Task {
+    if let Task::Clone(clone) = &mut task
+        && let Some(git) = &mut clone.upstream.git
+    {
+        git.repo = without_credentials(&git.repo);
+    }
+    task
 }
 
 fn context<'a>(repository: &'a Repository, name: &'a RevisionName) -> PackageContext<'a> {

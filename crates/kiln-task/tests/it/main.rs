@@ -4,6 +4,7 @@ mod discover;
 mod faults;
 mod image;
 mod lifecycle;
+mod roundtrip;
 mod tasks;
 mod upgrade;
 mod world;

@@ -421,6 +421,75 @@ fn programs_of_a_package_are_not_run() {
         .expect_err("it is refused");
     assert!(error.to_string().contains("allow-exec"), "{error}");
     assert!(!marker.exists());
+
+    // Where they are allowed, the status names the one that failed.
+    let mut engine = world.engine(&repositories);
+    engine.render.allow_exec = true;
+    let task = clone_git(&world.path("upstream").display().to_string(), "main", "p");
+    let error = engine
+        .create(&new("git", "p", "v1", Some(task)))
+        .expect_err("it fails");
+    let CreateError::Render(failure) = error else {
+        panic!("another error: {error}");
+    };
+    let item = failure.status.result.items.first().expect("a function ran");
+    assert_eq!((item.image.as_str(), item.exit_code), ("", 3));
+    assert!(item.exec.starts_with("touch "), "{}", item.exec);
+}
+
+#[test]
+fn credentials_are_not_remembered() {
+    let Some(world) = world() else { return };
+    world.checked_out("upstream");
+    world.write("upstream", "p/Kptfile", KPTFILE);
+    world.commit("upstream", "a package");
+    // Somebody's settings lead the address elsewhere, so that the test needs no server.
+    let address = "https://me:hunter2@example.com/r";
+    let upstream = world.path("upstream").display().to_string();
+    world.git(
+        "",
+        &[
+            "config",
+            "--global",
+            &format!("url.{upstream}.insteadOf"),
+            address,
+        ],
+    );
+    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
+    let engine = world.engine(&repositories);
+    engine
+        .create(&new(
+            "git",
+            "p",
+            "v1",
+            Some(clone_git(address, "main", "p")),
+        ))
+        .expect("it can be cloned");
+    let kept = world.git("repo", &["log", "-p", "drafts/p/v1"]);
+    assert!(
+        kept.contains("https://example.com/r") && !kept.contains("hunter2"),
+        "{kept}"
+    );
+    let mut directories = vec![world.path("cache")];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory)
+            .expect("it can be read")
+            .flatten()
+        {
+            let path = entry.path();
+            assert!(!path.to_string_lossy().contains("hunter2"), "{path:?}");
+            match path.is_dir() {
+                true => directories.push(path),
+                false => {
+                    let bytes = std::fs::read(&path).expect("it can be read");
+                    assert!(
+                        !String::from_utf8_lossy(&bytes).contains("hunter2"),
+                        "{path:?}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 #[test]

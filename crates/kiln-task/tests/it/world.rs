@@ -261,12 +261,12 @@ struct FakeRuntime {
 impl Runtime for FakeRuntime {
     fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
         match &function.target {
-            Target::Image(name) => Ok(Arc::new(FakeRunner {
+            Target::Image(name) | Target::Exec(name) => Ok(Arc::new(FakeRunner {
                 name: name.clone(),
                 endpoint: self.endpoint.clone(),
                 contexts: Arc::clone(&self.contexts),
             })),
-            _ => Err(FindError::not_found(function)),
+            Target::Program(_) => Err(FindError::not_found(function)),
         }
     }
 }

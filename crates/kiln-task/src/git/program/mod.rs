@@ -239,7 +239,8 @@ fn is_passed_on(name: &OsStr) -> bool {
     !is_language && (!name.starts_with("GIT_") || PASSED_ON.contains(&name))
 }
 
-/// A text in which addresses have lost the names and passwords they came with.
+/// A text in which addresses have lost the names and passwords they came with; of SSH only the passwords, because the name is
+/// part of the address there and no secret.
 pub(crate) fn without_credentials(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -248,7 +249,14 @@ pub(crate) fn without_credentials(text: &str) -> String {
         clean += "://";
         let end = after.find(|c: char| c == '/' || c == '\'' || c.is_whitespace());
         let (host, tail) = after.split_at(end.unwrap_or(after.len()));
-        clean += host.rsplit_once('@').map_or(host, |(_, host)| host);
+        clean += &match host.rsplit_once('@') {
+            None => host.to_owned(),
+            Some((user, host)) if before.ends_with("ssh") => {
+                let name = user.split(':').next().unwrap_or_default();
+                format!("{name}@{host}")
+            }
+            Some((_, host)) => host.to_owned(),
+        };
         rest = tail;
     }
     clean + rest

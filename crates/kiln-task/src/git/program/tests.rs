@@ -28,11 +28,16 @@ fn what_concerns_other_repositories_does_not_reach_git() {
 
 #[test]
 fn credentials_are_not_told() {
-    assert_eq!(
-        without_credentials(
-            "unable to access 'https://me:secret@example.com/r.git': no; ssh://git@h x"
+    for (text, clean) in [
+        (
+            "unable to access 'https://me:secret@example.com/r.git': no; http://token@h x",
+            "unable to access 'https://example.com/r.git': no; http://h x",
         ),
-        "unable to access 'https://example.com/r.git': no; ssh://h x"
-    );
-    assert_eq!(without_credentials("a@b://c"), "a@b://c");
+        ("ssh://git@h/r", "ssh://git@h/r"),
+        ("ssh://git:secret@h/r", "ssh://git@h/r"),
+        ("git@h:r", "git@h:r"),
+        ("a@b://c", "a@b://c"),
+    ] {
+        assert_eq!(without_credentials(text), clean);
+    }
 }
