@@ -265,6 +265,44 @@ fn every_step_can_be_the_last() {
     }
 }
 
+/// No file can grow, as on a disk that is full.
+#[test]
+fn a_full_disk_leaves_nothing_behind() {
+    let Some(world) = world() else { return };
+    let program = world.path("full-git");
+    std::fs::write(&program, "#!/bin/sh\nulimit -f 0\nexec git \"$@\"\n")
+        .expect("it can be written");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    for (place, location) in [
+        ("path", world.bare("path")),
+        ("address", Location::Path(world.path("address"))),
+    ] {
+        let location = match place {
+            "path" => location,
+            _ => {
+                world.bare(place);
+                url(&world.path(place))
+            }
+        };
+        let config = RepositoryConfig::new("git", location);
+        // The copy of the repository is made while there is room.
+        let healthy = world.repositories([config.clone()]);
+        world
+            .engine(&healthy)
+            .create(&new("git", "p", "v1", None))
+            .expect("there is room");
+        let before = refs(&world, place);
+        let mut options = world.options();
+        options.program = world.git_program(&program);
+        let repositories = kiln_task::Repositories::new([config], options);
+        let engine = world.engine(&repositories);
+        assert!(engine.create(&new("git", "q", "v1", None)).is_err());
+        assert!(engine.propose("git.p.v1").is_err());
+        assert_eq!(refs(&world, place), before);
+        world.git(place, &["fsck", "--strict"]);
+    }
+}
+
 /// A git that does not know `--atomic` at the other end.
 #[test]
 fn without_atomic_pushes_there_is_no_approval_unless_it_is_wanted() {

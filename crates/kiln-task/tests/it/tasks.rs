@@ -721,3 +721,35 @@ fn each_repository_has_a_runner_of_its_own() {
         Lifecycle::Draft
     );
 }
+
+/// kpt renders no such package, and a misspelt field that is passed over would be worse; everything else takes it.
+#[test]
+fn fields_that_nobody_knows_are_kept_and_not_rendered() {
+    let Some(world) = world() else { return };
+    let location = world.checked_out("repo");
+    world.write("repo", "p/Kptfile", &format!("{KPTFILE}future: x\n"));
+    world.commit("repo", "from the future");
+    world.git("repo", &["branch", "drafts/p/v1"]);
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    let engine = world.engine(&repositories);
+    let (contents, version) = pull(&engine, "git.p.v1");
+    assert!(text(&contents, "Kptfile").ends_with("future: x\n"));
+    let found = engine
+        .find("git.p.v1")
+        .expect("it is there")
+        .revision
+        .kptfile();
+    assert_eq!(
+        found.metadata.labels.get("team").map(String::as_str),
+        Some("a")
+    );
+    let error = engine
+        .push("git.p.v1", &contents, &version, OnRenderFailure::Refuse)
+        .expect_err("it is not rendered");
+    assert!(
+        error
+            .to_string()
+            .ends_with("line 11: field future not found in type v1.KptFile"),
+        "{error}"
+    );
+}
