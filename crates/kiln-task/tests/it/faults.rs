@@ -392,6 +392,13 @@ fn addresses_and_branches_that_git_could_misunderstand_are_refused() {
         repositories.get("git"),
         Err(RepositoryError::Branch(_))
     ));
+    let config = RepositoryConfig::new("git", Location::Path(world.path("nowhere")));
+    let repositories = world.repositories([config]);
+    let error = repositories.get("git").expect_err("there is none");
+    assert!(
+        error.to_string().ends_with("nowhere: no such directory"),
+        "{error}"
+    );
     assert!(!marker.exists());
 }
 

@@ -17,6 +17,9 @@ pub(super) fn open(path: &Path, program: &GitProgram) -> Result<(GitProgram, Str
         error,
     };
     let place = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if !place.is_dir() {
+        return Err(OpenError::NoDirectory(place));
+    }
     let arguments = [
         OsStr::new("--absolute-git-dir"),
         OsStr::new("--is-bare-repository"),

@@ -54,6 +54,9 @@ pub enum OpenError {
     /// The address is not one that git should see.
     #[error(transparent)]
     Address(#[from] InvalidAddress),
+    /// There is no such directory.
+    #[error("cannot open repository {}: no such directory", .0.display())]
+    NoDirectory(PathBuf),
     /// Git cannot.
     #[error("cannot open repository {location}")]
     Git {
