@@ -1,0 +1,4 @@
+//! kiln-oci against a registry that others wrote: Debian's `docker-registry`, with and without password and TLS.
+
+mod docker_registry;
+mod program;
