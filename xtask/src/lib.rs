@@ -1,6 +1,7 @@
 //! Checks and chores of the workspace, as functions so that tests can call them.
 
 pub mod generate;
+pub mod images;
 pub mod tidy;
 
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `cargo run -p xtask -- tidy` checks what the compiler and clippy do not; `generate` writes code from `proto/`.
+//! `cargo xtask tidy` checks what the compiler and clippy do not, `generate` writes code from `proto/`, `images` makes images.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -19,6 +19,8 @@ enum Chore {
     Tidy,
     /// Writes the Rust code of the definitions in `proto/`; `cargo test` checks that it is current.
     Generate,
+    /// Makes the images as archives, without Docker, and pushes them to a registry if told to.
+    Images(xtask::images::ImagesArgs),
 }
 
 fn main() -> ExitCode {
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     match chore {
         Chore::Tidy => tidy(),
         Chore::Generate => generate(),
+        Chore::Images(args) => images(&args),
     }
 }
 
@@ -51,6 +54,16 @@ fn generate() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "generate: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn images(args: &xtask::images::ImagesArgs) -> ExitCode {
+    match xtask::images::run(&xtask::workspace_root(), args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "images: {error:#}");
             ExitCode::from(2)
         }
     }

@@ -3,6 +3,7 @@
 //! [`Flags`] are read into a [`Config`] that has been checked whole; [`prepare`] makes everything that can go wrong of it
 //! (tables, certificates, sandbox) and only then binds the port; [`Runner::run`] serves until a signal ends it.
 
+mod as_function;
 mod config;
 mod environment;
 mod evaluators;
@@ -10,6 +11,7 @@ mod flags;
 mod run;
 mod telemetry;
 
+pub use as_function::CalledAs;
 pub use config::{Config, Pods, Runtimes};
 pub use environment::{Environment, WRAPPER_SERVER_IMAGE};
 pub use flags::{Flags, Flavour};

@@ -3,11 +3,21 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use function_runner::{Environment, Flags, Flavour, serve};
+use function_runner::{CalledAs, Environment, Flags, Flavour, serve};
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let program = arguments.next().unwrap_or_default();
+    if let Some(function) = CalledAs::of(&program) {
+        return match function.run() {
+            Ok(code) => code,
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "error: {error:#}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let environment = Environment::read();
-    let arguments = std::env::args_os().skip(1);
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     let config = match Flags::new(Flavour::FunctionRunner).parse(arguments, &environment) {
         Ok(config) => config,

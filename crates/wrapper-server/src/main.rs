@@ -1,8 +1,9 @@
-//! The server that is put into function pods, and the probe that asks for its health: one file, two names.
+//! The server that is put into function pods, the probe that asks for its health, and what copies both: one file, three names.
 //!
 //! It is copied into images that may hold nothing but a function, so everything it needs is in it.
 
 mod config;
+mod copy;
 mod entrypoint;
 mod environment;
 mod log;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let name = Path::new(&program).file_name();
     match name.and_then(|name| name.to_str()) {
         Some("grpc-health-probe" | "grpc_health_probe") => probe::main(arguments),
+        Some("cp") => copy::main(arguments),
         _ => serve::main(arguments),
     }
 }

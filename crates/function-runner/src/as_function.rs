@@ -1,0 +1,72 @@
+//! The program as a function: what it is when it is called through a link with the name of one that is built in.
+//!
+//! Images hold such links, so that a table of programs that names them finds them. `kiln` can be linked to in the same way.
+
+use std::ffi::OsStr;
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use kiln_functions::registry::{Behaviour, Registry};
+use kiln_functions::{Context, Files, wire};
+use kiln_runtime::RunContext;
+
+/// A function that the program is called as.
+pub struct CalledAs {
+    name: String,
+    behaviour: Option<&'static Behaviour>,
+}
+
+impl CalledAs {
+    /// The function that `NAME` or `NAME:VERSION` at the end of the program's path names.
+    pub fn of(program: &OsStr) -> Option<CalledAs> {
+        let called = Path::new(program).file_name()?.to_str()?;
+        let (name, version) = match called.split_once(':') {
+            Some((name, version)) => (name, Some(version)),
+            None => (called, None),
+        };
+        let info = Registry::builtin().function(name)?;
+        let behaviour = match version {
+            Some(version) => info.behaviour(version),
+            None => info.newest(),
+        };
+        Some(CalledAs {
+            name: called.to_owned(),
+            behaviour,
+        })
+    }
+
+    /// Does what the function does: a list on standard input, the answer on standard output.
+    pub fn run(&self) -> Result<ExitCode> {
+        let behaviour = self.behaviour;
+        let behaviour = behaviour.with_context(|| format!("{} is not built in", self.name))?;
+        let variables = std::env::vars_os();
+        let mut environment: Vec<String> = variables
+            .filter_map(|(name, value)| Some(format!("{}={}", name.to_str()?, value.to_str()?)))
+            .collect();
+        environment.sort();
+        let ctx = Context {
+            environment: &environment,
+            run: &RunContext::default(),
+            files: &FilesOfTheMachine,
+        };
+        let mut input = Vec::new();
+        io::stdin().read_to_end(&mut input)?;
+        let answer = wire::run(behaviour, input, &ctx)?;
+        io::stdout().write_all(answer.stdout.as_bytes())?;
+        io::stderr().write_all(answer.stderr.as_bytes())?;
+        Ok(ExitCode::from(
+            u8::try_from(answer.exit_code).unwrap_or(u8::MAX),
+        ))
+    }
+}
+
+/// What any program sees.
+struct FilesOfTheMachine;
+
+impl Files for FilesOfTheMachine {
+    fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(path).ok()
+    }
+}

@@ -1,0 +1,189 @@
+//! What is in which image.
+//!
+//! Paths and users are those of Porch's images, so that its manifests and the pods that its runner makes work with these.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use kiln_oci::{ImageSpec, LayerBuilder, Platform, RunConfig};
+
+/// The user of Porch's images.
+const USER: u64 = 10001;
+const HOME: &str = "/home/nonroot";
+const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A program that goes into images.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Program {
+    /// `wrapper-server`, which is also the probe and `cp`.
+    Wrapper,
+    /// `function-runner`, which is also every function that is built in.
+    Runner,
+    /// What tests want of functions.
+    TestFunction,
+}
+
+/// What images are made of.
+pub struct Ingredients {
+    /// For what the programs were built.
+    pub platform: Platform,
+    /// The programs.
+    pub programs: BTreeMap<Program, Vec<u8>>,
+    /// The names of the functions that are built in.
+    pub functions: Vec<String>,
+    /// The certificate authorities that the runner trusts.
+    pub certificates: Option<Vec<u8>>,
+}
+
+/// An image and how it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe {
+    /// The last part of its repository.
+    pub name: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Runner,
+    Wrapper,
+    /// A function that is built in.
+    Native(&'static str),
+    /// What tests want of functions, with these arguments.
+    Test(&'static [&'static str]),
+    /// The same without an entrypoint.
+    NoEntrypoint,
+}
+
+/// All images there are.
+pub const RECIPES: &[Recipe] = &[
+    recipe("function-runner", Kind::Runner),
+    recipe("wrapper-server", Kind::Wrapper),
+    recipe("test-echo", Kind::Test(&["echo"])),
+    recipe("test-slow", Kind::Test(&["slow", "1000"])),
+    recipe("test-hang", Kind::Test(&["hang"])),
+    recipe("test-crash", Kind::Test(&["crash"])),
+    recipe("test-fail", Kind::Test(&["fail"])),
+    recipe("test-large", Kind::Test(&["large", "8388608"])),
+    recipe("test-garbage", Kind::Test(&["garbage"])),
+    recipe("test-no-entrypoint", Kind::NoEntrypoint),
+    recipe("test-set-namespace", Kind::Native("set-namespace")),
+];
+
+const fn recipe(name: &'static str, kind: Kind) -> Recipe {
+    Recipe { name, kind }
+}
+
+impl Recipe {
+    /// The programs it takes.
+    pub fn needs(&self) -> &'static [Program] {
+        match self.kind {
+            Kind::Runner | Kind::Native(_) => &[Program::Runner, Program::Wrapper],
+            Kind::Wrapper => &[Program::Wrapper],
+            Kind::Test(_) | Kind::NoEntrypoint => &[Program::TestFunction],
+        }
+    }
+
+    /// The image.
+    pub fn make(&self, ingredients: &Ingredients) -> Result<ImageSpec> {
+        let at_home = |path: &str| format!("{HOME}/{path}");
+        let (entrypoint, arguments, working_dir): (_, &[&str], _) = match self.kind {
+            Kind::Runner => (Some(at_home("server")), &[], HOME),
+            Kind::Wrapper => (Some(at_home("wrapper-server/wrapper-server")), &[], HOME),
+            Kind::Native(name) => (Some(at_home(&format!("functions/{name}"))), &[], "/"),
+            Kind::Test(arguments) => (Some("/function".to_owned()), arguments, "/"),
+            Kind::NoEntrypoint => (None, &[], "/"),
+        };
+        let layers = match self.kind {
+            Kind::Runner | Kind::Native(_) => vec![base()?, runner_layer(ingredients)?],
+            Kind::Wrapper => vec![base()?, wrapper_layer(ingredients)?],
+            Kind::Test(_) | Kind::NoEntrypoint => vec![function_layer(ingredients)?],
+        };
+        Ok(ImageSpec {
+            platform: ingredients.platform.clone(),
+            run: RunConfig {
+                user: format!("{USER}:{USER}"),
+                env: vec![PATH.to_owned()],
+                entrypoint: entrypoint.into_iter().collect(),
+                cmd: arguments.iter().map(|text| (*text).to_owned()).collect(),
+                working_dir: working_dir.to_owned(),
+            },
+            layers,
+        })
+    }
+}
+
+/// The programs that some images take together.
+pub(super) fn needs(recipes: &[Recipe]) -> BTreeSet<Program> {
+    recipes.iter().flat_map(Recipe::needs).copied().collect()
+}
+
+impl Ingredients {
+    fn program(&self, program: Program) -> Result<&[u8]> {
+        let found = self.programs.get(&program);
+        let found = found.with_context(|| format!("{program:?} has not been built"))?;
+        Ok(found)
+    }
+}
+
+/// Users, a place for temporary files, and the user's own place.
+fn base() -> Result<Bytes> {
+    let passwd = format!(
+        "root:x:0:0:root:/root:/sbin/nologin\n\
+         nobody:x:65534:65534:nobody:/:/sbin/nologin\n\
+         nonroot:x:{USER}:{USER}:nonroot:{HOME}:/sbin/nologin\n"
+    );
+    let group = format!("root:x:0:\nnobody:x:65534:\nnonroot:x:{USER}:\n");
+    let layer = LayerBuilder::default()
+        .directory("/tmp", 0o1777)?
+        .file("/etc/passwd", 0o644, passwd.as_bytes())?
+        .file("/etc/group", 0o644, group.as_bytes())?
+        .directory(HOME, 0o755)?;
+    Ok(layer.finish()?)
+}
+
+/// The runner under the name it has in Porch's image, and in its working directory what its flags mean if they are not given.
+fn runner_layer(ingredients: &Ingredients) -> Result<Bytes> {
+    // Native functions need no table: the runner knows which images they are.
+    let config = "# Which programs of functions/ run which images. Images of the catalog need no entry.\n\
+                  functions: []\n";
+    let runner = ingredients.program(Program::Runner)?;
+    let probe = ingredients.program(Program::Wrapper)?;
+    let mut layer = LayerBuilder::default()
+        .file(&format!("{HOME}/server"), 0o555, runner)?
+        .link("/usr/local/bin/function-runner", &format!("{HOME}/server"))?
+        .file(&format!("{HOME}/grpc-health-probe"), 0o555, probe)?
+        .file(&format!("{HOME}/config.yaml"), 0o444, config.as_bytes())?
+        .directory(&format!("{HOME}/functions"), 0o755)?;
+    for name in &ingredients.functions {
+        layer = layer.link(&format!("{HOME}/functions/{name}"), "../server")?;
+    }
+    if let Some(certificates) = &ingredients.certificates {
+        layer = layer.file("/etc/ssl/certs/ca-certificates.crt", 0o444, certificates)?;
+    }
+    Ok(layer.finish()?)
+}
+
+/// What pods copy, and what copies it.
+fn wrapper_layer(ingredients: &Ingredients) -> Result<Bytes> {
+    let directory = format!("{HOME}/wrapper-server");
+    let program = format!("{directory}/wrapper-server");
+    let layer = LayerBuilder::default()
+        .file(&program, 0o555, ingredients.program(Program::Wrapper)?)?
+        .link(&format!("{directory}/grpc-health-probe"), "wrapper-server")?
+        .link("/bin/cp", &program)?;
+    Ok(layer.finish()?)
+}
+
+fn function_layer(ingredients: &Ingredients) -> Result<Bytes> {
+    let function = ingredients.program(Program::TestFunction)?;
+    let layer = LayerBuilder::default().file("/function", 0o555, function)?;
+    Ok(layer.finish()?)
+}
+
+/// The names in the list of functions that are built in (`docs/catalog.md`), which is generated and therefore true.
+pub(super) fn function_names(catalog: &str) -> Vec<String> {
+    let headings = catalog.lines().filter_map(|line| line.strip_prefix("## "));
+    headings.map(str::to_owned).collect()
+}

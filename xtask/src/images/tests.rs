@@ -1,0 +1,160 @@
+//! What images hold.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use kiln_oci::{ArchiveLimits, ImageSpec, Platform, read_archive, write_archive};
+
+use super::content::function_names;
+use super::{Ingredients, Program, RECIPES, chosen, lay_out};
+
+fn ingredients() -> Ingredients {
+    let program = |program, text: &str| (program, text.as_bytes().to_vec());
+    Ingredients {
+        platform: Platform::linux("amd64"),
+        programs: BTreeMap::from([
+            program(Program::Wrapper, "wrapper"),
+            program(Program::Runner, "runner"),
+            program(Program::TestFunction, "function"),
+        ]),
+        functions: vec!["set-labels".to_owned(), "set-namespace".to_owned()],
+        certificates: Some(b"certificates".to_vec()),
+    }
+}
+
+fn image(name: &str) -> ImageSpec {
+    let found = chosen(&[name.to_owned()]).unwrap();
+    assert_eq!(found.len(), 1);
+    found[0].make(&ingredients()).unwrap()
+}
+
+/// The files of an image by path, links as `-> target`.
+fn files(spec: &ImageSpec) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for layer in &spec.layers {
+        let mut archive = tar::Archive::new(&**layer);
+        for entry in archive.entries().unwrap() {
+            let mut entry = entry.unwrap();
+            let path = entry.path().unwrap().display().to_string();
+            let mut text = String::new();
+            match entry.link_name().unwrap() {
+                Some(target) => text = format!("-> {}", target.display()),
+                None => drop(entry.read_to_string(&mut text)),
+            }
+            files.push((path, text));
+        }
+    }
+    files
+}
+
+#[track_caller]
+fn holds(spec: &ImageSpec, path: &str, content: &str) {
+    let files = files(spec);
+    let found = files.iter().find(|(name, _)| name == path);
+    assert_eq!(
+        found.map(|(_, text)| text.as_str()),
+        Some(content),
+        "{path}"
+    );
+}
+
+#[test]
+fn the_runner_finds_what_its_flags_mean_by_default() {
+    let runner = image("function-runner");
+    assert_eq!(runner.run.entrypoint, ["/home/nonroot/server"]);
+    assert_eq!(runner.run.working_dir, "/home/nonroot");
+    // Kubernetes can tell that a number is not root.
+    assert_eq!(runner.run.user, "10001:10001");
+    holds(&runner, "home/nonroot/server", "runner");
+    holds(&runner, "home/nonroot/grpc-health-probe", "wrapper");
+    holds(&runner, "home/nonroot/functions/set-labels", "-> ../server");
+    holds(&runner, "etc/ssl/certs/ca-certificates.crt", "certificates");
+    let files = files(&runner);
+    let config = files
+        .iter()
+        .find(|(path, _)| path == "home/nonroot/config.yaml");
+    assert!(config.unwrap().1.ends_with("functions: []\n"));
+}
+
+#[test]
+fn pods_find_the_wrapper_and_cp() {
+    let wrapper = image("wrapper-server");
+    let directory = "home/nonroot/wrapper-server";
+    holds(&wrapper, &format!("{directory}/wrapper-server"), "wrapper");
+    holds(
+        &wrapper,
+        &format!("{directory}/grpc-health-probe"),
+        "-> wrapper-server",
+    );
+    holds(
+        &wrapper,
+        "bin/cp",
+        &format!("-> /{directory}/wrapper-server"),
+    );
+    assert!(
+        wrapper.run.env[0]
+            .split([':', '='])
+            .any(|directory| directory == "/bin")
+    );
+}
+
+#[test]
+fn functions_are_what_their_names_say() {
+    assert_eq!(image("test-slow").run.cmd, ["slow", "1000"]);
+    assert_eq!(image("test-slow").run.entrypoint, ["/function"]);
+    let none = image("test-no-entrypoint").run;
+    assert!(none.entrypoint.is_empty() && none.cmd.is_empty());
+    let native = image("test-set-namespace");
+    assert_eq!(
+        native.run.entrypoint,
+        ["/home/nonroot/functions/set-namespace"]
+    );
+    assert_eq!(
+        native.layers,
+        image("function-runner").layers,
+        "stored once"
+    );
+    assert!(chosen(&["nothing".to_owned()]).is_err());
+}
+
+#[test]
+fn the_same_ingredients_make_the_same_image() {
+    for recipe in RECIPES {
+        let (layout, digest) = lay_out(recipe, &ingredients(), "v1").unwrap();
+        let (_, again) = lay_out(recipe, &ingredients(), "v2").unwrap();
+        assert_eq!(digest, again, "{}", recipe.name);
+        let mut archive = Vec::new();
+        write_archive(&layout, &mut archive).unwrap();
+        let read = read_archive(&mut &*archive, &ArchiveLimits::default()).unwrap();
+        assert_eq!(read, layout);
+    }
+}
+
+#[test]
+fn the_catalog_names_functions() {
+    let root = crate::workspace_root();
+    let catalog = std::fs::read_to_string(Path::new(&root).join("docs/catalog.md")).unwrap();
+    let names = function_names(&catalog);
+    assert!(names.len() > 20, "{names:?}");
+    for name in [
+        "apply-setters",
+        "set-namespace",
+        "starlark",
+        "upsert-resource",
+    ] {
+        assert!(names.iter().any(|known| known == name), "{name}");
+    }
+}
+
+#[test]
+fn only_what_is_needed_is_built() {
+    for recipe in RECIPES {
+        let mut few = ingredients();
+        few.programs
+            .retain(|program, _| recipe.needs().contains(program));
+        recipe.make(&few).unwrap();
+        few.programs.clear();
+        assert!(recipe.make(&few).is_err());
+    }
+}
