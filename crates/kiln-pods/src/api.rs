@@ -46,8 +46,8 @@ pub(crate) struct Collection {
 pub(crate) struct Selector {
     /// By label, as Kubernetes writes it.
     pub(crate) labels: Option<String>,
-    /// By field.
-    pub(crate) fields: Option<String>,
+    /// The one of a name.
+    pub(crate) name: Option<String>,
 }
 
 /// What must still be so when an object is deleted.
@@ -117,7 +117,7 @@ impl Selector {
     pub(crate) fn labels(selector: impl Into<String>) -> Selector {
         Selector {
             labels: Some(selector.into()),
-            fields: None,
+            name: None,
         }
     }
 
@@ -125,8 +125,15 @@ impl Selector {
     pub(crate) fn name(name: &str) -> Selector {
         Selector {
             labels: None,
-            fields: Some(format!("metadata.name={name}")),
+            name: Some(name.to_owned()),
         }
+    }
+}
+
+impl Selector {
+    fn fields(&self) -> Option<String> {
+        let name = self.name.as_ref()?;
+        Some(format!("metadata.name={name}"))
     }
 }
 
@@ -143,7 +150,7 @@ impl Api {
     ) -> Result<(Vec<T>, String), ApiError> {
         let params = ListParams {
             label_selector: selector.labels.clone(),
-            field_selector: selector.fields.clone(),
+            field_selector: selector.fields(),
             ..ListParams::default()
         };
         let list: List<T> = self.ask(collection.request().list(&params)?).await?;
@@ -162,7 +169,7 @@ impl Api {
     ) -> Result<impl Stream<Item = Result<WatchEvent<T>, ApiError>> + Send + use<T>, ApiError> {
         let params = WatchParams {
             label_selector: selector.labels.clone(),
-            field_selector: selector.fields.clone(),
+            field_selector: selector.fields(),
             timeout: Some(WATCH_SECONDS),
             bookmarks: true,
             ..WatchParams::default()
@@ -268,3 +275,6 @@ async fn limited<T>(answer: impl Future<Output = Result<T, kube::Error>>) -> Res
         Err(_) => Err(ApiError::timed_out()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,6 +74,11 @@ impl PodEvaluator {
         *self.inner.usable.borrow()
     }
 
+    /// Whether functions can be run, now and from now on.
+    pub fn usable(&self) -> watch::Receiver<bool> {
+        self.inner.usable.clone()
+    }
+
     /// Runs a function in a pod. Giving up the future gives up the call.
     pub async fn evaluate(&self, call: Call) -> Result<EvaluateFunctionResponse, PodError> {
         let Some(deadline) = call.deadline else {

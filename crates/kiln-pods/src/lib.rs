@@ -22,6 +22,8 @@ mod plans;
 mod pull_secret;
 mod registry_images;
 mod replicas;
+#[cfg(test)]
+mod scripted;
 pub mod state;
 mod stuck;
 pub mod template;

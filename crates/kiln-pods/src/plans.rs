@@ -151,24 +151,18 @@ impl Plans {
     pub(crate) fn warm_images(&self) -> Vec<ImageKey> {
         let mut images: Vec<String> = self.cache.keys().cloned().collect();
         for config in self.configs.values() {
-            let Some(executor) = &config.spec.pod_executor else {
+            let executor = config.spec.pod_executor.as_ref();
+            // One pod a function, as Porch has it: the first tag under the first prefix.
+            let Some(tag) = executor.and_then(|executor| executor.tags.first()) else {
                 continue;
             };
             let prefix = config
                 .spec
                 .prefixes
-                .iter()
-                .find(|prefix| !prefix.is_empty());
-            let prefix = prefix.map_or(self.default_prefix.as_str(), |prefix| {
-                prefix.trim_end_matches('/')
-            });
-            let name = &config.spec.image;
-            images.extend(
-                executor
-                    .tags
-                    .iter()
-                    .map(|tag| format!("{prefix}/{name}:{tag}")),
-            );
+                .first()
+                .filter(|prefix| !prefix.is_empty());
+            let prefix = prefix.unwrap_or(&self.default_prefix).trim_end_matches('/');
+            images.push(format!("{prefix}/{}:{tag}", config.spec.image));
         }
         images.sort_unstable();
         images.dedup();

@@ -124,6 +124,10 @@ impl Driver {
     fn observe_template(&mut self, kind: Kind, seen: Seen<ObjectView>) {
         self.look_with(kind, &seen);
         let object = match seen {
+            Seen::Absent(error) if kind == Kind::ConfigMap => {
+                self.plans.templates.set_unreadable(&error.to_string());
+                return self.renew_plans();
+            }
             Seen::All(mut objects) => objects.pop(),
             Seen::Is(object) => Some(object),
             Seen::Gone(_) | Seen::Absent(_) => None,

@@ -66,6 +66,17 @@ impl TemplateBook {
         self.put(made)
     }
 
+    /// The ConfigMap may not be read.
+    pub(crate) fn set_unreadable(&mut self, reason: &str) {
+        if let (TemplateSource::ConfigMap { name, namespace }, Err(current)) =
+            (&self.source, &mut self.current)
+        {
+            *current = format!(
+                "ConfigMap \"{name}\" in namespace \"{namespace}\" cannot be read: {reason}"
+            );
+        }
+    }
+
     /// The PodTemplate as it is now.
     pub(crate) fn set_pod_template(&mut self, object: Option<ObjectView>) -> Result<(), String> {
         self.pod_template = object;

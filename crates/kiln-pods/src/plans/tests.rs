@@ -162,6 +162,10 @@ fn everything_that_is_listed_is_warmed_up() {
         json!({"image": "d", "prefixes": ["", "x.io/y/"], "podExecutor": {"tags": ["v1"]}}),
     ));
     plans.set_config(config("e", json!({"image": "e", "podExecutor": {}})));
+    plans.set_config(config(
+        "f",
+        json!({"image": "f", "prefixes": ["x.io/y/", ""], "podExecutor": {"tags": ["v1", "v2"]}}),
+    ));
     let images = plans.warm_images();
     let images: Vec<&str> = images.iter().map(ImageKey::as_str).collect();
     let default = |name: &str| format!("{PREFIX}/{name}");
@@ -170,8 +174,8 @@ fn everything_that_is_listed_is_warmed_up() {
         [
             "example.org/b:v2",
             &default("a:v1"),
-            &default("a:v3"),
-            "x.io/y/d:v1"
+            &default("d:v1"),
+            "x.io/y/f:v1"
         ]
     );
 }

@@ -4,6 +4,8 @@
 //! skipped. Each has a namespace of its own, and looks at the end whether anything is left over.
 
 mod calls;
+mod gate;
 mod images;
 mod place;
 mod replicas;
+mod trouble;

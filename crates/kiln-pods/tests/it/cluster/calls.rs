@@ -131,3 +131,43 @@ async fn failures_say_why() {
     evaluator.shut_down(PATIENCE).await;
     place.remove().await;
 }
+
+/// A pod that others delete finishes what it does.
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_finish_what_they_do() {
+    let Some(place) = place("finish").await else {
+        return;
+    };
+    let evaluator = Arc::new(PodEvaluator::start(place.options()).await.unwrap());
+    check_echo(&evaluator, "slow:v1.0", 1).await;
+    let calling = Arc::clone(&evaluator);
+    let running = tokio::spawn(async move { check_echo(&calling, "slow:v1.0", 2).await });
+    // The function sleeps for seconds; by now it does.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for pod in place.pods().await {
+        place
+            .api("", "Pod")
+            .delete(&pod, &Default::default())
+            .await
+            .unwrap();
+    }
+    running.await.unwrap();
+    check_echo(&evaluator, "slow:v1.0", 3).await;
+
+    // One that is killed with the function in it is no answer, and nothing is run twice.
+    let calling = Arc::clone(&evaluator);
+    let running = tokio::spawn(async move { calling.evaluate(call("slow:v1.0", &list(4))).await });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let at_once = kiln_pods::kube::api::DeleteParams::default().grace_period(0);
+    for pod in place.pods().await {
+        place.api("", "Pod").delete(&pod, &at_once).await.unwrap();
+    }
+    let killed = running.await.unwrap();
+    assert!(
+        matches!(killed, Err(PodError::Interrupted { .. })),
+        "{killed:?}"
+    );
+    check_echo(&evaluator, "slow:v1.0", 5).await;
+    evaluator.shut_down(PATIENCE).await;
+    place.remove().await;
+}

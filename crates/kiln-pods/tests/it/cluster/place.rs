@@ -2,6 +2,7 @@
 
 use std::env;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use kiln_pods::kube::core::{ApiResource, GroupVersionKind};
 use kiln_pods::kube::{Api, Client, Config};
 use kiln_pods::{AddressMode, Call, Cluster, Options, PodEvaluator};
 use kiln_runtime::Deadline;
-use serde_json::json;
+use serde_json::{Value, json};
 use tonic::metadata::MetadataMap;
 
 use super::images::Images;
@@ -63,7 +64,11 @@ pub(super) async fn place(name: &str) -> Option<Place> {
 }
 
 fn resource(group: &str, kind: &str) -> ApiResource {
-    ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind))
+    let version = match group {
+        "config.porch.kpt.dev" => "v1alpha1",
+        _ => "v1",
+    };
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
 }
 
 impl Place {
@@ -118,6 +123,31 @@ impl Place {
         while !is_so().await {
             assert!(began.elapsed() < PATIENCE, "still not so: {what}");
             tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Installs definitions of kinds from a file of this repository, unless they are there.
+    pub(super) async fn install(&self, file: &str) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .join(file);
+        let text = std::fs::read_to_string(path).unwrap();
+        let definitions = resource("apiextensions.k8s.io", "CustomResourceDefinition");
+        let api = Api::<DynamicObject>::all_with(self.client.clone(), &definitions);
+        let objects: Vec<DynamicObject> = serde_saphyr::from_multiple(&text).unwrap();
+        for object in objects {
+            let name = object.metadata.name.clone().unwrap();
+            // Another test may have been faster.
+            let _ = api.create(&PostParams::default(), &object).await;
+            self.until("a kind is known", async || {
+                let found = api.get(&name).await.unwrap();
+                let conditions = found.data["status"]["conditions"].as_array().cloned();
+                let is_known = |condition: &Value| {
+                    condition["type"] == "Established" && condition["status"] == "True"
+                };
+                conditions.unwrap_or_default().iter().any(is_known)
+            })
+            .await;
         }
     }
 

@@ -1,0 +1,77 @@
+//! What is tried again, how often, and what is not.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::*;
+use crate::scripted::{Scripted, refusal};
+
+fn created() -> (u16, Value) {
+    (201, json!({"metadata": {"name": "p"}}))
+}
+
+async fn create(scripted: &Scripted, patience: u64) -> Result<Value, ApiError> {
+    let api = scripted.api();
+    let pods = Collection::pods("fns");
+    let until = Instant::now() + Duration::from_secs(patience);
+    retry(until, || api.create(&pods, &Value::Null)).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_passes_is_tried_again() {
+    let answers = [
+        refusal(500, "InternalError"),
+        refusal(503, "ServiceUnavailable"),
+        refusal(409, "Conflict"),
+        refusal(401, "Unauthorized"),
+        created(),
+    ];
+    let scripted = Scripted::new(answers);
+    create(&scripted, 60).await.unwrap();
+    assert_eq!(scripted.asked(), ["POST /api/v1/namespaces/fns/pods"; 5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_is_left_alone_as_long_as_it_wants() {
+    let (code, mut status) = refusal(429, "TooManyRequests");
+    status["details"] = json!({"retryAfterSeconds": 7});
+    let scripted = Scripted::new([(code, status), created()]);
+    let began = Instant::now();
+    create(&scripted, 60).await.unwrap();
+    assert!(began.elapsed() >= Duration::from_secs(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_for_good_is_not_tried_again() {
+    for (code, reason) in [
+        (403, "Forbidden"),
+        (422, "Invalid"),
+        (404, "NotFound"),
+        (409, "AlreadyExists"),
+    ] {
+        let scripted = Scripted::new([refusal(code, reason), created()]);
+        let error = create(&scripted, 60).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("because of {reason}"));
+        assert_eq!(scripted.asked().len(), 1);
+        assert_eq!(error.is_already_there(), reason == "AlreadyExists");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_tries_longer_than_there_is_time() {
+    let scripted = Scripted::new(vec![refusal(500, "InternalError"); 1000]);
+    let began = Instant::now();
+    create(&scripted, 20).await.unwrap_err();
+    assert!(began.elapsed() <= Duration::from_secs(20));
+    let tries = scripted.asked().len();
+    assert!((5..20).contains(&tries), "{tries} tries");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_cannot_be_reached_is_tried_again() {
+    let error = create(&Scripted::default(), 1).await.unwrap_err();
+    assert!(error.is_passing());
+    assert!(error.to_string().contains("nothing left to say"), "{error}");
+}
