@@ -7,12 +7,14 @@ use kiln_krm::annotations::LOCAL_CONFIG;
 use kiln_krm::gotext::quote;
 use kiln_krm::kptfile::FILE_NAME;
 use kiln_krm::kptfile::KptfileText;
-use kiln_krm::meta::Meta;
+use kiln_krm::read::{ReadError, read_loose_file};
+use kiln_krm::{Dialect, Resource};
 use kiln_render::GENERATE_PACKAGE_CONTEXT;
 use kiln_yaml::{Document, EditError, Slot};
 
 use crate::contents::{Contents, ContentsError, PackagePath};
 use crate::git::read_kptfile;
+use crate::merge::file::{is_resource_file, rebuild};
 
 /// The file that a new one is written to.
 pub(crate) const FILE: &str = "package-context.yaml";
@@ -42,10 +44,7 @@ pub struct PackageContextError {
 #[derive(Debug, thiserror::Error)]
 enum Reason {
     #[error("{path}: {error}")]
-    Yaml {
-        path: String,
-        error: kiln_yaml::Error,
-    },
+    Read { path: String, error: ReadError },
     #[error("{path}: {error}")]
     Edit { path: String, error: EditError },
     #[error(transparent)]
@@ -81,7 +80,7 @@ fn generate_all(contents: &mut Contents, context: &PackageContext<'_>) -> Result
     for package in &packages {
         let files: Vec<PackagePath> = contents
             .paths()
-            .filter(|path| has_resources(path) && owner(path, &packages) == Some(package))
+            .filter(|path| is_resource_file(path.name()) && owner(path, &packages) == Some(package))
             .cloned()
             .collect();
         let data = data_of(contents, package, context);
@@ -104,11 +103,6 @@ fn generate_all(contents: &mut Contents, context: &PackageContext<'_>) -> Result
         }
     }
     Ok(())
-}
-
-fn has_resources(path: &PackagePath) -> bool {
-    let name = path.name();
-    name.ends_with(".yaml") || name.ends_with(".yml")
 }
 
 /// The package that a file belongs to: the nearest around it.
@@ -151,40 +145,44 @@ fn data_of(
     ]
 }
 
-/// A file in which every such ConfigMap says what it is to say; none if there is no such ConfigMap in it.
+/// A file in which every such ConfigMap says what it is to say; none if there is no such ConfigMap in it. Everything else in
+/// it keeps its bytes.
 fn told(path: &str, bytes: &[u8], data: &[(&str, String)]) -> Result<Option<Vec<u8>>, Reason> {
-    let yaml = |error| Reason::Yaml {
+    let resources = read_loose_file(bytes.to_vec(), Dialect::Current);
+    let resources = resources.map_err(|error| Reason::Read {
         path: path.to_owned(),
         error,
-    };
-    let mut documents = kiln_yaml::parse_all(bytes).map_err(yaml)?;
-    if !documents.iter().any(is_context) {
-        return Ok(None);
+    })?;
+    let (mut is_told, mut is_changed) = (false, false);
+    let mut pieces = Vec::new();
+    for resource in &resources {
+        let Some(origin) = resource.origin() else {
+            continue;
+        };
+        let mut body = origin.body().to_vec();
+        if is_context(resource)
+            && let Some(mut text) = KptfileText::read_resource(&body)
+        {
+            is_told = true;
+            let document = text.document_mut();
+            let edited = data
+                .iter()
+                .try_for_each(|(key, value)| set_data(document, key, value));
+            edited.map_err(|error| Reason::Edit {
+                path: path.to_owned(),
+                error,
+            })?;
+            if let Some(new) = text.changed() {
+                is_changed = true;
+                body = new;
+            }
+        }
+        pieces.push((Some(origin.clone()), body));
     }
-    let edit = |document: &mut Document| -> Result<(), Reason> {
-        let edited = data
-            .iter()
-            .try_for_each(|(key, value)| set_data(document, key, value));
-        edited.map_err(|error| Reason::Edit {
-            path: path.to_owned(),
-            error,
-        })
-    };
-    if let ([_], Some(mut text)) = (documents.as_slice(), KptfileText::read(bytes)) {
-        edit(text.document_mut())?;
-        return Ok(Some(text.changed().unwrap_or_else(|| bytes.to_vec())));
-    }
-    for document in documents.iter_mut().filter(|document| is_context(document)) {
-        edit(document)?;
-    }
-    if documents.iter().all(Document::is_unchanged) {
-        return Ok(Some(bytes.to_vec()));
-    }
-    let texts = documents
-        .iter()
-        .map(|document| kiln_yaml::to_string(document, kiln_yaml::SequenceStyle::Compact));
-    let texts: Vec<String> = texts.collect();
-    Ok(Some(texts.join("---\n").into_bytes()))
+    Ok(is_told.then(|| match is_changed {
+        true => rebuild(&pieces),
+        false => bytes.to_vec(),
+    }))
 }
 
 /// Sets a field of the data; what is written behind it stays.
@@ -201,8 +199,8 @@ fn set_data(document: &mut Document, key: &str, value: &str) -> Result<(), EditE
     Ok(())
 }
 
-fn is_context(document: &Document) -> bool {
-    let meta = Meta::of(document.root());
+fn is_context(resource: &Resource) -> bool {
+    let meta = resource.meta();
     (meta.api_version, meta.kind, meta.name) == ("v1", "ConfigMap", NAME)
 }
 

@@ -60,6 +60,20 @@ fn what_else_is_said_stays() {
 }
 
 #[test]
+fn other_documents_of_the_file_keep_their_bytes() {
+    let other = "# other\napiVersion: v1\nkind:   Service\nmetadata: {name:  s}\nspec:\n    ports:\n        - {port:  1}\n";
+    let old = format!("{other}---\n{HEAD}data:\n  name: example\n--- # last\n{other}");
+    let new = format!(
+        "{other}---\n{HEAD}data:\n  name: web\n  deployment: \"true\"\n  namespace: default\n  package-path: apps/web\n  repository: prod\n--- # last\n{other}"
+    );
+    check(
+        &[("Kptfile", &kptfile("web")), ("all.yaml", &old)],
+        "all.yaml",
+        &new,
+    );
+}
+
+#[test]
 fn packages_inside_learn_their_own_names() {
     let old = format!("{HEAD}data:\n  name: example\n");
     let new = format!(
