@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kiln_pods::AddressMode;
 use kiln_sandbox::SandboxMode;
 use kiln_server::{AdmissionOptions, TlsFiles};
 use kiln_telemetry::{LogFormat, LogLevel};
@@ -65,11 +66,13 @@ pub struct Runtimes {
     pub pod: bool,
 }
 
-/// What the pod runtime is told. It is not built in yet; its flags are checked all the same.
+/// What the pod runtime is told.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pods {
     /// Settings by image, and which to start with.
     pub cache_config: PathBuf,
+    /// Whether pods do without that file if it is not there.
+    pub cache_config_is_optional: bool,
     /// Whether to start pods before they are needed.
     pub warm_up: bool,
     /// Where pods are.
@@ -81,9 +84,9 @@ pub struct Pods {
     /// The name of the template's ConfigMap; none for the one that is built in.
     pub template: Option<String>,
     /// How many calls wait for a pod before another is started.
-    pub max_waitlist_length: usize,
+    pub max_waitlist_length: NonZeroUsize,
     /// How many pods a function may have.
-    pub max_parallel_pods: usize,
+    pub max_parallel_pods: NonZeroUsize,
     /// Whether registries may want credentials.
     pub private_registries: bool,
     /// Where the credentials are.
@@ -94,6 +97,10 @@ pub struct Pods {
     pub private_registries_tls: bool,
     /// Where these are.
     pub tls_secret_path: PathBuf,
+    /// How pods are called.
+    pub address_mode: AddressMode,
+    /// After how long without a sign of life a runner's pods go to others.
+    pub lease_period: Duration,
     /// The image that puts the wrapper into pods.
     pub wrapper_server_image: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The runtimes that flags turn on.
+//! The runtimes of this machine that flags turn on.
 
 use std::io;
 use std::path::Path;
@@ -9,14 +9,14 @@ use kiln_exec::{ExecRuntime, ImageRuntime, ImageTable, TableEvent};
 use kiln_functions::NativeRuntime;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::with_prefix;
-use kiln_runtime::{Chain, FileValueError, FindError, FunctionSpec, Runner, Runtime, Target};
+use kiln_runtime::{FileValueError, FindError, FunctionSpec, Runner, Runtime, Target};
 use kiln_sandbox::{
     InForce, Sandbox, SandboxError, SandboxLimits, SandboxMode, SandboxPolicy, Surroundings,
 };
 use kiln_server::{Evaluator, Evaluators, Words};
 
 use crate::config::Config;
-use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
+use crate::environment::Environment;
 
 /// The evaluators in the order in which they are asked.
 ///
@@ -42,10 +42,7 @@ pub(crate) fn evaluators(config: &Config, environment: &Environment) -> Result<E
             is_usable: true,
         });
     }
-    if config.runtimes.pod {
-        evaluators.push(pods(config)?);
-    }
-    if evaluators.is_empty() {
+    if evaluators.is_empty() && !config.runtimes.pod {
         tracing::warn!("no runtime is enabled: every function will be answered with NotFound");
     }
     Ok(Evaluators::new(evaluators))
@@ -185,23 +182,4 @@ fn sandbox(config: &Config, environment: &Environment) -> Result<Option<Sandbox>
             Err(error).context("no sandbox for executables (--exec-sandbox=off does without)")
         }
     }
-}
-
-/// The pod runtime, which is not built in: it finds nothing, and says so at the start.
-fn pods(config: &Config) -> Result<Evaluator> {
-    if config.pods.wrapper_server_image.is_none() {
-        return Err(anyhow!(
-            "environment variable {WRAPPER_SERVER_IMAGE} must be set to use pod function evaluator runtime; \
-             --disable-runtimes=pod turns it off"
-        ));
-    }
-    tracing::warn!(
-        "the pod runtime is enabled and not built in: functions that no other runtime has are answered with NotFound"
-    );
-    Ok(Evaluator {
-        name: "pod",
-        runtime: Arc::new(Chain::default()),
-        words: Words::Wrapper,
-        is_usable: false,
-    })
 }

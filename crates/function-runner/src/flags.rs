@@ -15,8 +15,12 @@ use kiln_server::{
 };
 use kiln_telemetry::{LogFormatError, LogLevel};
 
-use crate::config::{Config, Pods, Runtimes};
-use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
+use crate::config::{Config, Runtimes};
+use crate::environment::Environment;
+
+mod pods;
+
+use pods::PodFlags;
 
 /// Which program the flags are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,22 +68,6 @@ struct SecurityFlags {
     exec_sandbox: Key<String>,
     exec_allow_network: Key<bool>,
     exec_memory: Key<i64>,
-}
-
-struct PodFlags {
-    cache_config: Key<String>,
-    warm_up: Key<bool>,
-    namespace: Key<String>,
-    ttl: Key<GoDuration>,
-    scan_interval: Key<GoDuration>,
-    template: Key<String>,
-    max_waitlist_length: Key<i64>,
-    max_parallel_pods: Key<i64>,
-    private_registries: Key<bool>,
-    registry_auth_path: Key<String>,
-    registry_auth_name: Key<String>,
-    private_registries_tls: Key<bool>,
-    tls_secret_path: Key<String>,
 }
 
 impl Flags {
@@ -353,98 +341,6 @@ impl SecurityFlags {
                 .map(Some)
                 .map_err(|reason| format!("--exec-sandbox {text:?} {reason}")),
         }
-    }
-}
-
-impl PodFlags {
-    fn new(set: &mut FlagSet) -> PodFlags {
-        PodFlags {
-            cache_config: set.text(
-                "pod-cache-config",
-                "/pod-cache-config/pod-cache-config.yaml",
-                "The `file` with settings of pods by image",
-            ),
-            warm_up: set.add(
-                "warm-up-pod-cache",
-                true,
-                "Start pods before they are needed",
-            ),
-            namespace: set.text("pod-namespace", "porch-fn-system", "The namespace of pods"),
-            ttl: set.add(
-                "pod-ttl",
-                GoDuration::from_seconds(30 * 60),
-                "How long a pod stays without work",
-            ),
-            scan_interval: set.add(
-                "scan-interval",
-                GoDuration::from_seconds(60),
-                "How often to look for pods to end",
-            ),
-            template: set.text(
-                "function-pod-template",
-                "",
-                "The name of the ConfigMap with the template of pods",
-            ),
-            max_waitlist_length: set.add(
-                "max-waitlist-length",
-                2,
-                "How many calls wait for a pod before another is started",
-            ),
-            max_parallel_pods: set.add(
-                "max-parallel-pods-per-function",
-                1,
-                "How many pods a function may have",
-            ),
-            private_registries: set.add(
-                "enable-private-registries",
-                false,
-                "Use credentials for registries",
-            ),
-            registry_auth_path: set.text(
-                "registry-auth-secret-path",
-                "/var/tmp/config-secret/.dockerconfigjson",
-                "The `file` with credentials for registries",
-            ),
-            registry_auth_name: set.text(
-                "registry-auth-secret-name",
-                "auth-secret",
-                "The name of the secret with credentials for registries",
-            ),
-            private_registries_tls: set.add(
-                "enable-private-registries-tls",
-                false,
-                "Trust certificates of one's own for registries",
-            ),
-            tls_secret_path: set.text(
-                "tls-secret-path",
-                "/var/tmp/tls-secret/",
-                "The `directory` with these certificates",
-            ),
-        }
-    }
-
-    fn config(&self, parsed: &Parsed, environment: &Environment) -> Result<Pods, String> {
-        let at_least_one = |value: i64, otherwise: usize| match usize::try_from(value) {
-            Ok(value) if value > 0 => value,
-            _ => otherwise,
-        };
-        let image = environment.get(WRAPPER_SERVER_IMAGE);
-        Ok(Pods {
-            cache_config: parsed.get(self.cache_config).into(),
-            warm_up: parsed.get(self.warm_up),
-            namespace: parsed.get(self.namespace),
-            ttl: not_negative("pod-ttl", parsed.get(self.ttl))?,
-            scan_interval: not_negative("scan-interval", parsed.get(self.scan_interval))?,
-            template: Some(parsed.get(self.template)).filter(|name| !name.is_empty()),
-            max_waitlist_length: at_least_one(parsed.get(self.max_waitlist_length), 2),
-            max_parallel_pods: at_least_one(parsed.get(self.max_parallel_pods), 1),
-            private_registries: parsed.get(self.private_registries),
-            registry_auth_path: parsed.get(self.registry_auth_path).into(),
-            registry_auth_name: parsed.get(self.registry_auth_name),
-            private_registries_tls: parsed.get(self.private_registries_tls),
-            tls_secret_path: parsed.get(self.tls_secret_path).into(),
-            wrapper_server_image: image.map(|image| image.to_string_lossy().into_owned()),
-        })
     }
 }
 

@@ -1,13 +1,14 @@
 //! The function runner: what Porch calls to run functions, and `kiln serve`, which is the same with other defaults.
 //!
 //! [`Flags`] are read into a [`Config`] that has been checked whole; [`prepare`] makes everything that can go wrong of it
-//! (tables, certificates, sandbox) and only then binds the port; [`Runner::run`] serves until a signal ends it.
+//! (tables, certificates, sandbox, pods) and only then binds the port; [`Runner::run`] serves until a signal ends it.
 
 mod as_function;
 mod config;
 mod environment;
 mod evaluators;
 mod flags;
+mod pod_runtime;
 mod run;
 mod telemetry;
 
@@ -15,4 +16,5 @@ pub use as_function::CalledAs;
 pub use config::{Config, Pods, Runtimes};
 pub use environment::{Environment, WRAPPER_SERVER_IMAGE};
 pub use flags::{Flags, Flavour};
+pub use pod_runtime::{PodRuntime, StartPods, StartingPods};
 pub use run::{Runner, prepare, serve};

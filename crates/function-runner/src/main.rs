@@ -1,5 +1,7 @@
 //! The function runner: a gRPC service that runs functions for Porch.
 
+mod pods;
+
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
             return ExitCode::from(stop.exit_code());
         }
     };
-    match serve(&config, &environment) {
+    match serve(&config, &environment, Some(pods::start)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "function-runner: {error:#}");

@@ -5,30 +5,38 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use kiln_server::{Evaluators, Observer, Options, Server, Tls, Token, stop_on_signals};
+use kiln_server::{
+    Evaluators, Forwarder, Observer, Options, Server, Stop, Tls, Token, stop_on_signals,
+};
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::evaluators::evaluators;
+use crate::pod_runtime::{self, PodRuntime, StartPods};
 use crate::telemetry;
 
 /// How long the last traces may take to be sent when all calls are over.
 const LAST_TRACES: Duration = Duration::from_secs(3);
 
+/// How long giving pods back may take when all calls are over.
+const GIVING_BACK: Duration = Duration::from_secs(5);
+
 /// A runner whose port is bound.
 pub struct Runner {
     server: Server,
+    pods: Option<Arc<dyn PodRuntime>>,
     signals: JoinHandle<()>,
 }
 
-/// Makes a runner. Everything that can be wrong is found before the port is bound.
+/// Makes a runner. Everything that can be wrong is found before the port is bound. Pods are run by what `start_pods` makes.
 pub async fn prepare(
     config: &Config,
     environment: &Environment,
     observer: Arc<dyn Observer>,
+    start_pods: Option<StartPods>,
 ) -> Result<Runner> {
-    let evaluators = evaluators(config, environment)?;
+    let mut evaluators = evaluators(config, environment)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let token = config.token_file.clone().map(Token::load).transpose();
     let token = token.context("read the token file")?;
@@ -37,6 +45,12 @@ pub async fn prepare(
             "plaintext: whoever reaches this port can read lists and run functions; \
              --tls-cert and --tls-key turn TLS on, --require-tls insists on it"
         );
+    }
+    // Last, because it takes longest, and pods may be started.
+    let pods = pod_runtime::start(config, environment, start_pods).await?;
+    if let Some(pods) = &pods {
+        let forwarder: Arc<dyn Forwarder> = Arc::<dyn PodRuntime>::clone(pods);
+        evaluators = evaluators.with_forwarder(pod_runtime::NAME, forwarder);
     }
     let options = Options {
         max_message_size: config.max_message_size,
@@ -61,7 +75,11 @@ pub async fn prepare(
         max_processes = config.admission.processes,
         "function runner is listening"
     );
-    Ok(Runner { server, signals })
+    Ok(Runner {
+        server,
+        pods,
+        signals,
+    })
 }
 
 /// Binds to the address that was asked for. All addresses are those of IPv6, which takes IPv4 too, where there is IPv6.
@@ -89,16 +107,28 @@ impl Runner {
         self.server.address()
     }
 
-    /// Serves until a signal ends it.
+    /// What makes the runner end, besides signals.
+    pub fn stop(&self) -> Stop {
+        self.server.stop()
+    }
+
+    /// Serves until it is made to end.
     pub async fn run(self) {
         self.server.run().await;
+        if let Some(pods) = self.pods {
+            pods.shut_down(GIVING_BACK).await;
+        }
         self.signals.abort();
         tracing::info!("function runner has ended");
     }
 }
 
 /// Makes a runner and serves until a signal ends it.
-pub fn serve(config: &Config, environment: &Environment) -> Result<()> {
+pub fn serve(
+    config: &Config,
+    environment: &Environment,
+    start_pods: Option<StartPods>,
+) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         // As many as may run, and those that were cancelled and are still about to end.
@@ -109,7 +139,7 @@ pub fn serve(config: &Config, environment: &Environment) -> Result<()> {
         .context("start threads")?;
     let served = runtime.block_on(async {
         let telemetry = telemetry::start(config, environment)?;
-        let runner = prepare(config, environment, telemetry.observer()).await?;
+        let runner = prepare(config, environment, telemetry.observer(), start_pods).await?;
         runner.run().await;
         telemetry.shutdown(LAST_TRACES).await;
         Ok(())

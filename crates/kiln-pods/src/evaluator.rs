@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use kiln_krm::image::with_prefix;
+use kiln_proto::ENDING;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::ROOM_METADATA;
 use kiln_proto::transport::{causes, room, was_not_sent};
@@ -218,8 +219,17 @@ impl Drop for Slot<'_> {
     }
 }
 
-/// Whether a status means that the pod or the connection was lost. What a wrapper says has no cause here.
+/// Whether a status means that the pod or the connection was lost. What a wrapper says has no cause here, and is an answer
+/// unless it says that it takes no more calls.
 fn loss(status: &Status) -> Option<(Started, Fault)> {
+    if status.code() == Code::Unavailable && status.message() == ENDING {
+        let fault = Fault {
+            reason: "Terminating".into(),
+            message: "the pod is shutting down".into(),
+            lasts: Lasts::No,
+        };
+        return Some((Started::No, fault));
+    }
     let mut causes = causes(status).skip(1).peekable();
     causes.peek()?;
     let text = causes

@@ -27,5 +27,9 @@ pub const SERVICE: &str = evaluator::function_evaluator_server::SERVICE_NAME;
 /// The definitions of everything in this crate, as servers offer them to those who ask.
 pub const DESCRIPTORS: &[u8] = include_bytes!("generated/descriptors.bin");
 
+/// What a server says (`UNAVAILABLE`) to calls that it does not begin any more, because it is ending. They surely did not
+/// run, and may be tried elsewhere.
+pub const ENDING: &str = "the server is shutting down";
+
 /// How large a message may be unless told otherwise, in bytes, on both ends.
 pub const DEFAULT_MAX_MESSAGE_SIZE: usize = 6 * 1024 * 1024;

@@ -53,7 +53,7 @@ pub enum ForwardError {
     #[error("{}", .0.message())]
     Answered(Box<Status>),
     /// Everything is ending here.
-    #[error("the server is shutting down")]
+    #[error("{}", kiln_proto::ENDING)]
     Ending,
 }
 

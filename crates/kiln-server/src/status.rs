@@ -131,7 +131,7 @@ pub(crate) fn cancelled(image: &str) -> Status {
 }
 
 pub(crate) fn ending() -> Status {
-    Status::unavailable("the server is shutting down")
+    Status::unavailable(kiln_proto::ENDING)
 }
 
 pub(crate) fn interrupted(image: &str) -> Status {

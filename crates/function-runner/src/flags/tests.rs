@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kiln_goflag::Stop;
+use kiln_pods::AddressMode;
 use kiln_sandbox::SandboxMode;
 use kiln_telemetry::LogLevel;
 
@@ -66,7 +67,11 @@ fn defaults_are_those_of_porch() {
     assert_eq!(pods.namespace, "porch-fn-system");
     assert_eq!(pods.ttl, Duration::from_secs(1800));
     assert_eq!(pods.scan_interval, Duration::from_secs(60));
-    assert_eq!((pods.max_waitlist_length, pods.max_parallel_pods), (2, 1));
+    let numbers = (pods.max_waitlist_length.get(), pods.max_parallel_pods.get());
+    assert_eq!(numbers, (2, 1));
+    assert_eq!(pods.address_mode, AddressMode::Dns);
+    assert_eq!(pods.lease_period, Duration::from_secs(15));
+    assert!(pods.cache_config_is_optional);
     assert!(pods.warm_up && !pods.private_registries && !pods.private_registries_tls);
     assert_eq!(
         pods.registry_auth_path,
@@ -104,8 +109,8 @@ fn the_flags_of_the_seed_are_taken() {
     assert!(config.runtimes.native && !config.runtimes.exec && !config.runtimes.pod);
     assert_eq!(
         (
-            config.pods.max_waitlist_length,
-            config.pods.max_parallel_pods
+            config.pods.max_waitlist_length.get(),
+            config.pods.max_parallel_pods.get()
         ),
         (2, 1)
     );
@@ -134,6 +139,14 @@ fn wrong_values_are_refused_before_anything_is_opened() {
     check_wrong(&["--port=65536"], "--port 65536 must be from 0 to 65535");
     check_wrong(&["--log-level=6"], "--log-level 6 must be from 0 to 5");
     check_wrong(&["--pod-ttl=-1s"], "--pod-ttl -1s must not be negative");
+    check_wrong(
+        &["--pod-address-mode=ip"],
+        "--pod-address-mode: \"ip\" is not a way to address pods; it is \"dns\", \"clusterip\" or \"podip\"",
+    );
+    check_wrong(
+        &["--pod-lease-period=1s"],
+        "--pod-lease-period must be at least 3s",
+    );
     check_wrong(
         &["--max-request-body-size=0"],
         "--max-request-body-size 0 must be from 1 to 2147483647",

@@ -4,6 +4,7 @@ mod go_peers;
 mod load;
 #[path = "../../../../tests/interop/peers.rs"]
 mod peers;
+mod pods;
 mod program;
 mod reload;
 mod serving;

@@ -74,24 +74,6 @@ async fn a_runner_without_runtimes_warns_and_is_alive() {
 }
 
 #[tokio::test]
-async fn the_pod_runtime_says_that_it_is_not_there() {
-    let world = World::new();
-    let mut command = world.command(&[]);
-    command.env("WRAPPER_SERVER_IMAGE", "wrapper:v1");
-    let runner = crate::program::Runner::start(command);
-    runner.says("the pod runtime is enabled and not built in");
-    let status = runner
-        .call("example.com/nope:v1")
-        .await
-        .expect_err("nobody");
-    assert_eq!(status.code(), Code::NotFound);
-    assert_eq!(
-        status.message(),
-        "function \"example.com/nope:v1\" not found; evaluators asked: exec, native, pod"
-    );
-}
-
-#[tokio::test]
 async fn a_program_that_is_not_there_is_an_internal_error() {
     let world = World::new();
     std::fs::remove_file(world.path("functions/cat")).expect("a program");

@@ -59,6 +59,28 @@ fn the_pod_runtime_needs_its_image() {
 }
 
 #[test]
+fn the_pod_runtime_needs_a_cluster() {
+    let world = World::new();
+    let mut command = world.command(&[]);
+    let output = command
+        .env("WRAPPER_SERVER_IMAGE", "wrapper:v1")
+        .env("HOME", world.path("home"))
+        .env("KUBECONFIG", world.path("no-such-file"))
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .output()
+        .expect("a program");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    for part in [
+        "no Kubernetes cluster is configured",
+        "--disable-runtimes=pod",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    assert!(!text.contains("listening"), "{text}");
+}
+
+#[test]
 fn the_exec_runtime_needs_its_table() {
     let world = World::empty();
     let arguments = ["--disable-runtimes=pod"];

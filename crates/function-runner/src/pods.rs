@@ -1,0 +1,185 @@
+//! The pod runtime as this program has it: flags in, pods of a cluster out.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use function_runner::{Config, Environment, PodRuntime, StartingPods};
+use kiln_oci::{CacheOptions, ImageCache, Keychain, Registry, RegistryOptions};
+use kiln_pods::{
+    Call, Cluster, Options, PodError, PodEvaluator, PullSecret, RegistryImages, StartError,
+};
+use kiln_server::{ForwardError, ForwardedCall, Forwarder, Forwarding};
+use tokio::sync::watch;
+use tonic::metadata::{MetadataMap, MetadataValue};
+
+/// How long a pod may take to become ready.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The registry of the older catalog, which is as public as the default one.
+const OLDER_CATALOG: &str = "gcr.io/kpt-fn";
+
+/// Starts it.
+pub(crate) fn start<'a>(config: &'a Config, environment: &'a Environment) -> StartingPods<'a> {
+    Box::pin(async move {
+        let options = options(config, environment)?;
+        let evaluator = PodEvaluator::start(options).await.map_err(start_error)?;
+        let pods: Arc<dyn PodRuntime> = Arc::new(Pods { evaluator });
+        Ok(pods)
+    })
+}
+
+fn start_error(error: StartError) -> anyhow::Error {
+    let hint = "start the pod runtime (--disable-runtimes=pod turns it off)";
+    anyhow::Error::new(error).context(hint)
+}
+
+struct Pods {
+    evaluator: PodEvaluator,
+}
+
+impl Forwarder for Pods {
+    fn forward(&self, call: ForwardedCall) -> Forwarding<'_> {
+        Box::pin(async move {
+            let call = Call {
+                image: call.image,
+                resource_list: call.resource_list,
+                deadline: call.deadline,
+                metadata: trace(),
+            };
+            self.evaluator.evaluate(call).await.map_err(forward_error)
+        })
+    }
+
+    fn usable(&self) -> watch::Receiver<bool> {
+        self.evaluator.usable()
+    }
+}
+
+impl PodRuntime for Pods {
+    fn shut_down(
+        &self,
+        patience: Duration,
+    ) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.evaluator.shut_down(patience))
+    }
+}
+
+/// To which trace the call belongs, for the pod.
+fn trace() -> MetadataMap {
+    let mut metadata = MetadataMap::new();
+    for (name, value) in kiln_telemetry::outgoing_context() {
+        if let Ok(value) = MetadataValue::try_from(value) {
+            metadata.insert(name, value);
+        }
+    }
+    metadata
+}
+
+fn forward_error(error: PodError) -> ForwardError {
+    match error {
+        PodError::Status(status) => ForwardError::Answered(status),
+        PodError::ImageNotFound { .. } => ForwardError::NotFound(error.to_string()),
+        PodError::NoPod { .. } | PodError::Interrupted { .. } => {
+            ForwardError::Unavailable(error.to_string())
+        }
+        PodError::TimedOut { .. } => {
+            let status = tonic::Status::deadline_exceeded(error.to_string());
+            ForwardError::Answered(Box::new(status))
+        }
+        PodError::Draining => ForwardError::Ending,
+    }
+}
+
+fn options(config: &Config, environment: &Environment) -> Result<Options> {
+    let pods = &config.pods;
+    let pull_secret = pods.private_registries.then(|| PullSecret {
+        path: pods.registry_auth_path.clone(),
+        name: pods.registry_auth_name.clone(),
+    });
+    let wrapper_image = pods.wrapper_server_image.clone();
+    Ok(Options {
+        cluster: Cluster::Infer,
+        replica: replica(environment),
+        namespace: pods.namespace.clone(),
+        own_namespace: None,
+        wrapper_image: wrapper_image.context("the wrapper has an image")?,
+        max_message_size: config.max_message_size,
+        default_image_prefix: config.default_image_prefix.clone(),
+        pod_ttl: pods.ttl,
+        scan_interval: pods.scan_interval,
+        max_waitlist: pods.max_waitlist_length,
+        max_pods: pods.max_parallel_pods,
+        start_timeout: START_TIMEOUT,
+        lease_period: pods.lease_period,
+        address_mode: pods.address_mode,
+        template: pods.template.clone(),
+        cache_config: cache_config(config),
+        warm_up: pods.warm_up,
+        pull_secret,
+        images: Arc::new(RegistryImages::new(images(config, environment))),
+    })
+}
+
+/// The file with settings per image; none if it is not there and need not be.
+fn cache_config(config: &Config) -> Option<PathBuf> {
+    let path = &config.pods.cache_config;
+    if config.pods.cache_config_is_optional && !path.exists() {
+        tracing::warn!(
+            "no {}: pods have the settings of flags, and none are started before they are needed",
+            path.display()
+        );
+        return None;
+    }
+    Some(path.clone())
+}
+
+/// Whom registries are told that we are: public images are asked for as everybody does who uses Docker here, others with
+/// the credentials that were given for them.
+fn images(config: &Config, environment: &Environment) -> ImageCache {
+    let pods = &config.pods;
+    let everybody = Keychain::first_of(docker_configs(environment));
+    let keychain = match pods.private_registries {
+        true => {
+            let public = [OLDER_CATALOG, config.default_image_prefix.as_str()];
+            let public = public.map(|prefix| (prefix.to_owned(), everybody.clone()));
+            let private = Keychain::file(pods.registry_auth_path.clone());
+            Keychain::routed(public.to_vec(), private)
+        }
+        false => everybody,
+    };
+    let authority = pods.private_registries_tls;
+    let registry = Registry::new(RegistryOptions {
+        keychain,
+        authority: authority.then(|| pods.tls_secret_path.clone()),
+        ..RegistryOptions::default()
+    });
+    ImageCache::new(registry, CacheOptions::default())
+}
+
+/// Where Docker keeps credentials.
+fn docker_configs(environment: &Environment) -> Vec<PathBuf> {
+    let directory = |name: &str| environment.get(name).map(PathBuf::from);
+    let docker = directory("DOCKER_CONFIG");
+    let home = directory("HOME").map(|home| home.join(".docker"));
+    let directories = docker.into_iter().chain(home);
+    directories
+        .map(|directory| directory.join("config.json"))
+        .collect()
+}
+
+/// A name that nobody else has, and nobody had: what is left of a runner that was killed is taken over like anybody else's.
+fn replica(environment: &Environment) -> String {
+    let host = ["POD_NAME", "HOSTNAME"]
+        .iter()
+        .find_map(|name| environment.get(name));
+    let host = host.map_or_else(
+        || "function-runner".into(),
+        |host| host.to_string_lossy().into_owned(),
+    );
+    let once = RandomState::new().hash_one(std::process::id());
+    format!("{host}-{:08x}", once & 0xffff_ffff)
+}
