@@ -44,7 +44,7 @@ pub struct PackageContextError {
 #[derive(Debug, thiserror::Error)]
 enum Reason {
     #[error("{path}: {error}")]
-    Read { path: String, error: ReadError },
+    Read { path: String, error: Box<ReadError> },
     #[error("{path}: {error}")]
     Edit { path: String, error: EditError },
     #[error(transparent)]
@@ -151,7 +151,7 @@ fn told(path: &str, bytes: &[u8], data: &[(&str, String)]) -> Result<Option<Vec<
     let resources = read_loose_file(bytes.to_vec(), Dialect::Current);
     let resources = resources.map_err(|error| Reason::Read {
         path: path.to_owned(),
-        error,
+        error: Box::new(error),
     })?;
     let (mut is_told, mut is_changed) = (false, false);
     let mut pieces = Vec::new();
