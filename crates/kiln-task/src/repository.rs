@@ -1,11 +1,13 @@
 //! A registered repository: a git repository together with what is known about it.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kiln_krm::gotext::quote;
 use kiln_krm::kptfile::{GenericLock, Git, GitLock, Locator, Upstream};
+use kiln_oci::RegistryOptions;
 
 use crate::contents::{Contents, ContentsError};
 use crate::git::{
@@ -13,7 +15,7 @@ use crate::git::{
     NewCommit, ObjectId, OpenError, PackageChange, PublishError, ReadPackageError, RefChange,
     Revision, Snapshot, Tasks, log_of,
 };
-use crate::image::PackageImages;
+use crate::image::{PackageImages, RegistryImages};
 
 /// What is known about a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -129,7 +131,7 @@ impl Repositories {
         }
     }
 
-    /// The same with packages in images.
+    /// The same with somebody else to find packages in images, who has credentials for instance.
     pub fn with_images(self, images: Arc<dyn PackageImages>) -> Repositories {
         Repositories {
             images: Some(images),
@@ -137,9 +139,14 @@ impl Repositories {
         }
     }
 
-    /// What finds packages in images.
-    pub fn images(&self) -> Option<&dyn PackageImages> {
-        self.images.as_deref()
+    /// What finds packages in images: in registries that everybody may read, if nothing else was said.
+    pub fn images(&self) -> Result<Arc<dyn PackageImages>, Box<dyn Error + Send + Sync>> {
+        if let Some(images) = &self.images {
+            return Ok(Arc::clone(images));
+        }
+        let options = RegistryOptions::default();
+        let images = RegistryImages::new(options, self.options.largest_package)?;
+        Ok(Arc::new(images))
     }
 
     /// What is known about each, by name.
@@ -266,7 +273,7 @@ pub(crate) fn image_locks(image: &str, digest: &str) -> (Upstream, Locator) {
         git: None,
         generic: Some(GenericLock {
             store_id: "oci".to_owned(),
-            resource_id: image.to_owned(),
+            resource_id: image.strip_prefix("oci://").unwrap_or(image).to_owned(),
             resource_version: digest.to_owned(),
         }),
     };

@@ -54,9 +54,6 @@ pub enum TaskError {
     /// The revision to start from is not named.
     #[error("upstreamRef.name is required")]
     NoName,
-    /// Nobody knows images.
-    #[error("packages in images cannot be read here")]
-    NoImages,
     /// The image cannot be had, or is no package.
     #[error("cannot clone image {image}")]
     Image {
@@ -220,8 +217,9 @@ impl Engine<'_> {
                 git_locks(&address, directory, &reference, &commit),
             )
         } else if let Some(oci) = &upstream.oci {
-            let images = self.repositories.images().ok_or(TaskError::NoImages)?;
-            let read = images.read(&oci.image).map_err(|error| TaskError::Image {
+            let images = self.repositories.images();
+            let read = images.and_then(|images| images.read(&oci.image));
+            let read = read.map_err(|error| TaskError::Image {
                 image: oci.image.clone(),
                 error,
             })?;

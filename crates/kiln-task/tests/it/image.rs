@@ -81,11 +81,12 @@ fn a_package_is_cloned_from_an_image() {
         }
     }
     let image = format!("{}/pkg:v1", serve(answers));
-    let images = RegistryImages::new(RegistryOptions::default(), 1 << 20).expect("it can be made");
-    let location = world.bare("repo");
-    let plain = world.repositories([RepositoryConfig::new("git", location.clone())]);
-    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
-    let repositories = repositories.with_images(Arc::new(images));
+    let plain = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
+    let location = world.bare("small");
+    let small = RegistryImages::new(RegistryOptions::default(), 100).expect("it can be made");
+    let small = world
+        .repositories([RepositoryConfig::new("git", location)])
+        .with_images(Arc::new(small));
     let clone = |image: &str| {
         let upstream = Upstream {
             kind: "oci".to_owned(),
@@ -102,14 +103,11 @@ fn a_package_is_cloned_from_an_image() {
         )
     };
     let error = world
-        .engine(&plain)
-        .create(&clone(&image))
-        .expect_err("nobody knows images");
-    assert!(
-        matches!(error, CreateError::Task(TaskError::NoImages)),
-        "{error}"
-    );
-    let engine = world.engine(&repositories);
+        .engine(&small)
+        .create(&clone(&format!("oci://{image}")))
+        .expect_err("it is too large");
+    assert!(format!("{error:?}").contains("TooLarge"), "{error:?}");
+    let engine = world.engine(&plain);
     let missing = image.replace("/pkg:", "/other:");
     let error = engine
         .create(&clone(&missing))
@@ -118,7 +116,9 @@ fn a_package_is_cloned_from_an_image() {
         matches!(error, CreateError::Task(TaskError::Image { .. })),
         "{error}"
     );
-    engine.create(&clone(&image)).expect("it can be cloned");
+    engine
+        .create(&clone(&format!("oci://{image}")))
+        .expect("it can be cloned");
     let (contents, _) = pull(&engine, "git.app.v1");
     let kptfile = text(&contents, "Kptfile");
     let lock = format!(
