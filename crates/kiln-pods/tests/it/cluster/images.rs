@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use kiln_oci::{
-    CacheOptions, ImageCache, ImageSpec, LayerBuilder, Layout, PlainHttp, Platform, Reference,
-    Registry, RegistryOptions, RunConfig, add_image,
+    CacheOptions, ImageCache, ImageSpec, Keychain, LayerBuilder, Layout, PlainHttp, Platform,
+    Reference, Registry, RegistryOptions, RunConfig, add_image,
 };
 use kiln_pods::RegistryImages;
+use serde_json::json;
 use tokio::sync::OnceCell;
 
 /// Where images come from.
@@ -37,6 +40,38 @@ impl Images {
             client: Registry::new(options),
         };
         PUSHED.get_or_init(|| images.push_all()).await;
+        images
+    }
+
+    /// An image in the registry that wants a password and has an authority of its own: `echo` and nothing else. The
+    /// directory gets that authority and `config.json`.
+    pub(super) async fn private(directory: &Path) -> Images {
+        let variable = |name: &str| env::var(name).expect("tests/cluster/up says it");
+        let registry = variable("KILN_CLUSTER_PRIVATE_REGISTRY");
+        let login = STANDARD.encode(variable("KILN_CLUSTER_PRIVATE_LOGIN"));
+        let config = json!({"auths": {&registry: {"auth": login}}});
+        let file = directory.join("config.json");
+        std::fs::write(&file, config.to_string()).unwrap();
+        let authority = Path::new(&variable("KILN_CLUSTER")).join("pki/registry-ca.crt");
+        std::fs::copy(authority, directory.join("ca.crt")).unwrap();
+        let options = RegistryOptions {
+            keychain: Keychain::file(file),
+            authority: Some(directory.to_owned()),
+            ..RegistryOptions::default()
+        };
+        let images = Images {
+            registry,
+            client: Registry::new(options),
+        };
+        let busybox = std::fs::read(BUSYBOX).unwrap();
+        let layer = LayerBuilder::default().file("bin/cat", 0o755, &busybox);
+        let run = RunConfig {
+            entrypoint: vec!["/bin/cat".to_owned()],
+            ..RunConfig::default()
+        };
+        images
+            .push("secret", run, layer.unwrap().finish().unwrap())
+            .await;
         images
     }
 

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kiln_pods::kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use kiln_pods::{Cluster, PodError, PodEvaluator};
+use kiln_pods::{Cluster, PodError, PodEvaluator, PullSecret};
 use serde_json::{Value, json};
 
 use super::gate::Gate;
+use super::images::Images;
 use super::place::{Place, call, check_echo, list, place};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -95,6 +96,44 @@ async fn pods_that_cannot_start_say_why() {
         text.contains("Unschedulable: 0/1 nodes are available"),
         "{text}"
     );
+    evaluator.shut_down(PATIENCE).await;
+    place.remove().await;
+}
+
+/// Images behind a password are pulled with a copy of the mounted secret, which follows the file.
+#[tokio::test(flavor = "multi_thread")]
+async fn private_images_are_pulled_with_the_secret() {
+    let Some(place) = place("private").await else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let private = Images::private(directory.path()).await;
+    let mut options = place.options();
+    options.images = private.known();
+    options.scan_interval = Duration::from_secs(1);
+    options.pull_secret = Some(PullSecret {
+        path: directory.path().join("config.json"),
+        name: "auth-secret".to_owned(),
+    });
+    let evaluator = PodEvaluator::start(options).await.unwrap();
+    check_echo(&evaluator, &private.name("secret"), 1).await;
+    let pods = place.list("", "Pod").await;
+    assert_eq!(
+        pods[0].data["spec"]["imagePullSecrets"],
+        json!([{"name": "auth-secret"}])
+    );
+    let secrets = place.api("", "Secret");
+    let secret = secrets.get("auth-secret").await.unwrap();
+    assert_eq!(secret.data["type"], "kubernetes.io/dockerconfigjson");
+    secrets
+        .delete("auth-secret", &Default::default())
+        .await
+        .unwrap();
+    place
+        .until("the secret is there again", async || {
+            secrets.get_opt("auth-secret").await.unwrap().is_some()
+        })
+        .await;
     evaluator.shut_down(PATIENCE).await;
     place.remove().await;
 }
