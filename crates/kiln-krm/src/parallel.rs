@@ -9,16 +9,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Fewer things than this are not worth another thread.
-const PER_THREAD: usize = 16;
+/// How many things are worth another thread, at least.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Worth {
+    /// Files, which may hold many resources.
+    Files = 2,
+    /// Resources.
+    Resources = 16,
+}
 
 /// What becomes of each thing, in order. Of several failures it is the first, by place, that is told.
 pub fn try_map<T: Send, R: Send, E: Send>(
     items: Vec<T>,
     threads: NonZeroUsize,
+    worth: Worth,
     work: impl Fn(T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
-    let threads = threads.get().min(items.len() / PER_THREAD);
+    let threads = threads.get().min(items.len() / worth as usize);
     if threads < 2 {
         return items.into_iter().map(work).collect();
     }
@@ -73,7 +80,9 @@ mod tests {
     fn outcomes_come_in_order_on_any_number_of_threads() {
         for count in THREADS {
             let items: Vec<usize> = (0..500).collect();
-            let doubled = try_map(items, threads(count), |item| Ok::<_, ()>(item * 2));
+            let doubled = try_map(items, threads(count), Worth::Resources, |item| {
+                Ok::<_, ()>(item * 2)
+            });
             assert_eq!(doubled, Ok((0..1000).step_by(2).collect()));
         }
     }
@@ -83,7 +92,7 @@ mod tests {
         for count in THREADS {
             for _ in 0..20 {
                 let items: Vec<usize> = (0..400).collect();
-                let outcome = try_map(items, threads(count), |item| match item {
+                let outcome = try_map(items, threads(count), Worth::Resources, |item| match item {
                     130 | 131 | 250 | 399 => Err(item),
                     _ => Ok(()),
                 });
@@ -96,7 +105,7 @@ mod tests {
     fn a_panic_in_any_thread_is_the_callers() {
         let items: Vec<usize> = (0..400).collect();
         let outcome = std::panic::catch_unwind(|| {
-            try_map(items, threads(4), |item| match item {
+            try_map(items, threads(4), Worth::Files, |item| match item {
                 399 => panic!("the last one"),
                 _ => Ok::<_, ()>(()),
             })

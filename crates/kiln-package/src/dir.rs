@@ -350,7 +350,11 @@ pub(crate) fn read_regular(mut file: File) -> io::Result<(Vec<u8>, Stamp)> {
             ));
         }
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(meta.size).unwrap_or(0));
-    file.read_to_end(&mut bytes)?;
+    // One byte more than expected: if that stays free, the end has been seen without asking again.
+    let expected = usize::try_from(meta.size).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(expected.saturating_add(1));
+    if rustix::io::read(&file, rustix::buffer::spare_capacity(&mut bytes))? != expected {
+        file.read_to_end(&mut bytes)?;
+    }
     Ok((bytes, meta.stamp()))
 }

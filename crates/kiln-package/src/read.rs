@@ -7,7 +7,7 @@ use std::thread;
 
 use kiln_krm::Resource;
 use kiln_krm::package::{FileSource, PackageError};
-use kiln_krm::parallel::try_map;
+use kiln_krm::parallel::{Worth, try_map};
 use kiln_krm::read::{FileOptions, read_file};
 
 /// Reads files in this order, on as many cores as are worth it.
@@ -31,7 +31,9 @@ fn read_on_threads(
     threads: NonZeroUsize,
 ) -> Result<Vec<Resource>, PackageError> {
     let paths: Vec<&String> = paths.iter().collect();
-    let read = try_map(paths, threads, |path| read_one(files, path, options))?;
+    let read = try_map(paths, threads, Worth::Files, |path| {
+        read_one(files, path, options)
+    })?;
     Ok(read.into_iter().flatten().collect())
 }
 

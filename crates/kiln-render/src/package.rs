@@ -7,7 +7,7 @@ use kiln_krm::package::{
     Entry, EntryKind, FileError, FileSource, ListOptions, PACKAGE_FILE, Subpackages,
     list_package_files,
 };
-use kiln_krm::parallel::try_map;
+use kiln_krm::parallel::{Worth, try_map};
 use kiln_krm::read::{FileOptions, read_inner_file, read_loose_file};
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_yaml::Document;
@@ -143,7 +143,7 @@ impl Package {
             dialect: Dialect::Current,
             package_path: Some(&self.path),
         };
-        let read = try_map(listed, threads, |file| {
+        let read = try_map(listed, threads, Worth::Files, |file| {
             let absolute = absolute(&file.path);
             let bytes = own.read(&file.path).map_err(|error| {
                 Failure::Text(match &error {

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 
 use kiln_krm::annotations::{ID, LEGACY_ID};
-use kiln_krm::parallel::try_map;
+use kiln_krm::parallel::{Worth, try_map};
 use kiln_krm::schema::Schema;
 use kiln_krm::{Resource, meta};
 use kiln_yaml::{Document, EditError, NodeRef, Slot, SyncOrderError, copy_comments, sync_order};
@@ -96,7 +96,7 @@ pub(crate) fn restore(
         }
         restored
     } else {
-        try_map(outputs, threads, |(output, place)| {
+        try_map(outputs, threads, Worth::Resources, |(output, place)| {
             restorer.one(output, place, true)
         })?
     };

@@ -10,7 +10,7 @@ use super::keep::keep_bytes;
 use super::place::{Placed, place, sort};
 use super::read::ReadSet;
 use crate::dialect::Dialect;
-use crate::parallel::try_map;
+use crate::parallel::{Worth, try_map};
 use crate::resource::Resource;
 use crate::write::{EncodeError, write_documents};
 
@@ -148,7 +148,7 @@ pub fn plan_write(
         }));
     }
     let files: Vec<(String, Vec<Placed>)> = files.into_iter().collect();
-    let written = try_map(files, options.threads, |(path, placed)| {
+    let written = try_map(files, options.threads, Worth::Files, |(path, placed)| {
         let file = before.get(&path);
         let content = match options.bytes {
             Bytes::Keep => keep_bytes(placed, &path, before, options.dialect)?,

@@ -113,8 +113,40 @@ struct FieldOrder<'f> {
     repeats: Vec<Repeat>,
 }
 
+/// In mappings of at most as many fields, names are compared one by one: most are, and no map is made for them.
+const FEW_FIELDS: usize = 12;
+
 impl<'f> FieldOrder<'f> {
     fn new(from: NodeRef<'f>, to: NodeRef<'_>) -> FieldOrder<'f> {
+        FieldOrder::as_it_is(from, to).unwrap_or_else(|| FieldOrder::by_name(from, to))
+    }
+
+    /// The order of a small mapping that has all fields of the original in its order, and new ones only after them.
+    fn as_it_is(from: NodeRef<'f>, to: NodeRef<'_>) -> Option<FieldOrder<'f>> {
+        let mut names = [""; FEW_FIELDS];
+        let mut pairs = Vec::with_capacity(FEW_FIELDS);
+        let mut from = from.entries();
+        for (place, (key, value)) in to.entries().enumerate() {
+            let name = key.value();
+            if names.get(..place)?.contains(&name) {
+                return None;
+            }
+            *names.get_mut(place)? = name;
+            if let Some((from_key, from_value)) = from.next() {
+                if from_key.value() != name {
+                    return None;
+                }
+                pairs.push((from_value, value.id()));
+            }
+        }
+        from.next().is_none().then_some(FieldOrder {
+            pairs,
+            changed: None,
+            repeats: Vec::new(),
+        })
+    }
+
+    fn by_name(from: NodeRef<'f>, to: NodeRef<'_>) -> FieldOrder<'f> {
         struct Field {
             key: NodeId,
             value: NodeId,
