@@ -323,6 +323,10 @@ impl Document {
 
     pub(crate) fn add(&mut self, node: Node) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
+        if self.nodes.len() == self.nodes.capacity() {
+            // Most documents get a few more nodes after they were read: twice as many would be never used.
+            self.nodes.reserve_exact((self.nodes.len() / 4).max(16));
+        }
         self.nodes.push(node);
         id
     }

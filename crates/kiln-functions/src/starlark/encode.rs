@@ -13,8 +13,8 @@ pub(super) struct Item {
     pub(super) is_unsettled: bool,
 }
 
-/// The items of the list that a script has left.
-pub(super) fn items(resource_list: &Value) -> Result<Vec<Item>, String> {
+/// The items of the list that a script has left, if all of them can be written.
+pub(super) fn items(resource_list: &Value) -> Result<Vec<Value>, String> {
     check(resource_list)?;
     let Kind::Dict(list) = resource_list.kind() else {
         return Ok(Vec::new());
@@ -30,14 +30,18 @@ pub(super) fn items(resource_list: &Value) -> Result<Vec<Item>, String> {
             return Err("wrong Node Kind for items expected: SequenceNode".to_owned());
         }
     };
-    values.iter().map(item).collect()
+    match values
+        .iter()
+        .all(|value| matches!(value.kind(), Kind::Dict(_)))
+    {
+        true => Ok(values),
+        false => Err("failed to extract objects: wrong node kind: expected Mapping".to_owned()),
+    }
 }
 
-fn item(value: &Value) -> Result<Item, String> {
-    if !matches!(value.kind(), Kind::Dict(_)) {
-        return Err("failed to extract objects: wrong node kind: expected Mapping".to_owned());
-    }
-    Ok(write(value, is_other))
+/// An item that [`items`] has found to be good.
+pub(super) fn item(value: &Value) -> Item {
+    write(value, is_other)
 }
 
 /// A value by itself. `is_other` says of which texts that are no strings must be quoted.

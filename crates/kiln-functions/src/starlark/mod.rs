@@ -152,10 +152,12 @@ impl Starlark {
         }
         // While it lives, the values are whole.
         let _run = ended.map_err(|error| error.to_string())?;
-        let written = encode::items(&resource_list)?;
+        let values = encode::items(&resource_list)?;
         list.unsettled.clear();
+        // Nothing can go wrong any more: what was read makes room for what is written.
         list.items.clear();
-        for (place, item) in written.into_iter().enumerate() {
+        for (place, value) in values.iter().enumerate() {
+            let item = encode::item(value);
             if item.is_unsettled {
                 list.unsettled.push(place);
             }

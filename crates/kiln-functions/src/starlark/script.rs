@@ -104,9 +104,10 @@ impl StarlarkScript {
         let _run = program
             .run(&predeclared, &mut world)
             .map_err(|error| error.to_string())?;
-        let written = encode::items(&list)?;
-        written
-            .into_iter()
+        let values = encode::items(&list)?;
+        values
+            .iter()
+            .map(encode::item)
             .map(|item| {
                 let mut document = item.document;
                 format(&mut document, None).map_err(|error| error.to_string())?;
