@@ -68,6 +68,8 @@ impl Evaluation {
             && (runner.is_native() || text.len() <= READ_WHOLE || !list::looks_like_list(text));
         if read_first {
             list::read(text).map_err(unreadable)?;
+        } else if looks_fine && !runner.is_native() {
+            list::read_written(text).map_err(unreadable)?;
         }
         let input = Input::from_wire(Dialect::Current, text);
         let outcome = if read_first || looks_fine {
@@ -214,19 +216,20 @@ impl Evaluation {
 
     /// Whether the answer of a function that succeeded is a list, and its results if it may have some.
     fn check_output(&self, output: &Bytes) -> Result<Results, String> {
-        let is_native = self.found.runner.is_native();
-        let read_whole = match self.found.words {
-            Words::Wrapper => !is_native,
-            Words::Runner => output.len() <= READ_WHOLE,
-        };
         let text = std::str::from_utf8(output).map_err(|error| error.to_string())?;
-        if !is_native && list::is_plain_list(text) {
-            return Ok(Results::default());
-        }
-        if read_whole || !list::looks_like_list(text) || list::may_have_results(text) {
-            return list::read(text).map_err(|error| error.to_string());
-        }
-        Ok(Results::default())
+        let looks_fine = list::looks_like_list(text);
+        let results = if self.found.runner.is_native() && looks_fine {
+            list::read_written(text).or_else(|_| list::read(text))
+        } else if looks_fine
+            && self.found.words == Words::Runner
+            && text.len() > READ_WHOLE
+            && list::results_part(text).is_none()
+        {
+            Ok(Results::default())
+        } else {
+            list::read(text)
+        };
+        results.map_err(|error| error.to_string())
     }
 }
 

@@ -5,8 +5,8 @@
 
 use kiln_krm::gotext::quote;
 use kiln_krm::results::{ResultItem, Severity, read_results};
-use kiln_yaml::{Document, SequenceStyle, is_ordinary, parse_all};
-use memchr::memmem;
+use kiln_yaml::{Document, SequenceStyle, is_ordinary, parse_all, parse_first};
+use memchr::{memchr_iter, memmem};
 
 /// Why a text is no list, in the words of the Go SDK.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -89,30 +89,48 @@ pub(crate) fn looks_like_list(text: &str) -> bool {
     memmem::find_iter(text.as_bytes(), KIND).any(|at| begins(at) && ends(at))
 }
 
-/// Whether a text is a list without results, as far as that can be seen without parsing it: an ordinary text has at the
-/// beginning of a line nothing but the fields of its root. Nothing follows if it cannot be seen.
+/// Whether a text is a list, as far as that can be seen without parsing it. Nothing follows if it cannot be seen.
+///
+/// What it has for results may still be wrong, see [`read`].
 pub(crate) fn is_plain_list(text: &str) -> bool {
     let has_one_kind = || {
         let again = memmem::find_iter(text.as_bytes(), b"\nkind:").count();
         again + usize::from(text.starts_with("kind:")) == 1
     };
-    looks_like_list(text) && !may_have_results(text) && has_one_kind() && is_ordinary(text)
+    looks_like_list(text) && has_one_kind() && is_ordinary(text)
 }
 
-/// Whether a text that looks like a list may have results.
-pub(crate) fn may_have_results(text: &str) -> bool {
-    text.starts_with("results:") || memmem::find(text.as_bytes(), b"\nresults:").is_some()
+/// The field `results` of a list that has its fields, and nothing else, at the beginning of lines. That holds for what is
+/// plainly a list and for what we wrote.
+pub(crate) fn results_part(text: &str) -> Option<&str> {
+    const FIELD: &str = "results:";
+    let bytes = text.as_bytes();
+    let is_field = |at: &usize| {
+        let begins = *at == 0 || bytes.get(at - 1) == Some(&b'\n');
+        begins
+            && matches!(
+                bytes.get(at + FIELD.len()),
+                None | Some(b' ' | b'\n' | b'\r')
+            )
+    };
+    let start = memmem::find_iter(bytes, FIELD).find(is_field)?;
+    let part = text.get(start..)?;
+    let ends = |at: &usize| {
+        let next = part.as_bytes().get(at + 1);
+        !matches!(next, None | Some(b' ' | b'-' | b'#' | b'\n' | b'\r'))
+    };
+    let end = memchr_iter(b'\n', part.as_bytes()).find(ends);
+    part.get(..end.map_or(part.len(), |end| end + 1))
 }
 
 /// Reads a list for the results in it. Text without anything is a list without anything.
 pub(crate) fn read(text: &str) -> Result<Results, ListError> {
-    if is_plain_list(text) || text.trim().is_empty() {
+    if text.trim().is_empty() {
         return Ok(Results::default());
     }
-    parse(text)
-}
-
-fn parse(text: &str) -> Result<Results, ListError> {
+    if is_plain_list(text) {
+        return read_written(text);
+    }
     let documents = parse_all(text.as_bytes()).map_err(ListError::Malformed)?;
     let [document] = documents.as_slice() else {
         return Err(ListError::Count(documents.len()));
@@ -122,7 +140,23 @@ fn parse(text: &str) -> Result<Results, ListError> {
     if kind != Some("ResourceList") {
         return Err(ListError::Kind(kind.unwrap_or_default().to_owned()));
     }
-    let Some(results) = root.get("results") else {
+    results(document)
+}
+
+/// Reads the results of a list of which [`results_part`] holds.
+pub(crate) fn read_written(list: &str) -> Result<Results, ListError> {
+    let Some(part) = results_part(list) else {
+        return Ok(Results::default());
+    };
+    let document = parse_first(part.as_bytes()).map_err(ListError::Malformed)?;
+    document
+        .as_ref()
+        .map_or_else(|| Ok(Results::default()), results)
+}
+
+/// The results of a document that has them at its root.
+fn results(document: &Document) -> Result<Results, ListError> {
+    let Some(results) = document.root().get("results") else {
         return Ok(Results::default());
     };
     let items = read_results(results).map_err(|error| ListError::Results(error.to_string()))?;

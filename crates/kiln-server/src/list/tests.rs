@@ -1,6 +1,6 @@
 //! Lists and what is none.
 
-use super::{is_plain_list, looks_like_list, may_have_results, parse, read};
+use super::{is_plain_list, looks_like_list, read, results_part};
 
 const LIST: &str = "\
 apiVersion: config.kubernetes.io/v1
@@ -27,15 +27,19 @@ fn check_wrong(text: &str, wanted: &str) {
 
 #[test]
 fn results_are_put_into_words() {
-    assert!(looks_like_list(LIST) && may_have_results(LIST));
-    let results = read(LIST).expect("a list");
-    assert!(results.has_errors());
-    assert_eq!(
-        results.message(),
-        "[error] apps/v1/Deployment/ns/web spec.replicas: replicas is missing\n\n\
-         [info]: fine otherwise"
-    );
-    assert!(results.text.starts_with("- message: replicas is missing\n"));
+    let not_plain = format!("{LIST}# the end\n");
+    assert!(is_plain_list(LIST) && !is_plain_list(&not_plain));
+    for list in [LIST, &not_plain] {
+        let results = read(list).expect("a list");
+        assert!(results.has_errors());
+        assert_eq!(
+            results.message(),
+            "[error] apps/v1/Deployment/ns/web spec.replicas: replicas is missing\n\n\
+             [info]: fine otherwise"
+        );
+        assert!(results.text.starts_with("- message: replicas is missing\n"));
+        assert!(results.text.ends_with("- message: fine otherwise\n"));
+    }
 }
 
 #[test]
@@ -85,7 +89,8 @@ fn most_lists_are_plain() {
         "# from a program\napiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: List\n  a: |\n    kind: X\n",
     ];
     for text in texts {
-        assert!(is_plain_list(text) && parse(text).is_ok(), "{text:?}");
+        assert!(is_plain_list(text), "{text:?}");
+        assert!(read(&format!("{text}\n# not plain\n")).is_ok(), "{text:?}");
     }
 }
 
@@ -103,11 +108,32 @@ fn what_is_not_plain_has_to_be_parsed() {
         "kind: ResourceList\nkind: List\n",
         "kind: List\nkind: ResourceList\n",
         "kind: ResourceList\n---\na: b\n",
-        "kind: ResourceList\nresults:\n- severity: error\n",
         "kind: ResourceList\nitems: [\n",
         "kind: ResourceList\na: \"\nkind: ResourceList\nb: \"\n",
     ];
     for text in texts {
         assert!(!is_plain_list(text), "{text:?}");
     }
+}
+
+#[test]
+fn results_end_where_the_next_field_begins() {
+    let part = "results:\n- message: |\n    a\n\n    b\n# between\n- {}\n";
+    for text in [
+        part.to_owned(),
+        format!("kind: ResourceList\nresults:a: b\n{part}"),
+        format!("{part}kind: ResourceList\n"),
+        format!("items:\n- results: x\n{part}items:\n- a: b\n"),
+    ] {
+        assert_eq!(results_part(&text), Some(part), "{text:?}");
+    }
+    assert_eq!(results_part("items:\n- results: x\n"), None);
+}
+
+#[test]
+fn wrong_results_are_wrong_in_plain_lists_too() {
+    let text = "kind: ResourceList\nresults: a\n";
+    let not_plain = format!("{text}# not plain\n");
+    let error = read(&not_plain).expect_err("no results").to_string();
+    check_wrong(text, &error);
 }
