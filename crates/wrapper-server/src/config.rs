@@ -9,7 +9,8 @@ use anyhow::Context as _;
 use kiln_goflag::{FlagSet, GoDuration, Key, Parsed, Stop};
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
 use kiln_server::{
-    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_MAX_QUEUE, Options, Tls, TlsFiles, Token,
+    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE, Options,
+    Tls, TlsFiles, Token,
 };
 
 const DEFAULT_PORT: i64 = 9446;
@@ -23,6 +24,7 @@ pub(crate) struct Flags {
     verbosity: Key<i64>,
     max_concurrent_evaluations: Key<i64>,
     max_queued_evaluations: Key<i64>,
+    max_held_bytes: Key<i64>,
     drain_timeout: Key<GoDuration>,
     tls_cert: Key<String>,
     tls_key: Key<String>,
@@ -37,6 +39,7 @@ pub(crate) struct Config {
     pub(crate) verbosity: i64,
     pub(crate) entrypoint: Vec<String>,
     max_message_size: usize,
+    max_held_bytes: usize,
     admission: AdmissionOptions,
     drain_timeout: Duration,
     tls: Option<TlsFiles>,
@@ -65,6 +68,11 @@ impl Flags {
                 "max-queued-evaluations",
                 saturate(DEFAULT_MAX_QUEUE),
                 "How many calls may wait",
+            ),
+            max_held_bytes: set.add(
+                "max-held-bytes",
+                saturate(DEFAULT_MAX_HELD_BYTES),
+                "How many bytes of requests may be in memory at once; at least one request always may",
             ),
             drain_timeout: set.add(
                 "drain-timeout",
@@ -108,6 +116,7 @@ impl Flags {
         let queue = usize::try_from(parsed.get(self.max_queued_evaluations)).map_err(|_| {
             wrong("invalid value for flag -max-queued-evaluations: must not be negative")
         })?;
+        let max_held_bytes = self.positive(&parsed, self.max_held_bytes, "max-held-bytes")?;
         let drain_timeout = parsed.get(self.drain_timeout).to_std();
         let drain_timeout = drain_timeout
             .ok_or_else(|| wrong("invalid value for flag -drain-timeout: must not be negative"))?;
@@ -132,6 +141,7 @@ impl Flags {
             verbosity: parsed.get(self.verbosity),
             entrypoint,
             max_message_size: max_message_size.get(),
+            max_held_bytes: max_held_bytes.max(max_message_size).get(),
             admission: AdmissionOptions {
                 processes,
                 queue,
@@ -165,6 +175,7 @@ impl Config {
         let token = token.context("cannot use the token file")?;
         Ok(Options {
             max_message_size: self.max_message_size,
+            max_held_bytes: self.max_held_bytes,
             admission: self.admission,
             // The caller's deadline is what bounds a function here.
             evaluation_timeout: None,

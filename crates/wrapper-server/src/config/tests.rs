@@ -35,7 +35,14 @@ fn what_is_not_given_is_as_porch_has_it() {
     let config = parse(&["--", "cat"]).unwrap();
     assert_eq!((config.port, config.verbosity), (9446, 2));
     assert_eq!(config.max_message_size, 6_291_456);
+    assert_eq!(config.max_held_bytes, 512 << 20);
     assert!(config.is_plaintext());
+}
+
+#[test]
+fn there_is_room_for_one_request_at_least() {
+    let config = parse(&["--max-held-bytes=1", "--", "cat"]).unwrap();
+    assert_eq!(config.max_held_bytes, config.max_message_size);
 }
 
 #[test]
