@@ -72,11 +72,7 @@ impl Service {
         } = message;
         let mut call = Call::new(self, &metadata, image, &resource_list, arrived);
         self.observer.begun(&call.span, &metadata);
-        let span = call.span.clone();
-        let answer = self
-            .answer(&mut call, &metadata, resource_list)
-            .instrument(span)
-            .await;
+        let answer = self.answer(&mut call, &metadata, resource_list).await;
         call.end(&answer);
         answer.map(Response::new)
     }
@@ -147,7 +143,7 @@ impl Service {
             max_message_size: self.max_message_size,
             room,
         };
-        self.run(evaluation, place, lane, deadline).await
+        self.run(call, evaluation, place, lane, deadline).await
     }
 
     /// Passes the call on. When the caller goes away this future is dropped, and with it the call there.
@@ -168,8 +164,8 @@ impl Service {
             resource_list,
             deadline,
         };
-        let span = tracing::debug_span!("execute", lane = lane.name());
-        let forwarding = forwarder.evaluate(forwarded, room).instrument(span);
+        let forwarding = forwarder.evaluate(forwarded, room);
+        let forwarding = forwarding.instrument(call.execution(lane));
         tokio::select! {
             evaluated = until(deadline, forwarding) => {
                 evaluated.ok_or_else(|| timed_out(&call.image, deadline))
@@ -186,7 +182,7 @@ impl Service {
         deadline: Option<Deadline>,
     ) -> Result<Place, Status> {
         let waiting_since = Instant::now();
-        let span = tracing::debug_span!("queue", lane = lane.name());
+        let span = tracing::debug_span!(parent: &call.span, "queue", lane = lane.name());
         let entered = until(deadline, self.admission.enter(lane))
             .instrument(span)
             .await;
@@ -202,6 +198,7 @@ impl Service {
     /// the function.
     async fn run(
         &self,
+        call: &Call<'_>,
         evaluation: Evaluation,
         place: Place,
         lane: Lane,
@@ -216,7 +213,7 @@ impl Service {
             Lane::Processes | Lane::Forwarded => (Some(place), None),
             Lane::Small | Lane::Large => (None, Some(place)),
         };
-        let span = tracing::debug_span!("execute", lane = lane.name());
+        let span = call.execution(lane);
         let mut task = tokio::task::spawn_blocking(move || {
             let _place = lent;
             span.in_scope(|| evaluation.evaluate())
@@ -318,6 +315,16 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// The span of the function's work. Where nobody wants to hear of steps it is that of the call, to which what is told
+    /// belongs all the same.
+    fn execution(&self, lane: Lane) -> Span {
+        let step = tracing::debug_span!(parent: &self.span, "execute", lane = lane.name());
+        match step.is_disabled() {
+            true => self.span.clone(),
+            false => step,
+        }
+    }
+
     fn is_with(&mut self, evaluator: &'static str) {
         self.evaluator = Some(evaluator);
         self.span.record("evaluator", evaluator);
@@ -354,10 +361,10 @@ impl Drop for Call<'_> {
             exit_code: self.exit_code,
         };
         self.observer.finished(&self.span, &finished);
-        let _entered = self.span.enter();
         macro_rules! tell {
             ($level:ident, $text:literal) => {
                 tracing::$level!(
+                    parent: &self.span,
                     request_id = finished.request_id,
                     image = finished.image,
                     evaluator = finished.evaluator,
