@@ -137,6 +137,11 @@ impl<'t, T: Tree> Reader<'t, T> {
 
     /// Reads what stands above the first entry. Only the last part of it is about the entry.
     fn read_header(&mut self) -> Option<()> {
+        if self.text.starts_with(b"---\n") {
+            self.next = 4;
+            self.tree.begin(0);
+            return Some(());
+        }
         let mut comments = Lines::default();
         let mut after_blank_line = false;
         loop {

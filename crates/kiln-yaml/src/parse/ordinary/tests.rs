@@ -137,6 +137,8 @@ fn ordinary_documents_have_the_same_trees() {
     for text in [
         "a: b",
         "a:",
+        "---\na: b\n",
+        "---\n\na:\n# b\n- c",
         "a:\n-",
         "a: |\n  b",
         "a: 'b' # c",
@@ -193,7 +195,10 @@ fn what_is_not_ordinary_is_left_to_the_long_way() {
         "a:\n- b\n  - c: d",
         "a: b\n---\n",
         "a: b\n...\n",
-        "---\na: b\n",
+        "---\n",
+        "---\n# a\nb: c\n",
+        "--- \na: b\n",
+        "# a\n---\nb: c\n",
         "%YAML 1.1\n---\na: b\n",
         "a: b # c\n# d\ne: f",
         "a: b\n\n# d\ne: f",
@@ -258,8 +263,12 @@ fn recorded_texts_have_the_same_trees() {
 fn what_is_still_ordinary_has_the_same_tree() {
     let mut chance = Chance(25);
     let mut ordinary = 0;
-    for _ in 0..rounds() {
-        ordinary += usize::from(check(&damaged(ORDINARY, &mut chance)));
+    let (_, entries) = ORDINARY.split_once("entry.\n").expect("a header");
+    let marked = format!("---\n{entries}");
+    assert!(check(&marked));
+    for round in 0..rounds() {
+        let text = [ORDINARY, &marked][round % 2];
+        ordinary += usize::from(check(&damaged(text, &mut chance)));
     }
     assert!(ordinary > rounds() / 20, "{ordinary}");
 }

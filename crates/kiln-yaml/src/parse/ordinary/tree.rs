@@ -9,6 +9,9 @@ use crate::parse::token::Piece;
 
 /// A tree that grows in the order of the text.
 pub(super) trait Tree {
+    /// Notes where the document begins, if not with its first node.
+    fn begin(&mut self, at: usize);
+
     /// Notes a comment that is about the document as a whole.
     fn document_head(&mut self, comment: &str);
 
@@ -31,6 +34,8 @@ pub(super) trait Tree {
 
 /// For those who only want to know whether a tree could be made.
 impl Tree for () {
+    fn begin(&mut self, _: usize) {}
+
     fn document_head(&mut self, _: &str) {}
 
     fn open(&mut self, _: Kind, _: Style, _: usize, _: Option<Piece>) {}
@@ -51,6 +56,7 @@ impl Tree for () {
 /// A document that is being filled.
 pub(super) struct Arena {
     doc: Document,
+    begin: Option<usize>,
     open: Vec<NodeId>,
 }
 
@@ -59,15 +65,19 @@ impl Arena {
         let mut doc = Document::with_source(source);
         // A node takes about a dozen bytes of ordinary YAML: mostly one allocation, never a wasteful one.
         doc.nodes.reserve(doc.source.len() / 12);
-        let open = Vec::with_capacity(16);
-        Arena { doc, open }
+        Arena {
+            doc,
+            begin: None,
+            open: Vec::with_capacity(16),
+        }
     }
 
     /// The document, whose text ends at `end`.
     pub(super) fn into_document(self, end: usize) -> Document {
         let mut doc = self.doc;
         doc.root = NodeId(0);
-        doc.begin = doc.nodes.first().map_or(0, |root| root.start as usize);
+        let first = doc.nodes.first().map_or(0, |root| root.start as usize);
+        doc.begin = self.begin.unwrap_or(first);
         doc.span = 0..end;
         doc
     }
@@ -105,6 +115,10 @@ impl Arena {
 }
 
 impl Tree for Arena {
+    fn begin(&mut self, at: usize) {
+        self.begin = Some(at);
+    }
+
     fn document_head(&mut self, comment: &str) {
         self.doc.head = self.doc.intern(comment);
     }
