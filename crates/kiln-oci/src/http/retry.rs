@@ -38,7 +38,7 @@ impl RetryPolicy {
     }
 
     /// How long to wait after a failure; none if that was the last attempt.
-    pub(crate) fn wait_after(&self, attempt: u32, error: &RegistryError) -> Option<Duration> {
+    fn wait_after(&self, attempt: u32, error: &RegistryError) -> Option<Duration> {
         let asked = error.transient()?;
         if attempt >= self.attempts {
             return None;
@@ -51,6 +51,29 @@ impl RetryPolicy {
             // Between half and the whole, so that many do not come back at once.
             None => Some(wait / 2 + wait.mul_f64(random_fraction()) / 2),
         }
+    }
+}
+
+/// The attempts at one thing.
+pub(crate) struct Attempts<'a> {
+    policy: &'a RetryPolicy,
+    made: u32,
+}
+
+impl<'a> Attempts<'a> {
+    pub(crate) fn new(policy: &'a RetryPolicy) -> Attempts<'a> {
+        Attempts { policy, made: 0 }
+    }
+
+    /// Waits until it is time for another one. Gives the error back if there is to be none.
+    pub(crate) async fn failed(&mut self, error: RegistryError) -> Result<(), RegistryError> {
+        self.made += 1;
+        let Some(wait) = self.policy.wait_after(self.made, &error) else {
+            return Err(error);
+        };
+        tracing::debug!(%error, ?wait, attempts = self.made, "asking the registry again");
+        tokio::time::sleep(wait).await;
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::auth::{
 };
 use crate::credentials::Credentials;
 use crate::error::RegistryError;
-use crate::http::retry::retry_after;
+use crate::http::retry::{Attempts, retry_after};
 use crate::http::url::{Origin, shown};
 use crate::http::{Answer, Call, Head, SendError, read_body};
 
@@ -64,18 +64,12 @@ impl Registry {
         question: &Question,
         limit: u64,
     ) -> Result<Answer, RegistryError> {
-        let mut attempt = 1;
+        let mut attempts = Attempts::new(&endpoint.retry);
         loop {
-            let error = match self.ask_once(endpoint, question, limit).await {
+            match self.ask_once(endpoint, question, limit).await {
                 Ok(answer) => return Ok(answer),
-                Err(error) => error,
-            };
-            let Some(wait) = endpoint.retry.wait_after(attempt, &error) else {
-                return Err(error);
-            };
-            tracing::debug!(%error, ?wait, attempt, "asking the registry again");
-            tokio::time::sleep(wait).await;
-            attempt += 1;
+                Err(error) => attempts.failed(error).await?,
+            }
         }
     }
 
@@ -100,17 +94,12 @@ impl Registry {
         endpoint: &Endpoint,
         question: &Question,
     ) -> Result<(Uri, Response<Incoming>), RegistryError> {
-        let mut attempt = 1;
+        let mut attempts = Attempts::new(&endpoint.retry);
         loop {
-            let error = match self.open(endpoint, question).await {
+            match self.open(endpoint, question).await {
                 Ok(opened) => return Ok(opened),
-                Err(error) => error,
-            };
-            let Some(wait) = endpoint.retry.wait_after(attempt, &error) else {
-                return Err(error);
-            };
-            tokio::time::sleep(wait).await;
-            attempt += 1;
+                Err(error) => attempts.failed(error).await?,
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use super::endpoint::Endpoint;
 use crate::auth::Access;
 use crate::digest::Digest;
 use crate::error::RegistryError;
+use crate::http::retry::Attempts;
 use crate::http::url::{Origin, resolve, with_parameter};
 use crate::layout::{Layout, LayoutError};
 use crate::manifest::{Descriptor, Manifest};
@@ -113,7 +114,7 @@ impl Registry {
             Err(error) => return Err(error),
         }
         // An upload is begun anew for every attempt: half of one is worth nothing.
-        let mut attempt = 1;
+        let mut attempts = Attempts::new(&endpoint.retry);
         loop {
             let begin = question(Method::POST, "blobs/uploads/".to_owned());
             let (url, begun) = self.ask_at(&endpoint, &begin).await?;
@@ -125,15 +126,10 @@ impl Registry {
             store.body = bytes.clone();
             let binary = HeaderValue::from_static("application/octet-stream");
             store.headers.push((header::CONTENT_TYPE, binary));
-            let error = match self.ask(&once, &store, MAX_ANSWER).await {
+            match self.ask(&once, &store, MAX_ANSWER).await {
                 Ok(_) => return Ok(()),
-                Err(error) => error,
-            };
-            let Some(wait) = endpoint.retry.wait_after(attempt, &error) else {
-                return Err(error);
-            };
-            tokio::time::sleep(wait).await;
-            attempt += 1;
+                Err(error) => attempts.failed(error).await?,
+            }
         }
     }
 

@@ -266,3 +266,28 @@ async fn credentials_are_read_when_they_are_needed() {
         .await
         .unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn docker_hub_has_other_names_for_hosts_and_for_credentials() {
+    let world = World::default();
+    let (store, _, _) = sample();
+    world.add("registry-1.docker.io:443", move |seen: &Seen| {
+        match seen.authorization.as_deref() {
+            Some(PASSWORD) => store.answer(seen),
+            _ => Reply::new(401).with("www-authenticate", "Basic realm=x"),
+        }
+    });
+    let config = br#"{"auths":{"https://index.docker.io/v1/":{"auth":"bWU6cGFzcw=="}}}"#;
+    let registry = client(
+        &world,
+        Keychain::fixed(DockerConfig::parse(config).unwrap()),
+    );
+    registry.manifest(&reference("a/b:v1")).await.unwrap();
+    let official = registry.manifest(&reference("nginx")).await.unwrap_err();
+    assert_eq!(official.class(), ErrorClass::NotFound);
+    let last = world.asked().pop().unwrap();
+    assert!(
+        last.starts_with("GET registry-1.docker.io:443/v2/library/nginx/manifests/latest"),
+        "{last}"
+    );
+}
