@@ -1,6 +1,7 @@
 //! The program, as others run it.
 
 mod go_peers;
+mod links;
 mod load;
 #[path = "../../../../tests/interop/peers.rs"]
 mod peers;
