@@ -7,6 +7,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::commands::completion::CompletionArgs;
 use crate::commands::function::{FnArgs, LegacyFnArgs};
 use crate::commands::native::FunctionArgs;
+use crate::commands::repo::RepoArgs;
+use crate::commands::rpkg::RpkgArgs;
 use crate::commands::serve::ServeArgs;
 use crate::compat::Compat;
 
@@ -32,6 +34,12 @@ pub(crate) enum Command {
     /// Work with functions and the resources they are run on
     #[command(name = "fn", alias = "functions")]
     Fn(FnArgs),
+    /// Work with package revisions on git
+    #[command(visible_alias = "rpackage")]
+    Rpkg(RpkgArgs),
+    /// Work with the repositories that package revisions are in
+    #[command(visible_alias = "repository")]
+    Repo(RepoArgs),
     /// Use the functions that are built in, from any tool
     Function(FunctionArgs),
     /// Run functions for others, over gRPC: the function runner on a machine of one's own

@@ -8,6 +8,18 @@ pub(crate) const KPT_IMAGE_PREFIX: &str = "KPT_IMAGE_PREFIX";
 pub(crate) const KRM_DISABLE_ATTRIBUTION: &str = "KRM_DISABLE_ATTRIBUTION";
 /// The engine that runs containers: docker, podman or nerdctl.
 pub(crate) const KRM_FN_RUNTIME: &str = "KRM_FN_RUNTIME";
+/// Who is the author of commits, as git has it.
+pub(crate) const GIT_AUTHOR_NAME: &str = "GIT_AUTHOR_NAME";
+/// Their address.
+pub(crate) const GIT_AUTHOR_EMAIL: &str = "GIT_AUTHOR_EMAIL";
+/// The user's directory.
+pub(crate) const HOME: &str = "HOME";
+/// The file with the repositories that have names, if not the usual one.
+pub(crate) const KILN_REPOSITORIES: &str = "KILN_REPOSITORIES";
+/// Where copies are kept, if not below the user's directory.
+pub(crate) const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
+/// Where settings are kept, if not below the user's directory.
+pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Where programs are searched for.
 pub(crate) const PATH: &str = "PATH";
 /// The trace that a command is part of, as W3C's `traceparent` has it; passed on to a function runner.

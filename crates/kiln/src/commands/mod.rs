@@ -3,4 +3,6 @@
 pub(crate) mod completion;
 pub(crate) mod function;
 pub(crate) mod native;
+pub(crate) mod repo;
+pub(crate) mod rpkg;
 pub(crate) mod serve;

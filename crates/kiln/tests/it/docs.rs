@@ -2,7 +2,7 @@
 //!
 //! A fence `sh run` is run by bash, those of a page one after the other in one directory; a fence `text output` right
 //! after it is what it prints, on both streams. Those that need more say so and are left out, loudly, where it is not
-//! there: `sh run npm`, `sh run registry` (npm, and something that it can install from) and `sh run engine` (a container
+//! there: `sh run git`, `sh run npm`, `sh run registry` (npm, and something that it can install from) and `sh run engine` (a container
 //! engine, see `tests/engine/up`). Other fences are for reading.
 
 use std::collections::BTreeMap;
@@ -17,6 +17,7 @@ use crate::world::{Outcome, World, copy};
 /// What not every machine has.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Need {
+    Git,
     Npm,
     Registry,
     Engine,
@@ -27,6 +28,7 @@ impl Need {
     fn parse(word: &str) -> Option<Need> {
         match word {
             "" => None,
+            "git" => Some(Need::Git),
             "npm" => Some(Need::Npm),
             "registry" => Some(Need::Registry),
             "engine" => Some(Need::Engine),
@@ -41,6 +43,7 @@ impl Need {
             _ => Err(reason.to_owned()),
         };
         match self {
+            Need::Git => probe("git --version", "git is not there"),
             Need::Npm => probe("npm --version", "npm is not there"),
             Need::Registry => {
                 let script = "timeout 60 npm view kpt-functions version && \
@@ -198,6 +201,11 @@ fn the_page_on_functions() {
 #[test]
 fn the_page_on_render() {
     check_page("docs/fn-render.md", 3);
+}
+
+#[test]
+fn the_page_on_packages() {
+    check_page("docs/packages.md", 11);
 }
 
 #[test]

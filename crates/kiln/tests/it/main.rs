@@ -10,6 +10,7 @@ mod interrupt;
 mod live;
 mod log;
 mod native;
+mod packages;
 mod progress;
 mod recorded;
 mod run;

@@ -1,0 +1,115 @@
+//! `kiln repo register`
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kiln_task::Repository;
+use kiln_task::git::Location;
+
+use super::registry::{Entry, Registry, Runner};
+use crate::commands::rpkg::place::{git_options, location, name_of};
+use crate::ui::Ui;
+
+/// Give a git repository a name
+#[derive(Args, Debug)]
+pub(super) struct RegisterArgs {
+    /// The repository: a path or an address
+    #[arg(value_name = "REPOSITORY")]
+    repo: Option<String>,
+    /// The name; the last part of its path or address if not given
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The directory that packages are in
+    #[arg(long, value_name = "DIRECTORY", default_value = "/")]
+    directory: String,
+    /// The branch of published packages
+    #[arg(long, value_name = "BRANCH", default_value = "main")]
+    branch: String,
+    /// Make the branch if it is not there
+    #[arg(long)]
+    create_branch: bool,
+    /// Packages of this repository are deployed, and get to know where
+    #[arg(long)]
+    deployment: bool,
+    /// A sentence about the repository
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    description: String,
+    /// The namespace it belongs to
+    #[arg(short, long, value_name = "NAME", default_value = "default")]
+    namespace: String,
+    /// The function runner for its packages: HOST:PORT, https://HOST:PORT or unix:PATH
+    #[arg(long, value_name = "ADDRESS")]
+    runner_address: Option<String>,
+    /// A secret that images are pulled with, for runners that know it
+    #[arg(long = "runner-pull-secret", value_name = "NAME")]
+    runner_pull_secrets: Vec<String>,
+    /// How long each function may run: 90s, 5m, 1h30m
+    #[arg(long, value_name = "TIME")]
+    runner_timeout: Option<String>,
+    /// The memory that each function has, in bytes, or with K, M or G
+    #[arg(long, value_name = "SIZE")]
+    runner_memory: Option<String>,
+    /// How much each function may write, in bytes, or with K, M or G
+    #[arg(long, value_name = "SIZE")]
+    runner_max_output: Option<String>,
+}
+
+pub(super) fn cmd_register(_: &Ui, args: &RegisterArgs) -> Result<()> {
+    let Some(repo) = &args.repo else {
+        bail!("repository is required positional argument");
+    };
+    let place = location(repo)?;
+    let name = args.name.clone().unwrap_or_else(|| name_of(&place));
+    let mut registry = Registry::read()?;
+    if registry.find(&name).is_some() {
+        bail!("repository {name:?} already exists; `kiln repo unregister {name}` forgets it");
+    }
+    let entry = Entry {
+        repo: match &place {
+            Location::Path(path) => path.display().to_string(),
+            Location::Address(address) => without_password(address)?,
+        },
+        name,
+        branch: args.branch.clone(),
+        directory: args.directory.trim_matches('/').to_owned(),
+        deployment: args.deployment,
+        namespace: args.namespace.clone(),
+        description: args.description.clone(),
+        runner: Runner {
+            address: args.runner_address.clone(),
+            pull_secrets: args.runner_pull_secrets.clone(),
+            timeout: args.runner_timeout.clone(),
+            memory: args.runner_memory.clone(),
+            max_output: args.runner_max_output.clone(),
+        },
+    };
+    let repository = Repository::open(entry.config()?, &git_options())?;
+    let name = repository.config.name.clone();
+    let context = || format!("repository {name}");
+    if args.create_branch {
+        repository.create_branch().with_context(context)?;
+    }
+    // Whoever registers a repository wants to know now that it cannot be read.
+    let snapshot = repository.snapshot().with_context(context)?;
+    if snapshot.head.is_none() && !snapshot.refs.is_empty() {
+        bail!(
+            "branch {:?} doesn't exist; --create-branch makes it",
+            args.branch
+        );
+    }
+    registry.repositories.push(entry);
+    registry.repositories.sort_by(|a, b| a.name.cmp(&b.name));
+    registry.write()
+}
+
+/// Credentials come from git's helpers and are never stored.
+fn without_password(address: &str) -> Result<String> {
+    let authority = address.split_once("://").map(|(_, rest)| rest);
+    let authority = authority.and_then(|rest| rest.split('/').next());
+    let user = authority.and_then(|authority| authority.rsplit_once('@'));
+    match user {
+        Some((user, _)) if user.contains(':') => bail!(
+            "the address has a password in it, which would be stored; leave it out and let git's credential helpers find it"
+        ),
+        _ => Ok(address.to_owned()),
+    }
+}

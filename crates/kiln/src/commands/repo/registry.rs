@@ -1,0 +1,180 @@
+//! The file with the repositories that have names.
+//!
+//! It is YAML, small and meant to be edited by hand as well, so what is not understood is refused rather than lost.
+//! It is replaced as a whole: a command that is killed leaves the old one.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use kiln_krm::write::json::to_json;
+use kiln_task::git::Location;
+use kiln_task::{RepositoryConfig, RunnerOptions};
+use serde::{Deserialize, Serialize};
+
+use crate::commands::function::running::{go_time, size};
+use crate::commands::rpkg::output::to_yaml;
+use crate::commands::rpkg::place::location;
+use crate::environment::{HOME, KILN_REPOSITORIES, XDG_CONFIG_HOME};
+
+/// All entries.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Registry {
+    #[serde(default)]
+    pub(super) repositories: Vec<Entry>,
+}
+
+/// A repository with a name.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Entry {
+    pub(super) name: String,
+    /// A path or an address, without credentials.
+    pub(super) repo: String,
+    #[serde(default = "main_branch")]
+    pub(super) branch: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) directory: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) deployment: bool,
+    #[serde(default = "default_namespace")]
+    pub(super) namespace: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) description: String,
+    #[serde(default, skip_serializing_if = "Runner::is_empty")]
+    pub(super) runner: Runner,
+}
+
+/// How functions of a repository's packages are run.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Runner {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) address: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) pull_secrets: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) timeout: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) memory: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) max_output: Option<String>,
+}
+
+fn main_branch() -> String {
+    "main".to_owned()
+}
+
+fn default_namespace() -> String {
+    "default".to_owned()
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Runner {
+    fn is_empty(&self) -> bool {
+        *self == Runner::default()
+    }
+
+    fn options(&self) -> Result<RunnerOptions, String> {
+        let time = |text: &Option<String>| -> Result<Option<Duration>, String> {
+            text.as_deref().map(go_time).transpose()
+        };
+        let bytes = |text: &Option<String>| text.as_deref().map(size).transpose();
+        Ok(RunnerOptions {
+            endpoint: self.address.clone(),
+            pull_secrets: self.pull_secrets.clone(),
+            timeout: time(&self.timeout)?,
+            memory: bytes(&self.memory)?,
+            max_output: bytes(&self.max_output)?,
+        })
+    }
+}
+
+impl Entry {
+    /// The entry, checked. A path that has no repository any more is known by its path still.
+    pub(super) fn config(&self) -> Result<RepositoryConfig> {
+        let location =
+            location(&self.repo).unwrap_or_else(|_| Location::Path(PathBuf::from(&self.repo)));
+        let mut config = RepositoryConfig::new(&self.name, location);
+        config.branch.clone_from(&self.branch);
+        self.directory
+            .trim_matches('/')
+            .clone_into(&mut config.directory);
+        config.deployment = self.deployment;
+        config.namespace.clone_from(&self.namespace);
+        let runner = self.runner.options();
+        config.runner =
+            runner.map_err(|text| anyhow!("runner of repository {}: {text}", self.name))?;
+        Ok(config)
+    }
+}
+
+impl Registry {
+    /// Reads the file; without one there are no entries.
+    pub(crate) fn read() -> Result<Registry> {
+        let path = path();
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Registry::default());
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", path.display()));
+            }
+        };
+        let parse = || -> Result<Registry> {
+            let Some(document) = kiln_yaml::parse_first(&text)? else {
+                return Ok(Registry::default());
+            };
+            let registry: Registry = serde_json::from_str(&to_json(&document)?)?;
+            for entry in &registry.repositories {
+                entry.config()?;
+            }
+            Ok(registry)
+        };
+        parse().with_context(|| format!("{} makes no sense", path.display()))
+    }
+
+    /// What the entries mean.
+    pub(crate) fn into_configs(self) -> Vec<RepositoryConfig> {
+        let entries = self.repositories.iter();
+        entries.filter_map(|entry| entry.config().ok()).collect()
+    }
+
+    /// Replaces the file.
+    pub(super) fn write(&self) -> Result<()> {
+        let path = path();
+        let write = || -> Result<()> {
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            let beside = path.with_extension(format!("{}.new", std::process::id()));
+            std::fs::write(&beside, to_yaml(&serde_json::to_value(self)?))?;
+            Ok(std::fs::rename(&beside, &path)?)
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// An entry by its name.
+    pub(super) fn find(&self, name: &str) -> Option<&Entry> {
+        self.repositories.iter().find(|entry| entry.name == name)
+    }
+}
+
+/// Where the file is.
+fn path() -> PathBuf {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(path) = variable(KILN_REPOSITORIES) {
+        return PathBuf::from(path);
+    }
+    let config = match (variable(XDG_CONFIG_HOME), variable(HOME)) {
+        (Some(config), _) => PathBuf::from(config),
+        (None, Some(home)) => PathBuf::from(home).join(".config"),
+        (None, None) => PathBuf::from("/etc"),
+    };
+    config.join("kiln/repositories.yaml")
+}

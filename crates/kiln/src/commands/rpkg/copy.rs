@@ -1,0 +1,51 @@
+//! `kiln rpkg copy`
+
+use anyhow::{Result, bail};
+use clap::Args;
+use kiln_task::{EditTask, NewRevision, PackageMetadata, RevisionRef, Task};
+
+use super::done;
+use super::place::ChangeArgs;
+use super::rendering::RenderFlags;
+use crate::ui::Ui;
+
+/// Begin a new revision of a package as a copy of a published one
+#[derive(Args, Debug)]
+pub(super) struct CopyArgs {
+    /// The revision to copy
+    #[arg(value_name = "SOURCE_PACKAGE")]
+    source: Vec<String>,
+    /// What tells the new revision from others of the package
+    #[arg(long, value_name = "NAME")]
+    workspace: Option<String>,
+    #[command(flatten)]
+    change: ChangeArgs,
+    #[command(flatten)]
+    render: RenderFlags,
+}
+
+pub(super) fn cmd_copy(ui: &Ui, args: &CopyArgs) -> Result<()> {
+    let source = match &args.source[..] {
+        [source] => source,
+        [] => bail!("SOURCE_PACKAGE is a required positional argument"),
+        _ => bail!("too many arguments; SOURCE_PACKAGE is the only accepted positional arguments"),
+    };
+    let Some(workspace) = &args.workspace else {
+        bail!("--workspace is required to specify workspace name");
+    };
+    let session = args.change.open()?;
+    let (_, revision) = session.find(source)?;
+    let new = NewRevision {
+        name: revision.name.package.revision(workspace),
+        task: Some(Task::Edit(EditTask {
+            source: Some(RevisionRef {
+                name: source.clone(),
+            }),
+        })),
+        metadata: PackageMetadata::default(),
+    };
+    let rendering = args.render.check()?;
+    let log = args.render.log(ui);
+    let created = session.engine(&rendering, &log).create(&new)?;
+    done(ui, &created.name.to_string(), "created")
+}

@@ -1,0 +1,81 @@
+//! `kiln rpkg diff`
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use anyhow::Result;
+use clap::Args;
+use kiln_task::{Contents, File, FileMode, PackagePath};
+use similar::TextDiff;
+
+use super::place::PlaceArgs;
+use crate::ui::Ui;
+
+/// Show how the files of two revisions differ
+#[derive(Args, Debug)]
+pub(super) struct DiffArgs {
+    /// The older revision
+    #[arg(value_name = "A")]
+    old: String,
+    /// The newer one
+    #[arg(value_name = "B")]
+    new: String,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+pub(super) fn cmd_diff(ui: &Ui, args: &DiffArgs) -> Result<()> {
+    let session = args.place.open()?;
+    let read = |name: &str| -> Result<Contents> {
+        let (repository, revision) = session.find(name)?;
+        Ok(repository.contents(&revision)?)
+    };
+    let (old, new) = (read(&args.old)?, read(&args.new)?);
+    ui.write_data(diff(&old, &new).as_bytes())
+}
+
+fn diff(old: &Contents, new: &Contents) -> String {
+    let paths: BTreeSet<&PackagePath> = old.paths().chain(new.paths()).collect();
+    let mut text = String::new();
+    for path in paths {
+        let sides = (old.get(path.as_str()), new.get(path.as_str()));
+        if sides.0 != sides.1 {
+            diff_file(&mut text, path.as_str(), sides.0, sides.1);
+        }
+    }
+    text
+}
+
+/// As git writes it.
+fn diff_file(out: &mut String, path: &str, old: Option<&File>, new: Option<&File>) {
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "diff --git a/{path} b/{path}");
+    match (old.map(|file| file.mode), new.map(|file| file.mode)) {
+        (None, Some(mode)) => {
+            let _ = writeln!(out, "new file mode {}", mode.as_octal());
+        }
+        (Some(mode), None) => {
+            let _ = writeln!(out, "deleted file mode {}", mode.as_octal());
+        }
+        (Some(old), Some(new)) if old != new => {
+            let _ = writeln!(out, "old mode {}", FileMode::as_octal(old));
+            let _ = writeln!(out, "new mode {}", FileMode::as_octal(new));
+        }
+        _ => {}
+    }
+    let bytes = |file: Option<&File>| file.map_or_else(Vec::new, |file| file.bytes.to_vec());
+    let name = |prefix: &str, file: Option<&File>| match file {
+        Some(_) => format!("{prefix}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let names = (name("a", old), name("b", new));
+    match (String::from_utf8(bytes(old)), String::from_utf8(bytes(new))) {
+        (Ok(old), Ok(new)) => {
+            let diff = TextDiff::from_lines(&old, &new);
+            let _ = write!(out, "{}", diff.unified_diff().header(&names.0, &names.1));
+        }
+        _ => {
+            let _ = writeln!(out, "Binary files {} and {} differ", names.0, names.1);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A revision as Porch's API shows it.
+
+use jiff::Timestamp;
+use kiln_krm::kptfile::{Condition, Locator};
+use kiln_task::git::{Number, Revision, Tasks};
+use kiln_task::{Lifecycle, Repository, Task};
+use serde_json::{Map, Value, json};
+
+pub(super) const API_VERSION: &str = "porch.kpt.dev/v1alpha1";
+
+/// The revision with everything that is known about it.
+pub(super) fn object(repository: &Repository, revision: &Revision, tasks: &Tasks) -> Value {
+    let kptfile = revision.kptfile();
+    let mut metadata = metadata(repository, revision);
+    if revision.is_latest {
+        metadata.insert(
+            "labels".to_owned(),
+            json!({"kpt.dev/latest-revision": "true"}),
+        );
+    }
+    let mut spec = Map::new();
+    spec.insert("lifecycle".to_owned(), json!(revision.lifecycle.as_str()));
+    let package = &revision.name.package.path;
+    spec.insert("packageName".to_owned(), json!(package));
+    spec.insert("repository".to_owned(), json!(repository.config.name));
+    spec.insert("workspaceName".to_owned(), json!(revision.name.workspace));
+    if revision.number != Number::Unpublished {
+        spec.insert("revision".to_owned(), json!(revision.number.as_i64()));
+    }
+    let info = kptfile.info.unwrap_or_default();
+    let gates: Vec<Value> = info
+        .readiness_gates
+        .iter()
+        .map(|gate| json!({"conditionType": gate.condition_type}))
+        .collect();
+    if !gates.is_empty() {
+        spec.insert("readinessGates".to_owned(), json!(gates));
+    }
+    let mut package_metadata = Map::new();
+    for (key, map) in [
+        ("annotations", &kptfile.metadata.annotations),
+        ("labels", &kptfile.metadata.labels),
+    ] {
+        if !map.is_empty() {
+            package_metadata.insert(key.to_owned(), json!(map));
+        }
+    }
+    if !package_metadata.is_empty() {
+        spec.insert(
+            "packageMetadata".to_owned(),
+            Value::Object(package_metadata),
+        );
+    }
+    let first = tasks.first(&revision.directory, &revision.name.workspace);
+    if let Some(task) = first.and_then(task_value) {
+        spec.insert("tasks".to_owned(), json!([task]));
+    }
+    let mut status = Map::new();
+    let conditions = kptfile.status.unwrap_or_default().conditions;
+    if !conditions.is_empty() {
+        let conditions: Vec<Value> = conditions.iter().map(condition).collect();
+        status.insert("conditions".to_owned(), json!(conditions));
+    }
+    if repository.config.deployment {
+        status.insert("deployment".to_owned(), json!(true));
+    }
+    if let (Lifecycle::Published | Lifecycle::DeletionProposed, Some((author, time))) =
+        (revision.lifecycle, &revision.author)
+    {
+        status.insert("publishedBy".to_owned(), json!(author.email));
+        if let Ok(time) = Timestamp::from_second(*time) {
+            status.insert("publishTimestamp".to_owned(), json!(time.to_string()));
+        }
+    }
+    if let Some(lock) = kptfile.upstream_lock.as_ref().and_then(locator) {
+        status.insert("upstreamLock".to_owned(), lock);
+    }
+    let (_, own) = repository.locks(revision);
+    status.extend(locator(&own).map(|lock| ("selfLock".to_owned(), lock)));
+    json!({
+        "apiVersion": API_VERSION,
+        "kind": "PackageRevision",
+        "metadata": metadata,
+        "spec": spec,
+        "status": status,
+    })
+}
+
+/// What tells which revision it is, and which state of it.
+pub(super) fn metadata(repository: &Repository, revision: &Revision) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    metadata.insert("name".to_owned(), json!(revision.name.to_string()));
+    metadata.insert("namespace".to_owned(), json!(repository.config.namespace));
+    metadata.insert(
+        "resourceVersion".to_owned(),
+        json!(revision.commit.as_str()),
+    );
+    let time = revision.author.as_ref();
+    if let Some(Ok(time)) = time.map(|(_, time)| Timestamp::from_second(*time)) {
+        metadata.insert("creationTimestamp".to_owned(), json!(time.to_string()));
+    }
+    metadata
+}
+
+fn task_value(task: &Task) -> Option<Value> {
+    serde_json::to_value(task).ok()
+}
+
+fn condition(condition: &Condition) -> Value {
+    let mut value = Map::new();
+    let fields = [
+        ("type", &condition.kind),
+        ("status", &condition.status),
+        ("reason", &condition.reason),
+        ("message", &condition.message),
+    ];
+    for (key, text) in fields {
+        if !text.is_empty() {
+            value.insert(key.to_owned(), json!(text));
+        }
+    }
+    Value::Object(value)
+}
+
+fn locator(locator: &Locator) -> Option<Value> {
+    let git = locator.git.as_ref()?;
+    Some(json!({
+        "type": locator.kind,
+        "git": {
+            "repo": git.repo,
+            "directory": git.directory,
+            "ref": git.git_ref,
+            "commit": git.commit,
+        },
+    }))
+}

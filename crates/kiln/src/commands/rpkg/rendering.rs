@@ -1,0 +1,177 @@
+//! How packages are rendered: the flags, and who runs functions of which repository.
+//!
+//! What is built in comes first, then a function runner: the one of the flag, else the one that the repository was
+//! registered with. Containers are not started here, and programs only if that is allowed: packages come from others.
+
+use std::error::Error;
+use std::num::NonZeroUsize;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use kiln_functions::NativeRuntime;
+use kiln_functions::registry::Registry;
+use kiln_krm::image::DEFAULT_PREFIX;
+use kiln_package::available_threads;
+use kiln_remote::{Address, RemoteOptions, RemoteRuntime};
+use kiln_render::{Builtins, Jobs, Log, Outside, Tags};
+use kiln_runtime::{
+    CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, Runtime,
+};
+use kiln_sandbox::SandboxMode;
+use kiln_task::{RenderSettings, RepositoryConfig, Runners};
+
+use crate::commands::function::exec_sandbox::exec_runtime;
+use crate::commands::function::runner_args::RunnerArgs;
+use crate::commands::function::running::{checked_prefix, go_time, size};
+use crate::commands::function::terminal::Terminal;
+use crate::environment::{KRM_DISABLE_ATTRIBUTION, PATH};
+use crate::interrupt::on_interrupt;
+use crate::log_format::LogFormat;
+use crate::ui::Ui;
+
+/// Flags of every verb that renders.
+#[derive(Args, Debug)]
+pub(super) struct RenderFlags {
+    /// What stands before the short names of images [env: KPT_IMAGE_PREFIX]
+    #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
+    image_prefix: Option<String>,
+    /// How to tell what happens: lines for people, or one JSON object a line
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
+    /// Tell only what goes wrong
+    #[arg(short, long)]
+    quiet: bool,
+    /// How long a function may run: 90s, 5m, 1h30m; 0 for as long as it likes
+    #[arg(long, value_name = "TIME", value_parser = go_time)]
+    timeout: Option<Duration>,
+    /// How much a function may write, in bytes, or with K, M or G
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_output: Option<u64>,
+    /// Run the catalog's functions as the images they are, even those that are built in
+    #[arg(long)]
+    no_native: bool,
+    /// Run programs that packages name; without this a package that names one is refused
+    #[arg(long)]
+    allow_exec: bool,
+    /// Run programs in a sandbox (strict), or as you (off)
+    #[arg(long, value_name = "MODE", default_value = "off", value_parser = SandboxMode::from_str)]
+    exec_sandbox: SandboxMode,
+    #[command(flatten)]
+    runner: RunnerArgs,
+}
+
+/// The flags, checked.
+pub(super) struct Rendering {
+    prefix: String,
+    is_native: bool,
+    exec: Option<Arc<dyn Runtime>>,
+    runner: Option<Arc<RemoteRuntime>>,
+    timeout: Option<Duration>,
+    limits: Limits,
+    cancel: CancelToken,
+}
+
+impl Default for Rendering {
+    fn default() -> Rendering {
+        Rendering {
+            prefix: DEFAULT_PREFIX.to_owned(),
+            is_native: true,
+            exec: None,
+            runner: None,
+            timeout: Some(DEFAULT_TIMEOUT),
+            limits: Limits {
+                max_output: DEFAULT_MAX_OUTPUT,
+                memory: None,
+            },
+            cancel: CancelToken::new(),
+        }
+    }
+}
+
+impl RenderFlags {
+    /// Tells what happens.
+    pub(super) fn log<'a>(&self, ui: &'a Ui) -> Terminal<'a> {
+        Terminal::new(ui).quiet(self.quiet)
+    }
+
+    /// Checks the flags that can be wrong.
+    pub(super) fn check(&self) -> Result<Rendering> {
+        let exec: Option<Arc<dyn Runtime>> = match self.allow_exec {
+            false => None,
+            true => {
+                let search_path = std::env::var_os(PATH).unwrap_or_default();
+                let exec = exec_runtime(search_path, self.exec_sandbox, Network::None)?;
+                Some(Arc::new(exec))
+            }
+        };
+        let timeout = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
+        Ok(Rendering {
+            prefix: checked_prefix(self.image_prefix.as_deref())?,
+            is_native: !self.no_native,
+            exec,
+            runner: self.runner.check()?.map(Arc::new),
+            timeout: (!timeout.is_zero()).then_some(timeout),
+            limits: Limits {
+                max_output: self.max_output.unwrap_or(DEFAULT_MAX_OUTPUT),
+                memory: None,
+            },
+            cancel: on_interrupt(),
+        })
+    }
+}
+
+impl Rendering {
+    pub(super) fn settings<'a>(&'a self, log: &'a dyn Log) -> RenderSettings<'a> {
+        let count: NonZeroUsize = available_threads();
+        RenderSettings {
+            runners: self,
+            image_prefix: &self.prefix,
+            tags: self,
+            allow_exec: self.exec.is_some(),
+            timeout: self.timeout,
+            limits: self.limits,
+            jobs: Jobs {
+                count,
+                outside: Outside::InOrder,
+            },
+            attribution: std::env::var_os(KRM_DISABLE_ATTRIBUTION).is_none(),
+            cancel: self.cancel.clone(),
+            log,
+        }
+    }
+}
+
+impl Runners for Rendering {
+    fn runtime(
+        &self,
+        repository: &RepositoryConfig,
+    ) -> Result<Arc<dyn Runtime>, Box<dyn Error + Send + Sync>> {
+        let mut runtimes: Vec<Box<dyn Runtime>> = vec![Box::new(Builtins)];
+        if self.is_native {
+            runtimes.push(Box::new(NativeRuntime::new(Registry::builtin())));
+        }
+        if let Some(exec) = &self.exec {
+            runtimes.push(Box::new(Arc::clone(exec)));
+        }
+        if let Some(runner) = &self.runner {
+            runtimes.push(Box::new(Arc::clone(runner)));
+        } else if let Some(endpoint) = &repository.runner.endpoint {
+            let options = RemoteOptions::new(Address::from_str(endpoint)?);
+            runtimes.push(Box::new(RemoteRuntime::new(options)?));
+        }
+        Ok(Arc::new(Chain::new(runtimes)))
+    }
+}
+
+/// What is built in. Registries are not asked.
+impl Tags for Rendering {
+    fn of(&self, image: &str) -> Vec<String> {
+        match self.is_native {
+            true => Registry::builtin().tags(image),
+            false => Vec::new(),
+        }
+    }
+}

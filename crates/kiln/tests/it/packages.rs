@@ -1,0 +1,373 @@
+//! `kiln rpkg` and `kiln repo`, with real git.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::faults::skip;
+use crate::world::World;
+
+/// Two bare repositories with names, and git; none if there is no git.
+struct Place {
+    world: World,
+}
+
+impl Place {
+    fn new(test: &str) -> Option<Place> {
+        let place = Place {
+            world: World::new(),
+        };
+        if place
+            .world
+            .shell(&place.world.work(), "git --version", &[])
+            .code
+            != Some(0)
+        {
+            skip(test, "git is not there");
+            return None;
+        }
+        place.run(
+            "git config --global user.name Ann; git config --global user.email ann@example.com
+            git init --quiet --bare up.git; git init --quiet --bare down.git
+            kiln repo register up.git --create-branch
+            kiln repo register down.git --deployment --create-branch",
+        );
+        Some(place)
+    }
+
+    /// Runs a script that must succeed; what it prints.
+    #[track_caller]
+    fn run(&self, script: &str) -> String {
+        let script = format!("set -euo pipefail\n{script}");
+        let ran = self.world.shell(&self.world.work(), &script, &[]);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        ran.stdout
+    }
+
+    /// Runs a command that must fail; what it says.
+    #[track_caller]
+    fn fail(&self, script: &str) -> String {
+        let ran = self.world.shell(&self.world.work(), script, &[]);
+        assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+        ran.stderr
+    }
+
+    /// Publishes a package with one ConfigMap.
+    fn publish(&self) {
+        self.run(
+            "kiln rpkg init p --repository up --workspace v1
+            kiln rpkg pull up.p.v1 p
+            printf 'apiVersion: v1\\nkind: ConfigMap\\nmetadata:\\n  name: c\\ndata:\\n  k: one\\n' > p/c.yaml
+            kiln rpkg push up.p.v1 p 2> log
+            kiln rpkg propose up.p.v1; kiln rpkg approve up.p.v1",
+        );
+    }
+}
+
+#[test]
+fn the_life_of_a_revision() {
+    let Some(place) = Place::new("the_life_of_a_revision") else {
+        return;
+    };
+    assert_eq!(
+        place.run("kiln rpkg init p --repository up --workspace v1"),
+        "up.p.v1 created\n"
+    );
+    assert_eq!(place.run("kiln rpkg propose up.p.v1"), "up.p.v1 proposed\n");
+    assert_eq!(
+        place.run("kiln rpkg propose up.p.v1 2>&1"),
+        "up.p.v1 is already proposed\n"
+    );
+    assert_eq!(
+        place.run("kiln rpkg reject up.p.v1"),
+        "up.p.v1 no longer proposed for approval\n"
+    );
+    assert_eq!(
+        place.fail("kiln rpkg approve up.p.v1"),
+        "up.p.v1 failed (cannot change approval from Draft to Published)\n\
+         error: errors:\n  cannot change approval from Draft to Published\n"
+    );
+    place.run("kiln rpkg propose up.p.v1");
+    assert_eq!(place.run("kiln rpkg approve up.p.v1"), "up.p.v1 approved\n");
+    assert_eq!(
+        place.run("kiln rpkg get --repo up"),
+        "NAME        PACKAGE   WORKSPACENAME   REVISION   LATEST   LIFECYCLE   REPOSITORY\n\
+         up.p.main   p         main            -1         false    Published   up\n\
+         up.p.v1     p         v1              1          true     Published   up\n"
+    );
+    assert_eq!(
+        place.run("git --git-dir up.git for-each-ref --format='%(refname)'"),
+        "refs/heads/main\nrefs/tags/p/v1\n"
+    );
+    let text = place.fail("kiln rpkg del up.p.v1");
+    assert!(
+        text.contains("published PackageRevisions must be proposed for deletion"),
+        "{text}"
+    );
+    assert_eq!(
+        place.run("kiln rpkg propose-delete up.p.v1; kiln rpkg reject up.p.v1"),
+        "up.p.v1 proposed for deletion\nup.p.v1 no longer proposed for deletion\n"
+    );
+    assert_eq!(
+        place.run("kiln rpkg propose-del up.p.v1; kiln rpkg delete up.p.v1"),
+        "up.p.v1 proposed for deletion\nup.p.v1 deleted\n"
+    );
+}
+
+#[test]
+fn files_of_all_kinds_survive_pull_and_push() {
+    let Some(place) = Place::new("files_of_all_kinds_survive_pull_and_push") else {
+        return;
+    };
+    place.run(
+        "kiln rpkg init p --repository up --workspace v1
+        kiln rpkg pull up.p.v1 one
+        printf '#!/bin/sh\\n' > one/run; chmod +x one/run; ln -s run one/link
+        printf '\\377\\000\\001' > one/binary
+        kiln rpkg push up.p.v1 one 2>log
+        kiln rpkg pull up.p.v1 two",
+    );
+    let two = place.world.work().join("two");
+    let mode = fs::metadata(two.join("run"))
+        .expect("a file")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert_eq!(
+        fs::read_link(two.join("link")).expect("a link").as_os_str(),
+        "run"
+    );
+    assert_eq!(fs::read(two.join("binary")).expect("a file"), [0xff, 0, 1]);
+    // What was pulled before is refused now, and a directory that is there is not written to.
+    place.run("echo x > one/x; kiln rpkg push up.p.v1 two 2>log");
+    let text = place.fail("kiln rpkg push up.p.v1 one");
+    assert!(
+        text.contains("the object has been modified; please apply your changes"),
+        "{text}"
+    );
+    assert!(
+        place
+            .fail("kiln rpkg pull up.p.v1 two")
+            .contains("already exists")
+    );
+    place.run("rm two/.KptRevisionMetadata");
+    let text = place.fail("kiln rpkg push up.p.v1 two");
+    assert!(
+        text.contains("use \"kiln rpkg pull\" to download"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_list_is_pulled_and_pushed() {
+    let Some(place) = Place::new("a_list_is_pulled_and_pushed") else {
+        return;
+    };
+    place.publish();
+    let out = place.run(
+        "kiln rpkg copy up.p.v1 --workspace v2 2>log
+        kiln rpkg pull up.p.v2 | sed 's/k: one/k: two/' | kiln rpkg push up.p.v2 - 2>log
+        kiln rpkg diff up.p.v1 up.p.v2",
+    );
+    assert!(out.ends_with(" data:\n-  k: one\n+  k: two\n"), "{out}");
+    let text = place.fail(
+        "kiln rpkg pull up.p.v2 | sed \"s|path: 'c.yaml'|path: '../c.yaml'|\" | kiln rpkg push up.p.v2 -",
+    );
+    assert!(
+        text.contains("invalid relative path \"../c.yaml\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_hostile_package_runs_nothing() {
+    let Some(place) = Place::new("a_hostile_package_runs_nothing") else {
+        return;
+    };
+    place.publish();
+    place.run(
+        "kiln rpkg copy up.p.v1 --workspace v2 2>log; kiln rpkg pull up.p.v2 x
+        printf 'pipeline:\\n  mutators:\\n    - exec: touch hacked\\n' >> x/Kptfile",
+    );
+    let text = place.fail("kiln rpkg push up.p.v2 x");
+    assert!(
+        text.contains(
+            "Error rendering package in kpt function pipeline. Package NOT pushed to remote."
+        ),
+        "{text}"
+    );
+    assert!(!place.world.work().join("hacked").exists());
+    // Asked for, it is pushed, and fails all the same.
+    let text = place.fail("kiln rpkg push up.p.v2 x --push-on-render-failure");
+    assert!(
+        text.contains("Package pushed to remote despite render failure."),
+        "{text}"
+    );
+    let text = place.fail("kiln rpkg propose up.p.v2");
+    assert!(text.contains("exec"), "{text}");
+    assert!(!place.world.work().join("hacked").exists());
+}
+
+#[test]
+fn an_upgrade_tells_its_conflicts() {
+    let Some(place) = Place::new("an_upgrade_tells_its_conflicts") else {
+        return;
+    };
+    place.publish();
+    place.run(
+        "kiln rpkg clone up.p.v1 q --repository down 2>log
+        kiln rpkg pull down.q.v1 q; sed -i 's/one/mine/' q/c.yaml; kiln rpkg push down.q.v1 q 2>log
+        kiln rpkg propose down.q.v1 2>log; kiln rpkg approve down.q.v1
+        kiln rpkg copy up.p.v1 --workspace v2 2>log
+        kiln rpkg pull up.p.v2 p2; sed -i 's/one/two/' p2/c.yaml; kiln rpkg push up.p.v2 p2 2>log
+        kiln rpkg propose up.p.v2 2>log; kiln rpkg approve up.p.v2",
+    );
+    assert_eq!(
+        place.run("kiln rpkg upgrade --discover upstream down.q.v1"),
+        "PACKAGE REVISION   UPSTREAM REPOSITORY   UPSTREAM UPDATES\n\
+         down.q.v1          up                    v2\n"
+    );
+    let downstream = place.run("kiln rpkg upgrade --discover=downstream up.p.v2");
+    assert!(
+        downstream.ends_with("up.p.v2            down.q.v1            v1->v2\n"),
+        "{downstream}"
+    );
+    let out = place.run("kiln rpkg upgrade down.q.v1 --workspace v2 2>log");
+    assert_eq!(out, "down.q.v1 upgraded to down.q.v2\n");
+    let log = place.run("cat log");
+    let conflict = "[WARN] conflict in c.yaml: ConfigMap c: data.k: was one, local has mine, upstream has two; upstream taken\n";
+    assert!(log.contains(conflict), "{log}");
+    let text = place.fail("kiln rpkg upgrade down.q.v1 --workspace v3 --revision 7");
+    assert_eq!(
+        text,
+        "error: revision 7 does not exist for package p in repo up\n"
+    );
+    let text = place.fail("kiln rpkg upgrade down.q.v1 --workspace v3 --strategy x");
+    assert_eq!(
+        text,
+        "error: invalid strategy \"x\"; must be one of: [resource-merge fast-forward force-delete-replace copy-merge]\n"
+    );
+    let text = place.fail("kiln rpkg upgrade down.q.v2 --workspace v3");
+    assert_eq!(
+        text,
+        "error: to upgrade a package, it must be in a published state, not \"Draft\"\n"
+    );
+}
+
+#[test]
+fn what_a_draft_says_is_set_and_unset() {
+    let Some(place) = Place::new("what_a_draft_says_is_set_and_unset") else {
+        return;
+    };
+    let kptfile = place.run(
+        "kiln rpkg init p --repository up --workspace v1
+        kiln rpkg update up.p.v1 --label a=1 --label b=2 --annotation x=z --readiness-gate G --condition G=False,R,m
+        kiln rpkg update up.p.v1 --label a- --condition G=True
+        kiln rpkg get up.p.v1 --show-kptfile",
+    );
+    for line in [
+        "    b: \"2\"\n",
+        "    x: z\n",
+        "conditionType: G\n",
+        "status: \"True\"\n",
+    ] {
+        assert!(kptfile.contains(line), "{line}{kptfile}");
+    }
+    assert!(!kptfile.contains("    a: "), "{kptfile}");
+    let json = place.run("kiln rpkg get up.p.v1 -o json");
+    let object: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(object["kind"], "PackageRevision");
+    assert_eq!(object["spec"]["packageMetadata"]["labels"]["b"], "2");
+    assert_eq!(object["spec"]["tasks"][0]["type"], "init");
+    let yaml = place.run("kiln rpkg get up.p.v1 -o yaml");
+    assert!(
+        yaml.starts_with("apiVersion: porch.kpt.dev/v1alpha1\nkind: PackageRevision\n"),
+        "{yaml}"
+    );
+}
+
+#[test]
+fn repositories_have_names() {
+    let Some(place) = Place::new("repositories_have_names") else {
+        return;
+    };
+    let table = place.run("kiln repo get | tr -s ' '");
+    assert!(
+        table.starts_with("NAME TYPE DEPLOYMENT ADDRESS BRANCH DIRECTORY\ndown git true /"),
+        "{table}"
+    );
+    assert!(
+        place
+            .fail("kiln repo register up.git")
+            .contains("already exists")
+    );
+    assert_eq!(
+        place.run("kiln repo sync up"),
+        "up synced: 0 package revision(s)\n"
+    );
+    place.run("kiln repo unreg up");
+    assert_eq!(
+        place.fail("kiln repo sync up"),
+        "error: cannot find repository \"up\"\n"
+    );
+    let text = place.fail("kiln repo register https://ann:secret@example.com/x.git");
+    assert!(text.contains("password"), "{text}");
+    // One that has no name is named after its directory.
+    let out = place.run("git init --quiet 'My Work'; cd 'My Work'; kiln rpkg init p --workspace v1 --repository my-work");
+    assert_eq!(out, "my-work.p.v1 created\n");
+    let text = place.fail("kiln rpkg get nowhere.p.v1");
+    assert!(
+        text.starts_with("error: cannot find repository \"nowhere\"\nhint: "),
+        "{text}"
+    );
+}
+
+#[test]
+fn words_are_porchctls() {
+    let Some(place) = Place::new("words_are_porchctls") else {
+        return;
+    };
+    for (arguments, message) in [
+        ("init", "PACKAGE_NAME is a required positional argument"),
+        (
+            "init p",
+            "--repository is required to specify target repository",
+        ),
+        (
+            "init p --repository up",
+            "--workspace is required to specify workspace name",
+        ),
+        (
+            "clone a",
+            "SOURCE_PACKAGE and NAME are required positional arguments; 1 provided",
+        ),
+        (
+            "clone a b",
+            "--repository is required to specify downstream repository",
+        ),
+        (
+            "clone https://x/y.git/a@v1 b --repository up --directory c",
+            "directory c specified by --directory contradicts directory a specified by SOURCE_PACKAGE",
+        ),
+        ("copy", "SOURCE_PACKAGE is a required positional argument"),
+        (
+            "upgrade x --workspace w --revision -1",
+            "revision must be positive (and not main)",
+        ),
+        ("upgrade x", "workspace is required"),
+        (
+            "upgrade --discover x",
+            "argument for 'discover' must be one of 'upstream' or 'downstream'",
+        ),
+        (
+            "get --show-kptfile",
+            "--show-kptfile requires exactly one package revision name as an argument",
+        ),
+        (
+            "init p --repository nowhere --workspace w",
+            "cannot find repository \"nowhere\"",
+        ),
+    ] {
+        let text = place.fail(&format!("kiln rpkg {arguments}"));
+        assert_eq!(text, format!("error: {message}\n"), "{arguments}");
+    }
+}
