@@ -8,6 +8,8 @@ pub(crate) const KPT_IMAGE_PREFIX: &str = "KPT_IMAGE_PREFIX";
 pub(crate) const KRM_DISABLE_ATTRIBUTION: &str = "KRM_DISABLE_ATTRIBUTION";
 /// The engine that runs containers: docker, podman or nerdctl.
 pub(crate) const KRM_FN_RUNTIME: &str = "KRM_FN_RUNTIME";
+/// The directory of Docker's settings, credentials for registries among them.
+pub(crate) const DOCKER_CONFIG: &str = "DOCKER_CONFIG";
 /// Who is the author of commits, as git has it.
 pub(crate) const GIT_AUTHOR_NAME: &str = "GIT_AUTHOR_NAME";
 /// Their address.

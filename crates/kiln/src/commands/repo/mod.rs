@@ -23,7 +23,7 @@ pub(crate) struct RepoArgs {
 enum RepoCommand {
     /// Give a git repository a name
     #[command(visible_alias = "reg")]
-    Register(register::RegisterArgs),
+    Register(Box<register::RegisterArgs>),
     /// List the repositories that have names
     #[command(visible_aliases = ["ls", "list"])]
     Get(get::GetArgs),

@@ -15,7 +15,8 @@ use crate::ui::Ui;
 /// Begin a package as a copy of one from elsewhere
 #[derive(Args, Debug)]
 pub(super) struct CloneArgs {
-    /// What to copy: the name of a revision, or REPOSITORY.git[/DIRECTORY][@REF], or any git repository with a slash in it
+    /// What to copy: the name of a revision, REPOSITORY.git[/DIRECTORY][@REF], any git repository with a slash in it, or
+    /// oci://IMAGE
     #[arg(value_name = "SOURCE_PACKAGE")]
     source: Option<String>,
     /// The new package: its directory in the repository
@@ -47,7 +48,10 @@ pub(super) fn cmd_clone(ui: &Ui, args: &CloneArgs) -> Result<()> {
         let given = usize::from(args.source.is_some());
         bail!("SOURCE_PACKAGE and NAME are required positional arguments; {given} provided");
     };
-    let session = args.change.open()?;
+    let mut session = args.change.open()?;
+    if source.starts_with("oci://") {
+        session = session.with_images()?;
+    }
     let repository = args.repository.as_deref().or(session.only_repository());
     let repository = repository
         .ok_or_else(|| anyhow!("--repository is required to specify downstream repository"))?;

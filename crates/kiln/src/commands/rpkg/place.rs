@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use kiln_oci::{Keychain, RegistryOptions};
 use kiln_render::Log;
 use kiln_task::git::{
     Atomicity, DEFAULT_LARGEST_PACKAGE, DEFAULT_MOST_FILES, GitOptions, GitProgram, Identity,
     Location, Revision, Snapshot,
 };
+use kiln_task::image::RegistryImages;
 use kiln_task::{AccessError, Engine, Repositories, Repository, RepositoryConfig, RevisionName};
 
 use super::rendering::Rendering;
 use crate::commands::repo::registry::Registry;
-use crate::environment::{GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, HOME, XDG_CACHE_HOME};
+use crate::environment::{DOCKER_CONFIG, GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, HOME, XDG_CACHE_HOME};
 use crate::ui::{Details, Failed, Ui};
 
 /// Flags of every verb that say where revisions are.
@@ -102,6 +104,26 @@ impl Session {
             author: author(),
             atomicity: self.atomicity,
         }
+    }
+
+    /// The same with packages in images, fetched with Docker's credentials.
+    pub(super) fn with_images(self) -> Result<Session> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let directories = [
+            variable(DOCKER_CONFIG).map(PathBuf::from),
+            variable(HOME).map(|home| PathBuf::from(home).join(".docker")),
+        ];
+        let files = directories.into_iter().flatten();
+        let files = files.map(|directory| directory.join("config.json"));
+        let options = RegistryOptions {
+            keychain: Keychain::first_of(files.collect()),
+            ..RegistryOptions::default()
+        };
+        let images = RegistryImages::new(options, DEFAULT_LARGEST_PACKAGE)?;
+        Ok(Session {
+            repositories: self.repositories.with_images(Arc::new(images)),
+            ..self
+        })
     }
 
     /// The repositories that are listed, with what they hold.
