@@ -51,6 +51,8 @@ pub(crate) struct Driver {
     hands: Arc<Hands>,
     jobs: JoinSet<()>,
     usable: watch::Sender<bool>,
+    /// Has all watches begin anew.
+    anew: watch::Sender<()>,
     ending: Option<oneshot::Sender<()>>,
     began: Instant,
 }

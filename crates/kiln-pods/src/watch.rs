@@ -9,6 +9,7 @@ use futures_util::StreamExt as _;
 use kube::core::WatchEvent;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch::Receiver;
 use tokio::time::Instant;
 
 use crate::api::{Api, ApiError, Backoff, Collection, Selector};
@@ -40,6 +41,8 @@ pub(crate) struct Watch {
     pub(crate) api: Api,
     pub(crate) collection: Collection,
     pub(crate) selector: Selector,
+    /// Changes when it has to begin anew: a connection that nothing comes by looks like one on which nothing happens.
+    pub(crate) anew: Receiver<()>,
 }
 
 /// A kind that is missing is looked for again so often.
@@ -55,10 +58,14 @@ impl Watch {
         T: View + DeserializeOwned + Clone + Send + 'static,
         M: Send + 'static,
     {
+        let mut anew = self.anew.clone();
         let mut backoff = Backoff::default();
         while !to.is_closed() {
             let tell = |seen| to.send(message(seen)).is_ok();
-            let error = self.once(&tell, &mut backoff).await;
+            let error = tokio::select! {
+                error = self.once(&tell, &mut backoff) => error,
+                Ok(()) = anew.changed() => ApiError::cut_off(),
+            };
             if error.is_expired() {
                 continue;
             }

@@ -32,6 +32,8 @@ pub(super) struct House {
     /// When our lease was last renewed.
     renewed: Instant,
     period: Duration,
+    /// Whether that is too long ago.
+    is_cut_off: bool,
     pub(super) warm_up: bool,
 }
 
@@ -45,6 +47,7 @@ impl House {
             next_scan: now + scan_interval,
             renewed: now,
             period,
+            is_cut_off: false,
             warm_up,
         }
     }
@@ -70,6 +73,10 @@ impl Driver {
         if now.duration_since(self.house.renewed) > self.house.period {
             let reason = "our lease could not be renewed for too long".to_owned();
             self.sight.set(Kind::OwnLease, View::Blind(reason));
+            if !std::mem::replace(&mut self.house.is_cut_off, true) {
+                // Watches may not have noticed. What they know counts again when they have listed everything.
+                self.anew.send_replace(());
+            }
         }
         self.judge_all();
         self.spawn(|hands| async move { hands.refresh_cache_config().await });
@@ -84,6 +91,7 @@ impl Driver {
         match outcome {
             Ok(()) => {
                 self.house.renewed = Instant::now();
+                self.house.is_cut_off = false;
                 self.sight.set(Kind::OwnLease, View::Clear);
             }
             Err(error) => tracing::warn!("our lease could not be renewed: {error}"),

@@ -62,8 +62,10 @@ impl Driver {
             },
             None => TemplateSource::Objects,
         };
+        let (anew, begin_anew) = watch::channel(());
         let watches = Watches {
             api: api.clone(),
+            anew: begin_anew,
             to: to.clone(),
             namespace: options.namespace.clone(),
         };
@@ -95,6 +97,7 @@ impl Driver {
             hands,
             jobs: JoinSet::new(),
             usable,
+            anew,
             ending: None,
             began: Instant::now(),
         };
@@ -174,6 +177,7 @@ fn plans(options: &Options, hands: &Hands, template_source: TemplateSource) -> P
 
 struct Watches {
     api: Api,
+    anew: watch::Receiver<()>,
     to: UnboundedSender<Message>,
     namespace: String,
 }
@@ -250,6 +254,7 @@ impl Watches {
             api: self.api.clone(),
             collection,
             selector,
+            anew: self.anew.clone(),
         };
         let message = move |what| Message::Seen(Box::new(seen(what)));
         tokio::spawn(watch.run(self.to.clone(), message)).abort_handle()

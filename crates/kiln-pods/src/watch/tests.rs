@@ -28,11 +28,22 @@ fn refused(code: u16, reason: &str) -> (u16, String) {
 
 /// What is seen of a server, in short.
 async fn seen(scripted: &Scripted, selector: Selector, count: usize) -> Vec<String> {
+    let (_anew, never) = tokio::sync::watch::channel(());
+    seen_until(scripted, selector, never, count).await
+}
+
+async fn seen_until(
+    scripted: &Scripted,
+    selector: Selector,
+    anew: Receiver<()>,
+    count: usize,
+) -> Vec<String> {
     let (to, mut from) = mpsc::unbounded_channel();
     let watch = Watch {
         api: scripted.api(),
         collection: Collection::pods("fns"),
         selector,
+        anew,
     };
     let watching = tokio::spawn(watch.run(to, |seen: Seen<PodView>| seen));
     let mut texts = Vec::new();
@@ -111,4 +122,14 @@ async fn an_object_that_may_only_be_got_is_got() {
     let seen = seen(&scripted, Selector::name("t"), 3).await;
     assert_eq!(seen, ["all t", "all ", "absent"]);
     assert_eq!(scripted.asked()[1], "GET /api/v1/namespaces/fns/pods/t");
+}
+
+#[tokio::test(start_paused = true)]
+async fn told_to_it_begins_anew() {
+    let (anew, begin) = tokio::sync::watch::channel(());
+    anew.send_replace(());
+    let scripted = Scripted::from_texts([list("1", &[pod("a", "1")])]);
+    // The sign was there before anything else was.
+    let seen = seen_until(&scripted, Selector::default(), begin, 2).await;
+    assert_eq!(seen[1..], ["all a"]);
 }

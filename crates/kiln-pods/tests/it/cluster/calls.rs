@@ -126,8 +126,14 @@ async fn failures_say_why() {
         at: Instant::now() + Duration::from_millis(300),
         timeout: Duration::from_millis(300),
     });
-    let late = evaluator.evaluate(short).await;
-    assert!(matches!(late, Err(PodError::TimedOut { .. })), "{late:?}");
+    let late = evaluator.evaluate(short).await.unwrap_err();
+    // The wrapper has the same deadline, and whoever is first says so.
+    let is_late = match &late {
+        PodError::TimedOut { .. } => true,
+        PodError::Status(status) => status.code() == tonic::Code::DeadlineExceeded,
+        _ => false,
+    };
+    assert!(is_late, "{late:?}");
     evaluator.shut_down(PATIENCE).await;
     place.remove().await;
 }
