@@ -113,6 +113,7 @@ fn places_and_queues_go_up_and_down() {
     assert_eq!(
         gauge("kiln_evaluations_queued"),
         [
+            r#"kiln_evaluations_queued{lane="forwarded"} 0"#,
             r#"kiln_evaluations_queued{lane="native-large"} 0"#,
             r#"kiln_evaluations_queued{lane="native-small"} 0"#,
             r#"kiln_evaluations_queued{lane="processes"} 0"#,
@@ -123,11 +124,11 @@ fn places_and_queues_go_up_and_down() {
     metrics.running(Lane::Processes, -1);
     metrics.waiting(Lane::Small, 1);
     assert_eq!(
-        gauge("kiln_evaluations_in_flight")[2],
+        gauge("kiln_evaluations_in_flight")[3],
         r#"kiln_evaluations_in_flight{lane="processes"} 1"#
     );
     assert_eq!(
-        gauge("kiln_evaluations_queued")[1],
+        gauge("kiln_evaluations_queued")[2],
         r#"kiln_evaluations_queued{lane="native-small"} 1"#
     );
 }
