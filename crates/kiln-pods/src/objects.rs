@@ -152,9 +152,9 @@ fn set_function(container: &mut Map<String, Value>, settings: &PodSettings, plan
     args.extend(plan.command.iter().map(|word| Value::from(escaped(word))));
 }
 
-/// Kubernetes takes `$(NAME)` in arguments for a variable; two signs stand for one.
+/// Kubernetes takes `$(NAME)` in arguments for a variable; two signs stand for one, whatever follows.
 fn escaped(word: &str) -> String {
-    word.replace("$(", "$$(")
+    word.replace('$', "$$")
 }
 
 fn set_names(metadata: &mut Map<String, Value>, settings: &PodSettings, name: &str, replica: &str) {

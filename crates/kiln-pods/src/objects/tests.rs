@@ -11,7 +11,7 @@ fn settings() -> PodSettings {
 }
 
 fn make(templates: &Templates, overrides: &Overrides, pull_secret: Option<&str>) -> Value {
-    let command = ["/fn".to_owned(), "$(HOME)".to_owned()];
+    let command = ["/fn".to_owned(), "$(HOME) $$ $x".to_owned()];
     let plan = PodPlan {
         name: "fn-v1-1-x",
         replica: "runner/a",
@@ -67,7 +67,7 @@ fn a_pod_of_the_builtin_template() {
             "1000",
             "--",
             "/fn",
-            "$$(HOME)"
+            "$$(HOME) $$$$ $$x"
         ])
     );
     assert_eq!(pod["spec"]["imagePullSecrets"], Value::Null);
