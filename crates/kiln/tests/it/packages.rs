@@ -26,7 +26,7 @@ impl Place {
             return None;
         }
         place.run(
-            "git config --global user.name Ann; git config --global user.email ann@example.com
+            "git config --global user.name Tester; git config --global user.email tester@example.com
             git init --quiet --bare up.git; git init --quiet --bare down.git
             kiln repo register up.git --create-branch
             kiln repo register down.git --deployment --create-branch",
