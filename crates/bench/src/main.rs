@@ -11,6 +11,7 @@ mod measure;
 mod packages;
 mod read;
 mod render;
+mod rpkg;
 mod runner;
 mod yaml;
 
@@ -41,6 +42,8 @@ enum Command {
     Functions(functions::Args),
     /// Calls of functions over gRPC, by the function runner and by one in Go.
     Runner(runner::Args),
+    /// Steps in the life of package revisions, by kiln and by hand.
+    Rpkg(rpkg::Args),
     /// One function run in this process, as a line of JSON.
     Native(functions::NativeArgs),
     /// One measurement in this process, as a line of JSON.
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Render(args) => render::run(args, &mut out),
         Command::Functions(args) => functions::run(args, &mut out),
         Command::Runner(args) => runner::run(args, &mut out),
+        Command::Rpkg(args) => rpkg::run(args, &mut out),
         Command::Native(args) => functions::run_native(args, &mut out),
         Command::Measure(args) => measure::run(args, &mut out),
         Command::Child(args) => child::run(args, &mut out),
