@@ -17,7 +17,7 @@ pub struct Options {
     pub replica: String,
     /// The namespace of pods.
     pub namespace: String,
-    /// The runner's own namespace; that of its service account if not given, `porch-system` where there is none.
+    /// The runner's own namespace; if not given that of its service account or kubeconfig, `porch-system` where none is.
     pub own_namespace: Option<String>,
     /// The image that has the wrapper.
     pub wrapper_image: String,

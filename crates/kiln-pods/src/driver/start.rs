@@ -294,15 +294,17 @@ async fn client(options: &Options) -> Result<(kube::Client, String), StartError>
     let (client, namespace) = match &options.cluster {
         Cluster::Client(client) => (client.clone(), None),
         Cluster::Infer => {
-            let in_cluster = Config::incluster().ok();
-            let namespace = in_cluster
-                .as_ref()
-                .map(|config| config.default_namespace.clone());
-            let config = match in_cluster {
-                Some(config) => config,
-                None => Config::infer()
-                    .await
-                    .map_err(|error| StartError::NoCluster(Box::new(error)))?,
+            let (config, namespace) = match Config::incluster() {
+                Ok(config) => {
+                    let namespace = config.default_namespace.clone();
+                    (config, Some(namespace))
+                }
+                Err(_) => {
+                    let config = Config::infer().await;
+                    let config = config.map_err(|error| StartError::NoCluster(Box::new(error)))?;
+                    let namespace = namespace_of_file(&config);
+                    (config, namespace)
+                }
             };
             (
                 kube::Client::try_from(patient(config)).map_err(unusable)?,
@@ -315,7 +317,8 @@ async fn client(options: &Options) -> Result<(kube::Client, String), StartError>
             let kube_options = KubeConfigOptions::default();
             let config = Config::from_custom_kubeconfig(file, &kube_options).await;
             let config = patient(config.map_err(no_cluster)?);
-            (kube::Client::try_from(config).map_err(unusable)?, None)
+            let namespace = namespace_of_file(&config);
+            (kube::Client::try_from(config).map_err(unusable)?, namespace)
         }
     };
     let given = options.own_namespace.clone();
@@ -327,9 +330,18 @@ async fn client(options: &Options) -> Result<(kube::Client, String), StartError>
     ))
 }
 
+/// The namespace of a kubeconfig's context. One that names none means `default`, which is no place for a runner.
+fn namespace_of_file(config: &Config) -> Option<String> {
+    let namespace = &config.default_namespace;
+    (namespace != "default").then(|| namespace.clone())
+}
+
 /// What is tried again is decided here, and nowhere below.
 fn patient(mut config: Config) -> Config {
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(5));
     config
 }
+
+#[cfg(test)]
+mod tests;
