@@ -1,6 +1,7 @@
 //! The kiln binary from the outside.
 
 mod compat;
+mod deploy;
 mod docs;
 mod engine;
 mod errors;
