@@ -1,5 +1,6 @@
 //! The program, as others run it.
 
+mod cluster;
 mod go_peers;
 mod links;
 mod load;

@@ -1,0 +1,19 @@
+//! The runner with function pods on a real Kubernetes.
+//!
+//! `tests/cluster/up` brings one up and says what to put into the environment. Because this takes long and starts many
+//! pods, it wants `KILN_SYSTEM_TESTS=1` besides; without both these tests say that they are skipped.
+
+mod calls;
+mod events;
+mod failures;
+mod images;
+mod lives;
+mod load;
+mod machine;
+mod proxy;
+mod registries;
+mod replicas;
+mod runner;
+mod soak;
+mod space;
+mod templates;

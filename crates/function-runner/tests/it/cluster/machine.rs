@@ -1,0 +1,120 @@
+//! The cluster of `tests/cluster/up`, and the tools to look at it. Tests share it, each with namespaces of its own.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The cluster that this machine has.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    /// Where everything of it is.
+    directory: PathBuf,
+    /// Where images are.
+    pub(crate) registry: String,
+    /// Where images are for those who know a password and an authority.
+    pub(crate) private_registry: String,
+    /// Name and password, with a colon between.
+    pub(crate) private_login: String,
+}
+
+impl Machine {
+    /// The cluster, or nothing and a word why.
+    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+    pub(crate) fn get() -> Option<Machine> {
+        let Some(directory) = std::env::var_os("KILN_CLUSTER") else {
+            eprintln!("SKIPPED: no cluster (eval \"$(tests/cluster/up)\" brings one up)");
+            return None;
+        };
+        if std::env::var_os("KILN_SYSTEM_TESTS").is_none_or(|value| value != "1") {
+            eprintln!("SKIPPED: KILN_SYSTEM_TESTS=1 is not set, and this takes long");
+            return None;
+        }
+        let variable = |name| std::env::var(name).expect("what tests/cluster/up prints");
+        Some(Machine {
+            directory: directory.into(),
+            registry: variable("KILN_CLUSTER_REGISTRY"),
+            private_registry: variable("KILN_CLUSTER_PRIVATE_REGISTRY"),
+            private_login: variable("KILN_CLUSTER_PRIVATE_LOGIN"),
+        })
+    }
+
+    /// The administrator's way in.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.directory.join("kubeconfig")
+    }
+
+    /// The certificate of whoever signs for the private registry.
+    pub(crate) fn registry_authority(&self) -> PathBuf {
+        self.directory.join("pki/registry-ca.crt")
+    }
+
+    /// The certificate of whoever signs for the API server.
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.directory.join("pki/ca.crt")
+    }
+
+    /// Where the API server is.
+    pub(crate) fn api_server(&self) -> String {
+        let command = [
+            "config",
+            "view",
+            "-o",
+            "jsonpath={.clusters[0].cluster.server}",
+        ];
+        self.kubectl(&command)
+    }
+
+    /// Runs kubectl as administrator and gives back what it prints. It has to succeed.
+    #[track_caller]
+    pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
+        let output = self.try_kubectl(arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments:?}: {told}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    pub(crate) fn try_kubectl(&self, arguments: &[&str]) -> Output {
+        let mut command = self.kubectl_command();
+        command.args(arguments).stdin(Stdio::null());
+        command.output().expect("kubectl")
+    }
+
+    pub(crate) fn kubectl_command(&self) -> Command {
+        let mut command = Command::new("kubectl");
+        command.arg("--kubeconfig").arg(self.kubeconfig());
+        command
+    }
+
+    /// Makes what a text of YAML says, or changes it so.
+    #[track_caller]
+    pub(crate) fn apply(&self, yaml: &str) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("objects.yaml");
+        std::fs::write(&file, yaml).expect("a file");
+        let file = file.to_str().expect("a path");
+        self.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", file]);
+    }
+
+    /// The objects of some kinds in a namespace.
+    #[track_caller]
+    pub(crate) fn list(&self, namespace: &str, kinds: &str) -> Vec<Value> {
+        let text = self.kubectl(&["-n", namespace, "get", kinds, "-o", "json"]);
+        let mut list: Value = serde_json::from_str(&text).expect("JSON");
+        match list["items"].take() {
+            Value::Array(items) => items,
+            other => panic!("no list: {other}"),
+        }
+    }
+
+    /// The requests that a user has made of the API server, watches that are under way not counted.
+    pub(crate) fn requests_of(&self, user: &str) -> Vec<String> {
+        let log = std::fs::read_to_string(self.directory.join("log/audit.log")).expect("audit log");
+        let asked = log.lines().filter_map(|line| {
+            let entry: Value = serde_json::from_str(line).ok()?;
+            let is_users = entry["user"]["username"] == user;
+            is_users.then(|| format!("{} {}", entry["verb"], entry["requestURI"]))
+        });
+        asked.collect()
+    }
+}
