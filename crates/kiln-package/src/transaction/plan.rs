@@ -170,6 +170,10 @@ fn is_deletable(walker: &mut Walker<'_>, path: &Inside) -> Result<bool, PathErro
     match dir.meta(path.name())?.map(|meta| meta.kind) {
         None => Ok(false),
         Some(Kind::Directory) => Err(PathError::IsDirectory(path.show())),
-        Some(_) => Ok(true),
+        Some(_) => {
+            // Once other files are changed it would be too late to find out.
+            dir.check_writable(".")?;
+            Ok(true)
+        }
     }
 }

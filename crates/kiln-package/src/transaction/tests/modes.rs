@@ -106,3 +106,21 @@ fn thousands_of_files_need_few_descriptors() {
     let applied = apply(root.path(), &changes, ApplyOptions::default()).expect("applies");
     assert_eq!(applied.written.len(), 3000);
 }
+
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+#[test]
+fn a_file_that_cannot_be_deleted_is_refused_before_anything_changes() {
+    if rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED a_file_that_cannot_be_deleted…: root may delete every file");
+        return;
+    }
+    let root = package(&[("a.yaml", "old"), ("b/gone.yaml", "x")]);
+    let before = snapshot(root.path());
+    let directory = root.path().join("b");
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o555)).expect("chmod");
+    let changes = [write("a.yaml", "new"), delete("b/gone.yaml")];
+    let error = apply(root.path(), &changes, ApplyOptions::default()).expect_err("must refuse");
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).expect("chmod");
+    assert!(matches!(error, ApplyError::Path { .. }), "{error:?}");
+    assert_eq!(snapshot(root.path()), before);
+}
