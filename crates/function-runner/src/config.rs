@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kiln_pods::AddressMode;
 use kiln_sandbox::SandboxMode;
 use kiln_server::{AdmissionOptions, TlsFiles};
 use kiln_telemetry::{LogFormat, LogLevel};
@@ -103,4 +102,15 @@ pub struct Pods {
     pub lease_period: Duration,
     /// The image that puts the wrapper into pods.
     pub wrapper_server_image: Option<String>,
+}
+
+/// How pods are called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AddressMode {
+    /// By the name of their service.
+    Dns,
+    /// By its address.
+    ClusterIp,
+    /// By their own address.
+    PodIp,
 }

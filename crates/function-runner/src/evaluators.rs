@@ -17,63 +17,109 @@ use kiln_server::{Evaluator, Evaluators, Words};
 
 use crate::config::Config;
 use crate::environment::Environment;
+use crate::listed::Listed;
 
-/// The evaluators in the order in which they are asked.
-///
-/// Exec comes before native although native is the first choice: it knows only what its table lists, and what is listed
-/// goes where it is listed.
-pub(crate) fn evaluators(config: &Config, environment: &Environment) -> Result<Evaluators> {
-    let mut evaluators = Vec::new();
-    if config.runtimes.exec
-        && let Some(runtime) = exec(config, environment)?
-    {
-        evaluators.push(Evaluator {
+/// The runtimes of this machine, with everything found out that can be wrong with them.
+pub(crate) struct Local {
+    exec: Option<(ImageRuntime, ExecRuntime)>,
+    native: Option<NativeRuntime>,
+    prefix: String,
+}
+
+impl Local {
+    pub(crate) fn prepare(config: &Config, environment: &Environment) -> Result<Local> {
+        let exec = match config.runtimes.exec {
+            true => exec(config, environment)?,
+            false => None,
+        };
+        // They see and give what the programs do that they stand for.
+        let native = || NativeRuntime::through_the_wire(Registry::builtin());
+        let native = config.runtimes.native.then(native);
+        if exec.is_none() && native.is_none() && !config.runtimes.pod {
+            tracing::warn!("no runtime is enabled: every function will be answered with NotFound");
+        }
+        Ok(Local {
+            exec,
+            native,
+            prefix: config.default_image_prefix.clone(),
+        })
+    }
+
+    /// The evaluators in the order in which they are asked.
+    ///
+    /// Exec comes before native although native is the first choice: it knows only what is listed, and what is listed goes
+    /// where it is listed.
+    pub(crate) fn evaluators(self, listed: Arc<dyn Listed>) -> Evaluators {
+        let exec = self.exec.map(|(table, exec)| Evaluator {
             name: "exec",
-            runtime: Arc::new(runtime),
+            runtime: Arc::new(Programs {
+                prefix: self.prefix.clone(),
+                listed: Arc::clone(&listed),
+                exec,
+                table,
+            }),
             words: Words::Runner,
             is_usable: true,
         });
-    }
-    if config.runtimes.native {
-        evaluators.push(Evaluator {
+        let native = self.native.map(|runtime| Evaluator {
             name: "native",
-            runtime: Arc::new(native(config)),
+            runtime: Arc::new(Builtins {
+                prefix: self.prefix,
+                listed,
+                runtime,
+            }),
             words: Words::Wrapper,
             is_usable: true,
         });
-    }
-    if evaluators.is_empty() && !config.runtimes.pod {
-        tracing::warn!("no runtime is enabled: every function will be answered with NotFound");
-    }
-    Ok(Evaluators::new(evaluators))
-}
-
-/// Functions that are built in, by whole and by short names. They see and give what the programs do that they stand for.
-fn native(config: &Config) -> ShortNames {
-    ShortNames {
-        prefix: config.default_image_prefix.clone(),
-        runtime: NativeRuntime::through_the_wire(Registry::builtin()),
+        Evaluators::new(exec.into_iter().chain(native).collect())
     }
 }
 
-/// Puts the prefix before names that have none.
-struct ShortNames {
+/// Programs, by what the cluster lists and then by a table of this machine.
+struct Programs {
     prefix: String,
+    listed: Arc<dyn Listed>,
+    exec: ExecRuntime,
+    table: ImageRuntime,
+}
+
+impl Runtime for Programs {
+    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        let listed = match &function.target {
+            Target::Image(image) => self.listed.program(&with_prefix(&self.prefix, image)),
+            _ => None,
+        };
+        match listed {
+            Some(program) => {
+                let program = program.to_string_lossy().into_owned();
+                self.exec.find(&FunctionSpec::new(Target::Program(program)))
+            }
+            None => self.table.find(function),
+        }
+    }
+}
+
+/// Functions that are built in, by what the cluster lists and then by their own names, whole or short.
+struct Builtins {
+    prefix: String,
+    listed: Arc<dyn Listed>,
     runtime: NativeRuntime,
 }
 
-impl Runtime for ShortNames {
+impl Runtime for Builtins {
     fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
         let Target::Image(image) = &function.target else {
             return Err(FindError::not_found(function));
         };
         let image = with_prefix(&self.prefix, image);
-        self.runtime.find(&FunctionSpec::image(image))
+        let builtin = self.listed.builtin(&image);
+        self.runtime
+            .find(&FunctionSpec::image(builtin.unwrap_or(image)))
     }
 }
 
-/// Programs that a table lists; none if there is no table and none is needed.
-fn exec(config: &Config, environment: &Environment) -> Result<Option<ImageRuntime>> {
+/// Programs that a table lists, and what runs them; none if there is no table and none is needed.
+fn exec(config: &Config, environment: &Environment) -> Result<Option<(ImageRuntime, ExecRuntime)>> {
     let search_path = environment.get("PATH").cloned().unwrap_or_default();
     let mut exec = ExecRuntime::new(search_path);
     let name = config.config.display().to_string();
@@ -110,7 +156,7 @@ fn exec(config: &Config, environment: &Environment) -> Result<Option<ImageRuntim
     if let Some(sandbox) = sandbox(config, environment)? {
         exec = exec.with_sandbox(Arc::new(sandbox));
     }
-    let runtime = load(exec).map_err(|error| {
+    let runtime = load(exec.clone()).map_err(|error| {
         let hint = "another file is given with --config, and --disable-runtimes=exec turns the exec runtime off";
         match error {
             FileValueError::Make(reason) => anyhow!("the exec runtime's configuration: {reason}"),
@@ -119,7 +165,7 @@ fn exec(config: &Config, environment: &Environment) -> Result<Option<ImageRuntim
         }
     })?;
     tell_of(&runtime.table());
-    Ok(Some(runtime))
+    Ok(Some((runtime, exec)))
 }
 
 fn is_there(path: &Path) -> bool {

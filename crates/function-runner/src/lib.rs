@@ -8,13 +8,15 @@ mod config;
 mod environment;
 mod evaluators;
 mod flags;
+mod listed;
 mod pod_runtime;
 mod run;
 mod telemetry;
 
 pub use as_function::CalledAs;
-pub use config::{Config, Pods, Runtimes};
+pub use config::{AddressMode, Config, Pods, Runtimes};
 pub use environment::{Environment, WRAPPER_SERVER_IMAGE};
 pub use flags::{Flags, Flavour};
+pub use listed::Listed;
 pub use pod_runtime::{PodRuntime, StartPods, StartingPods};
 pub use run::{Runner, prepare, serve};

@@ -11,9 +11,13 @@ use kiln_server::Forwarder;
 
 use crate::config::Config;
 use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
+use crate::listed::Listed;
 
 /// What runs functions in pods.
 pub trait PodRuntime: Forwarder {
+    /// What the cluster says runs images without a pod.
+    fn listed(&self) -> Arc<dyn Listed>;
+
     /// Gives pods back to others, if that takes no longer than `patience`.
     fn shut_down(&self, patience: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }

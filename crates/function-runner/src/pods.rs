@@ -1,5 +1,7 @@
 //! The pod runtime as this program has it: flags in, pods of a cluster out.
 
+mod config_objects;
+
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 use std::path::PathBuf;
@@ -7,10 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use function_runner::{Config, Environment, PodRuntime, StartingPods};
+use config_objects::ConfigObjects;
+use function_runner::{AddressMode, Config, Environment, Listed, PodRuntime, StartingPods};
 use kiln_oci::{CacheOptions, ImageCache, Keychain, Registry, RegistryOptions};
 use kiln_pods::{
-    Call, Cluster, Options, PodError, PodEvaluator, PullSecret, RegistryImages, StartError,
+    Call, Cluster, LocalExecutors, Options, PodError, PodEvaluator, PullSecret, RegistryImages,
+    StartError,
 };
 use kiln_server::{ForwardError, ForwardedCall, Forwarder, Forwarding};
 use tokio::sync::watch;
@@ -25,9 +29,10 @@ const OLDER_CATALOG: &str = "gcr.io/kpt-fn";
 /// Starts it.
 pub(crate) fn start<'a>(config: &'a Config, environment: &'a Environment) -> StartingPods<'a> {
     Box::pin(async move {
-        let options = options(config, environment)?;
+        let objects = Arc::new(ConfigObjects::new(config));
+        let options = options(config, environment, Arc::<ConfigObjects>::clone(&objects))?;
         let evaluator = PodEvaluator::start(options).await.map_err(start_error)?;
-        let pods: Arc<dyn PodRuntime> = Arc::new(Pods { evaluator });
+        let pods: Arc<dyn PodRuntime> = Arc::new(Pods { evaluator, objects });
         Ok(pods)
     })
 }
@@ -39,6 +44,7 @@ fn start_error(error: StartError) -> anyhow::Error {
 
 struct Pods {
     evaluator: PodEvaluator,
+    objects: Arc<ConfigObjects>,
 }
 
 impl Forwarder for Pods {
@@ -60,6 +66,10 @@ impl Forwarder for Pods {
 }
 
 impl PodRuntime for Pods {
+    fn listed(&self) -> Arc<dyn Listed> {
+        Arc::<ConfigObjects>::clone(&self.objects)
+    }
+
     fn shut_down(
         &self,
         patience: Duration,
@@ -94,7 +104,11 @@ fn forward_error(error: PodError) -> ForwardError {
     }
 }
 
-fn options(config: &Config, environment: &Environment) -> Result<Options> {
+fn options(
+    config: &Config,
+    environment: &Environment,
+    local: Arc<dyn LocalExecutors>,
+) -> Result<Options> {
     let pods = &config.pods;
     let pull_secret = pods.private_registries.then(|| PullSecret {
         path: pods.registry_auth_path.clone(),
@@ -115,12 +129,17 @@ fn options(config: &Config, environment: &Environment) -> Result<Options> {
         max_pods: pods.max_parallel_pods,
         start_timeout: START_TIMEOUT,
         lease_period: pods.lease_period,
-        address_mode: pods.address_mode,
+        address_mode: match pods.address_mode {
+            AddressMode::Dns => kiln_pods::AddressMode::Dns,
+            AddressMode::ClusterIp => kiln_pods::AddressMode::ClusterIp,
+            AddressMode::PodIp => kiln_pods::AddressMode::PodIp,
+        },
         template: pods.template.clone(),
         cache_config: cache_config(config),
         warm_up: pods.warm_up,
         pull_secret,
         images: Arc::new(RegistryImages::new(images(config, environment))),
+        local,
     })
 }
 

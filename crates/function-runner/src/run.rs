@@ -12,7 +12,8 @@ use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::evaluators::evaluators;
+use crate::evaluators::Local;
+use crate::listed::NothingListed;
 use crate::pod_runtime::{self, PodRuntime, StartPods};
 use crate::telemetry;
 
@@ -36,7 +37,7 @@ pub async fn prepare(
     observer: Arc<dyn Observer>,
     start_pods: Option<StartPods>,
 ) -> Result<Runner> {
-    let mut evaluators = evaluators(config, environment)?;
+    let local = Local::prepare(config, environment)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let token = config.token_file.clone().map(Token::load).transpose();
     let token = token.context("read the token file")?;
@@ -48,6 +49,8 @@ pub async fn prepare(
     }
     // Last, because it takes longest, and pods may be started.
     let pods = pod_runtime::start(config, environment, start_pods).await?;
+    let listed = pods.as_ref().map(|pods| pods.listed());
+    let mut evaluators = local.evaluators(listed.unwrap_or_else(|| Arc::new(NothingListed)));
     if let Some(pods) = &pods {
         let forwarder: Arc<dyn Forwarder> = Arc::<dyn PodRuntime>::clone(pods);
         evaluators = evaluators.with_forwarder(pod_runtime::NAME, forwarder);

@@ -13,6 +13,7 @@ use kiln_sandbox::Sandbox;
 use crate::words::{SplitError, split};
 
 /// Runs programs of this machine, or says that it may not.
+#[derive(Clone)]
 pub struct ExecRuntime {
     /// Where programs are searched for; none if none may be run.
     search_path: Option<Arc<OsStr>>,

@@ -1,8 +1,6 @@
 //! Where a pod is called.
 
-use std::fmt;
 use std::net::Ipv6Addr;
-use std::str::FromStr;
 
 use crate::keys::WRAPPER_PORT;
 
@@ -16,34 +14,6 @@ pub enum AddressMode {
     ClusterIp,
     /// Its own address, past the service.
     PodIp,
-}
-
-/// A text that is no way of calling pods.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0:?} is not a way to address pods; it is \"dns\", \"clusterip\" or \"podip\"")]
-pub struct AddressModeError(String);
-
-impl FromStr for AddressMode {
-    type Err = AddressModeError;
-
-    fn from_str(text: &str) -> Result<AddressMode, AddressModeError> {
-        match text {
-            "dns" => Ok(AddressMode::Dns),
-            "clusterip" => Ok(AddressMode::ClusterIp),
-            "podip" => Ok(AddressMode::PodIp),
-            _ => Err(AddressModeError(text.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for AddressMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AddressMode::Dns => "dns",
-            AddressMode::ClusterIp => "clusterip",
-            AddressMode::PodIp => "podip",
-        })
-    }
 }
 
 /// Where a pod is called: host and port. The pod's own address is part of it, because a pod that comes back elsewhere

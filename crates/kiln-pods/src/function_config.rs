@@ -120,26 +120,70 @@ impl FunctionConfig {
     pub fn for_image(&self, image: &str, default_prefix: &str) -> Option<&PodExecutor> {
         let executor = self.spec.pod_executor.as_ref()?;
         let reference = kiln_krm::image::normalize(image).ok()?;
-        let (prefix, name) = split_name(image);
-        let prefix_is_meant = self.spec.prefixes.is_empty()
-            || self.spec.prefixes.iter().any(|meant| {
-                let meant = if meant.is_empty() {
-                    default_prefix
-                } else {
-                    meant
-                };
-                meant.trim_end_matches('/') == prefix
-            });
         let tag = reference.tag.as_deref().unwrap_or_default();
         let tag_is_meant =
             executor.tags.is_empty() || executor.tags.iter().any(|meant| meant == tag);
-        (name == self.spec.image && prefix_is_meant && tag_is_meant).then_some(executor)
+        (tag_is_meant && self.means_name(image, default_prefix)).then_some(executor)
+    }
+
+    /// Where the program is that runs an image; none if it says nothing of that.
+    pub fn program_for(&self, image: &str, default_prefix: &str) -> Option<&str> {
+        let executor = self.spec.binary_executor.as_ref()?;
+        self.tag_of(image, default_prefix, &executor.tags)?;
+        Some(executor.path.as_str()).filter(|path| !path.is_empty())
+    }
+
+    /// The built-in function that runs an image, as name and version; none if it says nothing of that.
+    pub fn builtin_for(&self, image: &str, default_prefix: &str) -> Option<(&str, &str)> {
+        let executor = self.spec.go_executor.as_ref()?;
+        let tag = self.tag_of(image, default_prefix, &executor.tags)?;
+        Some((self.builtin_name()?, tag))
+    }
+
+    /// What the function is called that is built in for it.
+    pub fn builtin_name(&self) -> Option<&str> {
+        let executor = self.spec.go_executor.as_ref()?;
+        let id = executor.id.as_deref().filter(|id| !id.is_empty());
+        Some(id.unwrap_or(&self.spec.image))
+    }
+
+    /// The tag of an image that is meant and has one of these tags. A digest stands for one image and no other, so nothing
+    /// is put in its place.
+    fn tag_of<'a>(&self, image: &str, default_prefix: &str, tags: &'a [String]) -> Option<&'a str> {
+        let reference = kiln_krm::image::normalize(image).ok()?;
+        let is_by_tag = reference.digest.is_none() && self.means_name(image, default_prefix);
+        let given = reference.tag.filter(|_| is_by_tag)?;
+        let tag = tags.iter().find(|tag| **tag == given)?;
+        Some(tag)
+    }
+
+    fn means_name(&self, image: &str, default_prefix: &str) -> bool {
+        let (prefix, name) = split_name(image);
+        let mut prefixes = self.spec.prefixes.iter().map(|meant| match meant.as_str() {
+            "" => default_prefix,
+            meant => meant,
+        });
+        let is_below = |meant: &str| {
+            let rest = prefix.strip_prefix(meant.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        name == self.spec.image && (self.spec.prefixes.is_empty() || prefixes.any(is_below))
     }
 
     /// What is wrong with it, if anything is.
     pub fn check(&self) -> Result<(), String> {
         if self.spec.image.is_empty() {
             return Err("spec.image is empty".to_owned());
+        }
+        let empty = |what: &str| Err(format!("spec.{what} is empty"));
+        match &self.spec.binary_executor {
+            Some(executor) if executor.tags.is_empty() => return empty("binaryExecutor.tags"),
+            Some(executor) if executor.path.is_empty() => return empty("binaryExecutor.path"),
+            _ => (),
+        }
+        match &self.spec.go_executor {
+            Some(executor) if executor.tags.is_empty() => return empty("goExecutor.tags"),
+            _ => (),
         }
         match &self.spec.pod_executor {
             Some(executor) => executor.config(&self.spec.image).map(drop),
@@ -171,12 +215,12 @@ impl FunctionConfig {
             .then(|| self.finalizers_patch(&finalizers))
     }
 
-    /// The change of its status that says what was seen; none if that is said already.
-    pub fn status_patch(&self) -> Option<Value> {
-        let error = self.check().err().unwrap_or_default();
-        let seen = match error.is_empty() {
-            true => self.metadata.generation,
-            false => self.status.function_runner_observed_generation,
+    /// The change of its status that says what was seen; none if that is said already. A `complaint` is about something that
+    /// cannot be done here, while the rest of it is in force.
+    pub fn status_patch(&self, complaint: Option<String>) -> Option<Value> {
+        let (error, seen) = match self.check() {
+            Ok(()) => (complaint.unwrap_or_default(), self.metadata.generation),
+            Err(error) => (error, self.status.function_runner_observed_generation),
         };
         let is_said =
             self.status.error == error && self.status.function_runner_observed_generation == seen;

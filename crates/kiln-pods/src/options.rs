@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::address::AddressMode;
 use crate::images::Images;
+use crate::local::LocalExecutors;
 
 /// How pods are to be run: the flags of a function runner.
 #[derive(Clone)]
@@ -49,6 +50,8 @@ pub struct Options {
     pub pull_secret: Option<PullSecret>,
     /// What knows images.
     pub images: Arc<dyn Images>,
+    /// Who runs functions besides pods.
+    pub local: Arc<dyn LocalExecutors>,
 }
 
 /// How the API server is found.

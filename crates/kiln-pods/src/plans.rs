@@ -122,6 +122,11 @@ impl Plans {
         self.configs.remove(name);
     }
 
+    /// The FunctionConfigs in force, by name.
+    pub(crate) fn configs(&self) -> impl Iterator<Item = &FunctionConfig> {
+        self.configs.values()
+    }
+
     /// What an image's reference stands for. True if that is news.
     pub(crate) fn set_digest(&mut self, image: &ImageKey, digest: &str) -> bool {
         let is_known = self

@@ -4,11 +4,10 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use kiln_goflag::{FlagSet, GoDuration, Key, Parsed};
-use kiln_pods::{AddressMode, AddressModeError};
 use kiln_runtime::go_duration;
 
 use super::not_negative;
-use crate::config::Pods;
+use crate::config::{AddressMode, Pods};
 use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
 
 const CACHE_CONFIG: &str = "/pod-cache-config/pod-cache-config.yaml";
@@ -128,10 +127,16 @@ impl PodFlags {
             let shortest = go_duration(SHORTEST_LEASE);
             return Err(format!("--pod-lease-period must be at least {shortest}"));
         }
-        let address_mode = parsed.get(self.address_mode);
-        let address_mode: AddressMode = address_mode
-            .parse()
-            .map_err(|error: AddressModeError| format!("--pod-address-mode: {error}"))?;
+        let address_mode = match parsed.get(self.address_mode).as_str() {
+            "dns" => AddressMode::Dns,
+            "clusterip" => AddressMode::ClusterIp,
+            "podip" => AddressMode::PodIp,
+            other => {
+                return Err(format!(
+                    "--pod-address-mode: {other:?} is not a way to address pods; it is \"dns\", \"clusterip\" or \"podip\""
+                ));
+            }
+        };
         let image = environment.get(WRAPPER_SERVER_IMAGE);
         Ok(Pods {
             // Porch's own deployment names that path and need not have the file.

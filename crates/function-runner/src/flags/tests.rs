@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::config::AddressMode;
 use kiln_goflag::Stop;
-use kiln_pods::AddressMode;
 use kiln_sandbox::SandboxMode;
 use kiln_telemetry::LogLevel;
 

@@ -5,6 +5,7 @@
 
 mod calls;
 mod events;
+mod executors;
 mod failures;
 mod images;
 mod lives;

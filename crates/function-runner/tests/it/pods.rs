@@ -1,12 +1,13 @@
 //! How a pod runtime is put in, with one that is made for these tests.
 
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use function_runner::{
-    Config, Environment, Flags, Flavour, PodRuntime, StartPods, StartingPods, prepare,
+    Config, Environment, Flags, Flavour, Listed, PodRuntime, StartPods, StartingPods, prepare,
 };
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
@@ -18,6 +19,7 @@ use tonic::transport::Endpoint;
 use crate::program::{CAT, LIST, World};
 
 const NATIVE: &str = "ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4.1";
+const NATIVE_TOO: &str = "ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4.2";
 
 /// Answers with the name of the image.
 struct Echo;
@@ -38,7 +40,27 @@ impl Forwarder for Echo {
     }
 }
 
+/// What it says runs elsewhere than in pods.
+struct TwoImages;
+
+const PROGRAM: &str = "example.com/lists/program:v1";
+const BUILTIN: &str = "example.com/lists/builtin:v1";
+
+impl Listed for TwoImages {
+    fn program(&self, image: &str) -> Option<PathBuf> {
+        (image == PROGRAM || image == NATIVE_TOO).then(|| "/bin/cat".into())
+    }
+
+    fn builtin(&self, image: &str) -> Option<String> {
+        (image == BUILTIN || image == CAT).then(|| "set-namespace:v0.4.1".to_owned())
+    }
+}
+
 impl PodRuntime for Echo {
+    fn listed(&self) -> Arc<dyn Listed> {
+        Arc::new(TwoImages)
+    }
+
     fn shut_down(&self, _: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         SHUT_DOWN.fetch_add(1, Ordering::SeqCst);
         Box::pin(std::future::ready(()))
@@ -96,6 +118,15 @@ async fn pods_get_what_nobody_else_has_and_are_given_back() {
     assert_eq!(listed.resource_list, LIST);
     let native = call(&address, NATIVE).await.expect("a list");
     assert_ne!(native.log, "pod");
+    let program = call(&address, PROGRAM).await.expect("a list");
+    assert_eq!(program.resource_list, LIST);
+    let builtin = call(&address, BUILTIN).await.expect("a list");
+    assert_eq!(builtin.resource_list, native.resource_list);
+    // Programs that are listed go before what is built in, by whole and by short name.
+    for image in [NATIVE_TOO, "set-namespace:v0.4.2"] {
+        let program = call(&address, image).await.expect("a list");
+        assert_eq!(program.resource_list, LIST, "{image}");
+    }
     for other in ["example.com/other:v1", "set-namespace:v0.0.0-nope"] {
         let answer = call(&address, other).await.expect("an answer");
         assert_eq!(answer.resource_list, other);

@@ -1,7 +1,8 @@
 //! What is done to the cluster. Each of these says itself what came of it.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_runtime::{FileValue, Refresh};
@@ -15,6 +16,7 @@ use crate::api::{Api, ApiError, Collection, StillIs, retry};
 use crate::cache_config::CacheEntry;
 use crate::images::Images;
 use crate::keys::{RECLAIM_AFTER, REPLICA_LABEL};
+use crate::local::LocalExecutors;
 use crate::objects::{self, PodSettings};
 use crate::pull_secret::PullSecretCopy;
 use crate::replicas::DeadLease;
@@ -34,6 +36,9 @@ pub(super) struct Hands {
     pub(super) me: String,
     pub(super) settings: PodSettings,
     pub(super) images: Arc<dyn Images>,
+    pub(super) local: Arc<dyn LocalExecutors>,
+    /// What was written into FunctionConfigs. Replicas that see different things must not contradict each other for ever.
+    pub(super) said: Mutex<HashMap<String, Value>>,
     pub(super) pull_secret: Option<PullSecretCopy>,
     pub(super) cache_config: Option<Arc<FileValue<Vec<CacheEntry>>>>,
     pub(super) cache_path: Option<PathBuf>,
@@ -261,12 +266,24 @@ impl Hands {
                 .await;
             complain(name, patched.map(drop));
         }
-        if let Some(change) = status {
-            complain(
-                name,
-                self.api.patch_status(&self.configs, name, &change).await,
-            );
+        if let Some(change) = status
+            && self.said().get(name) != Some(&change)
+        {
+            let patched = self.api.patch_status(&self.configs, name, &change).await;
+            if patched.is_ok() {
+                self.said().insert(name.to_owned(), change);
+            }
+            complain(name, patched);
         }
+    }
+
+    /// A FunctionConfig is gone; another one of its name is another one.
+    pub(super) fn forget_config(&self, name: &str) {
+        self.said().remove(name);
+    }
+
+    fn said(&self) -> std::sync::MutexGuard<'_, HashMap<String, Value>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks what an image's reference stands for now.

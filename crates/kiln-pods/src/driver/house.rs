@@ -105,6 +105,7 @@ impl Driver {
             self.spawn(|hands| async move { hands.resolve_again(image).await });
         }
         self.spawn(|hands| async move { hands.check_pull_secret().await });
+        self.acknowledge_again();
         self.renew_plans();
     }
 

@@ -101,11 +101,23 @@ impl Driver {
                 self.acknowledge(&config);
                 self.plans.set_config(config);
             }
-            Seen::Gone(config) => self.plans.remove_config(&config.metadata.name),
+            Seen::Gone(config) => {
+                self.hands.forget_config(&config.metadata.name);
+                self.plans.remove_config(&config.metadata.name);
+            }
             Seen::Blind(_) => return,
             Seen::Absent(_) => self.plans.set_configs(Vec::new()),
         }
+        self.hands
+            .local
+            .set(self.plans.configs().cloned().collect());
         self.renew_plans();
+    }
+
+    /// What can be done here may have changed since FunctionConfigs were seen.
+    pub(super) fn acknowledge_again(&mut self) {
+        let configs: Vec<FunctionConfig> = self.plans.configs().cloned().collect();
+        configs.iter().for_each(|config| self.acknowledge(config));
     }
 
     /// Writes into a FunctionConfig what was seen of it.
@@ -115,7 +127,8 @@ impl Driver {
             .with_finalizer()
             .or_else(|| config.without_finalizer());
         let is_leaving = config.metadata.deletion_timestamp.is_some();
-        let status = config.status_patch().filter(|_| !is_leaving);
+        let complaint = self.hands.local.complaint(config);
+        let status = config.status_patch(complaint).filter(|_| !is_leaving);
         if finalizer.is_some() || status.is_some() {
             self.spawn(|hands| async move { hands.acknowledge(&name, finalizer, status).await });
         }

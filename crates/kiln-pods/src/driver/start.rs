@@ -140,6 +140,8 @@ fn hands(
             max_message_size: options.max_message_size,
         },
         images: Arc::clone(&options.images),
+        local: Arc::clone(&options.local),
+        said: Default::default(),
         pull_secret: pull_secret
             .map(|secret| PullSecretCopy::new(secret.path.clone(), secret.name.clone(), namespace)),
         cache_config,

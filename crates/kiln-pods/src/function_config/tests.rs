@@ -103,13 +103,13 @@ fn the_finalizer_comes_and_goes() {
 #[test]
 fn the_status_says_what_was_seen_once() {
     let mut config = of_porch();
-    let patch = config.status_patch().unwrap();
+    let patch = config.status_patch(None).unwrap();
     assert_eq!(patch["status"]["functionRunnerObservedGeneration"], 3);
     config.status.function_runner_observed_generation = 3;
-    assert_eq!(config.status_patch(), None);
+    assert_eq!(config.status_patch(None), None);
     config.status.error = "old".to_owned();
     assert_eq!(
-        config.status_patch().unwrap()["status"]["error"],
+        config.status_patch(None).unwrap()["status"]["error"],
         Value::Null
     );
 }
@@ -117,7 +117,7 @@ fn the_status_says_what_was_seen_once() {
 #[test]
 fn the_status_says_what_is_wrong() {
     let config = config(json!({"image": "a", "podExecutor": {"timeToLive": "soon"}}));
-    let patch = config.status_patch().unwrap();
+    let patch = config.status_patch(None).unwrap();
     let error = patch["status"]["error"].as_str().unwrap();
     assert!(
         error.contains("spec.podExecutor.timeToLive: time: invalid duration"),

@@ -3,6 +3,7 @@
 use std::env;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use kiln_pods::kube::api::{DynamicObject, ListParams, PostParams};
 use kiln_pods::kube::config::{KubeConfigOptions, Kubeconfig};
 use kiln_pods::kube::core::{ApiResource, GroupVersionKind};
 use kiln_pods::kube::{Api, Client, Config};
-use kiln_pods::{AddressMode, Call, Cluster, Options, PodEvaluator};
+use kiln_pods::{AddressMode, Call, Cluster, NoLocalExecutors, Options, PodEvaluator};
 use kiln_runtime::Deadline;
 use serde_json::{Value, json};
 use tonic::metadata::MetadataMap;
@@ -95,6 +96,7 @@ impl Place {
             cache_config: None,
             warm_up: false,
             pull_secret: None,
+            local: Arc::new(NoLocalExecutors),
             images: self.images.known(),
         }
     }
