@@ -33,7 +33,8 @@ pub struct RegistryOptions {
     pub keychain: Keychain,
     /// The directory of an authority of our own (`ca.crt` or `ca.pem`), which is trusted before those of the system.
     pub authority: Option<PathBuf>,
-    /// Registries, as `host[:port]`, that may be talked to in clear. Without an entry only this machine may, anonymously.
+    /// Registries, as `host[:port]`, that may be talked to in clear. Without an entry only this machine and
+    /// private networks may, anonymously and if they do not speak TLS.
     pub plain_http: BTreeMap<String, PlainHttp>,
     /// Where to look before a registry is asked itself, by registry as it is named in references.
     pub mirrors: BTreeMap<String, Vec<Mirror>>,

@@ -1,6 +1,7 @@
 //! URLs: whose they are, and where a relative one leads.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use http::Uri;
 use http::uri::Scheme;
@@ -36,9 +37,10 @@ impl Origin {
         self.port
     }
 
-    /// Whether it is this machine.
-    pub(crate) fn is_loopback(&self) -> bool {
-        is_loopback(&self.host)
+    /// Whether it is this machine or one of the same private network, by its name or address. Go's clients of registries
+    /// have the same rule.
+    pub(crate) fn is_near(&self) -> bool {
+        is_near(&self.host)
     }
 
     /// Host and port as a registry is named, the port only if it is unusual.
@@ -63,10 +65,17 @@ fn bare(host: &str) -> &str {
     inner.unwrap_or(host)
 }
 
-fn is_loopback(host: &str) -> bool {
+fn is_near(host: &str) -> bool {
     let host = bare(host);
-    let address = host.parse::<std::net::IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
+        Ok(IpAddr::V6(address)) => address.is_loopback(),
+        Err(_) => {
+            let last = host.rsplit('.').next().unwrap_or(host);
+            let is_local = last.eq_ignore_ascii_case("local") && last != host;
+            is_local || last.eq_ignore_ascii_case("localhost")
+        }
+    }
 }
 
 /// A URL without what may be a secret: signed redirects carry theirs in the query.

@@ -318,7 +318,7 @@ impl Registry {
         let named = named.or_else(|| allowed.get(&format!("{}:{}", origin.host(), origin.port())));
         match named {
             Some(plain) => *plain,
-            None if origin.is_loopback() => PlainHttp::Anonymous,
+            None if origin.is_near() => PlainHttp::Anonymous,
             None => PlainHttp::Never,
         }
     }

@@ -139,9 +139,14 @@ async fn nothing_is_said_in_clear_to_those_who_are_not_allowed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn this_machine_may_be_asked_in_clear_anonymously() {
+async fn this_machine_and_private_networks_may_be_asked_in_clear_anonymously() {
     let world = World::default();
-    for host in ["localhost:5000", "127.0.0.1:5000", "::1:5000"] {
+    for host in [
+        "localhost:5000",
+        "127.0.0.1:5000",
+        "::1:5000",
+        "10.0.0.9:5000",
+    ] {
         plain(&world, host, "");
     }
     let registry = world.registry(options(&[]));
@@ -149,6 +154,7 @@ async fn this_machine_may_be_asked_in_clear_anonymously() {
         "localhost:5000/a/b:v1",
         "127.0.0.1:5000/a/b:v1",
         "[::1]:5000/a/b:v1",
+        "10.0.0.9:5000/a/b:v1",
     ] {
         read(&registry, name).await.unwrap();
     }

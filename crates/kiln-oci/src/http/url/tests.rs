@@ -33,10 +33,17 @@ fn origins_differ_by_scheme_host_and_port() {
     assert_ne!(origin("https://a.b/x"), origin("https://a.b:444/x"));
     assert_ne!(origin("https://a.b/x"), origin("http://a.b:443/x"));
     assert_eq!(origin("http://[::1]:5/").host(), "::1");
-    assert!(origin("http://[::1]:5/").is_loopback());
-    assert!(origin("http://127.1.2.3/").is_loopback());
-    assert!(origin("http://LocalHost/").is_loopback());
-    assert!(!origin("http://localhost.evil/").is_loopback());
+    assert!(origin("http://[::1]:5/").is_near());
+    assert!(origin("http://127.1.2.3/").is_near());
+    assert!(origin("http://LocalHost/").is_near());
+    assert!(origin("http://10.1.2.3:5000/").is_near());
+    assert!(origin("http://172.31.0.1/").is_near());
+    assert!(origin("http://registry.local:5000/").is_near());
+    assert!(origin("http://registry.localhost/").is_near());
+    assert!(!origin("http://localhost.evil/").is_near());
+    assert!(!origin("http://local/").is_near());
+    assert!(!origin("http://172.32.0.1/").is_near());
+    assert!(!origin("http://10.1.2.3.evil/").is_near());
 }
 
 #[test]
