@@ -1,7 +1,7 @@
 //! The runner with function pods on a real Kubernetes.
 //!
-//! `tests/cluster/up` brings one up and says what to put into the environment. Because this takes long and starts many
-//! pods, it wants `KILN_SYSTEM_TESTS=1` besides; without both these tests say that they are skipped.
+//! `tests/cluster/up` brings one up and says what to put into the environment; without that these tests say that they are
+//! skipped.
 
 mod calls;
 mod events;
@@ -11,6 +11,7 @@ mod images;
 mod lives;
 mod load;
 mod machine;
+mod outage;
 mod proxy;
 mod registries;
 mod replicas;

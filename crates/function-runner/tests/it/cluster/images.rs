@@ -71,6 +71,12 @@ pub(crate) fn function(machine: &Machine, name: &str) -> String {
     image
 }
 
+/// The same image as those name it who are in the cluster themselves.
+pub(crate) fn function_for_pods(machine: &Machine, name: &str) -> String {
+    let image = function(machine, name);
+    image.replacen(&machine.registry, &machine.inner_registry, 1)
+}
+
 /// The same where a password and an authority are needed.
 pub(crate) fn private_function(machine: &Machine, name: &str) -> String {
     let image = format!("{}/kiln/{name}:v1", machine.private_registry);

@@ -1,7 +1,11 @@
-//! The cluster of `tests/cluster/up`, and the tools to look at it. Tests share it, each with namespaces of its own.
+//! The cluster of `tests/cluster/up`, and the tools to look at it and to disturb it.
+//!
+//! Tests share the cluster, each with namespaces of its own. One that stops a part of it has it for itself.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -10,8 +14,12 @@ use serde_json::Value;
 pub(crate) struct Machine {
     /// Where everything of it is.
     directory: PathBuf,
+    /// Keeps away those who want it otherwise. It is a lock on a file, because tests may be in many processes.
+    _turn: Arc<File>,
     /// Where images are.
     pub(crate) registry: String,
+    /// The same registry, as it is called from within the cluster.
+    pub(crate) inner_registry: String,
     /// Where images are for those who know a password and an authority.
     pub(crate) private_registry: String,
     /// Name and password, with a colon between.
@@ -19,21 +27,31 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// The cluster, or nothing and a word why.
-    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+    /// The cluster together with others, or nothing and a word why.
     pub(crate) fn get() -> Option<Machine> {
+        Machine::find(File::lock_shared)
+    }
+
+    /// The cluster for oneself, so that parts of it can be stopped.
+    pub(crate) fn get_alone() -> Option<Machine> {
+        Machine::find(File::lock)
+    }
+
+    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+    fn find(lock: fn(&File) -> std::io::Result<()>) -> Option<Machine> {
         let Some(directory) = std::env::var_os("KILN_CLUSTER") else {
             eprintln!("SKIPPED: no cluster (eval \"$(tests/cluster/up)\" brings one up)");
             return None;
         };
-        if std::env::var_os("KILN_SYSTEM_TESTS").is_none_or(|value| value != "1") {
-            eprintln!("SKIPPED: KILN_SYSTEM_TESTS=1 is not set, and this takes long");
-            return None;
-        }
+        let directory = PathBuf::from(directory);
+        let turn = File::create(directory.join("tests.lock")).expect("a file");
+        lock(&turn).expect("a lock");
         let variable = |name| std::env::var(name).expect("what tests/cluster/up prints");
         Some(Machine {
-            directory: directory.into(),
+            directory,
+            _turn: Arc::new(turn),
             registry: variable("KILN_CLUSTER_REGISTRY"),
+            inner_registry: variable("KILN_CLUSTER_INNER_REGISTRY"),
             private_registry: variable("KILN_CLUSTER_PRIVATE_REGISTRY"),
             private_login: variable("KILN_CLUSTER_PRIVATE_LOGIN"),
         })
@@ -105,6 +123,18 @@ impl Machine {
             Value::Array(items) => items,
             other => panic!("no list: {other}"),
         }
+    }
+
+    /// Stops or starts a part of a cluster that one has for oneself: `kill` or `start`.
+    #[track_caller]
+    pub(crate) fn part(&self, verb: &str, name: &str) {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cluster/part");
+        let mut command = Command::new(Path::new(script));
+        command
+            .args([verb, name])
+            .env("KILN_CLUSTER_DIR", &self.directory);
+        let status = command.stdin(Stdio::null()).status();
+        assert!(status.expect("a script").success(), "{verb} {name}");
     }
 
     /// The requests that a user has made of the API server, watches that are under way not counted.

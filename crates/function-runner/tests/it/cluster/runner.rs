@@ -125,7 +125,7 @@ impl Drop for Runner {
 }
 
 impl Caller {
-    async fn connect(address: &str) -> Caller {
+    pub(crate) async fn connect(address: &str) -> Caller {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("an address");
         let channel = endpoint.connect().await.expect("a connection");
         Caller {
