@@ -9,6 +9,7 @@ mod endpoint;
 mod error_body;
 mod push;
 mod read;
+mod tags;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;

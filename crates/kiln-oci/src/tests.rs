@@ -9,4 +9,5 @@ mod reading;
 mod redirects;
 mod security;
 mod store;
+mod tags;
 mod world;

@@ -71,6 +71,7 @@ async fn in_clear_on_this_machine() {
     let registry = Registry::new(RegistryOptions::default());
     let name = reference(&program, "some/image:v1");
     round_trip(&registry, &name).await;
+    assert_eq!(registry.tags(&name).await.unwrap(), ["v1"]);
     let missing = reference(&program, "some/image:v2");
     let error = registry.image(&missing, &platform()).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::NotFound, "{error}");
