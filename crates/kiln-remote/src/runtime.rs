@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use kiln_proto::evaluator::EvaluateFunctionRequest;
 use kiln_runtime::{
-    FindError, FunctionSpec, Input, Outcome, RunContext, RunError, Runner, Runtime, Target,
+    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
 };
 use prost::Message as _;
 use tonic::metadata::{Ascii, MetadataMap, MetadataValue};
@@ -137,6 +137,14 @@ impl Runner for RemoteRunner {
             Ended::TimedOut(deadline) => return Err(timed_out(deadline)),
             Ended::Cancelled => return Err(RunError::Cancelled),
         };
+        let limit = ctx.limits.max_output;
+        let output = match &outcome.output {
+            Output::Wire(bytes) => bytes.len(),
+            Output::List(_) => 0,
+        };
+        if output as u64 + outcome.stderr.len() as u64 > limit {
+            return Err(RunError::OutputTooLarge { limit });
+        }
         if let Some(listener) = &ctx.on_stderr {
             listener.hear(&outcome.stderr);
         }
