@@ -74,10 +74,9 @@ pub enum ChangeError {
     #[error(transparent)]
     Render(Box<RenderFailure>),
     /// It cannot be written after the functions failed.
-    #[error("failed to push package to remote: {commit}; render error: {render}")]
+    #[error("failed to push package to remote: {}; render error: {render}", commit.reason())]
     CommitAfterRender {
-        /// Why it cannot be written.
-        #[source]
+        /// Why it cannot be written. It stands in the middle of the sentence, so that it is not told as the cause again.
         commit: CommitError,
         /// Why it could not be rendered.
         render: String,

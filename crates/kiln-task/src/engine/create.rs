@@ -43,7 +43,7 @@ pub struct Created {
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
     /// It cannot have that name.
-    #[error("failed to create packagerevision: {0}")]
+    #[error("failed to create packagerevision")]
     Name(#[from] InvalidName),
     /// There is one with that name.
     #[error(
@@ -103,7 +103,7 @@ pub enum CreateError {
     #[error(transparent)]
     Context(#[from] PackageContextError),
     /// The Kptfile cannot be changed.
-    #[error("failed to apply metadata to Kptfile: {0}")]
+    #[error("failed to apply metadata to Kptfile")]
     Metadata(#[from] KptfileChangeError),
     /// The functions failed.
     #[error(transparent)]

@@ -46,6 +46,19 @@ pub enum CommitError {
     Publish(#[from] PublishError),
 }
 
+impl CommitError {
+    /// Why a package was not pushed, with all causes, in one text.
+    pub(super) fn reason(&self) -> String {
+        let first: &dyn Error = match self {
+            CommitError::Publish(error) => error,
+            error => error,
+        };
+        let causes = std::iter::successors(Some(first), |error| (*error).source());
+        let texts: Vec<String> = causes.map(ToString::to_string).collect();
+        texts.join(": ")
+    }
+}
+
 /// A package could not be rendered. What its functions said comes with it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RenderFailure {

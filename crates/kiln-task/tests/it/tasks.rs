@@ -10,7 +10,7 @@ use kiln_task::{
     RevisionRef, RunnerOptions, Task, Upstream,
 };
 
-use crate::world::{names, new, pull, refs, text, world};
+use crate::world::{chain, names, new, pull, refs, text, world};
 
 const KPTFILE: &str = "# our package
 apiVersion: kpt.dev/v1
@@ -177,7 +177,8 @@ fn a_revision_is_cloned_and_copied_by_the_rules() {
         error("b", "v1", Task::Clone(CloneTask::default())),
         "invalid clone source (neither of git, oci, nor upstream were specified)"
     );
-    assert!(error("b", "V1", Task::Init(InitTask::default())).starts_with(
+    let named = engine.create(&new("git", "b", "V1", None));
+    assert!(chain(&named.expect_err("it has a bad name")).starts_with(
         "failed to create packagerevision: package revision kubernetes resource name invalid:\nworkspace name part \"V1\" of package revision name invalid\n"
     ));
     // The same last segment elsewhere is another package.

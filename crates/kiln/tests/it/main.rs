@@ -11,6 +11,7 @@ mod interrupt;
 mod live;
 mod log;
 mod native;
+mod package_errors;
 mod packages;
 mod progress;
 mod recorded;

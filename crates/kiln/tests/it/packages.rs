@@ -7,12 +7,12 @@ use crate::faults::skip;
 use crate::world::World;
 
 /// Two bare repositories with names, and git; none if there is no git.
-struct Place {
-    world: World,
+pub(crate) struct Place {
+    pub(crate) world: World,
 }
 
 impl Place {
-    fn new(test: &str) -> Option<Place> {
+    pub(crate) fn new(test: &str) -> Option<Place> {
         let place = Place {
             world: World::new(),
         };
@@ -36,7 +36,7 @@ impl Place {
 
     /// Runs a script that must succeed; what it prints.
     #[track_caller]
-    fn run(&self, script: &str) -> String {
+    pub(crate) fn run(&self, script: &str) -> String {
         let script = format!("set -euo pipefail\n{script}");
         let ran = self.world.shell(&self.world.work(), &script, &[]);
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
@@ -45,14 +45,14 @@ impl Place {
 
     /// Runs a command that must fail; what it says.
     #[track_caller]
-    fn fail(&self, script: &str) -> String {
+    pub(crate) fn fail(&self, script: &str) -> String {
         let ran = self.world.shell(&self.world.work(), script, &[]);
         assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
         ran.stderr
     }
 
     /// Publishes a package with one ConfigMap.
-    fn publish(&self) {
+    pub(crate) fn publish(&self) {
         self.run(
             "kiln rpkg init p --repository up --workspace v1
             kiln rpkg pull up.p.v1 p

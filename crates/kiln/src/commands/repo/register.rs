@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kiln_task::Repository;
+use kiln_task::{PackageName, Repository};
 use kiln_task::git::Location;
 
 use super::registry::{Entry, Registry, Runner};
@@ -59,6 +59,8 @@ pub(super) fn cmd_register(_: &Ui, args: &RegisterArgs) -> Result<()> {
     };
     let place = location(repo)?;
     let name = args.name.clone().unwrap_or_else(|| name_of(&place));
+    // A name that no revision could begin with.
+    PackageName::new(&name, "p").revision("v1").check()?;
     let mut registry = Registry::read()?;
     if registry.find(&name).is_some() {
         bail!("repository {name:?} already exists; `kiln repo unregister {name}` forgets it");
