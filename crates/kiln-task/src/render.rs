@@ -13,7 +13,7 @@ use kiln_render::{
 use kiln_runtime::{CancelToken, Limits, Network, Runtime};
 
 use crate::contents::Contents;
-use crate::repository::RepositoryConfig;
+use crate::repository::{RepositoryConfig, RunnerOptions};
 
 /// Finds what runs the functions of a repository's packages.
 pub trait Runners: Sync {
@@ -34,9 +34,11 @@ pub struct RenderSettings<'a> {
     pub tags: &'a dyn Tags,
     /// Whether command lines may be run. Packages come from others, so the usual answer is no.
     pub allow_exec: bool,
-    /// The time that each function has if the repository does not say.
+    /// What the caller insists on. What it leaves open is as the repository says.
+    pub asked: RunnerOptions,
+    /// The time that each function has if nobody says.
     pub timeout: Option<Duration>,
-    /// What each function may use if the repository does not say.
+    /// What each function may use if nobody says.
     pub limits: Limits,
     /// How much is done at the same time.
     pub jobs: Jobs,
@@ -98,7 +100,10 @@ pub fn render_contents(
         "" => root,
         directory => format!("{root}/{directory}"),
     };
-    let runner = &repository.runner;
+    let (asked, runner) = (&settings.asked, &repository.runner);
+    // No time at all means all the time in the world.
+    let timeout = asked.timeout.or(runner.timeout).or(settings.timeout);
+    let max_output = asked.max_output.or(runner.max_output);
     let options = RenderOptions {
         functions: FunctionOptions {
             behaviour: Behaviour::Kiln,
@@ -106,10 +111,10 @@ pub fn render_contents(
             image_prefix: settings.image_prefix,
             tags: settings.tags,
             network: Network::None,
-            timeout: runner.timeout.or(settings.timeout),
+            timeout: timeout.filter(|timeout| !timeout.is_zero()),
             limits: Limits {
-                max_output: runner.max_output.unwrap_or(settings.limits.max_output),
-                memory: runner.memory.or(settings.limits.memory),
+                max_output: max_output.unwrap_or(settings.limits.max_output),
+                memory: asked.memory.or(runner.memory).or(settings.limits.memory),
             },
             threads: settings.jobs.count,
             cancel: settings.cancel.clone(),

@@ -15,7 +15,7 @@ use kiln_runtime::{
 use kiln_task::git::{Atomicity, GitOptions, GitProgram, Identity, Location};
 use kiln_task::{
     Contents, Engine, NewRevision, PackageMetadata, PackageName, RenderSettings, Repositories,
-    Repository, RepositoryConfig, RevisionName, Runners, Task,
+    Repository, RepositoryConfig, RevisionName, RunnerOptions, Runners, Task,
 };
 
 /// A directory with repositories in it, and what is needed to work with them.
@@ -154,6 +154,7 @@ impl World {
                 image_prefix: "",
                 tags: &NoTags,
                 allow_exec: false,
+                asked: RunnerOptions::default(),
                 timeout: None,
                 limits: Limits::default(),
                 jobs: Jobs::ONE,

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 
 use kiln_proto::FunctionFailure;
 use kiln_proto::evaluator::function_evaluator_server::{
@@ -15,7 +16,10 @@ use tonic::{Code, Request, Response, Status};
 use crate::world::World;
 
 /// A runner that knows a few functions.
-struct Runner;
+struct Runner {
+    name: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
 
 #[tonic::async_trait]
 impl FunctionEvaluator for Runner {
@@ -26,11 +30,23 @@ impl FunctionEvaluator for Runner {
         let trace = request.metadata().get("traceparent").cloned();
         let request = request.into_inner();
         let list = String::from_utf8_lossy(&request.resource_list);
+        let asked = self
+            .asked
+            .lock()
+            .map(|mut asked| asked.push(request.image.clone()));
+        asked.map_err(|_| Status::internal("poisoned"))?;
         match request.image.as_str() {
             "example.com/three:v1" => Ok(Response::new(EvaluateFunctionResponse {
                 resource_list: list.replace("replicas: 1", "replicas: 3").into(),
                 log: "talk".into(),
             })),
+            "example.com/who:v1" => Ok(Response::new(EvaluateFunctionResponse {
+                resource_list: list
+                    .replace("runner: none", &format!("runner: {}", self.name))
+                    .into(),
+                log: Vec::new().into(),
+            })),
+            "example.com/never:v1" => std::future::pending().await,
             "example.com/trace:v1" => Ok(Response::new(EvaluateFunctionResponse {
                 resource_list: list.into_owned().into(),
                 log: trace
@@ -59,13 +75,28 @@ impl FunctionEvaluator for Runner {
 }
 
 /// The runner, for as long as this is kept.
-struct Running {
-    address: SocketAddr,
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Running {
     fn start() -> Running {
+        Running::named("runner")
+    }
+
+    /// What it was asked for since it was last asked this.
+    pub(crate) fn take_asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().expect("not poisoned"))
+    }
+
+    pub(crate) fn named(name: &str) -> Running {
+        let asked = Arc::default();
+        let runner = Runner {
+            name: name.to_owned(),
+            asked: Arc::clone(&asked),
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -75,11 +106,12 @@ impl Running {
         let listener = runtime.block_on(listener).expect("a port");
         let address = listener.local_addr().expect("an address");
         let server = tonic::transport::Server::builder()
-            .add_service(FunctionEvaluatorServer::new(Runner))
+            .add_service(FunctionEvaluatorServer::new(runner))
             .serve_with_incoming(TcpListenerStream::new(listener));
         runtime.spawn(server);
         Running {
             address,
+            asked,
             _runtime: runtime,
         }
     }

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kiln_task::{PackageName, Repository};
 use kiln_task::git::Location;
+use kiln_task::{PackageName, Repository};
 
 use super::registry::{Entry, Registry, Runner};
 use crate::commands::rpkg::place::{git_options, location, name_of};
@@ -39,13 +39,14 @@ pub(super) struct RegisterArgs {
     /// The function runner for its packages: HOST:PORT, https://HOST:PORT or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
     runner_address: Option<String>,
-    /// A secret that images are pulled with, for runners that know it
+    /// A secret that images are pulled with. It is only noted: function runners pull with the secrets of their own
+    /// configuration, and their protocol has no field for others
     #[arg(long = "runner-pull-secret", value_name = "NAME")]
     runner_pull_secrets: Vec<String>,
-    /// How long each function may run: 90s, 5m, 1h30m
+    /// How long each function may run, wherever it runs: 90s, 5m, 1h30m; 0 for as long as it likes
     #[arg(long, value_name = "TIME")]
     runner_timeout: Option<String>,
-    /// The memory that each function has, in bytes, or with K, M or G
+    /// The memory that each function has that runs on this machine, in bytes, or with K, M or G
     #[arg(long, value_name = "SIZE")]
     runner_memory: Option<String>,
     /// How much each function may write, in bytes, or with K, M or G
@@ -53,7 +54,7 @@ pub(super) struct RegisterArgs {
     runner_max_output: Option<String>,
 }
 
-pub(super) fn cmd_register(_: &Ui, args: &RegisterArgs) -> Result<()> {
+pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
     let Some(repo) = &args.repo else {
         bail!("repository is required positional argument");
     };
@@ -96,6 +97,11 @@ pub(super) fn cmd_register(_: &Ui, args: &RegisterArgs) -> Result<()> {
         bail!(
             "branch {:?} doesn't exist; --create-branch makes it",
             args.branch
+        );
+    }
+    if !entry.runner.pull_secrets.is_empty() {
+        ui.warn(
+            "--runner-pull-secret is noted and not used: the protocol of function runners has no field for it; give the secret to the function runner itself (--registry-auth-secret-name)",
         );
     }
     registry.repositories.push(entry);

@@ -4,10 +4,12 @@
 //! It is replaced as a whole: a command that is killed leaves the old one.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use kiln_krm::write::json::to_json;
+use kiln_remote::Address;
 use kiln_task::git::Location;
 use kiln_task::{RepositoryConfig, RunnerOptions};
 use serde::{Deserialize, Serialize};
@@ -84,6 +86,9 @@ impl Runner {
             text.as_deref().map(go_time).transpose()
         };
         let bytes = |text: &Option<String>| text.as_deref().map(size).transpose();
+        if let Some(address) = &self.address {
+            Address::from_str(address).map_err(|error| error.to_string())?;
+        }
         Ok(RunnerOptions {
             endpoint: self.address.clone(),
             pull_secrets: self.pull_secrets.clone(),

@@ -21,7 +21,7 @@ use kiln_runtime::{
     CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, Runtime,
 };
 use kiln_sandbox::SandboxMode;
-use kiln_task::{RenderSettings, RepositoryConfig, Runners};
+use kiln_task::{RenderSettings, RepositoryConfig, RunnerOptions, Runners};
 
 use crate::commands::function::exec_sandbox::exec_runtime;
 use crate::commands::function::runner_args::RunnerArgs;
@@ -69,8 +69,7 @@ pub(super) struct Rendering {
     is_native: bool,
     exec: Option<Arc<dyn Runtime>>,
     runner: Option<Arc<RemoteRuntime>>,
-    timeout: Option<Duration>,
-    limits: Limits,
+    asked: RunnerOptions,
     cancel: CancelToken,
 }
 
@@ -81,11 +80,7 @@ impl Default for Rendering {
             is_native: true,
             exec: None,
             runner: None,
-            timeout: Some(DEFAULT_TIMEOUT),
-            limits: Limits {
-                max_output: DEFAULT_MAX_OUTPUT,
-                memory: None,
-            },
+            asked: RunnerOptions::default(),
             cancel: CancelToken::new(),
         }
     }
@@ -107,16 +102,15 @@ impl RenderFlags {
                 Some(Arc::new(exec))
             }
         };
-        let timeout = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
         Ok(Rendering {
             prefix: checked_prefix(self.image_prefix.as_deref())?,
             is_native: !self.no_native,
             exec,
             runner: self.runner.check()?.map(Arc::new),
-            timeout: (!timeout.is_zero()).then_some(timeout),
-            limits: Limits {
-                max_output: self.max_output.unwrap_or(DEFAULT_MAX_OUTPUT),
-                memory: None,
+            asked: RunnerOptions {
+                timeout: self.timeout,
+                max_output: self.max_output,
+                ..RunnerOptions::default()
             },
             cancel: on_interrupt(),
         })
@@ -131,8 +125,12 @@ impl Rendering {
             image_prefix: &self.prefix,
             tags: self,
             allow_exec: self.exec.is_some(),
-            timeout: self.timeout,
-            limits: self.limits,
+            asked: self.asked.clone(),
+            timeout: Some(DEFAULT_TIMEOUT),
+            limits: Limits {
+                max_output: DEFAULT_MAX_OUTPUT,
+                memory: None,
+            },
             jobs: Jobs {
                 count,
                 outside: Outside::InOrder,
