@@ -1,12 +1,11 @@
 //! A registered repository: a git repository together with what is known about it.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kiln_krm::gotext::quote;
-use kiln_krm::kptfile::{GenericLock, Git, GitLock, Locator, Upstream};
+use kiln_krm::kptfile::{Git, GitLock, Locator, Upstream};
 use kiln_oci::RegistryOptions;
 
 use crate::contents::{Contents, ContentsError};
@@ -15,7 +14,7 @@ use crate::git::{
     NewCommit, ObjectId, OpenError, PackageChange, PublishError, ReadPackageError, RefChange,
     Revision, Snapshot, Tasks, log_of,
 };
-use crate::image::{PackageImages, RegistryImages};
+use crate::image::{ImageError, PackageImages, RegistryImages};
 
 /// What is known about a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,11 +40,12 @@ pub struct RepositoryConfig {
 pub struct RunnerOptions {
     /// The address of a function runner.
     pub endpoint: Option<String>,
-    /// The names of secrets that images are pulled with, for runners that know them.
+    /// The names of secrets that images are pulled with. They are kept and not used: the protocol of function runners has no
+    /// field for them, and a runner pulls with the secrets of its own configuration.
     pub pull_secrets: Vec<String>,
-    /// The time that each function has.
+    /// The time that each function has; none at all means as long as it likes.
     pub timeout: Option<Duration>,
-    /// The memory that each function has, in bytes.
+    /// The memory that each function has that is run here, in bytes.
     pub memory: Option<u64>,
     /// How much each function may write, in bytes.
     pub max_output: Option<u64>,
@@ -140,7 +140,7 @@ impl Repositories {
     }
 
     /// What finds packages in images: in registries that everybody may read, if nothing else was said.
-    pub fn images(&self) -> Result<Arc<dyn PackageImages>, Box<dyn Error + Send + Sync>> {
+    pub fn images(&self) -> Result<Arc<dyn PackageImages>, ImageError> {
         if let Some(images) = &self.images {
             return Ok(Arc::clone(images));
         }
@@ -260,24 +260,6 @@ impl Repository {
             &revision.commit,
         )
     }
-}
-
-/// Where a package in an image comes from, and the exact place. Kptfiles have no words of their own for images.
-pub(crate) fn image_locks(image: &str, digest: &str) -> (Upstream, Locator) {
-    let upstream = Upstream {
-        kind: "generic".to_owned(),
-        ..Upstream::default()
-    };
-    let lock = Locator {
-        kind: "generic".to_owned(),
-        git: None,
-        generic: Some(GenericLock {
-            store_id: "oci".to_owned(),
-            resource_id: image.strip_prefix("oci://").unwrap_or(image).to_owned(),
-            resource_version: digest.to_owned(),
-        }),
-    };
-    (upstream, lock)
 }
 
 /// Where a package comes from, and the exact place. Addresses of other machines end in `.git`, as kpt writes them, and have

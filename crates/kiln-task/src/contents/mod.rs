@@ -108,6 +108,19 @@ impl Contents {
         self.files.keys()
     }
 
+    /// The paths of the files below a directory; all, if that is empty. The others are not looked at.
+    pub(crate) fn paths_below(&self, directory: &str) -> impl Iterator<Item = &PackagePath> {
+        let prefix = match directory {
+            "" => String::new(),
+            directory => format!("{directory}/"),
+        };
+        let range = (Bound::Included(prefix.as_str()), Bound::Unbounded);
+        let files = self.files.range::<str, _>(range);
+        files
+            .map(|(path, _)| path)
+            .take_while(move |path| path.as_str().starts_with(&prefix))
+    }
+
     /// How many files there are.
     pub fn len(&self) -> usize {
         self.files.len()
@@ -162,12 +175,7 @@ impl Contents {
         if let Some(parent) = parents.find(|parent| self.files.contains_key(*parent)) {
             return Some(parent);
         }
-        let below = format!("{path}/");
-        let range = (Bound::Included(below.as_str()), Bound::Unbounded);
-        let mut next = self.files.range::<str, _>(range);
-        let is_directory = next
-            .next()
-            .is_some_and(|(next, _)| next.as_str().starts_with(&below));
+        let is_directory = self.paths_below(path).next().is_some();
         is_directory.then_some(path)
     }
 }

@@ -11,11 +11,12 @@ use super::upstream::is_same_address;
 use super::{Engine, Located};
 use crate::contents::{Contents, ContentsError};
 use crate::git::{GitError, Location, ObjectId, ReadPackageError, RefName};
+use crate::image::{ImageError, PackageImage, image_locks};
 use crate::init::init;
 use crate::merge::Conflict;
 use crate::metadata::{KptfileChangeError, set_origin};
 use crate::names::PackageName;
-use crate::repository::{Repository, RepositoryConfig, RepositoryError, git_locks, image_locks};
+use crate::repository::{Repository, RepositoryConfig, RepositoryError, git_locks};
 use crate::task::{CloneTask, EditTask, GitUpstream, Task};
 
 /// What a task made.
@@ -55,13 +56,13 @@ pub enum TaskError {
     #[error("upstreamRef.name is required")]
     NoName,
     /// The image cannot be had, or is no package.
-    #[error("cannot clone image {image}")]
+    #[error("cannot get a package from image {image}")]
     Image {
         /// The image.
         image: String,
         /// Why.
         #[source]
-        error: Box<dyn std::error::Error + Send + Sync>,
+        error: ImageError,
     },
     /// The revision to start from cannot be had.
     #[error("failed to fetch package revision {}", quote(name))]
@@ -217,12 +218,7 @@ impl Engine<'_> {
                 git_locks(&address, directory, &reference, &commit),
             )
         } else if let Some(oci) = &upstream.oci {
-            let images = self.repositories.images();
-            let read = images.and_then(|images| images.read(&oci.image));
-            let read = read.map_err(|error| TaskError::Image {
-                image: oci.image.clone(),
-                error,
-            })?;
+            let read = self.read_image(&oci.image)?;
             (read.contents, image_locks(&oci.image, &read.digest))
         } else {
             return Err(TaskError::NoCloneSource);
@@ -237,6 +233,16 @@ impl Engine<'_> {
             },
         })?;
         Ok(contents)
+    }
+
+    /// The package in an image.
+    pub(super) fn read_image(&self, image: &str) -> Result<PackageImage, TaskError> {
+        let images = self.repositories.images();
+        let read = images.and_then(|images| images.read(image));
+        read.map_err(|error| TaskError::Image {
+            image: image.to_owned(),
+            error,
+        })
     }
 
     fn copied(&self, package: &PackageName, task: &EditTask) -> Result<Contents, TaskError> {

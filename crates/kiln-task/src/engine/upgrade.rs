@@ -1,12 +1,13 @@
 //! Bringing a package to another revision of its upstream.
 
 use kiln_krm::gotext::quote;
-use kiln_krm::kptfile::FILE_NAME;
+use kiln_krm::kptfile::{FILE_NAME, Locator, Upstream};
 
 use super::Engine;
 use super::source::{OpenUpstreamError, TaskError, TaskOutcome};
 use crate::contents::Contents;
 use crate::git::{ObjectId, Revision, read_kptfile};
+use crate::image::{ImageLock, SCHEME, image_locks};
 use crate::merge::{MergeError, Versions, merge};
 use crate::metadata::{KptfileChangeError, set_origin};
 use crate::names::PackageName;
@@ -91,6 +92,12 @@ pub enum UpgradeError {
     },
 }
 
+/// What a package is brought to.
+struct Target {
+    contents: Contents,
+    locks: (Upstream, Locator),
+}
+
 impl Engine<'_> {
     pub(super) fn upgraded(
         &self,
@@ -98,12 +105,7 @@ impl Engine<'_> {
         task: &UpgradeTask,
     ) -> Result<TaskOutcome, TaskError> {
         let (new_name, local_name) = (&task.new_upstream.name, &task.local.name);
-        let (new, updated) =
-            self.fetch(new_name, "target upstream")
-                .map_err(|error| UpgradeError::New {
-                    name: new_name.clone(),
-                    error: Box::new(error),
-                })?;
+        let new = self.target(new_name)?;
         let (own, local) =
             self.fetch(local_name, "source")
                 .map_err(|error| UpgradeError::Local {
@@ -113,13 +115,11 @@ impl Engine<'_> {
         if own.revision.name.package != *package {
             return Err(TaskError::other_package(package));
         }
-        for revision in [&new.revision, &own.revision] {
-            check_published(revision)?;
-        }
+        check_published(&own.revision)?;
         let origin = self.origin(package, task, &local)?;
         let versions = Versions {
             origin: &origin,
-            updated: &updated,
+            updated: &new.contents,
             local: &local,
         };
         let merged = merge(versions, task.strategy.unwrap_or_default());
@@ -128,8 +128,8 @@ impl Engine<'_> {
             name: new_name.clone(),
             error,
         })?;
-        let (upstream, lock) = new.repository.locks(&new.revision);
-        let told = set_origin(&mut merged.contents, None, &upstream, &lock);
+        let (upstream, lock) = &new.locks;
+        let told = set_origin(&mut merged.contents, None, upstream, lock);
         told.map_err(|error| UpgradeError::Kptfile {
             package: package.path.clone(),
             error,
@@ -140,25 +140,61 @@ impl Engine<'_> {
         })
     }
 
-    /// What the package was made from: the revision that the task names, or else the place that the Kptfile names.
+    /// What the package is brought to: a published revision, or an image.
+    fn target(&self, name: &str) -> Result<Target, UpgradeError> {
+        let new_error = |error| UpgradeError::New {
+            name: name.to_owned(),
+            error: Box::new(error),
+        };
+        if name.starts_with(SCHEME) {
+            let read = self.read_image(name).map_err(new_error)?;
+            return Ok(Target {
+                contents: read.contents,
+                locks: image_locks(name, &read.digest),
+            });
+        }
+        let (new, contents) = self.fetch(name, "target upstream").map_err(new_error)?;
+        check_published(&new.revision)?;
+        Ok(Target {
+            contents,
+            locks: new.repository.locks(&new.revision),
+        })
+    }
+
+    /// What the package was made from: the revision or image that the task names, or else what the Kptfile names.
     fn origin(
         &self,
         package: &PackageName,
         task: &UpgradeTask,
         local: &Contents,
     ) -> Result<Contents, UpgradeError> {
+        let old_error = |name: &str, error| UpgradeError::Old {
+            package: package.path.clone(),
+            name: name.to_owned(),
+            error: Box::new(error),
+        };
+        let image = |name: &str| match self.read_image(name) {
+            Ok(read) => Ok(read.contents),
+            Err(error) => Err(old_error(name, error)),
+        };
         let name = &task.old_upstream.name;
+        if name.starts_with(SCHEME) {
+            return image(name);
+        }
         if !name.is_empty() {
             let fetched = self.fetch(name, "old upstream");
-            let (old, contents) = fetched.map_err(|error| UpgradeError::Old {
-                package: package.path.clone(),
-                name: name.clone(),
-                error: Box::new(error),
-            })?;
+            let (old, contents) = fetched.map_err(|error| old_error(name, error))?;
             check_published(&old.revision)?;
             return Ok(contents);
         }
         let kptfile = read_kptfile(local.bytes(FILE_NAME).unwrap_or_default());
+        if let Some(lock) = kptfile.upstream_lock.as_ref().and_then(ImageLock::of) {
+            let exact = lock.exact().map_err(|error| TaskError::Image {
+                image: lock.image.clone(),
+                error,
+            });
+            return image(&exact.map_err(|error| old_error(&lock.image, error))?);
+        }
         let lock = kptfile.upstream_lock.and_then(|lock| lock.git);
         let commit = lock.as_ref().and_then(|lock| ObjectId::new(&lock.commit));
         let (Some(lock), Some(commit)) = (lock, commit) else {

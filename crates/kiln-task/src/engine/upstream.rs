@@ -8,6 +8,7 @@ use kiln_krm::kptfile::GitLock;
 use super::error::AccessError;
 use super::{Engine, Located};
 use crate::git::{Revision, Tasks, without_credentials};
+use crate::image::SCHEME;
 use crate::repository::Repository;
 use crate::task::Task;
 
@@ -68,7 +69,10 @@ fn named_upstream(located: &Located, tasks: &Tasks) -> Option<String> {
                 let upstream = task.upstream.revision.as_ref();
                 return upstream.map(|upstream| upstream.name.clone());
             }
-            Task::Upgrade(task) => return Some(task.new_upstream.name.clone()),
+            Task::Upgrade(task) => {
+                let name = &task.new_upstream.name;
+                return (!name.starts_with(SCHEME)).then(|| name.clone());
+            }
             Task::Edit(task) => {
                 let source = task.source.as_ref()?;
                 revision = located.snapshot.find(&source.name)?;

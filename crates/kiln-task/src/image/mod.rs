@@ -2,6 +2,7 @@
 //!
 //! Nothing in a layer is believed: paths are checked, devices are refused, and there is a limit to what unpacking gives.
 
+mod lock;
 mod registry;
 
 use std::collections::HashSet;
@@ -10,12 +11,23 @@ use std::io::{self, Read};
 
 use crate::contents::{Contents, ContentsError, File, FileMode, PackagePath, UnsafePath};
 
+pub(crate) use lock::image_locks;
+pub use lock::{ImageLock, ImageUpdates, SCHEME};
 pub use registry::{RegistryImageError, RegistryImages};
+
+/// Why an image cannot be had, or there can be none.
+pub type ImageError = Box<dyn Error + Send + Sync>;
 
 /// Finds packages in images.
 pub trait PackageImages: Send + Sync + std::fmt::Debug {
     /// The package in an image.
-    fn read(&self, image: &str) -> Result<PackageImage, Box<dyn Error + Send + Sync>>;
+    fn read(&self, image: &str) -> Result<PackageImage, ImageError>;
+
+    /// The tags that the image's repository has.
+    fn tags(&self, image: &str) -> Result<Vec<String>, ImageError>;
+
+    /// The digest that an image has now.
+    fn digest(&self, image: &str) -> Result<String, ImageError>;
 }
 
 /// A package that was in an image.
@@ -94,6 +106,8 @@ pub fn contents_of_layers(layers: &[Layer<'_>], largest: u64) -> Result<Contents
 fn add_layer(contents: &mut Contents, archive: &mut dyn Read) -> Result<(), LayerError> {
     let mut archive = tar::Archive::new(archive);
     let mut new = HashSet::new();
+    // Whoever hides the same over and over again does not make us look over and over again.
+    let mut hidden = HashSet::new();
     for entry in archive.entries().map_err(LayerError::Archive)? {
         let mut entry = entry.map_err(LayerError::Archive)?;
         let kind = entry.header().entry_type();
@@ -103,15 +117,21 @@ fn add_layer(contents: &mut Contents, archive: &mut dyn Read) -> Result<(), Laye
         let path = String::from_utf8(entry.path_bytes().into_owned());
         let path = inner(&path.map_err(|_| LayerError::NotText)?);
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        // Only what lower layers have is hidden.
         if name == OPAQUE {
-            // Only what lower layers have there is hidden.
-            remove_below(contents, directory, &new);
+            if hidden.insert(directory.to_owned()) {
+                remove_below(contents, directory, &new);
+            }
             continue;
         }
-        if let Some(hidden) = name.strip_prefix(WHITEOUT) {
-            let hidden = join(directory, hidden);
-            contents.remove(&hidden);
-            remove_below(contents, &hidden, &new);
+        if let Some(name) = name.strip_prefix(WHITEOUT) {
+            let gone = join(directory, name);
+            if !new.contains(&gone) {
+                contents.remove(&gone);
+            }
+            if hidden.insert(gone.clone()) {
+                remove_below(contents, &gone, &new);
+            }
             continue;
         }
         let file = if kind.is_file() || kind.is_contiguous() {
@@ -143,7 +163,7 @@ fn add_layer(contents: &mut Contents, archive: &mut dyn Read) -> Result<(), Laye
             return Err(LayerError::NotAFile(path));
         };
         let path = PackagePath::new(path)?;
-        replace(contents, &path, &file)?;
+        replace(contents, &path, file)?;
         new.insert(path.to_string());
     }
     Ok(())
@@ -167,36 +187,21 @@ fn join(directory: &str, name: &str) -> String {
 
 /// Removes the files below a directory, but for those that are new.
 fn remove_below(contents: &mut Contents, directory: &str, new: &HashSet<String>) {
-    let prefix = match directory {
-        "" => String::new(),
-        directory => format!("{directory}/"),
-    };
-    let paths = contents.paths().map(ToString::to_string);
-    let hidden = paths.filter(|path| path.starts_with(&prefix) && !new.contains(path));
+    let paths = contents.paths_below(directory).map(ToString::to_string);
+    let hidden = paths.filter(|path| !new.contains(path));
     for path in hidden.collect::<Vec<String>>() {
         contents.remove(&path);
     }
 }
 
 /// Puts a file over whatever a lower layer has at its path, or on the way to it.
-fn replace(contents: &mut Contents, path: &PackagePath, file: &File) -> Result<(), LayerError> {
-    let inserted = contents.insert(path.clone(), file.clone());
-    if !matches!(inserted, Err(ContentsError::FileAndDirectory(_))) {
-        return Ok(inserted?);
+fn replace(contents: &mut Contents, path: &PackagePath, file: File) -> Result<(), LayerError> {
+    let name = path.as_str();
+    for (place, _) in name.match_indices('/') {
+        contents.remove(name.get(..place).unwrap_or_default());
     }
-    let prefix = format!("{path}/");
-    let is_in_the_way = |other: &str| {
-        let rest = path.as_str().strip_prefix(other);
-        other.starts_with(&prefix) || rest.is_some_and(|rest| rest.starts_with('/'))
-    };
-    let paths = contents.paths().map(ToString::to_string);
-    for other in paths
-        .filter(|other| is_in_the_way(other))
-        .collect::<Vec<String>>()
-    {
-        contents.remove(&other);
-    }
-    Ok(contents.insert(path.clone(), file.clone())?)
+    remove_below(contents, name, &HashSet::new());
+    Ok(contents.insert(path.clone(), file)?)
 }
 
 #[cfg(test)]

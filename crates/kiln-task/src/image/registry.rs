@@ -1,11 +1,12 @@
 //! Images in registries.
 
-use std::error::Error;
 use std::str::FromStr;
 
 use kiln_oci::{Platform, Reference, ReferenceError, Registry, RegistryError, RegistryOptions};
 
-use super::{Layer, LayerError, PackageImage, PackageImages, contents_of_layers};
+use super::{
+    ImageError, Layer, LayerError, PackageImage, PackageImages, SCHEME, contents_of_layers,
+};
 
 /// Finds packages in images of registries.
 pub struct RegistryImages {
@@ -49,7 +50,7 @@ impl RegistryImages {
     }
 
     async fn fetch(&self, image: &str) -> Result<PackageImage, RegistryImageError> {
-        let reference = Reference::from_str(image.strip_prefix("oci://").unwrap_or(image))?;
+        let reference = reference(image)?;
         let found = self
             .registry
             .image(&reference, &Platform::this_machine())
@@ -86,9 +87,24 @@ impl RegistryImages {
     }
 }
 
+fn reference(image: &str) -> Result<Reference, ReferenceError> {
+    Reference::from_str(image.strip_prefix(SCHEME).unwrap_or(image))
+}
+
 impl PackageImages for RegistryImages {
-    fn read(&self, image: &str) -> Result<PackageImage, Box<dyn Error + Send + Sync>> {
+    fn read(&self, image: &str) -> Result<PackageImage, ImageError> {
         Ok(self.runtime.block_on(self.fetch(image))?)
+    }
+
+    fn tags(&self, image: &str) -> Result<Vec<String>, ImageError> {
+        let reference = reference(image)?;
+        Ok(self.runtime.block_on(self.registry.tags(&reference))?)
+    }
+
+    fn digest(&self, image: &str) -> Result<String, ImageError> {
+        let reference = reference(image)?;
+        let manifest = self.runtime.block_on(self.registry.manifest(&reference))?;
+        Ok(manifest.descriptor.digest.to_string())
     }
 }
 

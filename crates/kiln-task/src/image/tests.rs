@@ -2,38 +2,16 @@
 
 use std::io::Write;
 
+use archive::{archive, file};
+
 use super::{Layer, LayerError, contents_of_layers};
 use crate::contents::{Contents, FileMode};
 
+#[path = "../../tests/it/archive.rs"]
+mod archive;
+
 const TAR: &str = "application/vnd.oci.image.layer.v1.tar";
 const GZIP: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
-
-/// An archive with entries that no proper program would write.
-fn archive(entries: &[(&str, tar::EntryType, u32, &str)]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (path, kind, mode, content) in entries {
-        let mut header = tar::Header::new_gnu();
-        header.set_entry_type(*kind);
-        header.set_mode(*mode);
-        let is_link = matches!(kind, tar::EntryType::Symlink | tar::EntryType::Link);
-        let size = if is_link { 0 } else { content.len() };
-        header.set_size(size as u64);
-        header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
-        if is_link {
-            header.as_mut_bytes()[157..157 + content.len()].copy_from_slice(content.as_bytes());
-        }
-        header.set_cksum();
-        bytes.extend_from_slice(header.as_bytes());
-        bytes.extend_from_slice(&content.as_bytes()[..size]);
-        bytes.resize(bytes.len().next_multiple_of(512), 0);
-    }
-    bytes.resize(bytes.len() + 1024, 0);
-    bytes
-}
-
-fn file<'a>(path: &'a str, content: &'a str) -> (&'a str, tar::EntryType, u32, &'a str) {
-    (path, tar::EntryType::Regular, 0o644, content)
-}
 
 fn read(layers: &[Vec<u8>]) -> Result<Contents, LayerError> {
     let layers: Vec<Layer<'_>> = layers

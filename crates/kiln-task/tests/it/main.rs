@@ -1,9 +1,11 @@
 //! Package revisions in real git repositories.
 
+mod archive;
 mod discover;
 mod faults;
 mod image;
 mod lifecycle;
+mod registry;
 mod roundtrip;
 mod tasks;
 mod upgrade;

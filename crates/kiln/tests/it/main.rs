@@ -12,6 +12,7 @@ mod live;
 mod log;
 mod native;
 mod package_errors;
+mod package_images;
 mod package_runners;
 mod packages;
 mod progress;

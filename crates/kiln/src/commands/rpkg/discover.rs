@@ -2,12 +2,18 @@
 
 use anyhow::{Result, bail};
 use kiln_task::git::Revision;
+use kiln_task::image::{ImageLock, SCHEME};
 
+use super::images::{Images, image_of, tag_of, words};
 use super::table::table;
 use super::upstreams::{Known, Upstream, lock_of};
 
 /// For each revision the newer revisions of its upstream.
-pub(super) fn upstream_updates(known: &Known, names: &[String]) -> Result<String> {
+pub(super) fn upstream_updates(
+    known: &Known,
+    images: &Images<'_>,
+    names: &[String],
+) -> Result<String> {
     let missing: Vec<String> = names
         .iter()
         .filter(|name| known.find(name).is_none())
@@ -27,37 +33,65 @@ pub(super) fn upstream_updates(known: &Known, names: &[String]) -> Result<String
         if !names.is_empty() && !names.contains(&name) {
             continue;
         }
-        let upstream = known.upstream_of(revision);
-        let updates: Vec<String> = upstream
-            .iter()
-            .flat_map(|upstream| newer(upstream, revision))
-            .map(|(number, _)| format!("v{number}"))
-            .collect();
-        let repository = upstream.map(|upstream| upstream.repository.config.name.clone());
-        let updates = match updates.is_empty() {
-            true => "No update available".to_owned(),
-            false => updates.join(", "),
+        let (repository, updates) = match image_of(revision) {
+            Some(lock) => image_updates(images, &lock),
+            None => revision_updates(known, revision),
         };
-        rows.push([name, repository.unwrap_or_default(), updates]);
+        let updates = match updates {
+            None => "Unknown".to_owned(),
+            Some(updates) if updates.is_empty() => "No update available".to_owned(),
+            Some(updates) => updates.join(", "),
+        };
+        rows.push([name, repository, updates]);
     }
     Ok(table(&rows))
 }
 
+/// Where a revision comes from, and what is newer there; no answer if nobody can be asked.
+type Updates = (String, Option<Vec<String>>);
+
+fn image_updates(images: &Images<'_>, lock: &ImageLock) -> Updates {
+    let repository = lock.repository().unwrap_or_else(|_| lock.image.clone());
+    let updates = images.updates(lock);
+    let updates = updates.map(|updates| words(lock, &updates));
+    (format!("{SCHEME}{repository}"), updates)
+}
+
+fn revision_updates(known: &Known, revision: &Revision) -> Updates {
+    let upstream = known.upstream_of(revision);
+    let updates = upstream
+        .iter()
+        .flat_map(|upstream| newer(upstream, revision))
+        .map(|(number, _)| format!("v{number}"))
+        .collect();
+    let repository = upstream.map(|upstream| upstream.repository.config.name.clone());
+    (repository.unwrap_or_default(), Some(updates))
+}
+
 /// For each published revision the packages that were made from an older one of it.
-pub(super) fn downstream_updates(known: &Known, names: &[String]) -> String {
+/// Images stand in the first column by their addresses.
+pub(super) fn downstream_updates(known: &Known, images: &Images<'_>, names: &[String]) -> String {
     let header = [
         "PACKAGE REVISION",
         "DOWNSTREAM PACKAGE",
         "DOWNSTREAM UPDATE",
     ];
     let mut rows = Vec::new();
+    let is_wanted = |name: &String| names.is_empty() || names.contains(name);
     for revision in revisions(known) {
+        if let Some(lock) = image_of(revision) {
+            let downstream = revision.name.to_string();
+            let newer = newer_images(images, &lock).into_iter();
+            let newer = newer.filter(|(image, _)| is_wanted(image));
+            rows.extend(newer.map(|(image, step)| [image, downstream.clone(), step]));
+            continue;
+        }
         let Some(upstream) = known.upstream_of(revision) else {
             continue;
         };
         for (number, update) in newer(&upstream, revision) {
             let name = update.name.to_string();
-            if names.is_empty() || names.contains(&name) {
+            if is_wanted(&name) {
                 let from = from(revision);
                 rows.push([
                     name,
@@ -73,6 +107,21 @@ pub(super) fn downstream_updates(known: &Known, names: &[String]) -> String {
     rows.sort();
     rows.insert(0, header.map(str::to_owned));
     table(&rows)
+}
+
+/// The images that are newer than that of a lock, and from which tag to which they lead.
+fn newer_images(images: &Images<'_>, lock: &ImageLock) -> Vec<(String, String)> {
+    let Some(updates) = images.updates(lock) else {
+        return Vec::new();
+    };
+    let from = tag_of(lock);
+    let moved = updates.moved.iter().map(|_| &from);
+    let tags = moved.chain(&updates.newer);
+    let image = |(tag, word): (&String, String)| {
+        let image = lock.other(tag).ok()?;
+        Some((format!("{SCHEME}{image}"), format!("{from}->{word}")))
+    };
+    tags.zip(words(lock, &updates)).filter_map(image).collect()
 }
 
 fn revisions(known: &Known) -> impl Iterator<Item = &Revision> {

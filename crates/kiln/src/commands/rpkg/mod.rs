@@ -12,6 +12,7 @@ mod directory;
 mod discover;
 mod each;
 mod get;
+mod images;
 mod init;
 mod log;
 mod object;

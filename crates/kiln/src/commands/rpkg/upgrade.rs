@@ -4,11 +4,13 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use kiln_krm::gotext::quote;
 use kiln_task::git::Revision;
+use kiln_task::image::SCHEME;
 use kiln_task::merge::Conflict;
-use kiln_task::{NewRevision, PackageMetadata, RevisionRef, Strategy, Task, UpgradeTask};
+use kiln_task::{Engine, NewRevision, PackageMetadata, RevisionRef, Strategy, Task, UpgradeTask};
 
 use super::discover::{downstream_updates, upstream_updates};
 use super::done;
+use super::images::{self, Images, failure, image_of};
 use super::place::ChangeArgs;
 use super::rendering::RenderFlags;
 use super::upstreams::{Known, Upstream};
@@ -31,6 +33,10 @@ pub(super) struct UpgradeArgs {
         allow_negative_numbers = true
     )]
     revision: i64,
+    /// For a package that came from an image: the tag, the digest or the whole address of the image to bring it to; the
+    /// highest version if not given
+    #[arg(long, value_name = "TAG|DIGEST|oci://IMAGE")]
+    r#ref: Option<String>,
     /// How to put them together: resource-merge, fast-forward, force-delete-replace or copy-merge
     #[arg(long, value_name = "STRATEGY", default_value = "resource-merge")]
     strategy: String,
@@ -54,10 +60,13 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
         let Ok(direction) = Direction::from_str(direction, false) else {
             bail!("argument for 'discover' must be one of 'upstream' or 'downstream'");
         };
-        let known = Known(args.change.open()?.all_snapshots(ui)?);
+        let session = args.change.open()?.with_images()?;
+        let known = Known(session.all_snapshots(ui)?);
+        let images = session.repositories.images().map_err(failure)?;
+        let images = Images::new(ui, images);
         let text = match direction {
-            Direction::Upstream => upstream_updates(&known, &args.names)?,
-            Direction::Downstream => downstream_updates(&known, &args.names),
+            Direction::Upstream => upstream_updates(&known, &images, &args.names)?,
+            Direction::Downstream => downstream_updates(&known, &images, &args.names),
         };
         return ui.write_data(text.as_bytes());
     }
@@ -73,7 +82,7 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
         bail!("workspace is required");
     };
     let strategy: Strategy = args.strategy.parse()?;
-    let session = args.change.open()?;
+    let session = args.change.open()?.with_images()?;
     let (_, local) = session.find(name)?;
     if !local.lifecycle.is_published() {
         bail!(
@@ -81,31 +90,28 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
             quote(local.lifecycle.as_str())
         );
     }
-    let known = Known(session.all_snapshots(ui)?);
     let rendering = args.render.check()?;
     let log = args.render.log(ui);
     let engine = session.engine(&rendering, &log);
-    // A Kptfile that says nothing may still have a history that does.
-    let remembered = match known.upstream_of(&local) {
-        Some(_) => None,
-        None => engine.upstream_of(&engine.find(name)?)?,
+    let (old, new) = match (image_of(&local), &args.r#ref) {
+        (Some(lock), wanted) => {
+            let images = session.repositories.images().map_err(failure)?;
+            let new = images::target(&lock, &*images, wanted.as_deref(), args.revision)?;
+            (format!("{SCHEME}{}", lock.exact().map_err(failure)?), new)
+        }
+        (None, None) => {
+            let known = Known(session.all_snapshots(ui)?);
+            revisions(&known, &engine, &local, args.revision)?
+        }
+        (None, Some(_)) => bail!(
+            "{name} did not come from an image; --revision chooses the revision of its upstream"
+        ),
     };
-    let upstream = match &remembered {
-        Some(located) => known.upstream_with(&located.revision),
-        None => known.upstream_of(&local),
-    };
-    let upstream = upstream.ok_or_else(|| no_upstream(&local))?;
-    let target = target(&upstream, args.revision)?;
-    let old = upstream.current.map(|current| current.name.to_string());
     let new = NewRevision {
         name: local.name.package.revision(workspace),
         task: Some(Task::Upgrade(UpgradeTask {
-            old_upstream: RevisionRef {
-                name: old.unwrap_or_default(),
-            },
-            new_upstream: RevisionRef {
-                name: target.name.to_string(),
-            },
+            old_upstream: RevisionRef { name: old },
+            new_upstream: RevisionRef { name: new },
             local: RevisionRef { name: name.clone() },
             strategy: Some(strategy),
         })),
@@ -114,6 +120,28 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
     let created = engine.create(&new)?;
     tell_conflicts(ui, &created.conflicts);
     done(ui, name, &format!("upgraded to {}", created.name))
+}
+
+/// The names of the revision that a package was made from, empty if it is gone, and of the one that is asked for.
+fn revisions(
+    known: &Known,
+    engine: &Engine<'_>,
+    local: &Revision,
+    number: i64,
+) -> Result<(String, String)> {
+    // A Kptfile that says nothing may still have a history that does.
+    let remembered = match known.upstream_of(local) {
+        Some(_) => None,
+        None => engine.upstream_of(&engine.find(&local.name.to_string())?)?,
+    };
+    let upstream = match &remembered {
+        Some(located) => known.upstream_with(&located.revision),
+        None => known.upstream_of(local),
+    };
+    let upstream = upstream.ok_or_else(|| no_upstream(local))?;
+    let target = target(&upstream, number)?;
+    let old = upstream.current.map(|current| current.name.to_string());
+    Ok((old.unwrap_or_default(), target.name.to_string()))
 }
 
 /// The revision of the upstream that is asked for.

@@ -1,0 +1,340 @@
+//! Packages from images, from the command line: cloned, upgraded, discovered, refused.
+
+use crate::packages::Place;
+
+#[path = "../../../kiln-task/tests/it/archive.rs"]
+mod archive;
+#[path = "../../../kiln-task/tests/it/registry.rs"]
+mod registry;
+
+use archive::{Entry, archive, file};
+use registry::TestRegistry;
+
+const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: base\n";
+
+fn config_map(name: &str, data: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n{data}")
+}
+
+/// Version 1 of a package, and version 2 with a value changed, a file gone and one more.
+fn push_versions(registry: &TestRegistry) -> (String, String) {
+    let one = config_map("c", "  k: one\n  same: x\n");
+    let two = config_map("c", "  k: two\n  same: x\n");
+    let old = config_map("old", "  a: b\n");
+    let new = config_map("new", "  a: b\n");
+    let base = archive(&[file("Kptfile", KPTFILE), file("c.yaml", &one)]);
+    let first = registry.push(
+        "team/base",
+        "v1",
+        vec![
+            base.clone(),
+            archive(&[
+                file("old.yaml", &old),
+                ("run", tar::EntryType::Regular, 0o755, "#!/bin/sh\n"),
+            ]),
+        ],
+    );
+    let second = registry.push(
+        "team/base",
+        "v2",
+        vec![
+            base,
+            archive(&[file("old.yaml", &old)]),
+            archive(&[
+                file(".wh.old.yaml", ""),
+                file("c.yaml", &two),
+                file("new.yaml", &new),
+                ("run", tar::EntryType::Regular, 0o755, "#!/bin/sh\n"),
+            ]),
+        ],
+    );
+    (first, second)
+}
+
+/// Clones version 1 and publishes it, changed or as it is.
+fn clone_first(place: &Place, registry: &TestRegistry, package: &str, change: &str) {
+    let host = &registry.host;
+    let edit = match change {
+        "" => String::new(),
+        change => format!(
+            "kiln rpkg pull down.{package}.v1 {package}; (cd {package}; {change}); kiln rpkg push down.{package}.v1 {package} 2>log"
+        ),
+    };
+    place.run(&format!(
+        "kiln rpkg clone oci://{host}/team/base:v1 {package} --repository down 2>log
+        {edit}
+        kiln rpkg propose down.{package}.v1 2>log; kiln rpkg approve down.{package}.v1"
+    ));
+}
+
+fn life_of_a_package_from_an_image(registry: &TestRegistry) {
+    let Some(place) = Place::new("life_of_a_package_from_an_image") else {
+        return;
+    };
+    let host = &registry.host;
+    let (first, second) = push_versions(registry);
+    clone_first(&place, registry, "plain", "");
+    clone_first(
+        &place,
+        registry,
+        "mine",
+        "sed -i 's/same: x/same: mine/; s/k: one/k: local/' c.yaml; echo hello > note",
+    );
+    let kptfile = place.run("kiln rpkg get down.plain.v1 --show-kptfile");
+    let lock = |tag: &str, digest: &str| {
+        format!(
+            "  generic:\n    storeID: oci\n    resourceID: {host}/team/base:{tag}\n    resourceVersion: {digest}\n"
+        )
+    };
+    assert!(kptfile.contains(&lock("v1", &first)), "{kptfile}");
+
+    let table = place.run("kiln rpkg upgrade --discover upstream down.plain.v1 | tr -s ' '");
+    assert_eq!(
+        table,
+        format!(
+            "PACKAGE REVISION UPSTREAM REPOSITORY UPSTREAM UPDATES\ndown.plain.v1 oci://{host}/team/base v2\n"
+        )
+    );
+    let table = place.run(&format!(
+        "kiln rpkg upgrade --discover downstream oci://{host}/team/base:v2 | tr -s ' '"
+    ));
+    assert!(
+        table.contains(&format!("oci://{host}/team/base:v2 down.mine.v1 v1->v2\n")),
+        "{table}"
+    );
+
+    // What nobody changed is what upstream has, by every strategy.
+    for strategy in [
+        "resource-merge",
+        "fast-forward",
+        "force-delete-replace",
+        "copy-merge",
+    ] {
+        let out = place.run(&format!(
+            "kiln rpkg upgrade down.plain.v1 --workspace {strategy} --strategy {strategy} 2>log
+            kiln rpkg pull down.plain.{strategy} at-{strategy}; cd at-{strategy}; ls; grep k: c.yaml; test -x run; cat Kptfile"
+        ));
+        let files = format!(
+            "down.plain.v1 upgraded to down.plain.{strategy}\nKptfile\nc.yaml\nnew.yaml\npackage-context.yaml\nrun\n  k: two\n"
+        );
+        assert!(out.starts_with(&files), "{strategy}: {out}");
+        assert!(out.contains("name: plain"), "{strategy}: {out}");
+        assert!(out.contains(&lock("v2", &second)), "{strategy}: {out}");
+    }
+    // What somebody changed is merged, or is in the way, or is lost.
+    let out = place.run(
+        "kiln rpkg upgrade down.mine.v1 --workspace v2 --revision 2 2>log; cat log
+        kiln rpkg pull down.mine.v2 merged; cat merged/c.yaml merged/note; test ! -e merged/old.yaml",
+    );
+    for part in [
+        "data.k: was one, local has local, upstream has two; upstream taken",
+        "  k: two\n  same: mine\n",
+        "hello\n",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let text = place
+        .fail("kiln rpkg upgrade down.mine.v1 --workspace v3 --strategy fast-forward --ref v2");
+    assert!(
+        text.contains("local package files have been modified"),
+        "{text}"
+    );
+    let out = place.run(&format!(
+        "kiln rpkg upgrade down.mine.v1 --workspace v4 --strategy force-delete-replace --ref {second} 2>log
+        kiln rpkg pull down.mine.v4 replaced; cat replaced/c.yaml; test ! -e replaced/note
+        kiln rpkg upgrade down.mine.v1 --workspace v5 --strategy copy-merge --ref oci://{host}/team/base:v2 2>log
+        kiln rpkg pull down.mine.v5 copied; cat copied/note"
+    ));
+    assert!(out.contains("  k: two\n  same: x\n"), "{out}");
+    assert!(out.ends_with("hello\n"), "{out}");
+
+    // An upgrade of what was upgraded starts from there, and finds nothing newer.
+    let table = place.run(
+        "kiln rpkg propose down.mine.v2 >log 2>&1; kiln rpkg approve down.mine.v2 >log
+        kiln rpkg upgrade --discover upstream down.mine.v2 | tr -s ' ' | tail -1",
+    );
+    assert_eq!(
+        table,
+        format!("down.mine.v2 oci://{host}/team/base No update available\n")
+    );
+    // A tag that means something else by now.
+    let three = config_map("c", "  k: three\n");
+    let layer = archive(&[file("Kptfile", KPTFILE), file("c.yaml", &three)]);
+    let moved = registry.push("team/base", "v2", vec![layer]);
+    let table =
+        place.run("kiln rpkg upgrade --discover upstream down.mine.v2 | tr -s ' ' | tail -1");
+    let short = moved.get(..19).unwrap_or_default();
+    assert_eq!(
+        table,
+        format!("down.mine.v2 oci://{host}/team/base v2@{short}\n")
+    );
+    let out = place.run(
+        "kiln rpkg upgrade down.mine.v2 --workspace v6 2>log
+        kiln rpkg pull down.mine.v6 moved; cat moved/Kptfile moved/c.yaml",
+    );
+    assert!(out.contains(&lock("v2", &moved)), "{out}");
+    assert!(out.contains("  k: three\n"), "{out}");
+
+    let text = place.fail("kiln rpkg upgrade down.plain.v1 --workspace v9 --revision 7");
+    assert_eq!(
+        text,
+        format!("error: image {host}/team/base has no tag v7\n")
+    );
+    let text = place.fail("kiln rpkg upgrade down.plain.v1 --workspace v9 --ref nothing");
+    assert!(text.contains("team/base:nothing"), "{text}");
+    place.publish();
+    place.run(
+        "kiln rpkg clone up.p.v1 git --repository down 2>log
+        kiln rpkg propose down.git.v1 2>log; kiln rpkg approve down.git.v1 >log",
+    );
+    let text = place.fail("kiln rpkg upgrade down.git.v1 --workspace v2 --ref v2");
+    assert_eq!(
+        text,
+        "error: down.git.v1 did not come from an image; --revision chooses the revision of its upstream\n"
+    );
+}
+
+#[test]
+fn a_package_from_a_registry_of_a_few_lines_lives() {
+    life_of_a_package_from_an_image(&TestRegistry::scripted());
+}
+
+#[test]
+fn a_package_from_a_real_registry_lives() {
+    if let Some(registry) = TestRegistry::program() {
+        life_of_a_package_from_an_image(&registry);
+    }
+}
+
+#[test]
+fn layers_that_mean_harm_are_refused() {
+    let Some(place) = Place::new("layers_that_mean_harm_are_refused") else {
+        return;
+    };
+    let registry = TestRegistry::scripted();
+    let host = &registry.host;
+    let hostile: &[(&str, Entry<'_>, &str)] = &[
+        (
+            "traversal",
+            file("../../evil", "x"),
+            "invalid relative path \"../../evil\"",
+        ),
+        (
+            "inner",
+            file("a/../../evil", "x"),
+            "it leads out of the package",
+        ),
+        (
+            "hook",
+            file(".git/hooks/post-checkout", "x"),
+            "it leads into git's own directory",
+        ),
+        (
+            "case",
+            file("sub/.GIT/config", "x"),
+            "it leads into git's own directory",
+        ),
+        ("control", file("a\u{1b}[2J", "x"), "control character"),
+        (
+            "device",
+            ("dev", tar::EntryType::Block, 0o644, ""),
+            "dev is no file",
+        ),
+        (
+            "pipe",
+            ("pipe", tar::EntryType::Fifo, 0o644, ""),
+            "pipe is no file",
+        ),
+        (
+            "hard",
+            ("l", tar::EntryType::Link, 0o644, "/etc/passwd"),
+            "l is a link to a file that is not in the image",
+        ),
+    ];
+    let refs = "git --git-dir down.git for-each-ref";
+    let before = place.run(refs);
+    for (name, entry, message) in hostile {
+        registry.push(
+            name,
+            "v1",
+            vec![archive(&[file("Kptfile", KPTFILE), *entry])],
+        );
+        let text = place.fail(&format!(
+            "kiln rpkg clone oci://{host}/{name}:v1 p --repository down"
+        ));
+        assert!(text.contains(message), "{name}: {text}");
+        assert!(!text.contains('\u{1b}'), "{name}: {text:?}");
+    }
+    // Larger than is read: it says so before anything comes.
+    let digest = format!("sha256:{}", "a".repeat(64));
+    let layer = format!(
+        "{{\"mediaType\":\"application/vnd.oci.image.layer.v1.tar\",\"digest\":\"{digest}\",\"size\":99999999999}}"
+    );
+    let config = config_descriptor(&registry, "{\"architecture\":\"any\",\"os\":\"linux\"}");
+    registry.say(
+        "/v2/large/manifests/v1",
+        "application/vnd.oci.image.manifest.v1+json",
+        &format!("{{\"schemaVersion\":2,\"config\":{config},\"layers\":[{layer}]}}"),
+    );
+    let text = place.fail(&format!(
+        "kiln rpkg clone oci://{host}/large:v1 p --repository down"
+    ));
+    assert!(text.contains("is larger than 268435456 bytes"), "{text}");
+    registry.push("none", "v1", vec![archive(&[file("x.yaml", "a: b\n")])]);
+    let text = place.fail(&format!(
+        "kiln rpkg clone oci://{host}/none:v1 p --repository down"
+    ));
+    assert!(text.contains("is missing Kptfile"), "{text}");
+    assert_eq!(place.run(refs), before);
+    assert!(!place.world.work().join("evil").exists());
+}
+
+/// Puts a config there; what a manifest says about it.
+fn config_descriptor(registry: &TestRegistry, config: &str) -> String {
+    let digest = kiln_oci::Digest::of(config.as_bytes());
+    registry.say(
+        &format!("/v2/large/blobs/{digest}"),
+        "application/octet-stream",
+        config,
+    );
+    format!(
+        "{{\"mediaType\":\"application/vnd.oci.image.config.v1+json\",\"digest\":\"{digest}\",\"size\":{}}}",
+        config.len()
+    )
+}
+
+fn link<'a>(path: &'a str, target: &'a str) -> Entry<'a> {
+    (path, tar::EntryType::Symlink, 0o777, target)
+}
+
+#[test]
+fn links_in_layers_lead_nowhere() {
+    let Some(place) = Place::new("links_in_layers_lead_nowhere") else {
+        return;
+    };
+    let registry = TestRegistry::scripted();
+    let host = &registry.host;
+    place.world.write("outside/secret.yaml", "untouched\n");
+    let out = place.world.work().join("outside").display().to_string();
+    let secret = format!("{out}/secret.yaml");
+    let evil = config_map("evil", "  a: b\n");
+    registry.push(
+        "links",
+        "v1",
+        vec![
+            archive(&[
+                file("Kptfile", KPTFILE),
+                link("dir", &out),
+                link("secret.yaml", &secret),
+            ]),
+            // Through the link, if anybody followed it.
+            archive(&[file("dir/secret.yaml", &evil), link("up", "../../..")]),
+        ],
+    );
+    place.run(&format!(
+        "kiln rpkg clone oci://{host}/links:v1 p --repository down
+        kiln rpkg pull down.p.v1 p; test -L p/secret.yaml; test ! -L p/dir; test -f p/dir/secret.yaml
+        kiln rpkg push down.p.v1 p 2>log; kiln rpkg propose down.p.v1 2>log; kiln rpkg approve down.p.v1"
+    ));
+    assert_eq!(place.run("cat outside/secret.yaml"), "untouched\n");
+}
