@@ -61,8 +61,10 @@ impl LogLevel {
         if self.0 >= 5 {
             return true;
         }
-        // What the exporter of traces runs into is said once, in our words.
-        !metadata.target().starts_with("opentelemetry") && *metadata.level() <= Level::WARN
+        let is_told_by_us = TOLD_BY_US
+            .iter()
+            .any(|who| metadata.target().starts_with(who));
+        !is_told_by_us && *metadata.level() <= Level::WARN
     }
 
     fn ours(self) -> Level {
@@ -74,6 +76,9 @@ impl LogLevel {
         }
     }
 }
+
+/// What the exporter of traces and the client of Kubernetes run into is said once, in our words.
+const TOLD_BY_US: [&str; 2] = ["opentelemetry", "kube_client"];
 
 /// Whether a target is a module of this project.
 pub(crate) fn is_ours(target: &str) -> bool {

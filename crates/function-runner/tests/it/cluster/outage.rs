@@ -2,9 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use tonic::Code;
+
 use super::images;
 use super::load::Load;
 use super::machine::Machine;
+use super::runner::Runner;
 use super::space::{LONG, Objects, Space};
 
 /// How long the API server is away.
@@ -32,9 +35,8 @@ async fn warm_calls_go_on_without_an_api_server() {
     }
     runner.caller.call(&idle, &[]).await.expect("an answer");
     machine.part("start", "kube-apiserver");
-    until_ready(&machine);
     let other = images::function(&machine, "outage-other");
-    runner.caller.call(&other, &[]).await.expect("a cold call");
+    until_scheduled(&runner, &other).await;
     load.stop_without_failures().await;
     assert!(is_kept("outage-v1", &before, &space.objects("pods")));
 }
@@ -60,12 +62,12 @@ async fn calls_go_on_while_the_kubelet_is_restarted() {
     assert!(is_kept("kubelet-v1", &before, &space.until_ready(2)));
 }
 
-/// Waits until the API server answers and its node is there.
-fn until_ready(machine: &Machine) {
+/// Waits until a cold call is answered. The scheduler may take more than a minute to notice that the API server is back.
+async fn until_scheduled(runner: &Runner, image: &str) {
     let last = Instant::now() + LONG;
-    let node = ["wait", "--for=condition=Ready", "--timeout=5s", "node/kiln"];
-    while !machine.try_kubectl(&node).status.success() {
-        assert!(Instant::now() < last, "no API server");
+    while let Err(status) = runner.caller.call(image, &[]).await {
+        assert_eq!(status.code(), Code::Unavailable, "{status:?}");
+        assert!(Instant::now() < last, "{status:?}");
     }
 }
 
