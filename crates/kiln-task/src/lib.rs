@@ -27,7 +27,9 @@ pub use engine::{
 };
 pub use lifecycle::{Lifecycle, UnknownLifecycle};
 pub use metadata::{KptfileChangeError, PackageMetadata};
-pub use names::{InvalidName, PackageName, RevisionName};
+pub use names::{
+    InvalidName, InvalidRepositoryName, PackageName, RevisionName, check_repository_name,
+};
 pub use package_context::PackageContextError;
 pub use render::{RenderSettings, RenderStatus, RenderedContents, Runners, render_contents};
 pub use repository::{

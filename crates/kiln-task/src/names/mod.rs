@@ -69,6 +69,22 @@ impl PackageName {
     }
 }
 
+/// Whether a repository may be called so: its name is the first part of those of its revisions.
+pub fn check_repository_name(name: &str) -> Result<(), InvalidRepositoryName> {
+    rules::label(name).map_err(|rule| InvalidRepositoryName {
+        name: name.to_owned(),
+        rule,
+    })
+}
+
+/// A repository cannot be called so.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("repository name {name} invalid: {rule}")]
+pub struct InvalidRepositoryName {
+    name: String,
+    rule: String,
+}
+
 impl RevisionName {
     /// Whether all parts and the whole are names that Kubernetes takes.
     pub fn check(&self) -> Result<(), InvalidName> {

@@ -5,7 +5,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::registry::{Entry, Registry};
-use crate::commands::rpkg::output::{Format, print};
+use crate::cli::go_bool;
+use crate::commands::rpkg::output::OutputArgs;
 use crate::commands::rpkg::table::table;
 use crate::ui::Ui;
 
@@ -18,12 +19,11 @@ pub(super) struct GetArgs {
     /// Only those of this namespace
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
-    /// Print objects instead of a table
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<Format>,
-    /// Leave out the line with the names of columns
-    #[arg(long)]
-    no_headers: bool,
+    /// Show the namespaces of repositories
+    #[arg(short = 'A', long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    all_namespaces: Option<bool>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
@@ -39,28 +39,24 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
                 .is_none_or(|name| entry.namespace == *name)
     };
     let entries: Vec<&Entry> = registry.repositories.iter().filter(is_wanted).collect();
-    if let Some(format) = args.output {
+    if let Some(format) = args.output.format() {
         let objects = entries.iter().map(|entry| object(entry)).collect();
-        return print(ui, format, objects, args.names.len() != 1);
+        return args
+            .output
+            .print(ui, format, objects, args.names.len() != 1);
     }
     if entries.is_empty() {
         ui.say("No resources found.");
         return Ok(());
     }
-    let mut rows = Vec::new();
-    if !args.no_headers {
-        let header = [
-            "NAME",
-            "TYPE",
-            "DEPLOYMENT",
-            "ADDRESS",
-            "BRANCH",
-            "DIRECTORY",
-        ];
-        rows.push(header.map(str::to_owned));
+    let has_namespaces = args.all_namespaces.unwrap_or(false);
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    if args.output.has_headers() {
+        rows.push(HEADER.map(str::to_owned).to_vec());
     }
     rows.extend(entries.iter().map(|entry| {
-        [
+        vec![
+            entry.namespace.clone(),
             entry.name.clone(),
             "git".to_owned(),
             entry.deployment.to_string(),
@@ -69,12 +65,28 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
             format!("/{}", entry.directory),
         ]
     }));
+    if !has_namespaces {
+        for row in &mut rows {
+            row.remove(0);
+        }
+    }
     ui.write_data(table(&rows).as_bytes())
 }
 
-/// The repository as Porch's API shows it.
+const HEADER: [&str; 7] = [
+    "NAMESPACE",
+    "NAME",
+    "TYPE",
+    "DEPLOYMENT",
+    "ADDRESS",
+    "BRANCH",
+    "DIRECTORY",
+];
+
+/// The repository as Porch's API shows it, ready if it can be read.
 fn object(entry: &Entry) -> Value {
     let mut spec = json!({
+        "content": "Package",
         "type": "git",
         "git": {
             "repo": entry.repo,
@@ -88,10 +100,25 @@ fn object(entry: &Entry) -> Value {
     if !entry.description.is_empty() {
         spec["description"] = json!(entry.description);
     }
+    let ready = match entry.snapshot() {
+        Ok(_) => json!({
+            "type": "Ready",
+            "status": "True",
+            "reason": "Ready",
+            "message": "Repository Ready",
+        }),
+        Err(error) => json!({
+            "type": "Ready",
+            "status": "False",
+            "reason": "Error",
+            "message": format!("{error:#}"),
+        }),
+    };
     json!({
         "apiVersion": "config.porch.kpt.dev/v1alpha1",
         "kind": "Repository",
         "metadata": {"name": entry.name, "namespace": entry.namespace},
         "spec": spec,
+        "status": {"conditions": [ready]},
     })
 }

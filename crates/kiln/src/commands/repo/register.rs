@@ -3,9 +3,10 @@
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use kiln_task::git::Location;
-use kiln_task::{PackageName, Repository};
+use kiln_task::{PackagePath, Repository, check_repository_name};
 
 use super::registry::{Entry, Registry, Runner};
+use crate::cli::go_bool;
 use crate::commands::rpkg::place::{git_options, location, name_of};
 use crate::ui::Ui;
 
@@ -25,17 +26,26 @@ pub(super) struct RegisterArgs {
     #[arg(long, value_name = "BRANCH", default_value = "main")]
     branch: String,
     /// Make the branch if it is not there
-    #[arg(long)]
-    create_branch: bool,
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    create_branch: Option<bool>,
     /// Packages of this repository are deployed, and get to know where
-    #[arg(long)]
-    deployment: bool,
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    deployment: Option<bool>,
     /// A sentence about the repository
     #[arg(long, value_name = "TEXT", default_value = "")]
     description: String,
     /// The namespace it belongs to
     #[arg(short, long, value_name = "NAME", default_value = "default")]
     namespace: String,
+    /// Not stored: git's own credentials are used
+    #[arg(long, hide = true, value_name = "NAME")]
+    repo_basic_username: Option<String>,
+    /// Not stored: git's own credentials are used
+    #[arg(long, hide = true, value_name = "PASSWORD")]
+    repo_basic_password: Option<String>,
+    /// Without effect: a repository is read whenever it is needed
+    #[arg(long, hide = true, value_name = "SCHEDULE")]
+    sync_schedule: Option<String>,
     /// The function runner for its packages: HOST:PORT, https://HOST:PORT or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
     runner_address: Option<String>,
@@ -58,10 +68,24 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
     let Some(repo) = &args.repo else {
         bail!("repository is required positional argument");
     };
+    if repo.starts_with("oci://") {
+        bail!(
+            "{repo} is no git repository; `kiln rpkg clone oci://IMAGE` takes a package from an image"
+        );
+    }
+    if args.repo_basic_username.is_some() || args.repo_basic_password.is_some() {
+        ui.warn("credentials are not stored: git asks its own credential helpers for them");
+    }
+    if args.sync_schedule.is_some() {
+        ui.warn("--sync-schedule has no effect: a repository is read whenever it is needed");
+    }
     let place = location(repo)?;
     let name = args.name.clone().unwrap_or_else(|| name_of(&place));
-    // A name that no revision could begin with.
-    PackageName::new(&name, "p").revision("v1").check()?;
+    check_repository_name(&name)?;
+    let directory = args.directory.trim_matches('/');
+    if !directory.is_empty() {
+        PackagePath::new(directory)?;
+    }
     let mut registry = Registry::read()?;
     if registry.find(&name).is_some() {
         bail!("repository {name:?} already exists; `kiln repo unregister {name}` forgets it");
@@ -73,8 +97,8 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
         },
         name,
         branch: args.branch.clone(),
-        directory: args.directory.trim_matches('/').to_owned(),
-        deployment: args.deployment,
+        directory: directory.to_owned(),
+        deployment: args.deployment.unwrap_or(false),
         namespace: args.namespace.clone(),
         description: args.description.clone(),
         runner: Runner {
@@ -88,7 +112,7 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
     let repository = Repository::open(entry.config()?, &git_options())?;
     let name = repository.config.name.clone();
     let context = || format!("repository {name}");
-    if args.create_branch {
+    if args.create_branch.unwrap_or(false) {
         repository.create_branch().with_context(context)?;
     }
     // Whoever registers a repository wants to know now that it cannot be read.

@@ -10,13 +10,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use kiln_krm::write::json::to_json;
 use kiln_remote::Address;
-use kiln_task::git::Location;
-use kiln_task::{RepositoryConfig, RunnerOptions};
+use kiln_task::git::{Location, Snapshot};
+use kiln_task::{Repository, RepositoryConfig, RunnerOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::function::running::{go_time, size};
 use crate::commands::rpkg::output::to_yaml;
-use crate::commands::rpkg::place::location;
+use crate::commands::rpkg::place::{git_options, location};
 use crate::environment::{HOME, KILN_REPOSITORIES, XDG_CONFIG_HOME};
 
 /// All entries.
@@ -115,6 +115,14 @@ impl Entry {
         config.runner =
             runner.map_err(|text| anyhow!("runner of repository {}: {text}", self.name))?;
         Ok(config)
+    }
+}
+
+impl Entry {
+    /// What is in the repository now.
+    pub(super) fn snapshot(&self) -> Result<Snapshot> {
+        let repository = Repository::open(self.config()?, &git_options())?;
+        Ok(repository.snapshot()?)
     }
 }
 

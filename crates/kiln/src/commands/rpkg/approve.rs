@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use kiln_task::{ApproveError, Overwrite};
+use kiln_task::{ApproveError, Lifecycle, Overwrite};
 
 use super::done;
 use super::each::each;
@@ -34,7 +34,10 @@ pub(super) fn cmd_approve(ui: &Ui, args: &ApproveArgs) -> Result<()> {
     };
     each(ui, &args.names, |name| {
         match engine.approve(name, overwrite) {
-            Ok(_) => done(ui, name, "approved"),
+            // To have been approved before is no mistake.
+            Ok(_) | Err(ApproveError::NotProposed(Lifecycle::Published)) => {
+                done(ui, name, "approved")
+            }
             Err(error) => Err(with_hint(error)),
         }
     })

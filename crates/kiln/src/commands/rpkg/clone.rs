@@ -55,6 +55,9 @@ pub(super) fn cmd_clone(ui: &Ui, args: &CloneArgs) -> Result<()> {
     let repository = args.repository.as_deref().or(session.only_repository());
     let repository = repository
         .ok_or_else(|| anyhow!("--repository is required to specify downstream repository"))?;
+    if args.workspace.is_empty() {
+        bail!("--workspace is required to specify downstream workspace name");
+    }
     let new = NewRevision {
         name: PackageName::new(repository, package).revision(&args.workspace),
         task: Some(Task::Clone(CloneTask {

@@ -30,7 +30,8 @@ pub(super) fn cmd_copy(ui: &Ui, args: &CopyArgs) -> Result<()> {
         [] => bail!("SOURCE_PACKAGE is a required positional argument"),
         _ => bail!("too many arguments; SOURCE_PACKAGE is the only accepted positional arguments"),
     };
-    let Some(workspace) = &args.workspace else {
+    let workspace = args.workspace.as_ref().filter(|name| !name.is_empty());
+    let Some(workspace) = workspace else {
         bail!("--workspace is required to specify workspace name");
     };
     let session = args.change.open()?;

@@ -28,11 +28,15 @@ pub(super) fn upstream_updates(
         "UPSTREAM UPDATES",
     ];
     let mut rows = vec![header.map(str::to_owned)];
-    for revision in revisions(known) {
-        let name = revision.name.to_string();
-        if !names.is_empty() && !names.contains(&name) {
-            continue;
+    let asked: Vec<&Revision> = match names {
+        [] => revisions(known).collect(),
+        names => {
+            let found = names.iter().filter_map(|name| known.find(name));
+            found.map(|(_, revision)| revision).collect()
         }
+    };
+    for revision in asked {
+        let name = revision.name.to_string();
         let (repository, updates) = match image_of(revision) {
             Some(lock) => image_updates(images, &lock),
             None => revision_updates(known, revision),

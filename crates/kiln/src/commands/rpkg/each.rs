@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::ui::{Failed, Ui};
+use crate::ui::{Details, Failed, Ui};
 
 /// Does it to each, and fails in the end if any failed.
 pub(super) fn each(
@@ -11,25 +11,36 @@ pub(super) fn each(
     mut doing: impl FnMut(&str) -> Result<()>,
 ) -> Result<()> {
     if names.is_empty() {
-        bail!("PACKAGE is a required positional argument");
+        bail!("PACKAGE_REVISION is a required positional argument");
     }
     let mut errors = Vec::new();
+    let mut hints: Vec<String> = Vec::new();
     for name in names {
-        if let Err(error) = doing(name) {
-            if crate::ui::is_broken_pipe(&error) {
-                return Err(error);
-            }
-            let text = match error.downcast_ref::<Failed>() {
-                Some(failed) => failed.text().unwrap_or_default(),
-                None => format!("{error:#}"),
-            };
-            let text = text.strip_prefix("error: ").unwrap_or(&text).to_owned();
-            ui.say(&format!("{name} failed ({text})"));
-            errors.push(text);
+        let Err(error) = doing(name) else {
+            continue;
+        };
+        if crate::ui::is_broken_pipe(&error) {
+            return Err(error);
         }
+        let (text, hint) = match error.downcast_ref::<Failed>() {
+            Some(failed) => (failed.message.clone(), failed.details.hint.clone()),
+            None => (Some(format!("{error:#}")), None),
+        };
+        let text = text.unwrap_or_default();
+        let text = text.strip_prefix("error: ").unwrap_or(&text).to_owned();
+        ui.say(&format!("{name} failed ({text})"));
+        errors.push(text);
+        hints.extend(hint.filter(|hint| !hints.contains(hint)));
     }
-    match errors.is_empty() {
-        true => Ok(()),
-        false => bail!("errors:\n  {}", errors.join("\n  ")),
+    if errors.is_empty() {
+        return Ok(());
     }
+    Err(Failed {
+        message: Some(format!("error: errors:\n  {}", errors.join("\n  "))),
+        details: Details {
+            hint: (!hints.is_empty()).then(|| hints.join("; ")),
+            ..Details::default()
+        },
+    }
+    .into())
 }

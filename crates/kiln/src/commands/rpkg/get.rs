@@ -5,9 +5,10 @@ use clap::Args;
 use kiln_task::git::Revision;
 
 use super::object::object;
-use super::output::{Format, print};
+use super::output::OutputArgs;
 use super::place::PlaceArgs;
 use super::table::table;
+use crate::cli::go_bool;
 use crate::ui::Ui;
 
 /// List package revisions
@@ -31,24 +32,20 @@ pub(super) struct GetArgs {
     #[arg(long, value_name = "NAME")]
     workspace: Option<String>,
     /// Print the Kptfile of one revision
-    #[arg(long)]
-    show_kptfile: bool,
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    show_kptfile: Option<bool>,
     /// Show the namespaces of repositories
-    #[arg(short = 'A', long)]
-    all_namespaces: bool,
-    /// Print objects instead of a table
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<Format>,
-    /// Leave out the line with the names of columns
-    #[arg(long)]
-    no_headers: bool,
+    #[arg(short = 'A', long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    all_namespaces: Option<bool>,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     place: PlaceArgs,
 }
 
 pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
     let session = args.place.open()?;
-    if args.show_kptfile {
+    if args.show_kptfile.unwrap_or(false) {
         let name = args.only_name()?;
         let (_, revision) = session.find(name)?;
         return ui.write_data(revision.kptfile_text());
@@ -67,7 +64,7 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
             session.find(name)?;
         }
     }
-    if let Some(format) = args.output {
+    if let Some(format) = args.output.format() {
         let mut objects = Vec::new();
         for (repository, snapshot) in &snapshots {
             let wanted = snapshot.revisions.iter().filter(|one| args.is_wanted(one));
@@ -75,10 +72,12 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
             let tasks = repository.tasks(wanted.iter().copied())?;
             objects.extend(wanted.iter().map(|one| object(repository, one, &tasks)));
         }
-        return print(ui, format, objects, args.names.len() != 1);
+        return args
+            .output
+            .print(ui, format, objects, args.names.len() != 1);
     }
     let mut rows = Vec::new();
-    if !args.no_headers {
+    if args.output.has_headers() {
         let names = [
             "NAMESPACE",
             "NAME",
@@ -108,10 +107,10 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
         }));
     }
     if rows.len() == header {
-        ui.say("No resources found.");
+        session.say_nothing_found(ui);
         return Ok(());
     }
-    let text = match args.all_namespaces {
+    let text = match args.all_namespaces.unwrap_or(false) {
         true => table(&rows),
         false => {
             let rows: Vec<[String; 7]> = rows
@@ -146,7 +145,7 @@ impl GetArgs {
         if self.name.is_some() || self.workspace.is_some() || self.revision != -2 {
             bail!("--show-kptfile cannot be combined with --name, --revision, or --workspace");
         }
-        if self.all_namespaces {
+        if self.all_namespaces.unwrap_or(false) {
             bail!("--show-kptfile cannot be combined with --all-namespaces");
         }
         Ok(name)

@@ -44,7 +44,8 @@ pub(super) fn cmd_init(ui: &Ui, args: &InitArgs) -> Result<()> {
     let repository = args.repository.as_deref().or(session.only_repository());
     let repository = repository
         .ok_or_else(|| anyhow!("--repository is required to specify target repository"))?;
-    let Some(workspace) = &args.workspace else {
+    let workspace = args.workspace.as_ref().filter(|name| !name.is_empty());
+    let Some(workspace) = workspace else {
         bail!("--workspace is required to specify workspace name");
     };
     let new = NewRevision {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use kiln_task::git::LogEntry;
 use serde_json::{Value, json};
 
-use super::output::{Format, to_yaml};
+use super::output::{Format, OutputArgs, to_yaml};
 use super::place::PlaceArgs;
 use super::table::table;
 use crate::ui::Ui;
@@ -17,9 +17,8 @@ pub(super) struct LogArgs {
     /// The revision
     #[arg(value_name = "PACKAGE")]
     name: String,
-    /// Print objects instead of a table
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<Format>,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -28,22 +27,20 @@ pub(super) fn cmd_log(ui: &Ui, args: &LogArgs) -> Result<()> {
     let session = args.place.open()?;
     let (repository, revision) = session.find(&args.name)?;
     let entries = repository.log(&revision)?;
-    let text = match args.output {
-        Some(Format::Json) => {
-            let commits: Vec<Value> = entries.iter().map(object).collect();
-            format!("{:#}\n", json!(commits))
-        }
-        Some(Format::Yaml) => {
-            let commits: Vec<Value> = entries.iter().map(object).collect();
-            to_yaml(&json!(commits))
-        }
+    let objects = || -> Vec<Value> { entries.iter().map(object).collect() };
+    let text = match args.output.format() {
+        Some(Format::Json) => format!("{:#}\n", json!(objects())),
+        Some(Format::Yaml) => to_yaml(&json!(objects())),
         Some(Format::Name) => entries
             .iter()
             .map(|one| format!("{}\n", one.commit))
             .collect(),
+        Some(other) => return args.output.print(ui, other, objects(), true),
         None => {
-            let header = ["COMMIT", "TIME", "AUTHOR", "SUBJECT"].map(str::to_owned);
-            let mut rows = vec![header];
+            let mut rows = Vec::new();
+            if args.output.has_headers() {
+                rows.push(["COMMIT", "TIME", "AUTHOR", "SUBJECT"].map(str::to_owned));
+            }
             rows.extend(entries.iter().map(|entry| {
                 [
                     entry.commit.as_str().chars().take(12).collect(),

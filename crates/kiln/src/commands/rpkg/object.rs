@@ -5,6 +5,7 @@ use kiln_krm::kptfile::{Condition, Locator};
 use kiln_task::git::{Number, Revision, Tasks};
 use kiln_task::{Lifecycle, Repository, Task};
 use serde_json::{Map, Value, json};
+use sha1::{Digest, Sha1};
 
 pub(super) const API_VERSION: &str = "porch.kpt.dev/v1alpha1";
 
@@ -90,7 +91,12 @@ pub(super) fn object(repository: &Repository, revision: &Revision, tasks: &Tasks
 pub(super) fn metadata(repository: &Repository, revision: &Revision) -> Map<String, Value> {
     let mut metadata = Map::new();
     metadata.insert("name".to_owned(), json!(revision.name.to_string()));
-    metadata.insert("namespace".to_owned(), json!(repository.config.namespace));
+    let namespace = &repository.config.namespace;
+    metadata.insert("namespace".to_owned(), json!(namespace));
+    metadata.insert(
+        "uid".to_owned(),
+        json!(uid(namespace, &revision.name.to_string())),
+    );
     metadata.insert(
         "resourceVersion".to_owned(),
         json!(revision.commit.as_str()),
@@ -100,6 +106,31 @@ pub(super) fn metadata(repository: &Repository, revision: &Revision) -> Map<Stri
         metadata.insert("creationTimestamp".to_owned(), json!(time.to_string()));
     }
     metadata
+}
+
+/// Porch's id of a revision: the fifth kind of UUID, of a name in its own space.
+fn uid(namespace: &str, name: &str) -> String {
+    const SPACE: [u8; 16] = [
+        0xaa, 0xc7, 0x1d, 0x91, 0x5c, 0x67, 0x45, 0x6f, 0x8f, 0xd2, 0x90, 0x2e, 0xf6, 0xda, 0x82,
+        0x0e,
+    ];
+    let text = format!("packagerevision:{API_VERSION}/{namespace}/{name}").to_lowercase();
+    let mut hash = Sha1::new();
+    hash.update(SPACE);
+    hash.update(text);
+    let mut id = String::new();
+    for (place, byte) in hash.finalize().iter().take(16).enumerate() {
+        let byte = match place {
+            6 => byte & 0x0f | 0x50,
+            8 => byte & 0x3f | 0x80,
+            _ => *byte,
+        };
+        if matches!(place, 4 | 6 | 8 | 10) {
+            id.push('-');
+        }
+        id.push_str(&format!("{byte:02x}"));
+    }
+    id
 }
 
 fn task_value(task: &Task) -> Option<Value> {
@@ -133,4 +164,18 @@ fn locator(locator: &Locator) -> Option<Value> {
             "commit": git.commit,
         },
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uid;
+
+    /// As a server of Porch has said it.
+    #[test]
+    fn ids_are_porchs() {
+        assert_eq!(
+            uid("rpkg-init", "git.init-package.init-1"),
+            "45ee0692-730a-51b2-9a1d-ad4f4ad55dc8"
+        );
+    }
 }

@@ -1,14 +1,18 @@
-//! Objects for programs, in JSON or YAML.
+//! Objects for programs, in the forms of kubectl's `-o`.
 
-use anyhow::Result;
-use clap::ValueEnum;
+mod columns;
+pub(super) mod jsonpath;
+
+use std::str::FromStr;
+
+use anyhow::{Context, Result, bail};
 use kiln_yaml::{Document, NodeId, SequenceStyle};
 use serde_json::{Value, json};
 
 use crate::ui::Ui;
 
 /// In which form objects are printed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Format {
     /// JSON
     Json,
@@ -16,22 +20,100 @@ pub(crate) enum Format {
     Yaml,
     /// Their names, a line each
     Name,
+    /// The table; there is nothing more to show in it
+    Wide,
+    /// What a template says of each
+    JsonPath(jsonpath::Template),
+    /// A table of what is at some paths
+    Columns(Vec<columns::Column>),
 }
 
-/// Prints one object, or a list if there are several or if a list was asked for.
-pub(crate) fn print(ui: &Ui, format: Format, mut objects: Vec<Value>, is_list: bool) -> Result<()> {
-    if format == Format::Name {
-        let name = |object: &Value| {
-            let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
-            let api_version = object["apiVersion"].as_str().unwrap_or_default();
-            let group = api_version.split('/').next().unwrap_or_default();
-            let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            format!("{kind}.{group}/{name}\n")
-        };
-        let names: String = objects.iter().map(name).collect();
-        return ui.write_data(names.as_bytes());
+impl FromStr for Format {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Format> {
+        let (name, rest) = text.split_once('=').unwrap_or((text, ""));
+        match (name, rest) {
+            ("json", "") => Ok(Format::Json),
+            ("yaml", "") => Ok(Format::Yaml),
+            ("name", "") => Ok(Format::Name),
+            ("wide", "") => Ok(Format::Wide),
+            ("jsonpath", template) => {
+                let parsed = jsonpath::Template::parse(template);
+                let parsed = parsed.with_context(|| format!("error parsing jsonpath {template}"));
+                Ok(Format::JsonPath(parsed?))
+            }
+            ("custom-columns", columns) => Ok(Format::Columns(columns::parse(columns)?)),
+            _ => bail!(
+                "unable to match a printer suitable for the output format {text:?}, allowed formats are: custom-columns,json,jsonpath,name,wide,yaml"
+            ),
+        }
     }
-    let object = match objects.pop_if(|_| !is_list) {
+}
+
+/// The flags of verbs that list things.
+#[derive(clap::Args, Debug)]
+pub(crate) struct OutputArgs {
+    /// Print something else than the table: json, yaml, name, wide, jsonpath=TEMPLATE or custom-columns=HEADER:PATH,…
+    #[arg(short, long, value_name = "FORMAT", value_parser = format_of)]
+    output: Option<Format>,
+    /// Leave out the line with the names of columns
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = crate::cli::go_bool)]
+    no_headers: Option<bool>,
+}
+
+/// The whole of the complaint, which clap would cut after the first part.
+fn format_of(text: &str) -> Result<Format, String> {
+    Format::from_str(text).map_err(|error| format!("{error:#}"))
+}
+
+impl OutputArgs {
+    /// The form of objects; none for the table.
+    pub(crate) fn format(&self) -> Option<&Format> {
+        self.output
+            .as_ref()
+            .filter(|format| **format != Format::Wide)
+    }
+
+    pub(crate) fn has_headers(&self) -> bool {
+        !self.no_headers.unwrap_or(false)
+    }
+
+    /// Prints one object, or a list if there are several or if a list was asked for.
+    pub(crate) fn print(
+        &self,
+        ui: &Ui,
+        format: &Format,
+        objects: Vec<Value>,
+        is_list: bool,
+    ) -> Result<()> {
+        let text = match format {
+            Format::Name => objects.iter().map(name).collect(),
+            Format::Columns(columns) => columns::text(columns, &objects, self.has_headers()),
+            Format::JsonPath(template) if template.is_about_items() => {
+                template.text(&together(objects, true))
+            }
+            Format::JsonPath(template) => {
+                objects.iter().map(|object| template.text(object)).collect()
+            }
+            Format::Json => format!("{:#}\n", Indented(&together(objects, is_list))),
+            Format::Yaml | Format::Wide => to_yaml(&together(objects, is_list)),
+        };
+        ui.write_data(text.as_bytes())
+    }
+}
+
+fn name(object: &Value) -> String {
+    let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    let group = api_version.split('/').next().unwrap_or_default();
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    format!("{kind}.{group}/{name}\n")
+}
+
+/// The only object, or all of them in a list.
+fn together(mut objects: Vec<Value>, is_list: bool) -> Value {
+    match objects.pop_if(|_| !is_list) {
         Some(only) if objects.is_empty() => only,
         last => {
             objects.extend(last);
@@ -42,12 +124,7 @@ pub(crate) fn print(ui: &Ui, format: Format, mut objects: Vec<Value>, is_list: b
                 "metadata": {"resourceVersion": ""},
             })
         }
-    };
-    let text = match format {
-        Format::Json => format!("{:#}\n", Indented(&object)),
-        _ => to_yaml(&object),
-    };
-    ui.write_data(text.as_bytes())
+    }
 }
 
 /// JSON with four blanks for each level, as kubectl indents it.

@@ -47,10 +47,17 @@ pub(super) struct Session {
     pub(super) repositories: Repositories,
     /// Those that are listed.
     shown: Vec<String>,
+    /// The namespace they were asked for by.
+    namespace: Option<String>,
     atomicity: Atomicity,
 }
 
 impl PlaceArgs {
+    /// The namespace that is meant.
+    pub(super) fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("default")
+    }
+
     pub(super) fn open(&self) -> Result<Session> {
         self.open_with(Atomicity::Required)
     }
@@ -80,6 +87,7 @@ impl PlaceArgs {
         Ok(Session {
             repositories: Repositories::new(configs, git_options()),
             shown,
+            namespace: self.namespace.clone(),
             atomicity,
         })
     }
@@ -128,7 +136,8 @@ impl Session {
 
     /// The repositories that are listed, with what they hold.
     pub(super) fn snapshots(&self, ui: &Ui) -> Result<Vec<(Arc<Repository>, Snapshot)>> {
-        if self.shown.is_empty() {
+        // A namespace may well be empty; that there is nothing at all is worth a word.
+        if self.shown.is_empty() && self.namespace.is_none() {
             return Err(no_repository());
         }
         self.read(ui, &self.shown)
@@ -168,6 +177,14 @@ impl Session {
         let snapshot = repository.snapshot()?;
         let revision = snapshot.find(name).cloned().ok_or_else(unknown)?;
         Ok((repository, revision))
+    }
+
+    /// Says that there is nothing to list.
+    pub(super) fn say_nothing_found(&self, ui: &Ui) {
+        match &self.namespace {
+            Some(namespace) => ui.say(&format!("No resources found in {namespace} namespace.")),
+            None => ui.say("No resources found."),
+        }
     }
 
     /// The name of the repository that is meant if it is not said: the only one that is listed.

@@ -45,7 +45,8 @@ pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
             from_list(ui.read_data()?)?
         }
     };
-    let version = revision_file::take(&mut contents, name)?;
+    let qualified = format!("{}/{name}", args.change.place.namespace());
+    let version = revision_file::take(&mut contents, &qualified)?;
     let on_failure = match args.push_on_render_failure {
         true => OnRenderFailure::Push,
         false => OnRenderFailure::Refuse,

@@ -28,20 +28,20 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Takes the file out of contents; the state that it names.
+/// Takes the file out of contents; the state that it names. `name` is that of the revision, with its namespace.
 pub(super) fn take(contents: &mut Contents, name: &str) -> Result<String> {
     let path = PackagePath::new(FILE_NAME)?;
     let file = contents.remove(path.as_str());
     let document = file.and_then(|file| parse_first(&file.bytes).ok().flatten());
     let document = document.ok_or_else(|| {
         missing(anyhow!(
-            "{FILE_NAME:?} not found in PackageRevisionResources {name:?}"
+            "{FILE_NAME:?} not found in PackageRevisionResources '{name}'"
         ))
     })?;
     let text = |path: &[&str]| document.root().get_path(path).and_then(NodeRef::as_text);
     if text(&["kind"]) != Some(KIND) {
         return Err(missing(anyhow!(
-            "{FILE_NAME:?} does not contain kind {KIND:?}"
+            "{FILE_NAME:?} does not contain kind {KIND:?} in PackageRevisionResources '{name}'"
         )));
     }
     Ok(text(&["metadata", "resourceVersion"])

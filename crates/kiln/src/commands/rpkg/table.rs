@@ -1,16 +1,22 @@
 //! Tables as kubectl prints them: columns as wide as their widest cell, three blanks apart.
 
+/// A column is no narrower than this, its blanks included.
+const NARROWEST: usize = 6;
+
 /// Writes rows of cells.
-pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..N).map(|column| width(column) + 3).collect();
+pub(crate) fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        let cells = row.as_ref();
+        widths.resize(widths.len().max(cells.len()), NARROWEST);
+        for (cell, width) in cells.iter().zip(&mut widths) {
+            *width = (*width).max(cell.chars().count() + 3);
+        }
+    }
     let mut text = String::new();
     for row in rows {
         let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
+        for (cell, width) in row.as_ref().iter().zip(&widths) {
             line.push_str(cell);
             let blanks = width.saturating_sub(cell.chars().count());
             line.push_str(&" ".repeat(blanks));

@@ -20,7 +20,7 @@ use crate::ui::{Details, Failed, Ui};
 #[derive(Args, Debug)]
 pub(super) struct UpgradeArgs {
     /// The published revision to start from; with --discover, revisions to tell about
-    #[arg(value_name = "SOURCE_PACKAGE")]
+    #[arg(value_name = "SOURCE_PACKAGE_REVISION")]
     names: Vec<String>,
     /// What tells the new revision from others of the package
     #[arg(long, value_name = "NAME")]
@@ -72,13 +72,16 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
     }
     let name = match &args.names[..] {
         [name] => name,
-        [] => bail!("SOURCE_PACKAGE is a required positional argument"),
-        _ => bail!("too many arguments; SOURCE_PACKAGE is the only accepted positional arguments"),
+        [] => bail!("SOURCE_PACKAGE_REVISION is a required positional argument"),
+        _ => bail!(
+            "too many arguments; SOURCE_PACKAGE_REVISION is the only accepted positional arguments"
+        ),
     };
     if args.revision < 0 {
         bail!("revision must be positive (and not main)");
     }
-    let Some(workspace) = &args.workspace else {
+    let workspace = args.workspace.as_ref().filter(|name| !name.is_empty());
+    let Some(workspace) = workspace else {
         bail!("workspace is required");
     };
     let strategy: Strategy = args.strategy.parse()?;
@@ -165,7 +168,7 @@ fn target<'a>(upstream: &Upstream<'a>, number: i64) -> Result<&'a Revision> {
 }
 
 fn no_upstream(local: &Revision) -> anyhow::Error {
-    let name = quote(&local.name.to_string());
+    let name = quote(&local.name.package.path);
     let Some(lock) = super::upstreams::lock_of(local) else {
         return anyhow!(
             "upstream source not found for package revision {name}: no clone or upgrade type package revision was found in the history of the package"
