@@ -144,6 +144,8 @@ impl Search<'_> {
         for (candidate, seen) in candidates.iter().zip(seen) {
             match seen {
                 Ok(sight) => self.add_candidate(candidate, sight),
+                // Tags are there for many things.
+                Err(_) if candidate.name.as_tag().is_some() => {}
                 Err(unseen) => {
                     let name = candidate.name;
                     self.warnings.push(format!("skipping {name}: {unseen}"));
