@@ -49,13 +49,12 @@ pub(super) enum Decision {
 }
 
 /// Decides, and says whose change was taken if both had made one. `keys` are those of a list of known type.
-pub(super) fn decide(
-    sides: Sides<'_>,
+pub(super) fn decide<'a>(
+    sides: Sides<'a>,
     keys: Option<Option<Vec<String>>>,
     lists: Lists,
 ) -> (Decision, Option<Taken>) {
     let is_null = |node: Option<NodeRef<'_>>| node.is_some_and(NodeRef::is_null);
-    let given = |node: Option<NodeRef<'_>>| node.is_some_and(|node| !node.is_null());
     let Sides {
         local,
         origin,
@@ -65,22 +64,29 @@ pub(super) fn decide(
         return match local {
             None => (Decision::Keep, None),
             Some(_) => {
-                let is_conflict = given(local) && given(origin) && !opt_eq(local, origin);
+                let is_given = |node: Option<NodeRef<'_>>| node.is_some_and(|node| !node.is_null());
+                let is_conflict = is_given(local) && is_given(origin) && !opt_eq(local, origin);
                 (Decision::Clear, is_conflict.then_some(Taken::Upstream))
             }
         };
     }
+    let given = |node: Option<NodeRef<'a>>| node.filter(|node| !node.is_null());
+    let sides = Sides {
+        local: given(local),
+        origin: given(origin),
+        updated: given(updated),
+    };
     if is_null(local) && !is_null(origin) {
-        return match opt_eq(origin, updated) {
-            true => (Decision::Keep, None),
-            false => (Decision::Clear, Some(Taken::Local)),
+        if opt_eq(origin, updated) {
+            return (Decision::Keep, None);
+        }
+        // A list that is merged by items and was made null is as good as missing: what upstream has changed comes back.
+        let are_lists = sides.all().all(|node| node.kind() == Kind::Sequence);
+        return match pairing(sides, keys, lists).filter(|_| are_lists) {
+            Some((groups, keys)) => sequence(sides, groups, keys),
+            None => (Decision::Clear, Some(Taken::Local)),
         };
     }
-    let sides = Sides {
-        local: local.filter(|node| !node.is_null()),
-        origin: origin.filter(|node| !node.is_null()),
-        updated: updated.filter(|node| !node.is_null()),
-    };
     if sides.local.is_none() && sides.updated.is_none() {
         return (Decision::Keep, None);
     }

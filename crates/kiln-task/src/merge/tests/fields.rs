@@ -164,6 +164,34 @@ fn nulls() {
     check("a: ~\n", "a: ~\n", "a: 3\n", "a: 3\n", &[]);
 }
 
+/// As with kpt, a null in the place of a list that is merged by items is as good as no list.
+#[test]
+fn nulls_for_lists() {
+    let pod = |rest: &str| format!("apiVersion: v1\nkind: Pod\n{rest}");
+    let with = |containers: &str| pod(&format!("spec:\n  containers:{containers}\n"));
+    let two = "\n  - name: a\n    image: i\n  - name: b";
+    check(
+        &with(two),
+        &with("\n  - name: a\n    image: j\n  - name: b"),
+        &with(" null"),
+        &with("\n  - name: a\n    image: j"),
+        &[
+            "spec.containers[name=a] upstream",
+            "spec.containers[name=a].image upstream",
+        ],
+    );
+    check(&with(two), &with(two), &with(" null"), &with(" null"), &[]);
+    check(&pod(""), &with(two), &with(" null"), &with(two), &[]);
+    // Other lists go, whatever upstream has changed in them.
+    check(
+        "a: [1]\nb: 1\n",
+        "a: [1, 2]\nb: 1\n",
+        "a: null\nb: 1\n",
+        "b: 1\n",
+        &["a local"],
+    );
+}
+
 #[test]
 fn nothing_empty_is_left_behind() {
     check(
