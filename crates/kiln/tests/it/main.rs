@@ -17,6 +17,7 @@ mod package_runners;
 mod packages;
 mod progress;
 mod recorded;
+mod rpkg;
 mod run;
 mod runner;
 mod safety;

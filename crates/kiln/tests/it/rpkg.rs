@@ -1,0 +1,148 @@
+//! `kiln rpkg` and `kiln repo` from the outside: one file in `rpkg/` for each story, with the commands of it and all that
+//! they print.
+//!
+//! A story begins in an empty directory. `$ ` begins a command, `> ` goes on with it; after it comes what it prints, `| `
+//! before each line of standard output and `! ` before each of standard error, and `=> CODE` unless that is 0. Other
+//! lines are for readers. What differs from run to run is replaced: commits, times and the directory. What Porch's own
+//! recorded transcripts have, stories have in its words.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::example::check_golden;
+use crate::faults::skip;
+use crate::world::World;
+
+macro_rules! stories {
+    ($($name:ident),* $(,)?) => {
+        $(#[test]
+        fn $name() {
+            check(stringify!($name));
+        })*
+
+        const STORIES: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+stories![
+    clone,
+    copy,
+    deployment,
+    get,
+    init,
+    lifecycle,
+    nested,
+    push,
+    render_failure,
+    repositories,
+    unready,
+    upgrade,
+];
+
+#[test]
+fn no_story_is_forgotten() {
+    let entries = fs::read_dir(directory()).expect("a directory");
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("an entry").file_name())
+        .map(|name| name.to_string_lossy().trim_end_matches(".txt").to_owned())
+        .collect();
+    names.sort();
+    let mut wanted = STORIES.to_vec();
+    wanted.sort_unstable();
+    assert_eq!(names, wanted);
+}
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/rpkg")
+}
+
+#[track_caller]
+fn check(name: &str) {
+    let file = format!("{name}.txt");
+    let story = fs::read_to_string(directory().join(&file)).expect("a story");
+    let world = World::new();
+    let setup = "git config --global user.name Tester && \
+                 git config --global user.email tester@example.com && \
+                 git config --global init.defaultBranch main";
+    if world.shell(&world.work(), setup, &[]).code != Some(0) {
+        return skip(name, "git is not there");
+    }
+    check_golden(&format!("rpkg/{file}"), &told(&world, &story));
+}
+
+/// The story with what commands print now.
+fn told(world: &World, story: &str) -> String {
+    let mut out = String::new();
+    let mut command = String::new();
+    for line in story.lines() {
+        let more = line.strip_prefix("> ").or((line == ">").then_some(""));
+        if more.is_none() && !command.is_empty() {
+            tell(&mut out, world, &std::mem::take(&mut command));
+        }
+        let is_output = ["|", "!", "=> "].iter().any(|mark| line.starts_with(mark));
+        if is_output {
+            continue;
+        }
+        if let Some(text) = line.strip_prefix("$ ").or(more) {
+            command.push_str(text);
+            command.push('\n');
+        }
+        let _ = writeln!(out, "{line}");
+    }
+    if !command.is_empty() {
+        tell(&mut out, world, &command);
+    }
+    out
+}
+
+fn tell(out: &mut String, world: &World, command: &str) {
+    let ran = world.shell(&world.work(), command, &[]);
+    for (mark, text) in [("|", &ran.stdout), ("!", &ran.stderr)] {
+        for line in text.lines() {
+            let line = steady(line, world);
+            let line = format!("{mark} {line}");
+            let _ = writeln!(out, "{}", line.trim_end());
+        }
+    }
+    match ran.code {
+        Some(0) => {}
+        code => {
+            let _ = writeln!(out, "=> {}", code.unwrap_or(-1));
+        }
+    }
+}
+
+/// A line without what differs from run to run.
+fn steady(line: &str, world: &World) -> String {
+    let line = line.replace(&world.work().display().to_string(), "/work");
+    let line = match line.rsplit_once(" in ") {
+        Some((before, _)) if line.starts_with("[PASS]") || line.starts_with("[FAIL]") => {
+            before.to_owned()
+        }
+        _ => line,
+    };
+    let mut steady = String::new();
+    let mut word = String::new();
+    for letter in line.chars().chain(['\n']) {
+        if letter.is_ascii_alphanumeric() || matches!(letter, '-' | ':') {
+            word.push(letter);
+            continue;
+        }
+        steady.push_str(&steady_word(&std::mem::take(&mut word)));
+        if letter != '\n' {
+            steady.push(letter);
+        }
+    }
+    steady
+}
+
+fn steady_word(word: &str) -> String {
+    let is_commit = word.len() == 40 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_time = word.len() == 20 && word.ends_with('Z') && word.get(10..11) == Some("T");
+    match (is_commit, is_time) {
+        (true, _) => "<commit>".to_owned(),
+        (_, true) => "<time>".to_owned(),
+        _ => word.to_owned(),
+    }
+}
