@@ -36,8 +36,19 @@ pub(super) fn pair_items(
         (read(updated)?, |group| &mut group.updated),
     ];
     for (items, side) in sides {
+        // Those that are the same in every key come first, lest others take their places.
+        let mut others = Vec::new();
         for (values, item) in items {
-            groups.add(values, item, side);
+            match groups.same(&values, side) {
+                Some(place) => groups.join(place, values, item, side),
+                None => others.push((values, item)),
+            }
+        }
+        for (values, item) in others {
+            match groups.like(&values, side) {
+                Some(place) => groups.join(place, values, item, side),
+                None => groups.begin(values, item, side),
+            }
         }
     }
     Some(groups.groups.into_iter().map(|(_, group)| group).collect())
@@ -51,36 +62,48 @@ struct Groups {
 }
 
 impl Groups {
-    fn add(&mut self, values: Values, item: NodeId, side: Side) {
-        let first = values.first().cloned().unwrap_or_default();
-        let places = self.places.entry(first).or_default();
-        let mut is_free = |place: usize| {
-            let group = self.groups.get_mut(place);
-            group.is_some_and(|(_, group)| side(group).is_none())
-        };
-        let free: Vec<usize> = places.iter().copied().filter(|p| is_free(*p)).collect();
-        let known = |place: &usize| self.groups.get(*place).map(|(known, _)| known);
-        let same = free
-            .iter()
-            .find(|place| known(place).is_some_and(|known| known.contains(&values)))
-            .or_else(|| {
-                free.iter().find(|place| {
-                    known(place)
-                        .is_some_and(|known| known.iter().all(|other| is_like(other, &values)))
-                })
-            });
-        match same.and_then(|place| self.groups.get_mut(*place)) {
-            Some((known, group)) => {
-                *side(group) = Some(item);
-                known.push(values);
-            }
-            None => {
-                places.push(self.groups.len());
-                let mut group = Group::default();
-                *side(&mut group) = Some(item);
-                self.groups.push((vec![values], group));
-            }
+    /// The group with the very same keys that a side has no item in yet.
+    fn same(&mut self, values: &Values, side: Side) -> Option<usize> {
+        self.find(values, side, |known| known.contains(values))
+    }
+
+    /// The group whose keys differ only where some lack them.
+    fn like(&mut self, values: &Values, side: Side) -> Option<usize> {
+        self.find(values, side, |known| {
+            known.iter().all(|other| is_like(other, values))
+        })
+    }
+
+    fn find(
+        &mut self,
+        values: &Values,
+        side: Side,
+        is_it: impl Fn(&[Values]) -> bool,
+    ) -> Option<usize> {
+        let places = self.places.get(values.first()?)?;
+        let groups = &mut self.groups;
+        places.iter().copied().find(|place| {
+            let group = groups.get_mut(*place);
+            group.is_some_and(|(known, group)| side(group).is_none() && is_it(known))
+        })
+    }
+
+    fn join(&mut self, place: usize, values: Values, item: NodeId, side: Side) {
+        if let Some((known, group)) = self.groups.get_mut(place) {
+            *side(group) = Some(item);
+            known.push(values);
         }
+    }
+
+    fn begin(&mut self, values: Values, item: NodeId, side: Side) {
+        let first = values.first().cloned().unwrap_or_default();
+        self.places
+            .entry(first)
+            .or_default()
+            .push(self.groups.len());
+        let mut group = Group::default();
+        *side(&mut group) = Some(item);
+        self.groups.push((vec![values], group));
     }
 }
 

@@ -239,6 +239,31 @@ fn keyed_lists_that_cannot_be_paired_are_whole() {
     );
 }
 
+/// A port without a protocol is the one that upstream has without one, not the first that has that number.
+#[test]
+fn items_that_lack_a_key_are_taken_last() {
+    let service = |ports: &str| format!("apiVersion: v1\nkind: Service\nspec:\n  ports:\n{ports}");
+    check(
+        &service("  - port: 53\n    name: dns\n"),
+        &service(
+            "  - port: 53\n    protocol: UDP\n    name: fast\n  - port: 53\n    name: names\n",
+        ),
+        &service("  - port: 53\n    name: dns\n    nodePort: 7\n"),
+        &service(
+            "  - port: 53\n    name: names\n    nodePort: 7\n  - port: 53\n    protocol: UDP\n    name: fast\n",
+        ),
+        &[],
+    );
+    // With nothing better, the one that has the number.
+    check(
+        &service("  - port: 53\n    name: dns\n"),
+        &service("  - port: 53\n    protocol: TCP\n    name: names\n"),
+        &service("  - port: 53\n    name: dns\n    nodePort: 7\n"),
+        &service("  - port: 53\n    name: names\n    nodePort: 7\n    protocol: TCP\n"),
+        &[],
+    );
+}
+
 #[test]
 fn comments_stay() {
     let origin = "# top\na: 1 # one\nb: 2\n";
