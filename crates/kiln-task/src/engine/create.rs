@@ -57,6 +57,9 @@ pub enum CreateError {
         /// The workspace.
         workspace: String,
     },
+    /// The workspace is called as the branch is, and what is there goes by that name.
+    #[error("workspace name {} is taken: it stands for what is on the branch", quote(.0))]
+    WorkspaceIsBranch(String),
     /// A package is cloned once.
     #[error(
         "`clone` cannot create a new revision for package {} that already exists in repo {}; make subsequent revisions using `copy`",
@@ -122,6 +125,9 @@ impl Engine<'_> {
         let task = new.task.clone().unwrap_or_else(|| default_task(name));
         let mut snapshot = repository.snapshot().map_err(AccessError::from)?;
         check(&snapshot, name, &task)?;
+        if name.workspace == repository.layout.branch.short() {
+            return Err(CreateError::WorkspaceIsBranch(name.workspace.clone()));
+        }
         let made = self.source(&name.package, &task)?;
         let mut contents = made.contents;
         if repository.config.deployment {
