@@ -29,6 +29,7 @@ stories![
     clone,
     copy,
     deployment,
+    files,
     get,
     init,
     lifecycle,
@@ -36,6 +37,7 @@ stories![
     push,
     render_failure,
     repositories,
+    strategies,
     unready,
     upgrade,
 ];
