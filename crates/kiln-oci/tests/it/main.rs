@@ -1,4 +1,5 @@
 //! kiln-oci against a registry that others wrote: Debian's `docker-registry`, with and without password and TLS.
 
+mod daemon;
 mod docker_registry;
 mod program;

@@ -9,6 +9,7 @@ use kiln_task::{
     RepositoryConfig, RepositoryError,
 };
 
+use crate::steps::{draft, proposal, publish};
 use crate::world::{World, new, pull, refs, url, world};
 
 /// A hook of a repository that is pushed to.
@@ -29,10 +30,7 @@ fn a_remote_that_refuses_is_believed_and_unchanged() {
     let Some(world) = world() else { return };
     let repositories = through_an_address(&world);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.p.v1").expect("it can be proposed");
+    proposal(&engine, "git", "p", "v1");
     hook(
         &world,
         "repo",
@@ -56,10 +54,7 @@ fn one_refused_ref_keeps_all_others_from_changing() {
     let Some(world) = world() else { return };
     let repositories = through_an_address(&world);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.p.v1").expect("it can be proposed");
+    proposal(&engine, "git", "p", "v1");
     // The tag is refused when the branch may have been accepted already.
     hook(
         &world,
@@ -77,9 +72,7 @@ fn a_remote_that_vanishes_is_an_error() {
     let Some(world) = world() else { return };
     let repositories = through_an_address(&world);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
+    draft(&engine, "git", "p", "v1");
     std::fs::rename(world.path("repo"), world.path("gone")).expect("it can be moved");
     let error = engine.propose("git.p.v1").expect_err("it is gone");
     assert!(
@@ -95,10 +88,7 @@ fn a_push_that_is_killed_can_be_done_again() {
     let Some(world) = world() else { return };
     let repositories = through_an_address(&world);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.p.v1").expect("it can be proposed");
+    proposal(&engine, "git", "p", "v1");
     let before = refs(&world, "repo");
     // The receiving git dies when it has everything and has changed nothing.
     hook(&world, "repo", "pre-receive", "kill -9 $PPID");
@@ -119,8 +109,7 @@ fn two_writers_of_a_draft_do_not_overwrite_each_other() {
     let here = world.repositories(config(Location::Path(world.path("repo"))));
     let there = world.repositories(config(url(&world.path("repo"))));
     let (one, other) = (world.engine(&here), world.engine(&there));
-    one.create(&new("git", "p", "v1", None))
-        .expect("it can be made");
+    draft(&one, "git", "p", "v1");
     let (contents, version) = pull(&one, "git.p.v1");
     let error = other
         .create(&new("git", "p", "v1", None))
@@ -144,10 +133,7 @@ fn an_approval_is_repeated_on_a_branch_that_moved() {
     let Some(world) = world() else { return };
     let repositories = through_an_address(&world);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.p.v1").expect("it can be proposed");
+    proposal(&engine, "git", "p", "v1");
     world.write("repo-work", "other", "somebody else's\n");
     world.commit("repo-work", "somebody else's");
     world.git(
@@ -188,9 +174,7 @@ fn many_approvals_at_once_all_get_numbers_of_their_own() {
     let repositories = world.repositories(config());
     let engine = world.engine(&repositories);
     for package in ["a", "b"] {
-        engine
-            .create(&new("git", package, "v1", None))
-            .expect("it can be made");
+        draft(&engine, "git", package, "v1");
         engine
             .propose(&format!("git.{package}.v1"))
             .expect("it can be proposed");
@@ -236,10 +220,7 @@ fn every_step_can_be_the_last() {
         let config = RepositoryConfig::new("git", location);
         let healthy = world.repositories([config.clone()]);
         let engine = world.engine(&healthy);
-        engine
-            .create(&new("git", "p", "v1", None))
-            .expect("it can be made");
-        engine.propose("git.p.v1").expect("it can be proposed");
+        proposal(&engine, "git", "p", "v1");
         let before = refs(&world, &name);
         let mut steps = 1;
         loop {
@@ -309,10 +290,7 @@ fn without_atomic_pushes_there_is_no_approval_unless_it_is_wanted() {
     let Some(world) = world() else { return };
     let repositories = through_an_address(&world);
     let mut engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.p.v1").expect("it can be proposed");
+    proposal(&engine, "git", "p", "v1");
     world.git("repo", &["config", "receive.advertiseAtomic", "false"]);
     let before = refs(&world, "repo");
     let error = engine
@@ -358,13 +336,8 @@ fn hooks_of_a_repository_on_this_machine_are_not_run() {
     let _ = std::fs::remove_file(&marker);
     let repositories = world.repositories([RepositoryConfig::new("git", location)]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.p.v1").expect("it can be proposed");
-    engine
-        .approve("git.p.v1", Overwrite::Refuse)
-        .expect("it can be approved");
+    draft(&engine, "git", "p", "v1");
+    publish(&engine, "git.p.v1");
     assert!(!marker.exists());
 }
 

@@ -2,10 +2,11 @@
 
 use kiln_task::git::Number;
 use kiln_task::{
-    ApproveError, DeleteError, EditTask, InitTask, Lifecycle, OnRenderFailure, Overwrite,
-    RepositoryConfig, RevisionRef, Task,
+    ApproveError, DeleteError, InitTask, Lifecycle, OnRenderFailure, Overwrite, RepositoryConfig,
+    Task,
 };
 
+use crate::steps::{draft, edit_of, proposal, publish};
 use crate::world::{names, new, pull, refs, text, url, world};
 
 /// The message of a commit, whole.
@@ -157,11 +158,7 @@ fn walk(world: &crate::world::World, repositories: &kiln_task::Repositories) {
     );
 
     // A copy becomes the next revision.
-    let edit = Task::Edit(EditTask {
-        source: Some(RevisionRef {
-            name: "git.apps.web.v1".to_owned(),
-        }),
-    });
+    let edit = edit_of("git.apps.web.v1");
     engine
         .create(&new("git", "apps/web", "second", Some(edit.clone())))
         .expect("it can be copied");
@@ -241,19 +238,9 @@ fn a_draft_that_would_overwrite_newer_content_is_not_approved() {
     let Some(world) = world() else { return };
     let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.p.v1").expect("it can be proposed");
-    engine
-        .approve("git.p.v1", Overwrite::Refuse)
-        .expect("it can be approved");
-    let edit = |workspace: &str| {
-        let source = Some(RevisionRef {
-            name: "git.p.v1".to_owned(),
-        });
-        new("git", "p", workspace, Some(Task::Edit(EditTask { source })))
-    };
+    draft(&engine, "git", "p", "v1");
+    publish(&engine, "git.p.v1");
+    let edit = |workspace: &str| new("git", "p", workspace, Some(edit_of("git.p.v1")));
     for workspace in ["a", "b"] {
         engine.create(&edit(workspace)).expect("it can be copied");
         let name = format!("git.p.{workspace}");
@@ -287,9 +274,7 @@ fn other_packages_do_not_stand_in_the_way_of_approval() {
     let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
     let engine = world.engine(&repositories);
     for package in ["a/x", "b/x"] {
-        engine
-            .create(&new("git", package, "v1", None))
-            .expect("it can be made");
+        draft(&engine, "git", package, "v1");
     }
     for package in ["a", "b"] {
         let name = format!("git.{package}.x.v1");
@@ -317,10 +302,7 @@ fn a_checked_out_branch_follows_its_approval() {
     let repositories =
         world.repositories([RepositoryConfig::new("git", world.checked_out("repo"))]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.p.v1").expect("it can be proposed");
+    proposal(&engine, "git", "p", "v1");
     // Somebody's own file where the package is to be.
     world.write("repo", "p/Kptfile", "mine");
     let before = refs(&world, "repo");
@@ -349,13 +331,8 @@ fn a_branch_that_is_checked_out_elsewhere_follows_too() {
     world.git("repo", &["worktree", "add", "--quiet", "../linked", "main"]);
     let repositories = world.repositories([RepositoryConfig::new("git", location)]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.p.v1").expect("it can be proposed");
-    engine
-        .approve("git.p.v1", Overwrite::Refuse)
-        .expect("it can be approved");
+    draft(&engine, "git", "p", "v1");
+    publish(&engine, "git.p.v1");
     assert_eq!(world.git("linked", &["status", "--porcelain"]), "");
     assert!(world.path("linked/p/Kptfile").exists());
 }
@@ -367,13 +344,8 @@ fn the_first_approval_makes_the_branch_of_an_empty_repository() {
     let location = kiln_task::git::Location::Path(world.path("repo"));
     let repositories = world.repositories([RepositoryConfig::new("git", location)]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.p.v1").expect("it can be proposed");
-    engine
-        .approve("git.p.v1", Overwrite::Refuse)
-        .expect("it can be approved");
+    draft(&engine, "git", "p", "v1");
+    publish(&engine, "git.p.v1");
     assert_eq!(world.git("repo", &["status", "--porcelain"]), "");
     assert!(world.path("repo/p/Kptfile").exists());
     let other = RepositoryConfig {
@@ -382,10 +354,7 @@ fn the_first_approval_makes_the_branch_of_an_empty_repository() {
     };
     let repositories = world.repositories([other]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "q", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.q.v1").expect("it can be proposed");
+    proposal(&engine, "git", "q", "v1");
     let error = engine
         .approve("git.q.v1", Overwrite::Refuse)
         .expect_err("there is no such branch");

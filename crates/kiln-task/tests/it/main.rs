@@ -7,6 +7,7 @@ mod image;
 mod lifecycle;
 mod registry;
 mod roundtrip;
+mod steps;
 mod tasks;
 mod upgrade;
 mod world;

@@ -3,14 +3,17 @@
 //! The tests of the command line use this file too.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 
+use daemon::Daemon;
 use kiln_oci::{
     ImageSpec, Layout, Manifest, Platform, Registry, RegistryOptions, RunConfig, add_image,
 };
+
+#[path = "../../../kiln-oci/tests/it/daemon.rs"]
+mod daemon;
 
 /// A registry for one test.
 pub(crate) struct TestRegistry {
@@ -22,7 +25,7 @@ pub(crate) struct TestRegistry {
 enum Kind {
     Scripted(Answers),
     Program {
-        child: Child,
+        _daemon: Daemon,
         _directory: tempfile::TempDir,
     },
 }
@@ -50,44 +53,16 @@ impl TestRegistry {
     }
 
     /// A real one; none, and a loud word about it, if it is not installed.
-    #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
     pub(crate) fn program() -> Option<TestRegistry> {
         let directory = tempfile::tempdir().expect("a directory can be made");
-        // Somebody else may take the port in between; then another one is tried.
-        for _ in 0..10 {
-            let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-            let host = free.expect("a port is free").to_string();
-            let config = directory.path().join("config.yaml");
-            let text = format!(
-                "version: 0.1\nlog: {{level: info}}\nstorage:\n  filesystem: {{rootdirectory: {}}}\nhttp:\n  addr: {host}\n",
-                directory.path().join("data").display()
-            );
-            std::fs::write(&config, text).expect("it can be written");
-            let child = Command::new("docker-registry")
-                .arg("serve")
-                .arg(&config)
-                .env_clear()
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::piped())
-                .spawn();
-            let Ok(mut child) = child else {
-                eprintln!("SKIPPED: a real registry, because docker-registry is not installed");
-                return None;
-            };
-            if listens(&mut child) {
-                return Some(TestRegistry {
-                    host,
-                    kind: Kind::Program {
-                        child,
-                        _directory: directory,
-                    },
-                });
-            }
-            child.kill().expect("it can be killed");
-            child.wait().expect("it ends");
-        }
-        panic!("docker-registry does not start");
+        let daemon = Daemon::start(directory.path(), "")?;
+        Some(TestRegistry {
+            host: daemon.host.clone(),
+            kind: Kind::Program {
+                _daemon: daemon,
+                _directory: directory,
+            },
+        })
     }
 
     /// Puts an image of layers there; its digest.
@@ -146,15 +121,6 @@ impl TestRegistry {
     }
 }
 
-impl Drop for TestRegistry {
-    fn drop(&mut self) {
-        if let Kind::Program { child, .. } = &mut self.kind {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
 fn list_tags(answers: &mut BTreeMap<String, (String, Vec<u8>)>, repository: &str) {
     let prefix = format!("/v2/{repository}/manifests/");
     let names = answers.keys().filter_map(|path| path.strip_prefix(&prefix));
@@ -162,25 +128,6 @@ fn list_tags(answers: &mut BTreeMap<String, (String, Vec<u8>)>, repository: &str
     let body = format!("{{\"name\":{repository:?},\"tags\":{tags:?}}}");
     let path = format!("/v2/{repository}/tags/list");
     answers.insert(path, ("application/json".to_owned(), body.into_bytes()));
-}
-
-/// Waits until it says that it listens, or that it ends. What it says later is read and forgotten.
-fn listens(child: &mut Child) -> bool {
-    let (sender, receiver) = mpsc::channel();
-    let mut lines = BufReader::new(child.stderr.take().expect("a pipe"));
-    std::thread::spawn(move || {
-        let mut line = String::new();
-        while lines.read_line(&mut line).is_ok_and(|read| read > 0) {
-            if line.contains("listening on") {
-                let _ = sender.send(());
-                break;
-            }
-            line.clear();
-        }
-        drop(sender);
-        let _ = lines.read_to_end(&mut Vec::new());
-    });
-    receiver.recv().is_ok()
 }
 
 fn answer(stream: &TcpStream, answers: &Answers) -> Option<()> {

@@ -5,7 +5,8 @@ use kiln_task::{Contents, File, FileMode, OnRenderFailure, PackagePath, Reposito
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::world::{new, pull, world};
+use crate::steps::{draft, proposal};
+use crate::world::{pull, world};
 
 fn any_file() -> impl Strategy<Value = (String, File)> {
     let segment = "[a-z\"' $&;|*?<>~^äß😀.-]{1,6}";
@@ -27,9 +28,7 @@ fn contents_survive_git() {
     let Some(world) = world() else { return };
     let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
+    draft(&engine, "git", "p", "v1");
     let (kept, _) = pull(&engine, "git.p.v1");
     let files = proptest::collection::vec(any_file(), 0..30);
     // Every case starts a dozen processes.
@@ -80,10 +79,7 @@ fn a_repository_with_longer_ids_is_as_good() {
     let location = Location::Path(world.path("repo"));
     let repositories = world.repositories([RepositoryConfig::new("git", location)]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "a/p", "v1", None))
-        .expect("it can be made");
-    engine.propose("git.a.p.v1").expect("it can be proposed");
+    proposal(&engine, "git", "a/p", "v1");
     let number = engine.approve("git.a.p.v1", kiln_task::Overwrite::Refuse);
     assert_eq!(number.expect("it can be approved").as_i64(), 1);
     let (contents, version) = pull(&engine, "git.a.p.v1");

@@ -5,11 +5,12 @@ use std::time::Duration;
 use kiln_krm::kptfile::Condition;
 use kiln_task::git::Location;
 use kiln_task::{
-    ChangeError, CloneTask, CreateError, EditTask, File, FileMode, GitUpstream, InitTask,
-    Lifecycle, OnRenderFailure, Overwrite, PackageMetadata, PackagePath, RepositoryConfig,
-    RevisionRef, RunnerOptions, Task, Upstream,
+    ChangeError, CloneTask, CreateError, File, FileMode, GitUpstream, InitTask, Lifecycle,
+    OnRenderFailure, Overwrite, PackageMetadata, PackagePath, RepositoryConfig, RunnerOptions,
+    Task, Upstream,
 };
 
+use crate::steps::{clone_of, draft, edit_of, publish};
 use crate::world::{chain, names, new, pull, refs, text, world};
 
 const KPTFILE: &str = "# our package
@@ -25,20 +26,6 @@ pipeline:
 ";
 const RED: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cm\ndata:\n  color: red # a color\n";
-
-fn named(name: &str) -> Option<RevisionRef> {
-    Some(RevisionRef {
-        name: name.to_owned(),
-    })
-}
-
-fn clone_of(name: &str) -> Task {
-    let upstream = Upstream {
-        revision: named(name),
-        ..Upstream::default()
-    };
-    Task::Clone(CloneTask { upstream })
-}
 
 fn clone_git(repo: &str, git_ref: &str, directory: &str) -> Task {
     let git = GitUpstream {
@@ -126,9 +113,7 @@ fn a_revision_is_cloned_and_copied_by_the_rules() {
         RepositoryConfig::new("git", world.bare("repo")),
     ]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("up", "base", "v1", None))
-        .expect("it can be made");
+    draft(&engine, "up", "base", "v1");
     // A draft can be cloned, but not copied.
     engine
         .create(&new("git", "app", "v1", Some(clone_of("up.base.v1"))))
@@ -136,21 +121,16 @@ fn a_revision_is_cloned_and_copied_by_the_rules() {
     let (contents, _) = pull(&engine, "git.app.v1");
     let kptfile = text(&contents, "Kptfile");
     assert!(kptfile.contains("ref: drafts/base/v1\n"), "{kptfile}");
-    let edit = |name: &str| {
-        Task::Edit(EditTask {
-            source: named(name),
-        })
-    };
     let error = |package: &str, workspace: &str, task: Task| {
         let created = engine.create(&new("git", package, workspace, Some(task)));
         created.expect_err("it is against the rules").to_string()
     };
     assert_eq!(
-        error("app", "v2", edit("git.app.v1")),
+        error("app", "v2", edit_of("git.app.v1")),
         "source revision must be published"
     );
     assert_eq!(
-        error("app", "v1", edit("git.app.v1")),
+        error("app", "v1", edit_of("git.app.v1")),
         "package revision workspaceNames must be unique; package revision with name app in repo git with workspaceName v1 already exists"
     );
     assert_eq!(
@@ -185,16 +165,13 @@ fn a_revision_is_cloned_and_copied_by_the_rules() {
     engine
         .create(&new("git", "x/app", "v1", None))
         .expect("it is another package");
-    engine.propose("up.base.v1").expect("it can be proposed");
-    engine
-        .approve("up.base.v1", Overwrite::Refuse)
-        .expect("it can be approved");
+    publish(&engine, "up.base.v1");
     assert_eq!(
         error("b", "v1", clone_of("up.base.main")),
         "upstream revision may not be the placeholder package revision up/up.base.main"
     );
     assert_eq!(
-        error("app", "v2", edit("up.base.v1")),
+        error("app", "v2", edit_of("up.base.v1")),
         "source revision must be from same package git/app"
     );
     // What others come from is not deleted.
@@ -223,9 +200,7 @@ fn every_first_task_tells_a_deployed_package_where_it_is() {
         deployment("prod", location),
     ]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("up", "base", "v1", None))
-        .expect("it can be made");
+    draft(&engine, "up", "base", "v1");
     let (contents, _) = pull(&engine, "up.base.v1");
     assert!(text(&contents, "package-context.yaml").ends_with("data:\n  name: example\n"));
     let data = |name: &str, path: &str| {
@@ -233,9 +208,7 @@ fn every_first_task_tells_a_deployed_package_where_it_is() {
             "data:\n  name: {name}\n  deployment: \"true\"\n  namespace: default\n  package-path: {path}\n  repository: prod\n"
         )
     };
-    engine
-        .create(&new("prod", "apps/new", "v1", None))
-        .expect("it can be made");
+    draft(&engine, "prod", "apps/new", "v1");
     engine
         .create(&new(
             "prod",
@@ -252,17 +225,14 @@ fn every_first_task_tells_a_deployed_package_where_it_is() {
             "{context}"
         );
     }
+    publish(&engine, "prod.apps.new.v1");
     engine
-        .propose("prod.apps.new.v1")
-        .expect("it can be proposed");
-    engine
-        .approve("prod.apps.new.v1", Overwrite::Refuse)
-        .expect("it can be approved");
-    let edit = Task::Edit(EditTask {
-        source: named("prod.apps.new.v1"),
-    });
-    engine
-        .create(&new("prod", "apps/new", "v2", Some(edit)))
+        .create(&new(
+            "prod",
+            "apps/new",
+            "v2",
+            Some(edit_of("prod.apps.new.v1")),
+        ))
         .expect("it can be copied");
     let (first, _) = pull(&engine, "prod.apps.new.v1");
     let (second, _) = pull(&engine, "prod.apps.new.v2");
@@ -352,9 +322,7 @@ fn a_package_that_cannot_be_rendered_goes_nowhere() {
     assert_eq!(refs(&world, "repo"), before);
 
     // The same for what is already there.
-    engine
-        .create(&new("git", "good", "v1", None))
-        .expect("it can be made");
+    draft(&engine, "git", "good", "v1");
     let (good, version) = pull(&engine, "git.good.v1");
     let before = refs(&world, "repo");
     let mut bad = good.clone();
@@ -599,9 +567,7 @@ fn modes_links_and_bytes_survive() {
         deployment("prod", world.bare("prod")),
     ]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("git", "p", "v1", None))
-        .expect("it can be made");
+    draft(&engine, "git", "p", "v1");
     let (mut contents, version) = pull(&engine, "git.p.v1");
     let path = |path: &str| PackagePath::new(path).expect("a good path");
     let file = |bytes: &[u8], mode| File {
@@ -633,10 +599,7 @@ fn modes_links_and_bytes_survive() {
     engine
         .push("git.p.v1", &contents, &version, OnRenderFailure::Refuse)
         .expect("it can be pushed");
-    engine.propose("git.p.v1").expect("it can be proposed");
-    engine
-        .approve("git.p.v1", Overwrite::Refuse)
-        .expect("it can be approved");
+    publish(&engine, "git.p.v1");
     engine
         .create(&new("prod", "q", "v1", Some(clone_of("git.p.v1"))))
         .expect("it can be cloned");

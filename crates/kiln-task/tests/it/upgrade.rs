@@ -1,10 +1,11 @@
 //! Packages that follow their upstream.
 
 use kiln_task::{
-    CloneTask, CreateError, Engine, GitUpstream, OnRenderFailure, Overwrite, RepositoryConfig,
-    RevisionRef, Strategy, Task, TaskError, UpgradeError, UpgradeTask, Upstream,
+    CloneTask, CreateError, Engine, GitUpstream, OnRenderFailure, RepositoryConfig, RevisionRef,
+    Strategy, Task, TaskError, UpgradeError, UpgradeTask, Upstream,
 };
 
+use crate::steps::{draft, edit_of, publish};
 use crate::world::{new, pull, text, world};
 
 const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: base\n";
@@ -16,7 +17,7 @@ fn config_map(name: &str, color: &str, size: &str) -> String {
 }
 
 /// Replaces files of a draft, and publishes it.
-fn publish(engine: &Engine<'_>, name: &str, files: &[(&str, Option<String>)]) {
+fn publish_with(engine: &Engine<'_>, name: &str, files: &[(&str, Option<String>)]) {
     let (mut contents, version) = pull(engine, name);
     for (path, text) in files {
         match text {
@@ -29,18 +30,12 @@ fn publish(engine: &Engine<'_>, name: &str, files: &[(&str, Option<String>)]) {
     engine
         .push(name, &contents, &version, OnRenderFailure::Refuse)
         .expect("it can be pushed");
-    engine.propose(name).expect("it can be proposed");
-    engine
-        .approve(name, Overwrite::Refuse)
-        .expect("it can be approved");
+    publish(engine, name);
 }
 
 fn copy(engine: &Engine<'_>, package: (&str, &str), from: &str, to: &str) {
     let (repository, path) = package;
-    let source = Some(RevisionRef {
-        name: format!("{repository}.{path}.{from}"),
-    });
-    let task = Task::Edit(kiln_task::EditTask { source });
+    let task = edit_of(&format!("{repository}.{path}.{from}"));
     engine
         .create(&new(repository, path, to, Some(task)))
         .expect("it can be copied");
@@ -66,10 +61,8 @@ fn a_package_is_upgraded() {
         RepositoryConfig::new("git", world.bare("repo")),
     ]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("up", "base", "v1", None))
-        .expect("it can be made");
-    publish(
+    draft(&engine, "up", "base", "v1");
+    publish_with(
         &engine,
         "up.base.v1",
         &[
@@ -102,7 +95,7 @@ fn a_package_is_upgraded() {
     let local = cm
         .replace("color: red", "color: green")
         .replace("size: 1", "size: 5");
-    publish(
+    publish_with(
         &engine,
         "git.app.v1",
         &[
@@ -111,7 +104,7 @@ fn a_package_is_upgraded() {
         ],
     );
     copy(&engine, ("up", "base"), "v1", "v2");
-    publish(
+    publish_with(
         &engine,
         "up.base.v2",
         &[
@@ -150,7 +143,7 @@ fn a_package_is_upgraded() {
     );
 
     // A copy of an upgrade still comes from where that came from.
-    publish(&engine, "git.app.v2", &[]);
+    publish_with(&engine, "git.app.v2", &[]);
     copy(&engine, ("git", "app"), "v2", "copy");
     for (name, upstream) in [("git.app.v1", "up.base.v1"), ("git.app.copy", "up.base.v2")] {
         let located = engine.find(name).expect("it is there");
@@ -222,16 +215,14 @@ fn a_package_from_an_address_is_upgraded_by_its_lock() {
         RepositoryConfig::new("git", world.bare("repo")),
     ]);
     let engine = world.engine(&repositories);
-    engine
-        .create(&new("up", "base", "v1", None))
-        .expect("it can be made");
-    publish(
+    draft(&engine, "up", "base", "v1");
+    publish_with(
         &engine,
         "up.base.v1",
         &[("cm.yaml", Some(config_map("cm", "red", "1")))],
     );
     copy(&engine, ("up", "base"), "v1", "v2");
-    publish(
+    publish_with(
         &engine,
         "up.base.v2",
         &[("cm.yaml", Some(config_map("cm", "blue", "1")))],
@@ -261,7 +252,7 @@ fn a_package_from_an_address_is_upgraded_by_its_lock() {
         found.map(|found| found.revision.name.to_string()),
         Some("up.base.v1".to_owned())
     );
-    publish(&engine, "git.app.v1", &[]);
+    publish_with(&engine, "git.app.v1", &[]);
     let created = engine.create(&new(
         "git",
         "app",
@@ -272,10 +263,8 @@ fn a_package_from_an_address_is_upgraded_by_its_lock() {
     let (merged, _) = pull(&engine, "git.app.v2");
     assert!(text(&merged, "cm.yaml").contains("color: blue"));
     // Without a lock there is nothing to start from.
-    engine
-        .create(&new("git", "new", "v1", None))
-        .expect("it can be made");
-    publish(&engine, "git.new.v1", &[]);
+    draft(&engine, "git", "new", "v1");
+    publish_with(&engine, "git.new.v1", &[]);
     let mut task = upgrade("", Strategy::ResourceMerge);
     if let Task::Upgrade(task) = &mut task {
         task.local.name = "git.new.v1".to_owned();
