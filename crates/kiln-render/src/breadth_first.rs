@@ -105,9 +105,9 @@ fn discover(
         state.packages += 1;
         let resources = package.read(runner.files, runner.options.functions.threads)?;
         state.read.add(&resources);
-        for directory in package.below(runner.files, runner.options.root)? {
+        for directory in package.below(runner.files, runner.options)? {
             let name = Some(package.name.as_str());
-            let inner = Package::open(runner.files, runner.options.root, &directory, name)?;
+            let inner = Package::open(runner.files, runner.options, &directory, name)?;
             queue.push_back((inner, Some(place)));
         }
         nodes.push(Node {

@@ -225,7 +225,7 @@ impl Tree<'_> {
         let package = match entrance {
             Entrance::Open(package) => *package,
             Entrance::Closed { directory, outer } => {
-                let opened = Package::open(self.files, root, &directory, Some(&outer));
+                let opened = Package::open(self.files, self.options, &directory, Some(&outer));
                 opened.map_err(|trace| Unhydrated {
                     trace: Trace::new(OPERATION, &paths::join(&[root, &directory]), trace),
                     resources: None,
@@ -236,7 +236,7 @@ impl Tree<'_> {
         let read = package.read(self.files, self.options.functions.threads);
         let own = read.map_err(|trace| unhydrated(&package, trace, None))?;
         state.read.add(&own);
-        let below = package.below(self.files, root);
+        let below = package.below(self.files, self.options);
         let below = below.map_err(|raised| unhydrated(&package, raised, None))?;
         let entered = Entered {
             own_paths: paths_of(&own),

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use kiln_krm::record::UnknownKeys;
 use kiln_krm::selector::Overlap;
 use kiln_runtime::{CancelToken, Deadline, Limits, Network, RunContext, Runtime};
 
@@ -108,4 +109,6 @@ pub struct RenderOptions<'a> {
     pub jobs: Jobs,
     /// Whether resources of the Config Connector are marked as having passed through functions.
     pub attribution: bool,
+    /// What becomes of fields that Kptfiles do not have.
+    pub unknown_fields: UnknownKeys,
 }

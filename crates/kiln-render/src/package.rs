@@ -9,10 +9,12 @@ use kiln_krm::package::{
 };
 use kiln_krm::parallel::{Worth, try_map};
 use kiln_krm::read::{FileOptions, read_inner_file, read_loose_file};
+use kiln_krm::record::UnknownKeys;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_yaml::Document;
 
 use crate::error::{Failure, Raised, Trace, UnreadableFile};
+use crate::options::RenderOptions;
 
 /// A directory below which everything is relative to it.
 pub(crate) struct Below<'a> {
@@ -51,12 +53,13 @@ impl Package {
     /// Reads the Kptfile of a package and checks its pipeline.
     pub(crate) fn open(
         files: &dyn FileSource,
-        root: &str,
+        options: &RenderOptions<'_>,
         directory: &str,
         parent_name: Option<&str>,
     ) -> Result<Package, Trace> {
+        let root = options.root;
         let path = paths::join(&[root, directory]);
-        let kptfile = read_kptfile(files, directory, &path);
+        let kptfile = read_kptfile(files, directory, &path, options.unknown_fields);
         let kptfile = kptfile.map_err(|failure| Trace::new("pkg.read", &path, failure))?;
         let package = Package {
             directory: directory.to_owned(),
@@ -167,7 +170,12 @@ impl Package {
     }
 
     /// The directories of the packages directly below, relative to the root package, in order.
-    pub(crate) fn below(&self, files: &dyn FileSource, root: &str) -> Result<Vec<String>, Raised> {
+    pub(crate) fn below(
+        &self,
+        files: &dyn FileSource,
+        options: &RenderOptions<'_>,
+    ) -> Result<Vec<String>, Raised> {
+        let root = options.root;
         let mut found = Vec::new();
         let mut pending = vec![self.directory.clone()];
         while let Some(directory) = pending.pop() {
@@ -187,7 +195,8 @@ impl Package {
                 .any(|entry| entry.name == PACKAGE_FILE && entry.kind != EntryKind::Other);
             if is_package && directory != self.directory {
                 let path = paths::join(&[root, &directory]);
-                if let Err(failure) = read_kptfile(files, &directory, &path) {
+                if let Err(failure) = read_kptfile(files, &directory, &path, options.unknown_fields)
+                {
                     let trace = Trace::new("pkg.Subpackages", &path, failure);
                     return Err(Raised::Enclosed(trace));
                 }
@@ -214,6 +223,7 @@ fn read_kptfile(
     files: &dyn FileSource,
     directory: &str,
     absolute: &str,
+    unknown_fields: UnknownKeys,
 ) -> Result<Kptfile, Failure> {
     let failed = |problem| {
         Failure::Kptfile(Box::new(KptfileError {
@@ -237,7 +247,7 @@ fn read_kptfile(
                 }
             })
         })?;
-    Kptfile::read(&bytes).map_err(failed)
+    Kptfile::read_with(&bytes, unknown_fields).map_err(failed)
 }
 
 fn parts(error: &FileError) -> (&str, &str) {

@@ -44,7 +44,7 @@ pub fn render(
     options: &RenderOptions<'_>,
     log: &dyn Log,
 ) -> Result<Rendered, RenderError> {
-    let root = Package::open(files, options.root, "", None)
+    let root = Package::open(files, options, "", None)
         .map_err(|trace| Trace::new("fn.render", options.root, trace))?;
     let saves = root.kptfile.is_annotated_true(SAVE_ON_RENDER_FAILURE);
     let is_breadth_first = root.kptfile.is_annotated_true(BFS_RENDERING);

@@ -4,11 +4,12 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln_krm::kptfile::FILE_NAME;
+use kiln_krm::kptfile::{FILE_NAME, Kptfile};
 use kiln_krm::package::FileChange;
+use kiln_krm::record::UnknownKeys;
 use kiln_krm::results::FunctionResultList;
 use kiln_render::{
-    Behaviour, FunctionOptions, Jobs, Log, RenderError, RenderOptions, Tags, Trace, render,
+    Behaviour, Event, FunctionOptions, Jobs, Log, RenderError, RenderOptions, Tags, Trace, render,
 };
 use kiln_runtime::{CancelToken, Limits, Network, Runtime};
 
@@ -75,6 +76,19 @@ pub struct RenderedContents {
     pub status: RenderStatus,
 }
 
+/// Tells what Kptfiles have that they should not: it may be a misspelt pipeline, which does nothing.
+fn warn_of_unknown_fields(contents: &Contents, log: &dyn Log) {
+    for path in contents.paths().filter(|path| path.name() == FILE_NAME) {
+        let bytes = contents.bytes(path.as_str()).unwrap_or_default();
+        let Err(problem) = Kptfile::read(bytes) else {
+            continue;
+        };
+        if Kptfile::read_with(bytes, UnknownKeys::Ignore).is_ok() {
+            log.event(&Event::Warning(&format!("{path}: {problem}")));
+        }
+    }
+}
+
 /// Renders the package in `contents`. `name` is the path by which messages know it.
 ///
 /// Without a Kptfile nothing happens.
@@ -124,7 +138,10 @@ pub fn render_contents(
         allow_exec: settings.allow_exec,
         jobs: settings.jobs,
         attribution: settings.attribution,
+        // Others may know what they mean; they are kept.
+        unknown_fields: UnknownKeys::Ignore,
     };
+    warn_of_unknown_fields(contents, settings.log);
     let files = contents.to_files_below(directory);
     let mut rendered = match render(&files, &options, settings.log) {
         Ok(rendered) => rendered,

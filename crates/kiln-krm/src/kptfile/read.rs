@@ -9,16 +9,25 @@ use crate::record::{Reader, UnknownKeys};
 impl Kptfile {
     /// Decodes the bytes of a Kptfile. Only the first document counts.
     pub fn read(bytes: &[u8]) -> Result<Kptfile, KptfileProblem> {
+        Kptfile::read_with(bytes, UnknownKeys::Refuse)
+    }
+
+    /// The same, with fields that Kptfiles do not have refused, as by kpt, or passed over.
+    pub fn read_with(bytes: &[u8], unknown_keys: UnknownKeys) -> Result<Kptfile, KptfileProblem> {
         match kiln_yaml::parse_first(bytes)? {
             None => Err(KptfileProblem::Empty),
-            Some(document) => Kptfile::decode(&document),
+            Some(document) => Kptfile::decode_with(&document, unknown_keys),
         }
     }
 
     /// Decodes the tree of a Kptfile.
     pub fn decode(doc: &Document) -> Result<Kptfile, KptfileProblem> {
+        Kptfile::decode_with(doc, UnknownKeys::Refuse)
+    }
+
+    fn decode_with(doc: &Document, unknown_keys: UnknownKeys) -> Result<Kptfile, KptfileProblem> {
         check_type(doc)?;
-        Ok(Reader::document(doc, UnknownKeys::Refuse)?)
+        Ok(Reader::document(doc, unknown_keys)?)
     }
 }
 

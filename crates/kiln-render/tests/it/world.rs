@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_krm::package::{FileAction, MemoryFiles};
+use kiln_krm::record::UnknownKeys;
 use kiln_render::{
     Behaviour, Builtins, Event, FunctionOptions, Jobs, Log, RenderOptions, Rendered, Tags, render,
 };
@@ -163,6 +164,7 @@ impl World<'_> {
             allow_exec: true,
             jobs: self.jobs,
             attribution: true,
+            unknown_fields: UnknownKeys::Refuse,
         };
         let log = Remembering::default();
         let mut rendered = render(&memory, &options, &log).expect("the root package is valid");

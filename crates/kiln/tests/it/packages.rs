@@ -371,3 +371,69 @@ fn words_are_porchctls() {
         assert_eq!(text, format!("error: {message}\n"), "{arguments}");
     }
 }
+
+/// What others put into a Kptfile is kept by everything that is done to a package, and told, because it may be a misspelt word.
+#[test]
+fn fields_that_kptfiles_do_not_have_are_kept() {
+    let Some(place) = Place::new("fields_that_kptfiles_do_not_have_are_kept") else {
+        return;
+    };
+    let has_them = |revision: &str| {
+        let kptfile = place.run(&format!("kiln rpkg get {revision} --show-kptfile"));
+        for line in [
+            "  owner: them # since ever\n",
+            "custom:\n",
+            "note: why",
+            "kept",
+        ] {
+            assert!(kptfile.contains(line), "{revision}: {line}{kptfile}");
+        }
+    };
+    place.publish();
+    place.run(
+        "kiln rpkg copy up.p.v1 --workspace v2 2>log; kiln rpkg pull up.p.v2 two
+        sed -i 's/^info:/info:\\n  owner: them # since ever/' two/Kptfile
+        printf 'custom:\\n  x: 1 # kept\\npipeline:\\n  mutators:\\n    - image: set-labels:v0.2.0\\n      note: why\\n      configMap:\\n        a: b\\n' >> two/Kptfile
+        kiln rpkg push up.p.v2 two 2>log",
+    );
+    let log = place.run("cat log");
+    assert!(
+        log.contains("[WARN] Kptfile: ")
+            && log.contains("field custom not found in type v1.KptFile"),
+        "{log}"
+    );
+    has_them("up.p.v2");
+    place.run(
+        "kiln rpkg update up.p.v2 --label a=b --readiness-gate G --condition G=True 2>log
+        kiln rpkg propose up.p.v2 2>log; kiln rpkg approve up.p.v2
+        kiln rpkg copy up.p.v2 --workspace v3 2>log
+        kiln rpkg clone up.p.v2 q --repository down 2>log
+        kiln rpkg propose down.q.v1 2>log; kiln rpkg approve down.q.v1
+        kiln rpkg pull up.p.v3 three; sed -i 's/k: one/k: three/' three/c.yaml; kiln rpkg push up.p.v3 three 2>log
+        kiln rpkg propose up.p.v3 2>log; kiln rpkg approve up.p.v3",
+    );
+    for revision in ["up.p.v2", "up.p.v3", "down.q.v1"] {
+        has_them(revision);
+    }
+    for strategy in [
+        "resource-merge",
+        "fast-forward",
+        "force-delete-replace",
+        "copy-merge",
+    ] {
+        place.run(&format!(
+            "kiln rpkg upgrade down.q.v1 --workspace {strategy} --strategy {strategy} 2>log"
+        ));
+        has_them(&format!("down.q.{strategy}"));
+    }
+    // Rendering by itself is kpt's.
+    let text = place.fail("kiln fn render two");
+    assert!(
+        text.contains("field custom not found in type v1.KptFile"),
+        "{text}"
+    );
+    // What is of the wrong kind is refused as ever.
+    place.run("kiln rpkg copy up.p.v2 --workspace v4 2>log; kiln rpkg pull up.p.v4 four; sed -i 's/^pipeline:/pipeline: 3\\nother:/' four/Kptfile");
+    let text = place.fail("kiln rpkg push up.p.v4 four");
+    assert!(text.contains("cannot unmarshal"), "{text}");
+}

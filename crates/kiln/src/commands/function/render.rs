@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileChange;
+use kiln_krm::record::UnknownKeys;
 use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads, system_words};
 use kiln_render::{Jobs, Outside, RenderError, RenderOptions, Rendered, render};
 use kiln_runtime::Network;
@@ -156,6 +157,7 @@ fn render_once(
         allow_exec: args.allow_exec == Some(true),
         jobs: jobs(ui.compat(), args.jobs),
         attribution: std::env::var_os(KRM_DISABLE_ATTRIBUTION).is_none_or(|value| value.is_empty()),
+        unknown_fields: UnknownKeys::Refuse,
     };
     let terminal = Terminal::new(ui).quiet(args.quiet);
     let log = Timings::new(&terminal);
