@@ -13,6 +13,7 @@ mod log;
 mod native;
 mod package_errors;
 mod package_images;
+mod package_kills;
 mod package_runners;
 mod packages;
 mod progress;

@@ -15,6 +15,7 @@ pub struct GitProgram {
     variables: Vec<(OsString, OsString)>,
     config: Vec<(String, String)>,
     git_dir: Option<PathBuf>,
+    directory: Option<PathBuf>,
 }
 
 /// What git could not do.
@@ -111,6 +112,7 @@ impl GitProgram {
             variables,
             config: config.to_vec(),
             git_dir: None,
+            directory: None,
         }
     }
 
@@ -128,12 +130,19 @@ impl GitProgram {
         self
     }
 
-    /// The same in whatever repository is around the directory it runs in.
-    pub(super) fn anywhere(&self) -> GitProgram {
+    /// The same in a directory, and in whatever repository is around it.
+    pub(super) fn in_directory(&self, directory: &Path) -> GitProgram {
         GitProgram {
             git_dir: None,
+            directory: Some(directory.to_owned()),
             ..self.clone()
         }
+    }
+
+    /// The same with another index than the repository's own.
+    pub(super) fn with_index(mut self, index: &Path) -> GitProgram {
+        self.variables.push(("GIT_INDEX_FILE".into(), index.into()));
+        self
     }
 
     /// Runs a command to its good end; its output.
@@ -144,22 +153,6 @@ impl GitProgram {
         input: &[u8],
     ) -> Result<Vec<u8>, GitError> {
         let output = self.output(command, arguments, input)?;
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => Err(failed(command, &output)),
-        }
-    }
-
-    /// The same as [`GitProgram::run`], in a directory.
-    pub(super) fn run_in(
-        &self,
-        directory: &Path,
-        command: &'static str,
-        arguments: &[&OsStr],
-    ) -> Result<Vec<u8>, GitError> {
-        let mut process = self.command(command, arguments);
-        process.current_dir(directory).stdin(Stdio::null());
-        let output = process.output().map_err(GitError::NotStarted)?;
         match output.status.success() {
             true => Ok(output.stdout),
             false => Err(failed(command, &output)),
@@ -208,6 +201,9 @@ impl GitProgram {
         }
         if let Some(git_dir) = &self.git_dir {
             process.env("GIT_DIR", git_dir);
+        }
+        if let Some(directory) = &self.directory {
+            process.current_dir(directory);
         }
         process.arg(command).args(arguments);
         process

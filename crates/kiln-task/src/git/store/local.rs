@@ -5,13 +5,21 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::super::id::{ObjectId, RefName};
-use super::super::layout::is_revision;
 use super::super::program::{GitError, GitProgram};
+use super::work_tree::{Pending, checked_out, recover};
 use super::{OpenError, PublishError, RefChange};
 
-/// Finds the repository around a directory.
-pub(super) fn open(path: &Path, program: &GitProgram) -> Result<(GitProgram, String), OpenError> {
+/// A repository on this machine, by git's own directory.
+#[derive(Debug)]
+pub(super) struct Local {
+    git_dir: PathBuf,
+}
+
+/// Finds the repository around a directory, and what is to be called its place.
+pub(super) fn open(
+    path: &Path,
+    program: &GitProgram,
+) -> Result<(GitProgram, String, Local), OpenError> {
     let open_error = |error| OpenError::Git {
         location: path.display().to_string(),
         error,
@@ -26,7 +34,8 @@ pub(super) fn open(path: &Path, program: &GitProgram) -> Result<(GitProgram, Str
         OsStr::new("--show-cdup"),
     ];
     let found = program
-        .run_in(&place, "rev-parse", &arguments)
+        .in_directory(&place)
+        .run("rev-parse", &arguments, b"")
         .map_err(open_error)?;
     let text = String::from_utf8_lossy(&found);
     let mut lines = text.lines();
@@ -38,22 +47,41 @@ pub(super) fn open(path: &Path, program: &GitProgram) -> Result<(GitProgram, Str
         }));
     };
     let git = program.in_repository(Path::new(git_dir));
+    let local = Local {
+        git_dir: PathBuf::from(git_dir),
+    };
     if is_bare == Some("true") {
-        return Ok((git, git_dir.to_owned()));
+        return Ok((git, git_dir.to_owned(), local));
     }
     let top = match up.unwrap_or_default() {
         "" => place,
         up => place.join(up).canonicalize().unwrap_or(place),
     };
-    Ok((git, top.display().to_string()))
+    Ok((git, top.display().to_string(), local))
 }
 
-/// Changes refs in one transaction.
-pub(super) fn publish(git: &GitProgram, changes: &[RefChange]) -> Result<(), PublishError> {
-    let checked_out = checked_out(git, changes)?;
-    for checked_out in &checked_out {
-        checked_out.bring_along(git, Some("--dry-run"))?;
+impl Local {
+    /// Finishes what a command that was killed has left undone in work trees.
+    pub(super) fn recover(&self, git: &GitProgram) -> Result<(), PublishError> {
+        recover(git, &self.git_dir)
     }
+
+    /// Changes refs in one transaction.
+    pub(super) fn publish(
+        &self,
+        git: &GitProgram,
+        changes: &[RefChange],
+    ) -> Result<(), PublishError> {
+        self.recover(git)?;
+        publish(git, changes)
+    }
+}
+
+fn publish(git: &GitProgram, changes: &[RefChange]) -> Result<(), PublishError> {
+    let checked_out = checked_out(git, changes)?.into_iter();
+    let pending: Result<Vec<Pending>, PublishError> =
+        checked_out.map(|it| it.prepare(git)).collect();
+    let pending = pending?;
     let output = git.output(
         "update-ref",
         &[OsStr::new("--stdin")],
@@ -63,10 +91,11 @@ pub(super) fn publish(git: &GitProgram, changes: &[RefChange]) -> Result<(), Pub
         let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(refusal(&text));
     }
-    for checked_out in &checked_out {
-        checked_out.bring_along(git, None)?;
+    let mut finished = Ok(());
+    for pending in pending {
+        finished = pending.finish(git).and(finished);
     }
-    Ok(())
+    finished.map_err(|error| PublishError::LeftBehind(error.to_string()))
 }
 
 fn transaction(changes: &[RefChange]) -> Vec<u8> {
@@ -96,85 +125,5 @@ fn refusal(text: &str) -> PublishError {
     match is_stale {
         true => PublishError::Stale(message),
         false => PublishError::Rejected(message),
-    }
-}
-
-/// A branch that is checked out and changes.
-struct CheckedOut<'a> {
-    work_tree: PathBuf,
-    branch: &'a RefName,
-    /// None if the branch is about to be made.
-    old: Option<&'a ObjectId>,
-    new: &'a ObjectId,
-}
-
-/// The directory without entries, which every git knows.
-const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
-
-/// The branches among the changes that are checked out, in any work tree of the repository.
-fn checked_out<'a>(
-    git: &GitProgram,
-    changes: &'a [RefChange],
-) -> Result<Vec<CheckedOut<'a>>, PublishError> {
-    // Nobody has checked out a revision that does not exist yet. A branch that does not is what an empty repository is on.
-    let moved = |change: &'a RefChange| {
-        let is_branch = change.name.as_branch().is_some();
-        let is_there = change.old.is_some() || !is_revision(&change.name);
-        change.new.as_ref().filter(|_| is_branch && is_there)
-    };
-    if !changes.iter().any(|change| moved(change).is_some()) {
-        return Ok(Vec::new());
-    }
-    let output = git.run("worktree", &["list", "--porcelain"].map(OsStr::new), b"")?;
-    let text = String::from_utf8_lossy(&output);
-    let mut found = Vec::new();
-    for tree in text.split("\n\n") {
-        let field = |name: &str| tree.lines().find_map(|line| line.strip_prefix(name));
-        let (Some(path), Some(branch)) = (field("worktree "), field("branch ")) else {
-            continue;
-        };
-        let change = changes.iter().find(|change| change.name.as_str() == branch);
-        let new = change.and_then(|change| Some((change, moved(change)?)));
-        if let Some((change, new)) = new {
-            found.push(CheckedOut {
-                work_tree: PathBuf::from(path),
-                branch: &change.name,
-                old: change.old.as_ref(),
-                new,
-            });
-        }
-    }
-    Ok(found)
-}
-
-impl CheckedOut<'_> {
-    /// Brings index and files from the old commit to the new one; what is changed stays, or is in the way.
-    fn bring_along(&self, git: &GitProgram, trial: Option<&str>) -> Result<(), PublishError> {
-        let git = git.anywhere();
-        // Times of files that are newer than what git remembers are no changes.
-        let _ = git.run_in(
-            &self.work_tree,
-            "update-index",
-            &["-q", "--refresh"].map(OsStr::new),
-        );
-        let mut arguments = vec!["-m", "-u"];
-        arguments.extend(trial);
-        let nothing = match self.new.as_str().len() {
-            64 => EMPTY_TREE_SHA256,
-            _ => EMPTY_TREE,
-        };
-        let old = self.old.map_or(nothing, ObjectId::as_str);
-        arguments.extend([old, self.new.as_str()]);
-        let arguments: Vec<&OsStr> = arguments.into_iter().map(OsStr::new).collect();
-        match git.run_in(&self.work_tree, "read-tree", &arguments) {
-            Ok(_) => Ok(()),
-            Err(GitError::Failed { message, .. }) => Err(PublishError::WorkTree {
-                branch: self.branch.short().to_owned(),
-                work_tree: self.work_tree.display().to_string(),
-                message,
-            }),
-            Err(error) => Err(error.into()),
-        }
     }
 }

@@ -4,8 +4,11 @@
 //! reading, and changes are pushed. In both cases a change of refs says what it expects to be there, and happens
 //! wholly or not at all.
 
+mod catch_up;
+mod index_lock;
 mod local;
 mod remote;
+mod work_tree;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,6 +21,7 @@ use super::objects::{
 };
 use super::program::{GitError, GitProgram};
 use crate::contents::Contents;
+use local::Local;
 pub use remote::InvalidAddress;
 use remote::Remote;
 
@@ -100,7 +104,7 @@ pub enum Atomicity {
     NotRequired,
 }
 
-/// Why refs were not changed. None has been, unless atomicity was not required.
+/// Why refs were not changed. None has been, unless atomicity was not required, or files alone are left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     /// Somebody else was faster: a ref is not what it was.
@@ -124,6 +128,11 @@ pub enum PublishError {
         /// What git says.
         message: String,
     },
+    /// The refs have changed, and files that are checked out have not.
+    #[error(
+        "the change is made, but files that are checked out are left behind; the next kiln command brings them along: {0}"
+    )]
+    LeftBehind(String),
     /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -142,7 +151,7 @@ pub struct GitStore {
 
 #[derive(Debug)]
 enum Kind {
-    Local,
+    Local(Local),
     Remote(Remote),
 }
 
@@ -151,8 +160,10 @@ impl GitStore {
     pub fn open(location: &Location, options: &GitOptions) -> Result<GitStore, OpenError> {
         let (git, address, kind) = match location {
             Location::Path(path) => {
-                let (git, address) = local::open(path, &options.program)?;
-                (git, address, Kind::Local)
+                let (git, address, local) = local::open(path, &options.program)?;
+                // Who only wants to read may do so; who changes something is told.
+                let _ = local.recover(&git);
+                (git, address, Kind::Local(local))
             }
             Location::Address(address) => {
                 let (git, remote) = remote::open(address, options)?;
@@ -181,15 +192,23 @@ impl GitStore {
     /// Gets to know what has changed on the other machine.
     pub fn refresh(&self) -> Result<(), GitError> {
         match &self.kind {
-            Kind::Local => Ok(()),
+            Kind::Local(_) => Ok(()),
             Kind::Remote(remote) => remote.fetch(&self.git),
+        }
+    }
+
+    /// Finishes what a command that was killed has left undone, as far as it has not been.
+    pub fn recover(&self) -> Result<(), PublishError> {
+        match &self.kind {
+            Kind::Local(local) => local.recover(&self.git),
+            Kind::Remote(_) => Ok(()),
         }
     }
 
     /// All branches and tags. Those whose names are not text are left out.
     pub fn refs(&self) -> Result<BTreeMap<RefName, ObjectId>, GitError> {
         let heads = match &self.kind {
-            Kind::Local => "refs/heads/",
+            Kind::Local(_) => "refs/heads/",
             Kind::Remote(_) => remote::TRACKED,
         };
         let arguments = ["--format=%(objectname) %(refname)", heads, "refs/tags/"];
@@ -216,7 +235,7 @@ impl GitStore {
     /// Changes refs as [`GitStore`] says.
     pub fn publish(&self, changes: &[RefChange], atomicity: Atomicity) -> Result<(), PublishError> {
         match &self.kind {
-            Kind::Local => local::publish(&self.git, changes),
+            Kind::Local(local) => local.publish(&self.git, changes),
             Kind::Remote(remote) => remote.push(&self.git, changes, atomicity),
         }
     }

@@ -121,8 +121,18 @@ impl Entry {
 impl Entry {
     /// What is in the repository now.
     pub(super) fn snapshot(&self) -> Result<Snapshot> {
-        let repository = Repository::open(self.config()?, &git_options())?;
+        Ok(self.open()?.snapshot()?)
+    }
+
+    /// The same, after what a command that was killed has left undone.
+    pub(super) fn sync(&self) -> Result<Snapshot> {
+        let repository = self.open()?;
+        repository.store.recover()?;
         Ok(repository.snapshot()?)
+    }
+
+    fn open(&self) -> Result<Repository> {
+        Ok(Repository::open(self.config()?, &git_options())?)
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn cmd_sync(ui: &Ui, args: &SyncArgs) -> Result<()> {
         if !is_all && !args.names.contains(&entry.name) {
             continue;
         }
-        match entry.snapshot() {
+        match entry.sync() {
             Ok(snapshot) => {
                 let count = snapshot.revisions.len();
                 let text = format!("{} synced: {count} package revision(s)\n", entry.name);
