@@ -12,6 +12,7 @@ mod live;
 mod log;
 mod native;
 mod package_errors;
+mod package_hostile;
 mod package_images;
 mod package_kills;
 mod package_runners;

@@ -1,7 +1,8 @@
 //! Git as a program: every call of it is made here.
 //!
 //! There is never a shell. What the caller's environment says to git about repositories, indexes and identities does not
-//! reach it; what it says about credentials and connections does. Hooks of the repositories we work in are not run.
+//! reach it; what it says about credentials and connections does. Nothing that the settings of a repository name is run:
+//! neither hooks nor monitors, and what is missing in a partial clone is not fetched.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -95,10 +96,15 @@ impl GitProgram {
         // Its words are read.
         variables.push(("LC_ALL".into(), "C".into()));
         variables.push(("GIT_OPTIONAL_LOCKS".into(), "0".into()));
+        variables.push(("GIT_NO_LAZY_FETCH".into(), "1".into()));
         let config = [
             ("core.hooksPath", "/dev/null"),
             ("core.fsmonitor", "false"),
             ("protocol.ext.allow", "never"),
+            ("submodule.recurse", "false"),
+            ("fetch.recurseSubmodules", "false"),
+            ("push.recurseSubmodules", "no"),
+            ("push.gpgSign", "false"),
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
             // Others hold locks for moments only; on a busy machine these are longer than git thinks.

@@ -191,10 +191,12 @@ fn refusal(output: &Output) -> PublishError {
 
 /// What looks like an option, has control characters or names a helper program is no address.
 fn check(address: &str) -> Result<(), InvalidAddress> {
+    let is_helpers = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let names_helper = address.trim_start_matches(is_helpers).starts_with("::");
     let is_bad = address.is_empty()
         || address.starts_with('-')
         || address.contains(char::is_control)
-        || address.contains("::");
+        || names_helper;
     match is_bad {
         true => Err(InvalidAddress(without_credentials(address))),
         false => Ok(()),
@@ -242,6 +244,7 @@ mod tests {
             "git@example.com:r.git",
             "file:///x",
             "ssh://h/~/r",
+            "https://[2001:db8::1]:8443/r.git",
         ] {
             assert!(check(address).is_ok(), "{address:?}");
         }
