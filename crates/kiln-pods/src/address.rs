@@ -21,7 +21,7 @@ pub enum AddressMode {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub(crate) host_port: String,
-    pod_ip: String,
+    pub(crate) pod_ip: String,
 }
 
 impl Place {

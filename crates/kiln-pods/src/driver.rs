@@ -4,6 +4,7 @@
 //! what comes of it. It waits for nothing but messages and time.
 
 mod create;
+mod dialling;
 mod hands;
 mod house;
 mod message;
@@ -20,7 +21,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::connection::{Client, dial};
+use crate::connection::Client;
 use crate::plans::Plans;
 use crate::replicas::Replicas;
 use crate::state::{
@@ -35,6 +36,12 @@ use sight::Sight;
 /// How many messages are taken before time is looked at.
 const BATCH: usize = 256;
 
+/// A request, and where it is told what becomes of it.
+struct Asked {
+    image: ImageKey,
+    reply: UnboundedSender<Assignment>,
+}
+
 /// The owner of the pool.
 pub(crate) struct Driver {
     pool: Pool,
@@ -43,7 +50,7 @@ pub(crate) struct Driver {
     plans: Plans,
     sight: Sight,
     house: House,
-    requests: HashMap<RequestId, UnboundedSender<Assignment>>,
+    requests: HashMap<RequestId, Asked>,
     connections: HashMap<PodId, Client>,
     dials: HashMap<PodId, AbortHandle>,
     /// Dropping one of these stops the creation of a pod.
@@ -113,8 +120,12 @@ impl Driver {
                 image,
                 reply,
             } => {
-                self.requests.insert(request, reply);
                 let plan = self.plans.plan(&image);
+                let asked = Asked {
+                    image: image.clone(),
+                    reply,
+                };
+                self.requests.insert(request, asked);
                 self.tell(Event::Request {
                     request,
                     image,
@@ -138,12 +149,12 @@ impl Driver {
                 }
                 self.tell(Event::Created { pod, version });
             }
-            Message::Dialled { pod, client } => {
-                if self.dials.remove(&pod).is_some() {
-                    self.connections.insert(pod, client);
-                    self.tell(Event::Ready { pod });
-                }
-            }
+            Message::Dialled { pod, client } => self.dialled(pod, client),
+            Message::NotDialled {
+                pod,
+                trouble,
+                outlook,
+            } => self.not_dialled(pod, &trouble, outlook),
             Message::Adopted(pod) => {
                 self.world.set_holder(pod, Holder::Us);
                 self.tell(Event::Adopted { pod });
@@ -182,27 +193,12 @@ impl Driver {
         }
     }
 
-    fn hang_up(&mut self, pod: PodId) {
-        if let Some(dial) = self.dials.remove(&pod) {
-            dial.abort();
-        }
-    }
-
     /// What follows from what was seen.
     fn follow(&mut self, notices: Vec<Notice>) {
         for notice in notices {
             match notice {
                 Notice::Tell(event) => self.tell(event),
-                Notice::Reachable(pod, place) => {
-                    let hands = Arc::clone(&self.hands);
-                    self.hang_up(pod);
-                    let dial = self.jobs.spawn(async move {
-                        if let Some(client) = dial(&place, hands.settings.max_message_size).await {
-                            hands.send(Message::Dialled { pod, client });
-                        }
-                    });
-                    self.dials.insert(pod, dial);
-                }
+                Notice::Reachable(pod, place) => self.dial(pod, place),
                 Notice::Stranger(name) => self.judge_stranger(&name),
                 Notice::Moved(pod) => self.judge_moved(pod),
             }
@@ -212,7 +208,7 @@ impl Driver {
     fn carry_out(&mut self, command: Command, events: &mut VecDeque<Event>) {
         match command {
             Command::Start { request, pod } => {
-                let Some(reply) = self.requests.get(&request) else {
+                let Some(Asked { reply, .. }) = self.requests.get(&request) else {
                     return;
                 };
                 match self.connections.get(&pod) {
@@ -271,7 +267,7 @@ impl Driver {
     }
 
     fn fail(&self, request: RequestId, failure: Failure) {
-        if let Some(reply) = self.requests.get(&request) {
+        if let Some(Asked { reply, .. }) = self.requests.get(&request) {
             // One that has given up meanwhile says so itself.
             let _ = reply.send(Assignment::Fail(failure));
         }

@@ -1,5 +1,6 @@
 //! Why there is no answer from a pod.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::Status;
@@ -42,12 +43,14 @@ pub enum PodError {
         fault: Fault,
     },
     /// The time is up.
-    #[error("function evaluation timed out for {image} after {}", kiln_runtime::go_duration(*timeout))]
+    #[error("function evaluation timed out for {image} after {}{}", kiln_runtime::go_duration(*timeout), because(trouble.as_deref()))]
     TimedOut {
         /// The image.
         image: String,
         /// How long it was.
         timeout: Duration,
+        /// Why there was no pod, if that is known.
+        trouble: Option<Arc<str>>,
     },
     /// The runner is ending.
     #[error("the function runner is shutting down")]
@@ -67,6 +70,10 @@ impl PodError {
             Failure::Draining => PodError::Draining,
         }
     }
+}
+
+fn because(trouble: Option<&str>) -> String {
+    trouble.map_or_else(String::new, |trouble| format!(": {trouble}"))
 }
 
 /// Why pods cannot be used at all.

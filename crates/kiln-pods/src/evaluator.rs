@@ -12,7 +12,7 @@ use kiln_krm::image::with_prefix;
 use kiln_proto::ENDING;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::ROOM_METADATA;
-use kiln_proto::transport::{causes, room, was_not_sent};
+use kiln_proto::transport::{causes, room, was_not_begun, was_not_sent};
 use kiln_runtime::Deadline;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::{oneshot, watch};
@@ -82,17 +82,18 @@ impl PodEvaluator {
 
     /// Runs a function in a pod. Giving up the future gives up the call.
     pub async fn evaluate(&self, call: Call) -> Result<EvaluateFunctionResponse, PodError> {
+        let mut trouble = None;
         let Some(deadline) = call.deadline else {
-            return self.run(call).await;
+            return self.run(call, &mut trouble).await;
         };
         let image = call.image.clone();
-        match tokio::time::timeout_at(deadline.at.into(), self.run(call)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(PodError::TimedOut {
-                image,
-                timeout: deadline.timeout,
-            }),
-        }
+        let answer = tokio::time::timeout_at(deadline.at.into(), self.run(call, &mut trouble));
+        let answer = answer.await;
+        answer.unwrap_or(Err(PodError::TimedOut {
+            image,
+            timeout: deadline.timeout,
+            trouble,
+        }))
     }
 
     /// Ends: pods are left to other replicas, and what was begun is finished if that takes no longer than `patience`.
@@ -108,7 +109,12 @@ impl PodEvaluator {
         self.inner.stop();
     }
 
-    async fn run(&self, call: Call) -> Result<EvaluateFunctionResponse, PodError> {
+    /// Why there is no pod yet is in `trouble` whenever the future is given up.
+    async fn run(
+        &self,
+        call: Call,
+        trouble: &mut Option<Arc<str>>,
+    ) -> Result<EvaluateFunctionResponse, PodError> {
         let inner = &self.inner;
         let image = with_prefix(&inner.prefix, &call.image);
         let request = RequestId(inner.next_request.fetch_add(1, Ordering::Relaxed));
@@ -132,7 +138,9 @@ impl PodEvaluator {
                 Some(Assignment::Fail(failure)) => {
                     return Err(PodError::from_failure(&image, failure));
                 }
+                Some(Assignment::Trouble(why)) => *trouble = Some(why),
                 Some(Assignment::Go(client)) => {
+                    *trouble = None;
                     let attempt =
                         self.attempt(client, message.clone(), &call.metadata, call.deadline);
                     let status = match attempt.await {
@@ -236,7 +244,7 @@ fn loss(status: &Status) -> Option<(Started, Fault)> {
         .map(ToString::to_string)
         .collect::<Vec<_>>()
         .join(": ");
-    let started = match was_not_sent(status) {
+    let started = match was_not_sent(status) || was_not_begun(status) {
         true => Started::No,
         false => Started::Maybe,
     };
@@ -247,3 +255,6 @@ fn loss(status: &Status) -> Option<(Started, Fault)> {
     };
     Some((started, fault))
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,6 +25,8 @@ mod registry_images;
 mod replicas;
 #[cfg(test)]
 mod scripted;
+#[cfg(test)]
+mod scripted_pod;
 pub mod state;
 mod stuck;
 pub mod template;

@@ -14,6 +14,19 @@ pub fn was_not_sent(status: &Status) -> bool {
     })
 }
 
+/// Whether the server has said that it did nothing about a call that failed like this, and will not: it refused the stream,
+/// or it is closing the connection and named an earlier stream as the last that it looks at. (Streams up to that one fail by
+/// the end of the connection, not by what was said before.)
+pub fn was_not_begun(status: &Status) -> bool {
+    causes(status).any(|cause| {
+        let is_refused = |error: &h2::Error| {
+            let is_reset = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+            error.is_remote() && (is_reset || error.is_go_away())
+        };
+        cause.downcast_ref().is_some_and(is_refused)
+    })
+}
+
 /// A status and everything that is behind it.
 pub fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
     let first: &(dyn Error + 'static) = status;

@@ -1,5 +1,7 @@
 //! What the driver is sent. The list is closed: nothing else makes it do anything.
 
+use std::sync::Arc;
+
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
@@ -31,6 +33,12 @@ pub(crate) enum Message {
     },
     /// There is a connection to a pod.
     Dialled { pod: PodId, client: Client },
+    /// There is no connection to a pod, for the time being or for good.
+    NotDialled {
+        pod: PodId,
+        trouble: String,
+        outlook: Outlook,
+    },
     /// A pod is ours now.
     Adopted(PodId),
     /// What an image's reference stands for.
@@ -43,6 +51,15 @@ pub(crate) enum Message {
     Seen(Box<AnySeen>),
     /// It is time to end; whoever waits for that is told.
     Drain(oneshot::Sender<()>),
+}
+
+/// What becomes of an attempt to connect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outlook {
+    /// It goes on.
+    TriesAgain,
+    /// It is over.
+    GivesUp,
 }
 
 /// What watches see.
@@ -65,6 +82,8 @@ pub(crate) enum AnySeen {
 pub(crate) enum Assignment {
     /// A pod is to be called.
     Go(Client),
+    /// There is none yet, for this reason.
+    Trouble(Arc<str>),
     /// There is none.
     Fail(Failure),
 }

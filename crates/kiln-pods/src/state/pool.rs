@@ -188,6 +188,11 @@ impl Pool {
         self.images.keys()
     }
 
+    /// The image of a pod.
+    pub fn image_of(&self, pod: PodId) -> Option<&ImageKey> {
+        self.pods.get(&pod)
+    }
+
     /// The pods with the number of calls that each of them has.
     pub fn loads(&self) -> impl Iterator<Item = (PodId, usize)> {
         self.images.values().flat_map(Image::loads)

@@ -1,0 +1,129 @@
+//! A pod for tests that does with each call what it is told to, down to the frames of HTTP/2.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::address::{AddressMode, Place};
+use crate::connection::{Client, dial};
+
+/// What a pod does with a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Does {
+    /// Answers with a list.
+    Answer(&'static str),
+    /// Ends the call with a code of HTTP/2.
+    Reset(u32),
+    /// Says that it takes no more calls, and that it did not look at this one.
+    GoAwayBefore,
+    /// Says that it takes no more calls after this one, and hangs up.
+    GoAwayAfter,
+    /// Hangs up.
+    HangUp,
+}
+
+pub(crate) const REFUSED_STREAM: u32 = 7;
+
+const PREFACE: usize = 24;
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+const GO_AWAY: u8 = 7;
+const END_STREAM: u8 = 1;
+const ACK: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+/// Starts one, and connects to it. Connections share what it has to do.
+pub(crate) async fn pod(does: impl IntoIterator<Item = Does>) -> Client {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let place = listener.local_addr().unwrap().to_string();
+    let script: Arc<Mutex<VecDeque<Does>>> = Arc::new(Mutex::new(does.into_iter().collect()));
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(stream, Arc::clone(&script)));
+        }
+    });
+    dial(&place_at(&place), 1 << 20, |_| ()).await.unwrap()
+}
+
+/// A place that is called by the given host and port.
+pub(crate) fn place_at(host_port: &str) -> Place {
+    Place {
+        host_port: host_port.to_owned(),
+        ..Place::new(AddressMode::PodIp, "pod", "fns", "127.0.0.1", None)
+    }
+}
+
+async fn serve(mut stream: TcpStream, script: Arc<Mutex<VecDeque<Does>>>) -> io::Result<()> {
+    stream.read_exact(&mut [0; PREFACE]).await?;
+    stream.write_all(&frame(SETTINGS, 0, 0, &[])).await?;
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).await?;
+        let [a, b, c, kind, flags, id @ ..] = head;
+        let mut body = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+        stream.read_exact(&mut body).await?;
+        let id = u32::from_be_bytes(id);
+        match kind {
+            SETTINGS if flags & ACK == 0 => {
+                stream.write_all(&frame(SETTINGS, ACK, 0, &[])).await?;
+            }
+            PING if flags & ACK == 0 => stream.write_all(&frame(PING, ACK, 0, &body)).await?,
+            DATA | HEADERS if flags & END_STREAM != 0 => {
+                let does = script.lock().unwrap().pop_front();
+                let does = does.unwrap_or(Does::HangUp);
+                stream.write_all(&said(does, id)).await?;
+                if let Does::HangUp | Does::GoAwayAfter = does {
+                    return stream.shutdown().await;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn said(does: Does, id: u32) -> Vec<u8> {
+    let go_away = |last: u32| frame(GO_AWAY, 0, 0, &[last.to_be_bytes(), [0; 4]].concat());
+    match does {
+        Does::Reset(code) => frame(RST_STREAM, 0, id, &code.to_be_bytes()),
+        Does::GoAwayBefore => go_away(id.saturating_sub(2)),
+        Does::GoAwayAfter => go_away(id),
+        Does::HangUp => Vec::new(),
+        Does::Answer(list) => {
+            // A status of 200 has a number of its own; other headers are written out.
+            let head = [&[0x88][..], &header("content-type", "application/grpc")].concat();
+            let message = [&[0x0a, length(list)], list.as_bytes()].concat();
+            let size = u32::try_from(message.len()).unwrap().to_be_bytes();
+            let data = [&[0][..], &size, &message].concat();
+            let trailers = header("grpc-status", "0");
+            [
+                frame(HEADERS, END_HEADERS, id, &head),
+                frame(DATA, 0, id, &data),
+                frame(HEADERS, END_HEADERS | END_STREAM, id, &trailers),
+            ]
+            .concat()
+        }
+    }
+}
+
+fn frame(kind: u8, flags: u8, id: u32, body: &[u8]) -> Vec<u8> {
+    let [_, size @ ..] = u32::try_from(body.len()).unwrap().to_be_bytes();
+    [&size[..], &[kind, flags], &id.to_be_bytes(), body].concat()
+}
+
+fn header(name: &str, value: &str) -> Vec<u8> {
+    let name = [&[0, length(name)], name.as_bytes()].concat();
+    [&name[..], &[length(value)], value.as_bytes()].concat()
+}
+
+/// Nothing here is so long that it would need more than a byte.
+fn length(text: &str) -> u8 {
+    let length = u8::try_from(text.len()).unwrap();
+    assert!(length < 127, "{text:?} is too long");
+    length
+}
