@@ -150,6 +150,15 @@ impl World {
         orphans.filter_map(|entry| entry.id).collect()
     }
 
+    /// The pods that were said to be ours and name another replica.
+    pub(crate) fn moved(&self) -> Vec<PodId> {
+        let moved = self.entries.values().filter(|entry| {
+            let replica = entry.pod.as_ref().and_then(|pod| replica_of(&pod.metadata));
+            entry.holder == Holder::Us && replica.is_some_and(|replica| replica != self.me)
+        });
+        moved.filter_map(|entry| entry.id).collect()
+    }
+
     /// All replicas that pods and services name.
     pub(crate) fn replicas(&self) -> HashSet<&str> {
         let metas = self.entries.values().flat_map(|entry| {

@@ -19,3 +19,4 @@ mod runner;
 mod soak;
 mod space;
 mod templates;
+mod unreachable;

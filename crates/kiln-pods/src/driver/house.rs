@@ -142,7 +142,7 @@ impl Driver {
         for name in self.world.strangers() {
             self.judge_stranger(&name);
         }
-        for pod in self.world.orphans() {
+        for pod in self.world.orphans().into_iter().chain(self.world.moved()) {
             self.judge_moved(pod);
         }
         let now = self.now();

@@ -27,6 +27,10 @@ impl Driver {
         match self.sight.turned() {
             Some(true) => {
                 self.replicas.pardon(self.now());
+                // Before anything is done to pods: others may have taken them while nobody could look.
+                for pod in self.world.moved() {
+                    self.judge_moved(pod);
+                }
                 self.tell(Event::Fresh);
                 self.judge_all();
                 self.warm_up();

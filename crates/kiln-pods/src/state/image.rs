@@ -120,6 +120,7 @@ impl Image {
 
     pub(super) fn ready(&mut self, id: PodId, now: Moment) {
         let Some(pod) = self.pod(id) else { return };
+        pod.answers = true;
         if !matches!(pod.phase, Phase::Coming { .. }) {
             return;
         }
@@ -132,9 +133,9 @@ impl Image {
     }
 
     pub(super) fn unready(&mut self, id: PodId, now: Moment) {
-        if let Some(pod) = self.pod(id)
-            && pod.phase == Phase::Ready
-        {
+        let Some(pod) = self.pod(id) else { return };
+        pod.answers = false;
+        if pod.phase == Phase::Ready {
             pod.phase = Phase::Coming { since: now };
         }
     }
@@ -142,7 +143,7 @@ impl Image {
     pub(super) fn service_gone(&mut self, id: PodId, turn: &mut Turn<'_>) {
         self.unready(id, turn.now);
         if let Some(pod) = self.pod(id)
-            && matches!(pod.phase, Phase::Coming { .. })
+            && matches!(pod.phase, Phase::Coming { .. } | Phase::Kept)
         {
             turn.say(Command::RestoreService { pod: id });
         }
@@ -156,6 +157,10 @@ impl Image {
             Phase::Coming { .. } | Phase::Ready => pod.phase = Phase::Leaving,
             Phase::Orphan { .. } => {
                 pod.phase = Phase::Wreck;
+                return;
+            }
+            Phase::Kept => {
+                pod.phase = Phase::Leaving;
                 return;
             }
             _ => return,
@@ -184,7 +189,12 @@ impl Image {
     pub(super) fn terminating(&mut self, id: PodId) {
         let Some(pod) = self.pod(id) else { return };
         pod.phase = match pod.phase {
-            Phase::Coming { .. } | Phase::Ready | Phase::Leaving | Phase::Claimed => Phase::Ending,
+            Phase::Coming { .. }
+            | Phase::Ready
+            | Phase::Leaving
+            | Phase::Claimed
+            | Phase::Keeping
+            | Phase::Kept => Phase::Ending,
             Phase::Deleting => Phase::Deleted,
             Phase::Orphan { .. } | Phase::Wreck => Phase::Parted,
             phase @ (Phase::Deleted | Phase::Ending | Phase::Parted | Phase::Collected) => phase,
@@ -198,7 +208,9 @@ impl Image {
             | Phase::Ready
             | Phase::Leaving
             | Phase::Ending
-            | Phase::Claimed => {
+            | Phase::Claimed
+            | Phase::Keeping
+            | Phase::Kept => {
                 turn.say(Command::DeleteService { pod: id });
             }
             Phase::Deleting
@@ -232,9 +244,17 @@ impl Image {
 
     pub(super) fn adopted(&mut self, id: PodId, turn: &mut Turn<'_>) {
         let Some(pod) = self.pod(id) else { return };
-        if let Phase::Claimed | Phase::Orphan { .. } = pod.phase {
-            pod.phase = Phase::Coming { since: turn.now };
-            turn.say(Command::Check { pod: id });
+        match pod.phase {
+            Phase::Claimed | Phase::Orphan { .. } => {
+                pod.phase = Phase::Coming { since: turn.now };
+                turn.say(Command::Check { pod: id });
+            }
+            Phase::Keeping => {
+                pod.phase = Phase::Kept;
+                // Whether somebody else uses it we do not see, so it has all the time there is.
+                pod.rests(turn.now);
+            }
+            _ => {}
         }
     }
 

@@ -17,6 +17,8 @@ pub(super) struct Pod {
     pub(super) running: Vec<Call>,
     /// Whether it has ever been ready.
     pub(super) was_ready: bool,
+    /// Whether it can be called, as far as was heard; only looked at while it is nobody's.
+    pub(super) answers: bool,
     /// When it was chosen last, by the image's own counting.
     pub(super) picked: u64,
     /// Since when it has had no work, as far as we have seen.
@@ -60,6 +62,11 @@ pub(super) enum Phase {
     Claimed,
     /// Nobody's, and was told to be deleted.
     Collected,
+    /// Nobody's, and was told to be made ours, to be kept.
+    Keeping,
+    /// Ours, and more than we may have: whoever it belonged to may still be calling it. Gets no work from us before there is
+    /// room for it, and stays as long as any pod without work.
+    Kept,
 }
 
 impl Pod {
@@ -70,6 +77,7 @@ impl Pod {
             version: None,
             running: Vec::new(),
             was_ready: false,
+            answers: false,
             picked: 0,
             idle_since: now,
             idle_before: Duration::ZERO,
@@ -90,6 +98,11 @@ impl Pod {
     /// Whether it is not ready and may be before long.
     pub(super) fn is_coming(&self) -> bool {
         matches!(self.phase, Phase::Coming { .. } | Phase::Claimed)
+    }
+
+    /// Whether it is more than we may have, or about to be.
+    pub(super) fn is_extra(&self) -> bool {
+        matches!(self.phase, Phase::Keeping | Phase::Kept)
     }
 
     pub(super) fn is_idle(&self) -> bool {

@@ -31,7 +31,7 @@ impl Pool {
     /// A pool without pods, which knows nothing yet: it is stale until [`Event::Fresh`].
     ///
     /// Every `scan_interval` it looks for pods to end and annotates those that stay. Pods of nobody that we have no room for
-    /// are left to other replicas for `orphan_grace`, then collected.
+    /// are left to other replicas for `orphan_grace`, then kept beside ours if they answer, collected if not.
     pub fn new(scan_interval: Duration, orphan_grace: Duration) -> Pool {
         Pool {
             scan_interval,

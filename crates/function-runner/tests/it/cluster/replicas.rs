@@ -103,7 +103,7 @@ async fn a_replica_that_is_cut_off_goes_on_and_comes_back() {
     let untouched = Load::start(&other.caller, &image, 1);
     proxy.cut();
     alone.answers(20).await;
-    // For all that others know it is dead, and its pod is theirs now, or gone.
+    // For all that others know it is dead, and its pod is theirs now.
     space.until("pods", "one owner", |pods| {
         let owners: BTreeSet<_> = pods.values().map(owner).collect();
         owners.len() == 1
@@ -114,9 +114,7 @@ async fn a_replica_that_is_cut_off_goes_on_and_comes_back() {
     alone.answers(20).await;
     untouched.answers(20).await;
     untouched.stop_without_failures().await;
-    let failures = alone.stop().await;
-    let lost = |status: &tonic::Status| status.code() == tonic::Code::Unavailable;
-    assert!(failures.iter().all(lost), "{failures:#?}");
+    alone.stop_without_failures().await;
     look_at_endpoints(&space);
 }
 

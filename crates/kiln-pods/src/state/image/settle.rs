@@ -11,6 +11,7 @@ impl Image {
     pub(in super::super) fn settle(&mut self, turn: &mut Turn<'_>) {
         self.retire();
         self.delete(turn);
+        self.make_room_for_extra(turn);
         self.adopt(turn);
         self.serve(turn);
         self.give_back(turn);
@@ -52,13 +53,28 @@ impl Image {
         }
     }
 
+    /// Pods that were more than we may have are put to use as soon as they are not.
+    fn make_room_for_extra(&mut self, turn: &mut Turn<'_>) {
+        if turn.mode.stale || turn.mode.draining {
+            return;
+        }
+        let mut room = self.room();
+        for pod in &mut self.pods {
+            if room > 0 && pod.phase == Phase::Kept && pod.is_current(&self.plan) {
+                room -= 1;
+                pod.phase = Phase::Coming { since: turn.now };
+                turn.say(Command::Check { pod: pod.id });
+            }
+        }
+    }
+
     /// Nobody's pods are made ours where there is room for them, and collected if nobody can use them.
     fn adopt(&mut self, turn: &mut Turn<'_>) {
         if turn.mode.stale || turn.mode.draining {
             return;
         }
         let settings = self.plan.settings;
-        let mut room = settings.max_pods.get().saturating_sub(self.count());
+        let mut room = self.room();
         for pod in &mut self.pods {
             let is_wreck = match pod.phase {
                 Phase::Wreck => true,
@@ -121,7 +137,7 @@ impl Image {
         }
         for pod in &mut self.pods {
             match pod.phase {
-                Phase::Coming { .. } | Phase::Ready if pod.is_idle() => {
+                Phase::Coming { .. } | Phase::Ready | Phase::Kept if pod.is_idle() => {
                     pod.phase = Phase::Parted;
                     turn.say(Command::Release { pod: pod.id });
                 }
@@ -196,10 +212,12 @@ impl Image {
     }
 
     fn has_room(&self) -> bool {
-        self.count() < self.plan.settings.max_pods.get()
+        self.room() > 0
     }
 
-    fn count(&self) -> usize {
-        self.pods.iter().filter(|pod| pod.counts()).count()
+    /// How many more pods there may be.
+    fn room(&self) -> usize {
+        let count = self.pods.iter().filter(|pod| pod.counts()).count();
+        self.plan.settings.max_pods.get().saturating_sub(count)
     }
 }

@@ -13,13 +13,17 @@ use super::super::turn::Turn;
 use super::Image;
 
 impl Image {
-    /// Pods that take too long have failed, and nobody's pods that nobody wants are collected.
+    /// Pods that take too long have failed. Nobody's pods that nobody has room for are collected if they do not answer. If
+    /// they do, their replica may be cut off and still be calling them: we keep them, as many as we may have, until their time
+    /// is over.
     pub(in super::super) fn tick(&mut self, orphan_grace: Duration, turn: &mut Turn<'_>) {
         if turn.mode.stale {
             return;
         }
         let now = turn.now;
         let start_timeout = self.plan.settings.start_timeout;
+        let extra = self.pods.iter().filter(|pod| pod.is_extra()).count();
+        let mut room_for_extra = self.plan.settings.max_pods.get().saturating_sub(extra);
         let mut late: Vec<(PodId, Lasts)> = Vec::new();
         for pod in &mut self.pods {
             match pod.phase {
@@ -28,8 +32,16 @@ impl Image {
                     late.push((pod.id, lasts));
                 }
                 Phase::Orphan { since } if now >= since.after(orphan_grace) => {
-                    pod.phase = Phase::Collected;
-                    turn.say(Command::Collect { pod: pod.id });
+                    if turn.mode.draining {
+                        pod.phase = Phase::Parted;
+                    } else if pod.answers && room_for_extra > 0 {
+                        room_for_extra -= 1;
+                        pod.phase = Phase::Keeping;
+                        turn.say(Command::Adopt { pod: pod.id });
+                    } else {
+                        pod.phase = Phase::Collected;
+                        turn.say(Command::Collect { pod: pod.id });
+                    }
                 }
                 _ => {}
             }
@@ -52,13 +64,15 @@ impl Image {
             match pod.phase {
                 Phase::Deleting => turn.say(Command::Delete { pod: id }),
                 Phase::Collected => turn.say(Command::Collect { pod: id }),
-                Phase::Claimed => turn.say(Command::Adopt { pod: id }),
-                Phase::Coming { .. } | Phase::Ready
-                    if pod.is_idle() && self.waiting.is_empty() && pod.expires(ttl) <= now =>
+                Phase::Claimed | Phase::Keeping => turn.say(Command::Adopt { pod: id }),
+                Phase::Coming { .. } | Phase::Ready | Phase::Kept
+                    if pod.is_idle()
+                        && (self.waiting.is_empty() || pod.is_extra())
+                        && pod.expires(ttl) <= now =>
                 {
                     pod.phase = Phase::Leaving;
                 }
-                Phase::Ready => {
+                Phase::Ready | Phase::Kept => {
                     let stays_until = if pod.is_idle() {
                         pod.expires(ttl)
                     } else {

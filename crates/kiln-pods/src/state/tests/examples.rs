@@ -343,6 +343,56 @@ fn pods_of_nobody_that_nobody_takes_are_collected() {
     assert_eq!(commands, [Command::Collect { pod: orphan }]);
 }
 
+/// Their replica may be cut off from the API server and still be calling them.
+#[test]
+fn pods_of_nobody_that_answer_are_kept_beside_ours() {
+    let mut bench = Bench::new(1, 1);
+    let (own, running) = bench.ready_pod();
+    let (orphan, _) = bench.find("1", Owner::Nobody);
+    bench.tell(Event::Ready { pod: orphan });
+    let (second, _) = bench.find("1", Owner::Nobody);
+    bench.tell(Event::Ready { pod: second });
+    let adopt = Command::Adopt { pod: orphan };
+    let commands = bench.tick_after(ORPHAN_GRACE);
+    assert!(commands.contains(&adopt), "{commands:?}");
+    // As many more as we may have, and no more than that.
+    assert!(
+        commands.contains(&Command::Collect { pod: second }),
+        "{commands:?}"
+    );
+    assert_eq!(bench.tell(Event::Adopted { pod: orphan }), []);
+    // It is not one of those that we use.
+    let (waiting, commands) = bench.request();
+    assert_eq!(commands, [start(waiting, own)]);
+    for request in [running, waiting] {
+        bench.tell(Event::Over { request });
+    }
+    let commands = bench.tick_after(TTL);
+    for pod in [own, orphan] {
+        assert!(commands.contains(&Command::Delete { pod }), "{commands:?}");
+    }
+}
+
+#[test]
+fn a_pod_that_was_kept_is_used_when_there_is_room() {
+    let mut bench = Bench::new(1, 1);
+    let (own, running) = bench.ready_pod();
+    let (orphan, _) = bench.find("1", Owner::Nobody);
+    bench.tell(Event::Ready { pod: orphan });
+    bench.tick_after(ORPHAN_GRACE);
+    bench.tell(Event::Adopted { pod: orphan });
+    bench.tell(Event::Over { request: running });
+    let commands = bench.tell(Event::Gone { pod: own });
+    assert!(
+        commands.contains(&Command::Check { pod: orphan }),
+        "{commands:?}"
+    );
+    let (waiting, commands) = bench.request();
+    assert_eq!(commands, [], "no pod is made");
+    let commands = bench.tell(Event::Ready { pod: orphan });
+    assert_eq!(commands, [start(waiting, orphan)]);
+}
+
 #[test]
 fn a_pod_that_another_replica_has_is_left_alone() {
     let mut bench = Bench::new(2, 1);

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::super::{Command, Event, Failure, ImageKey, Lasts, Moment, PodId, Pool, RequestId};
-use super::SCAN_INTERVAL;
 use super::told::{Life, RequestState, Told, ToldPod};
+use super::{ORPHAN_GRACE, SCAN_INTERVAL};
 
 /// Stands between the world and the machine.
 pub(super) struct Judge {
@@ -50,6 +50,12 @@ impl Judge {
     pub(super) fn is_waiting(&self, request: RequestId) -> bool {
         let told = self.told.requests.get(&request);
         told.is_some_and(|told| told.state == RequestState::Waiting)
+    }
+
+    /// Whether a pod is one more than may be.
+    pub(super) fn is_extra(&self, id: PodId) -> bool {
+        let pod = self.told.pods.get(&id);
+        pod.is_some_and(|pod| matches!(pod.life, Life::Keeping | Life::Kept))
     }
 
     /// Whether it is a request for which a pod is there.
@@ -115,15 +121,32 @@ impl Judge {
                 );
                 assert!(!told.stale, "stale: {command:?}");
                 let pod = self.pod(*pod);
-                assert_eq!(pod.life, Life::Ready, "annotate: {command:?}");
+                let is_up = matches!(pod.life, Life::Ready | Life::Kept);
+                assert!(is_up, "annotate: {command:?}");
                 let last = pod.annotated.replace(now);
                 let is_due = last.is_none_or(|last| now.since(last) >= SCAN_INTERVAL);
                 assert!(is_due, "annotate: {command:?} too often");
             }
-            Command::Check { pod } | Command::RestoreService { pod } => {
+            Command::RestoreService { pod } => {
                 let pod = self.pod(*pod);
-                let is_coming = matches!(pod.life, Life::Coming(_));
-                assert!(is_coming && pod.is_ours, "owner: {command:?}");
+                let is_up = matches!(pod.life, Life::Coming(_) | Life::Kept);
+                assert!(is_up && pod.is_ours, "owner: {command:?}");
+            }
+            Command::Check { pod: id } => {
+                let pod = &told.pods[id];
+                assert!(pod.is_ours, "owner: {command:?}");
+                if pod.life == Life::Kept {
+                    // It is put to use.
+                    let pod_count = told.of_image(&pod.image).filter(|pod| pod.exists()).count();
+                    let most = told.plan(&pod.image).settings.max_pods.get();
+                    assert!(pod_count < most, "limit: {command:?}");
+                    assert!(told.is_current(pod), "version: {command:?} of an old pod");
+                    assert!(!told.stale && !told.draining, "extra: {command:?}");
+                    let now = told.now;
+                    self.pod(*id).life = Life::Coming(now);
+                }
+                let is_coming = matches!(self.pod(*id).life, Life::Coming(_));
+                assert!(is_coming, "check: {command:?}");
             }
             Command::DeleteService { pod } => {
                 let pod = self.pod(*pod);
@@ -244,19 +267,43 @@ impl Judge {
         let pod = &told.pods[&id];
         let settings = told.plan(&pod.image).settings;
         let pod_count = told.of_image(&pod.image).filter(|pod| pod.exists()).count();
+        let is_extra = |pod: &&ToldPod| matches!(pod.life, Life::Keeping | Life::Kept);
+        let extra = told.of_image(&pod.image).filter(is_extra).count();
+        let now = told.now;
+        let lived = now.since(pod.idle_since).saturating_add(pod.idle_before);
+        let is_useless = !told.is_current(pod) || lived >= settings.ttl;
         let pod = self.certain(id, command);
         assert!(!pod.is_ours, "owner: {command:?} of ours");
         match command {
             Command::Adopt { .. } => {
-                if pod.life == Life::Claimed {
+                if let Life::Claimed | Life::Keeping = pod.life {
                     assert_eq!(*cause, Event::Tick, "again: {command:?}");
                     return;
                 }
-                assert!(matches!(pod.life, Life::Orphan(_)), "owner: {command:?}");
-                assert!(pod_count < settings.max_pods.get(), "limit: {command:?}");
-                pod.life = Life::Claimed;
+                let Life::Orphan(since) = pod.life else {
+                    panic!("owner: {command:?}");
+                };
+                if pod_count < settings.max_pods.get() {
+                    pod.life = Life::Claimed;
+                    return;
+                }
+                // More than we may have, because somebody may be calling it.
+                assert!(pod.answers, "limit: {command:?}");
+                assert!(extra < settings.max_pods.get(), "extra: {command:?}");
+                assert!(
+                    now >= since.after(ORPHAN_GRACE),
+                    "extra: {command:?} too soon"
+                );
+                pod.life = Life::Keeping;
             }
-            _ => pod.life = Life::Doomed,
+            _ => {
+                let may = matches!(pod.life, Life::Failed | Life::Doomed | Life::Ending)
+                    || is_useless
+                    || !pod.answers
+                    || extra >= settings.max_pods.get();
+                assert!(may, "extra: {command:?} of a pod that answers");
+                pod.life = Life::Doomed;
+            }
         }
     }
 

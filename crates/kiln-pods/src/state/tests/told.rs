@@ -30,6 +30,7 @@ pub(super) struct ToldPod {
     pub(super) is_ours: bool,
     pub(super) version: Option<Version>,
     pub(super) was_ready: bool,
+    pub(super) answers: bool,
     pub(super) running: BTreeSet<RequestId>,
     pub(super) idle_since: Moment,
     pub(super) idle_before: Duration,
@@ -56,6 +57,10 @@ pub(super) enum Life {
     Orphan(Moment),
     /// Nobody's, and claimed.
     Claimed,
+    /// Nobody's, and claimed although there is no room.
+    Keeping,
+    /// Ours although there was no room.
+    Kept,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -168,6 +173,7 @@ impl Told {
                 }
             }
             Event::Ready { pod } => self.change(*pod, |pod| {
+                pod.answers = true;
                 if let Life::Coming(_) = pod.life {
                     pod.life = Life::Ready;
                     if !pod.was_ready {
@@ -177,6 +183,7 @@ impl Told {
                 }
             }),
             Event::Unready { pod } | Event::ServiceGone { pod } => self.change(*pod, |pod| {
+                pod.answers = false;
                 if pod.life == Life::Ready {
                     pod.life = Life::Coming(now);
                 }
@@ -197,10 +204,16 @@ impl Told {
                 pod.life = Life::Parted;
             }),
             Event::Adopted { pod } => self.change(*pod, |pod| {
-                if let Life::Claimed | Life::Orphan(_) = pod.life {
-                    pod.life = Life::Coming(now);
-                    pod.is_ours = true;
+                match pod.life {
+                    Life::Claimed | Life::Orphan(_) => pod.life = Life::Coming(now),
+                    Life::Keeping => {
+                        pod.life = Life::Kept;
+                        pod.idle_since = now;
+                        pod.idle_before = Duration::ZERO;
+                    }
+                    _ => return,
                 }
+                pod.is_ours = true;
             }),
         }
         self.mark_surplus();
@@ -216,7 +229,7 @@ impl Told {
         let Some(pod) = self.pods.get_mut(&id) else {
             return;
         };
-        if is_active || matches!(pod.life, Life::Orphan(_)) {
+        if is_active || matches!(pod.life, Life::Orphan(_) | Life::Kept) {
             pod.life = Life::Failed;
         }
         if !was_counted_on {
@@ -320,6 +333,7 @@ impl ToldPod {
             is_ours: true,
             version: None,
             was_ready: false,
+            answers: false,
             running: BTreeSet::new(),
             idle_since: now,
             idle_before: Duration::ZERO,
@@ -334,7 +348,7 @@ impl ToldPod {
         match self.life {
             Life::Coming(_) | Life::Ready | Life::Claimed => true,
             Life::Failed | Life::Doomed => self.is_ours,
-            Life::Ending | Life::Parted | Life::Orphan(_) => false,
+            Life::Ending | Life::Parted | Life::Orphan(_) | Life::Keeping | Life::Kept => false,
         }
     }
 }

@@ -41,6 +41,8 @@ struct RealPod {
     is_ready: bool,
     is_broken: bool,
     has_service: bool,
+    /// Adopted when there were as many as are allowed, and not put to use since.
+    is_extra: bool,
     commands: VecDeque<Command>,
     watch: VecDeque<Event>,
     answers: VecDeque<Event>,
@@ -240,6 +242,9 @@ impl World {
             | Command::Collect { pod }
             | Command::Release { pod } => {
                 if let Some(real) = self.pods.get_mut(&pod) {
+                    if let Command::Check { .. } = command {
+                        real.is_extra = false;
+                    }
                     real.commands.push_back(command);
                 }
             }
@@ -388,8 +393,9 @@ impl World {
                     _ => Event::Disowned { pod: id },
                 };
                 pod.answers.push_back(event.clone());
-                if let Event::Adopted { .. } = event {
+                if let (Event::Adopted { .. }, Whose::Nobodys) = (event, pod.owner) {
                     pod.owner = Whose::Ours;
+                    pod.is_extra = self.judge.is_extra(id);
                 }
             }
             Command::Release { .. } => pod.owner = Whose::Nobodys,
@@ -424,7 +430,8 @@ impl World {
     /// However late commands are carried out, there are never more pods than were allowed at any time.
     fn check_limit(&self, image: &ImageKey) {
         let ours = self.pods.values().filter(|pod| {
-            pod.image == *image && pod.life == Life::Alive && pod.owner == Whose::Ours
+            let is_ours = pod.life == Life::Alive && pod.owner == Whose::Ours;
+            pod.image == *image && is_ours && !pod.is_extra
         });
         let most = self.most_pods[image];
         assert!(
@@ -518,6 +525,9 @@ impl World {
                 _ => Some(TTL / 2),
             },
         }));
+        if pod.is_ready {
+            pod.watch.push_back(Event::Ready { pod: id });
+        }
         self.pods.insert(id, pod);
     }
 
@@ -619,6 +629,7 @@ impl RealPod {
             is_ready: false,
             is_broken: false,
             has_service: false,
+            is_extra: false,
             commands: VecDeque::new(),
             watch: VecDeque::new(),
             answers: VecDeque::new(),
