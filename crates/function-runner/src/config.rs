@@ -70,8 +70,6 @@ pub struct Runtimes {
 pub struct Pods {
     /// Settings by image, and which to start with.
     pub cache_config: PathBuf,
-    /// Whether pods do without that file if it is not there.
-    pub cache_config_is_optional: bool,
     /// Whether to start pods before they are needed.
     pub warm_up: bool,
     /// Where pods are.

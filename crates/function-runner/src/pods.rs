@@ -135,25 +135,12 @@ fn options(
             AddressMode::PodIp => kiln_pods::AddressMode::PodIp,
         },
         template: pods.template.clone(),
-        cache_config: cache_config(config),
+        cache_config: Some(pods.cache_config.clone()),
         warm_up: pods.warm_up,
         pull_secret,
         images: Arc::new(RegistryImages::new(images(config, environment))),
         local,
     })
-}
-
-/// The file with settings per image; none if it is not there and need not be.
-fn cache_config(config: &Config) -> Option<PathBuf> {
-    let path = &config.pods.cache_config;
-    if config.pods.cache_config_is_optional && !path.exists() {
-        tracing::warn!(
-            "no {}: pods have the settings of flags, and none are started before they are needed",
-            path.display()
-        );
-        return None;
-    }
-    Some(path.clone())
 }
 
 /// Whom registries are told that we are: public images are asked for as everybody does who uses Docker here, others with

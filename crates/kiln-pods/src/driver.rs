@@ -86,6 +86,8 @@ impl Driver {
         }
         if let Err(error) = self.hands.drop_lease().await {
             tracing::warn!("our lease could not be deleted: {error}");
+        } else {
+            self.hands.drop_pull_secret().await;
         }
         if let Some(ending) = self.ending {
             // Nobody need wait for it.

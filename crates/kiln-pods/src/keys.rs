@@ -29,6 +29,9 @@ pub const SETTINGS_VERSION: &str = "fn.kpt.dev/settings-version";
 /// Label of leases: they say which replicas live.
 pub const LEASE_LABEL: &str = "fn.kpt.dev/lease";
 
+/// Label of a secret: a replica has made it, and may delete it.
+pub const MADE_BY_LABEL: &str = "app.kubernetes.io/managed-by";
+
 /// The field manager under which changes are recorded.
 pub const FIELD_MANAGER: &str = "krm-function-runner";
 

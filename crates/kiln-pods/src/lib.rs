@@ -6,6 +6,7 @@
 mod address;
 mod api;
 pub mod cache_config;
+mod cache_file;
 mod connection;
 mod driver;
 mod error;

@@ -5,8 +5,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::keys::{
-    DIGEST_ANNOTATION, FUNCTION_ANNOTATION, IMAGE_LABEL, RECLAIM_AFTER, REPLICA_LABEL,
-    SERVICE_NAME_LABEL, SETTINGS_VERSION, TEMPLATE_VERSION, WRAPPER_PORT,
+    DIGEST_ANNOTATION, FIELD_MANAGER, FUNCTION_ANNOTATION, IMAGE_LABEL, MADE_BY_LABEL,
+    RECLAIM_AFTER, REPLICA_LABEL, SERVICE_NAME_LABEL, SETTINGS_VERSION, TEMPLATE_VERSION,
+    WRAPPER_PORT,
 };
 use crate::names::{fingerprint, label_value};
 use crate::overrides::Overrides;
@@ -136,7 +137,7 @@ pub fn pull_secret(namespace: &str, name: &str, config_base64: &str) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": name, "namespace": namespace},
+        "metadata": {"name": name, "namespace": namespace, "labels": {MADE_BY_LABEL: FIELD_MANAGER}},
         "type": "kubernetes.io/dockerconfigjson",
         "data": {".dockerconfigjson": config_base64},
     })

@@ -1,6 +1,7 @@
 //! The secret that pods pull their images with, kept equal to a file.
 //!
-//! Replicas share it, and it stays when they end: pods that are left to others need it.
+//! Replicas share it. The last one that ends deletes it if a replica has made it, and no pod is left that needs it: pods are
+//! left to whoever comes next.
 
 use std::path::PathBuf;
 
@@ -9,9 +10,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use tokio::sync::Mutex;
 
-use crate::api::{Api, ApiError, Collection};
+use crate::api::{Api, ApiError, Collection, Selector, StillIs};
+use crate::keys::{FIELD_MANAGER, MADE_BY_LABEL};
 use crate::objects;
-use crate::views::SecretView;
+use crate::views::{PullingPod, SecretView};
 
 /// The key of a Docker config file in a secret.
 const KEY: &str = ".dockerconfigjson";
@@ -96,6 +98,34 @@ impl PullSecretCopy {
         Ok(())
     }
 
+    /// Deletes it, if a replica has made it and no pod names it.
+    pub(crate) async fn remove(&self, api: &Api, pods: &Collection) -> Result<(), ApiError> {
+        let secret = match api.get::<SecretView>(&self.secrets, &self.name).await {
+            Err(error) if error.is_not_found() => return Ok(()),
+            found => found?,
+        };
+        if secret.metadata.label(MADE_BY_LABEL) != Some(FIELD_MANAGER) {
+            return Ok(());
+        }
+        let (pods, _) = api.list::<PullingPod>(pods, &Selector::default()).await?;
+        let names = |pod: &PullingPod| {
+            let mut secrets = pod.spec.image_pull_secrets.iter();
+            secrets.any(|secret| secret.name == self.name)
+        };
+        if pods.iter().any(names) {
+            return Ok(());
+        }
+        let still_is = StillIs {
+            uid: Some(secret.metadata.uid),
+            resource_version: Some(secret.metadata.resource_version),
+        };
+        match api.delete(&self.secrets, &self.name, still_is).await {
+            // Somebody else was faster, or needs it again.
+            Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
+            deleted => deleted,
+        }
+    }
+
     /// The file in the form of secrets.
     async fn read(&self) -> Result<String, PullSecretError> {
         let path = self.path.clone();
@@ -114,3 +144,6 @@ impl PullSecretCopy {
         Ok(STANDARD.encode(bytes))
     }
 }
+
+#[cfg(test)]
+mod tests;

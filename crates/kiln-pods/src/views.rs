@@ -188,6 +188,27 @@ pub(crate) struct SecretView {
     pub(crate) data: BTreeMap<String, String>,
 }
 
+/// A pod, and what its images are pulled with.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct PullingPod {
+    pub(crate) spec: PullingSpec,
+}
+
+/// What images are pulled with.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PullingSpec {
+    pub(crate) image_pull_secrets: Vec<SecretName>,
+}
+
+/// A secret by name.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct SecretName {
+    pub(crate) name: String,
+}
+
 macro_rules! has_meta {
     ($($view:ty),*) => {
         $(impl View for $view {

@@ -139,8 +139,6 @@ impl PodFlags {
         };
         let image = environment.get(WRAPPER_SERVER_IMAGE);
         Ok(Pods {
-            // Porch's own deployment names that path and need not have the file.
-            cache_config_is_optional: parsed.get(self.cache_config) == CACHE_CONFIG,
             cache_config: parsed.get(self.cache_config).into(),
             warm_up: parsed.get(self.warm_up),
             namespace: parsed.get(self.namespace),

@@ -71,7 +71,6 @@ fn defaults_are_those_of_porch() {
     assert_eq!(numbers, (2, 1));
     assert_eq!(pods.address_mode, AddressMode::Dns);
     assert_eq!(pods.lease_period, Duration::from_secs(15));
-    assert!(pods.cache_config_is_optional);
     assert!(pods.warm_up && !pods.private_registries && !pods.private_registries_tls);
     assert_eq!(
         pods.registry_auth_path,

@@ -1,28 +1,26 @@
 //! What is done to the cluster. Each of these says itself what came of it.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kiln_runtime::{FileValue, Refresh};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
 use super::house::{RELEASED, unix_now};
 use super::message::Message;
-use crate::api::{Api, ApiError, Collection, StillIs, retry};
-use crate::cache_config::CacheEntry;
+use crate::api::{Api, ApiError, Collection, Selector, StillIs, retry};
+use crate::cache_file::CacheFile;
 use crate::images::Images;
-use crate::keys::{RECLAIM_AFTER, REPLICA_LABEL};
+use crate::keys::{LEASE_LABEL, RECLAIM_AFTER, REPLICA_LABEL};
 use crate::local::LocalExecutors;
 use crate::objects::{self, PodSettings};
 use crate::pull_secret::PullSecretCopy;
 use crate::replicas::DeadLease;
 use crate::state::{Event, ImageKey, PodId};
 use crate::template::Templates;
-use crate::views::PodView;
+use crate::views::{LeaseView, PodView};
 use crate::world::replica_of;
 
 /// How long something is tried that nobody waits for. The machine says it again if need be.
@@ -40,8 +38,7 @@ pub(super) struct Hands {
     /// What was written into FunctionConfigs. Replicas that see different things must not contradict each other for ever.
     pub(super) said: Mutex<HashMap<String, Value>>,
     pub(super) pull_secret: Option<PullSecretCopy>,
-    pub(super) cache_config: Option<Arc<FileValue<Vec<CacheEntry>>>>,
-    pub(super) cache_path: Option<PathBuf>,
+    pub(super) cache_file: Option<Arc<CacheFile>>,
     pub(super) pods: Collection,
     pub(super) services: Collection,
     pub(super) leases: Collection,
@@ -307,25 +304,12 @@ impl Hands {
 
     /// Reads the file of settings again if it has changed.
     pub(super) async fn refresh_cache_config(&self) {
-        let Some(value) = self.cache_config.clone() else {
+        let Some(file) = self.cache_file.clone() else {
             return;
         };
-        let path = self
-            .cache_path
-            .as_deref()
-            .unwrap_or_else(|| std::path::Path::new(""));
-        let refreshing = Arc::clone(&value);
-        let refreshed = tokio::task::spawn_blocking(move || refreshing.refresh()).await;
-        match refreshed {
-            Ok(Refresh::Changed) => {
-                tracing::info!("{} has changed and was read again", path.display());
-                self.send(Message::Cache(value.get().to_vec()));
-            }
-            Ok(Refresh::Failed(reason)) => tracing::error!(
-                "{} has changed and cannot be used, the old one stays in force: {reason}",
-                path.display()
-            ),
-            Ok(Refresh::Unchanged) | Err(_) => (),
+        let refreshed = tokio::task::spawn_blocking(move || file.refresh()).await;
+        if let Ok(Some(entries)) = refreshed {
+            self.send(Message::Cache(entries));
         }
     }
 
@@ -355,6 +339,24 @@ impl Hands {
         {
             Err(error) if error.is_not_found() => Ok(()),
             deleted => deleted,
+        }
+    }
+}
+
+impl Hands {
+    /// The last of all replicas takes the secret away that pods were pulled with, unless some of them are left.
+    pub(super) async fn drop_pull_secret(&self) {
+        let Some(copy) = &self.pull_secret else {
+            return;
+        };
+        let others = Selector::labels(LEASE_LABEL);
+        let others = self.api.list::<LeaseView>(&self.leases, &others).await;
+        // Without our own lease, which is gone by now, none is left if we are the last.
+        if !matches!(others, Ok((leases, _)) if leases.is_empty()) {
+            return;
+        }
+        if let Err(error) = copy.remove(&self.api, &self.pods).await {
+            tracing::warn!("the secret that images were pulled with is left: {error}");
         }
     }
 }

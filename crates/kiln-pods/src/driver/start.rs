@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln_runtime::FileValue;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{self, UnboundedSender};
@@ -18,7 +17,7 @@ use super::house::House;
 use super::message::{AnySeen, Message};
 use super::sight::{Kind, Sight};
 use crate::api::{Api, Collection, Selector};
-use crate::cache_config::{self, CacheEntry};
+use crate::cache_file::CacheFile;
 use crate::error::StartError;
 use crate::keys::{IMAGE_LABEL, LEASE_LABEL, REPLICA_LABEL};
 use crate::lease::Lease;
@@ -54,7 +53,11 @@ impl Driver {
         let api = Api::new(client);
         let (to, messages) = mpsc::unbounded_channel();
         let (usable, mut is_usable) = watch::channel(false);
-        let cache_config = cache_config(options.cache_config.as_deref())?;
+        let cache_file = options
+            .cache_config
+            .as_deref()
+            .map(cache_file)
+            .transpose()?;
         let me = label_value(&options.replica);
         let template_source = match &options.template {
             Some(name) => TemplateSource::ConfigMap {
@@ -79,7 +82,7 @@ impl Driver {
             to.clone(),
             me.clone(),
             &lease,
-            cache_config,
+            cache_file,
         ));
         let renewals = to.clone();
         let renewing = lease.keep(move |outcome| renewals.send(Message::Renewed(outcome)).is_ok());
@@ -126,7 +129,7 @@ fn hands(
     to: UnboundedSender<Message>,
     me: String,
     lease: &Lease,
-    cache_config: Option<Arc<FileValue<Vec<CacheEntry>>>>,
+    cache_file: Option<CacheFile>,
 ) -> Hands {
     let namespace = &options.namespace;
     let pull_secret = options.pull_secret.as_ref();
@@ -144,8 +147,7 @@ fn hands(
         said: Default::default(),
         pull_secret: pull_secret
             .map(|secret| PullSecretCopy::new(secret.path.clone(), secret.name.clone(), namespace)),
-        cache_config,
-        cache_path: options.cache_config.clone(),
+        cache_file: cache_file.map(Arc::new),
         pods: Collection::pods(namespace),
         services: Collection::services(namespace),
         leases: Collection::leases(namespace),
@@ -171,8 +173,8 @@ fn plans(options: &Options, hands: &Hands, template_source: TemplateSource) -> P
             .map(|secret| secret.name.clone()),
         TemplateBook::new(template_source),
     );
-    if let Some(value) = &hands.cache_config {
-        plans.set_cache(&value.get());
+    if let Some(file) = &hands.cache_file {
+        plans.set_cache(&file.entries());
     }
     plans
 }
@@ -263,31 +265,11 @@ impl Watches {
     }
 }
 
-/// Reads the file of settings. One that is not there is no settings, as Porch has it.
-fn cache_config(
-    path: Option<&Path>,
-) -> Result<Option<Arc<FileValue<Vec<CacheEntry>>>>, StartError> {
-    let Some(path) = path else {
-        return Ok(None);
-    };
-    if std::fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
-        tracing::warn!(
-            "no pod cache config at {}: nothing is set for single images",
-            path.display()
-        );
-        return Ok(None);
-    }
-    let make = |contents: &[Vec<u8>]| {
-        let bytes = contents.first().map(Vec::as_slice).unwrap_or_default();
-        let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
-        cache_config::parse(text)
-    };
-    let value = FileValue::load(vec![path.to_owned()], make);
-    let value = value.map_err(|error| StartError::CacheConfig {
+fn cache_file(path: &Path) -> Result<CacheFile, StartError> {
+    CacheFile::load(path).map_err(|reason| StartError::CacheConfig {
         path: path.display().to_string(),
-        reason: error.to_string(),
-    })?;
-    Ok(Some(Arc::new(value)))
+        reason,
+    })
 }
 
 /// A client, and the runner's own namespace.
