@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use config_objects::ConfigObjects;
 use function_runner::{AddressMode, Config, Environment, Listed, PodRuntime, StartingPods};
-use kiln_oci::{CacheOptions, ImageCache, Keychain, Registry, RegistryOptions};
+use kiln_oci::{CacheOptions, ImageCache, Keychain, Proxies, Registry, RegistryOptions};
 use kiln_pods::{
     Call, Cluster, LocalExecutors, Options, PodError, PodEvaluator, PullSecret, RegistryImages,
     StartError,
@@ -138,14 +138,14 @@ fn options(
         cache_config: Some(pods.cache_config.clone()),
         warm_up: pods.warm_up,
         pull_secret,
-        images: Arc::new(RegistryImages::new(images(config, environment))),
+        images: Arc::new(RegistryImages::new(images(config, environment)?)),
         local,
     })
 }
 
 /// Whom registries are told that we are: public images are asked for as everybody does who uses Docker here, others with
 /// the credentials that were given for them.
-fn images(config: &Config, environment: &Environment) -> ImageCache {
+fn images(config: &Config, environment: &Environment) -> Result<ImageCache> {
     let pods = &config.pods;
     let everybody = Keychain::first_of(docker_configs(environment));
     let keychain = match pods.private_registries {
@@ -158,12 +158,15 @@ fn images(config: &Config, environment: &Environment) -> ImageCache {
         false => everybody,
     };
     let authority = pods.private_registries_tls;
+    let variable = |name: &str| Some(environment.get(name)?.to_string_lossy().into_owned());
+    let proxies = Proxies::from_variables(variable)?;
     let registry = Registry::new(RegistryOptions {
         keychain,
+        proxies,
         authority: authority.then(|| pods.tls_secret_path.clone()),
         ..RegistryOptions::default()
     });
-    ImageCache::new(registry, CacheOptions::default())
+    Ok(ImageCache::new(registry, CacheOptions::default()))
 }
 
 /// Where Docker keeps credentials.

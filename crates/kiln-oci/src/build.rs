@@ -3,14 +3,16 @@
 //! The same files give the same digest: no times, entries in the order they are added, numbers for owners.
 
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Write as _};
 
 use bytes::Bytes;
+use flate2::{Compression, GzBuilder};
 
 use crate::config::{ImageConfig, RootFs, RunConfig};
+use crate::digest::Digest;
 use crate::layout::Layout;
 use crate::manifest::{Descriptor, ImageManifest};
-use crate::media_type::{OCI_CONFIG, OCI_LAYER, OCI_MANIFEST};
+use crate::media_type::{OCI_CONFIG, OCI_LAYER_GZIP, OCI_MANIFEST};
 use crate::platform::Platform;
 
 /// An image cannot be made.
@@ -24,6 +26,9 @@ pub enum BuildError {
         /// Why.
         source: io::Error,
     },
+    /// A layer cannot be packed.
+    #[error("cannot pack a layer")]
+    Pack(#[source] io::Error),
     /// A config or manifest cannot be written.
     #[error("cannot write what describes the image")]
     Json(#[source] serde_json::Error),
@@ -138,22 +143,20 @@ impl LayerBuilder {
 
 /// Adds an image to a layout.
 pub fn add_image(layout: &mut Layout, image: ImageSpec) -> Result<Descriptor, BuildError> {
-    let layers: Vec<Descriptor> = image
-        .layers
-        .into_iter()
-        .map(|layer| layout.add_blob(OCI_LAYER, layer))
-        .collect();
+    let mut layers = Vec::new();
+    let mut diff_ids = Vec::new();
+    for layer in image.layers {
+        diff_ids.push(Digest::of(&layer).to_string());
+        let packed = pack(&layer).map_err(BuildError::Pack)?;
+        layers.push(layout.add_blob(OCI_LAYER_GZIP, packed));
+    }
     let config = ImageConfig {
         architecture: image.platform.architecture.clone(),
         os: image.platform.os.clone(),
         config: image.run,
         rootfs: RootFs {
             kind: "layers".to_owned(),
-            // The layers are not packed, so their digests are those of what is in them.
-            diff_ids: layers
-                .iter()
-                .map(|layer| layer.digest.to_string())
-                .collect(),
+            diff_ids,
         },
     };
     let config = serde_json::to_vec(&config).map_err(BuildError::Json)?;
@@ -168,6 +171,13 @@ pub fn add_image(layout: &mut Layout, image: ImageSpec) -> Result<Descriptor, Bu
     let mut descriptor = layout.add_blob(OCI_MANIFEST, manifest.into());
     descriptor.platform = Some(image.platform);
     Ok(descriptor)
+}
+
+/// A layer as it travels: a quarter of its size, and always the same bytes for the same layer.
+fn pack(layer: &[u8]) -> io::Result<Bytes> {
+    let mut encoder = GzBuilder::new().write(Vec::new(), Compression::default());
+    encoder.write_all(layer)?;
+    encoder.finish().map(Bytes::from)
 }
 
 fn entry_error(path: &str, source: io::Error) -> BuildError {

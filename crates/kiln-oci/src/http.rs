@@ -8,6 +8,7 @@ pub(crate) mod dial;
 mod request;
 pub(crate) mod retry;
 pub(crate) mod trust;
+mod tunnel;
 pub(crate) mod url;
 
 use std::io;

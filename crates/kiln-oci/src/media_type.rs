@@ -8,6 +8,8 @@ pub const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
 pub const OCI_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 /// A layer as a tar archive.
 pub const OCI_LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
+/// The same, packed with gzip.
+pub const OCI_LAYER_GZIP: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 /// Docker's [`OCI_MANIFEST`].
 pub const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
 /// Docker's [`OCI_INDEX`].

@@ -26,6 +26,7 @@ use crate::http::connector::Connector;
 use crate::http::dial::{Dialer, Tcp};
 use crate::http::retry::RetryPolicy;
 use crate::http::trust::Trust;
+use crate::proxy::Proxies;
 
 /// How registries are talked to.
 #[derive(Clone, Debug)]
@@ -39,6 +40,8 @@ pub struct RegistryOptions {
     pub plain_http: BTreeMap<String, PlainHttp>,
     /// Where to look before a registry is asked itself, by registry as it is named in references.
     pub mirrors: BTreeMap<String, Vec<Mirror>>,
+    /// By way of whom registries are asked.
+    pub proxies: Proxies,
     /// How large things may be.
     pub limits: Limits,
     /// How often and how long to try.
@@ -84,6 +87,7 @@ impl Default for RegistryOptions {
             authority: None,
             plain_http: BTreeMap::new(),
             mirrors: BTreeMap::new(),
+            proxies: Proxies::default(),
             limits: Limits::default(),
             retry: RetryPolicy::default(),
         }
@@ -114,7 +118,7 @@ impl Registry {
     pub(crate) fn with_parts(options: RegistryOptions, dialer: Dialer, trust: Trust) -> Registry {
         Registry {
             shared: Arc::new(Shared {
-                http: Http::new(Connector::new(dialer, trust)),
+                http: Http::new(Connector::new(dialer, trust, options.proxies.clone())),
                 options,
                 tokens: Tokens::default(),
                 plain: Mutex::default(),

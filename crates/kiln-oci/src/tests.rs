@@ -4,6 +4,7 @@ mod access;
 mod caching;
 mod mirrors;
 mod patience;
+mod proxies;
 mod pushing;
 mod reading;
 mod redirects;

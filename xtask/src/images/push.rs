@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use kiln_oci::{Keychain, Layout, PlainHttp, Reference, Registry, RegistryOptions};
+use kiln_oci::{Keychain, Layout, PlainHttp, Proxies, Reference, Registry, RegistryOptions};
 
 /// The registry, and how it is talked to.
 #[derive(clap::Args)]
@@ -31,6 +31,7 @@ pub(super) fn push(target: &Target, images: &[(&str, Layout)], tag: &str) -> Res
     let mut options = RegistryOptions {
         keychain: Keychain::first_of(docker_configs()),
         authority: target.authority.clone(),
+        proxies: Proxies::from_variables(|name| std::env::var(name).ok())?,
         ..RegistryOptions::default()
     };
     if target.plain_http {

@@ -17,8 +17,10 @@ use tower_service::Service;
 use super::SendError;
 use super::dial::{Dialer, Stream};
 use super::trust::{Trust, server_name};
+use super::tunnel::through;
 use super::url::{Origin, shown};
 use crate::error::RegistryError;
+use crate::proxy::Proxies;
 
 /// How long connecting and shaking hands may take.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -28,6 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub(crate) struct Connector {
     dialer: Dialer,
     trust: Arc<Trust>,
+    proxies: Arc<Proxies>,
 }
 
 /// A connection could not be made.
@@ -35,6 +38,8 @@ pub(crate) struct Connector {
 pub(crate) enum ConnectError {
     #[error("cannot connect")]
     Dial(#[source] Arc<io::Error>),
+    #[error("cannot connect by way of a proxy")]
+    Proxy(#[source] Arc<io::Error>),
     #[error("no TLS is spoken there")]
     NotTls(#[source] Arc<io::Error>),
     #[error("no trust")]
@@ -42,10 +47,11 @@ pub(crate) enum ConnectError {
 }
 
 impl Connector {
-    pub(crate) fn new(dialer: Dialer, trust: Trust) -> Connector {
+    pub(crate) fn new(dialer: Dialer, trust: Trust, proxies: Proxies) -> Connector {
         Connector {
             dialer,
             trust: Arc::new(trust),
+            proxies: Arc::new(proxies),
         }
     }
 
@@ -67,8 +73,17 @@ impl Connector {
     }
 
     async fn dial(&self, origin: &Origin) -> Result<Box<dyn Stream>, ConnectError> {
-        let dialled = self.dialer.dial(origin.host().to_owned(), origin.port());
-        dialled.await.map_err(dial_error)
+        let Some(proxy) = self.proxies.to(origin) else {
+            let dialled = self.dialer.dial(origin.host().to_owned(), origin.port());
+            return dialled.await.map_err(dial_error);
+        };
+        let refused = |error: io::Error| {
+            let message = format!("the proxy {proxy} cannot be reached: {error}");
+            proxy_error(io::Error::new(error.kind(), message))
+        };
+        let stream = self.dialer.dial(proxy.host.clone(), proxy.port);
+        let stream = stream.await.map_err(refused)?;
+        through(proxy, stream, origin).await.map_err(proxy_error)
     }
 
     async fn secure(&self, origin: &Origin) -> Result<Box<dyn Stream>, ConnectError> {
@@ -101,6 +116,10 @@ fn dial_error(error: io::Error) -> ConnectError {
     ConnectError::Dial(Arc::new(error))
 }
 
+fn proxy_error(error: io::Error) -> ConnectError {
+    ConnectError::Proxy(Arc::new(error))
+}
+
 fn tls_error(error: io::Error) -> ConnectError {
     ConnectError::Tls(Arc::new(error))
 }
@@ -117,7 +136,9 @@ impl ConnectError {
             ConnectError::Dial(error) if url.port().is_none() => {
                 SendError::NotTls(unreachable(error))
             }
-            ConnectError::Dial(error) => SendError::Other(unreachable(error)),
+            ConnectError::Dial(error) | ConnectError::Proxy(error) => {
+                SendError::Other(unreachable(error))
+            }
             ConnectError::NotTls(error) => SendError::NotTls(RegistryError::Tls {
                 host: Origin::of(url).to_string(),
                 source: copy(error),

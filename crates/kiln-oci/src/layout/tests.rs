@@ -1,5 +1,7 @@
 //! Archives: the same for the same content, and read only if they are whole.
 
+use std::io::Read as _;
+
 use bytes::Bytes;
 
 use super::{ArchiveLimits, Layout, LayoutError, REF_NAME, read_archive, write_archive};
@@ -55,7 +57,17 @@ fn layers_hold_what_was_put_in() {
         panic!("an image")
     };
     let layer = layout.blob(&image.layers[0].digest).unwrap();
-    let mut archive = tar::Archive::new(&*layer);
+    let mut unpacked = Vec::new();
+    let unpacking = flate2::read::GzDecoder::new(&*layer).read_to_end(&mut unpacked);
+    unpacking.unwrap();
+    // What is in it has a digest of its own.
+    let config = layout.blob(&image.config.digest).unwrap();
+    let config: crate::ImageConfig = serde_json::from_slice(&config).unwrap();
+    assert_eq!(
+        config.rootfs.diff_ids,
+        [crate::Digest::of(&unpacked).to_string()]
+    );
+    let mut archive = tar::Archive::new(&*unpacked);
     let line = |entry: std::io::Result<tar::Entry<'_, _>>| {
         let entry = entry.unwrap();
         let header = entry.header();

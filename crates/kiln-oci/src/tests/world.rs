@@ -15,6 +15,7 @@ use hyper_util::rt::TokioIo;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{RootCertStore, ServerConfig};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsAcceptor;
 
 use crate::http::dial::{Dial, Stream};
@@ -72,6 +73,8 @@ enum Site {
     },
     /// Takes connections and does nothing with them.
     Silent,
+    /// Passes connections on, if it is shown this.
+    Proxy(Option<&'static str>),
 }
 
 /// All sites.
@@ -103,6 +106,11 @@ impl World {
     /// Adds a site that takes connections and never says anything.
     pub(super) fn add_silent(&self, site: &str) {
         self.insert(site, Site::Silent);
+    }
+
+    /// Adds a site that connects to others, for those who show the right thing.
+    pub(super) fn add_proxy(&self, site: &str, authorization: Option<&'static str>) {
+        self.insert(site, Site::Proxy(authorization));
     }
 
     fn insert(&self, name: &str, site: Site) {
@@ -162,14 +170,55 @@ impl Dial for World {
     fn dial(&self, host: String, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
         let name = format!("{host}:{port}");
         let site = self.sites.lock().unwrap().get(&name).cloned();
-        let seen = Arc::clone(&self.seen);
+        let world = self.clone();
         Box::pin(async move {
             let site = site.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
             let (client, server) = tokio::io::duplex(64 << 10);
-            tokio::spawn(serve(name, site, server, seen));
+            match site {
+                Site::Proxy(authorization) => {
+                    tokio::spawn(pass_on(world, name, authorization, server));
+                }
+                site => drop(tokio::spawn(serve(name, site, server, world.seen))),
+            }
             Ok(Box::new(client) as Box<dyn Stream>)
         })
     }
+}
+
+/// What a proxy does: reads whom to connect to, and copies bytes.
+async fn pass_on(
+    world: World,
+    name: String,
+    wanted: Option<&'static str>,
+    mut stream: tokio::io::DuplexStream,
+) -> io::Result<()> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await?);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let target = head.split(' ').nth(1).unwrap().to_owned();
+    let shown = head.split("Proxy-Authorization: ").nth(1);
+    let shown = shown.and_then(|rest| rest.lines().next());
+    world.seen.lock().unwrap().push(Seen {
+        site: name,
+        method: head.split(' ').next().unwrap().to_owned(),
+        target: format!("/{target}"),
+        authorization: shown.map(str::to_owned),
+        body: Bytes::new(),
+        content_type: String::new(),
+    });
+    if shown != wanted {
+        let refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n";
+        return stream.write_all(refusal).await;
+    }
+    let (host, port) = target.rsplit_once(':').unwrap();
+    let mut to = world.dial(host.to_owned(), port.parse().unwrap()).await?;
+    let done = b"HTTP/1.1 200 Connection established\r\n\r\n";
+    stream.write_all(done).await?;
+    tokio::io::copy_bidirectional(&mut stream, &mut to)
+        .await
+        .map(drop)
 }
 
 async fn serve(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use kiln_oci::{Keychain, RegistryOptions};
+use kiln_oci::{Keychain, Proxies, RegistryOptions};
 use kiln_render::Log;
 use kiln_task::git::{
     Atomicity, DEFAULT_LARGEST_PACKAGE, DEFAULT_MOST_FILES, GitOptions, GitProgram, Identity,
@@ -125,6 +125,7 @@ impl Session {
         let files = files.map(|directory| directory.join("config.json"));
         let options = RegistryOptions {
             keychain: Keychain::first_of(files.collect()),
+            proxies: Proxies::from_variables(|name| std::env::var(name).ok())?,
             ..RegistryOptions::default()
         };
         let images = RegistryImages::new(options, DEFAULT_LARGEST_PACKAGE)?;
