@@ -3,15 +3,16 @@
 //! It is YAML, small and meant to be edited by hand as well, so what is not understood is refused rather than lost.
 //! It is replaced as a whole: a command that is killed leaves the old one.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use kiln_krm::write::json::to_json;
 use kiln_remote::Address;
 use kiln_task::git::{Location, Snapshot};
-use kiln_task::{Repository, RepositoryConfig, RunnerOptions};
+use kiln_task::{Repository, RepositoryConfig, RunnerOptions, check_repository_name};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::function::running::{go_time, size};
@@ -153,9 +154,16 @@ impl Registry {
             let Some(document) = kiln_yaml::parse_first(&text)? else {
                 return Ok(Registry::default());
             };
-            let registry: Registry = serde_json::from_str(&to_json(&document)?)?;
+            // By way of a value, so that complaints do not name lines of a text that nobody has seen.
+            let value: serde_json::Value = serde_json::from_str(&to_json(&document)?)?;
+            let registry: Registry = serde_json::from_value(value)?;
+            let mut names = HashSet::new();
             for entry in &registry.repositories {
+                check_repository_name(&entry.name)?;
                 entry.config()?;
+                if !names.insert(&entry.name) {
+                    bail!("repository {:?} is there twice", entry.name);
+                }
             }
             Ok(registry)
         };

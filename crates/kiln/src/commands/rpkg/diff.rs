@@ -64,8 +64,10 @@ fn diff_file(out: &mut String, path: &str, old: Option<&File>, new: Option<&File
         _ => {}
     }
     let bytes = |file: Option<&File>| file.map_or_else(Vec::new, |file| file.bytes.to_vec());
+    // A tab ends a name that has blanks in it.
+    let end = if path.contains(' ') { "\t" } else { "" };
     let name = |prefix: &str, file: Option<&File>| match file {
-        Some(_) => format!("{prefix}/{path}"),
+        Some(_) => format!("{prefix}/{path}{end}"),
         None => "/dev/null".to_owned(),
     };
     let names = (name("a", old), name("b", new));
@@ -75,7 +77,8 @@ fn diff_file(out: &mut String, path: &str, old: Option<&File>, new: Option<&File
             let _ = write!(out, "{}", diff.unified_diff().header(&names.0, &names.1));
         }
         _ => {
-            let _ = writeln!(out, "Binary files {} and {} differ", names.0, names.1);
+            let (old, new) = (names.0.trim_end(), names.1.trim_end());
+            let _ = writeln!(out, "Binary files {old} and {new} differ");
         }
     }
 }
