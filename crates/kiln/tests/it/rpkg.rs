@@ -32,6 +32,7 @@ stories![
     files,
     get,
     init,
+    inspect,
     lifecycle,
     nested,
     push,
