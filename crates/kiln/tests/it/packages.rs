@@ -437,3 +437,23 @@ fn fields_that_kptfiles_do_not_have_are_kept() {
     let text = place.fail("kiln rpkg push up.p.v4 four");
     assert!(text.contains("cannot unmarshal"), "{text}");
 }
+
+#[test]
+fn a_package_is_pulled_whole_or_not_at_all() {
+    let Some(place) = Place::new("a_package_is_pulled_whole_or_not_at_all") else {
+        return;
+    };
+    let long = "x".repeat(300);
+    place.run(&format!(
+        "kiln rpkg init p --repository up --workspace v1 2>log
+        git clone --quiet up.git work 2>log; cd work; git checkout --quiet drafts/p/v1
+        git update-index --add --cacheinfo 100644,$(git rev-parse HEAD:p/README.md),p/z/{long}
+        git commit --quiet -m long; git push --quiet origin HEAD:drafts/p/v1"
+    ));
+    let text = place.fail("kiln rpkg pull up.p.v1 pulled");
+    assert!(text.starts_with("error: cannot write z/xxx"), "{text}");
+    let left = place.run("ls -A | grep pulled || true");
+    assert_eq!(left, "");
+    place.run("kiln rpkg pull up.p.main new/deep/one 2>log || true; kiln rpkg init q --repository up --workspace v1 2>log
+        kiln rpkg pull up.q.v1 new/deep/two; test -f new/deep/two/Kptfile; test -z \"$(ls -A new/deep | grep kiln)\"");
+}

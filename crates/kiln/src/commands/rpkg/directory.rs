@@ -6,15 +6,30 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use kiln_task::{Contents, File, FileMode, PackagePath};
 
-/// Writes contents into a directory that is not there yet.
+/// Writes contents into a directory that is not there yet. It comes to be with all files in it: who pushed a part of a
+/// package would delete the rest.
 pub(super) fn write(contents: &Contents, directory: &Path) -> Result<()> {
-    if directory.exists() {
+    let is_there = fs::symlink_metadata(directory).is_ok();
+    let Some(name) = directory.file_name().filter(|_| !is_there) else {
         bail!(
             "directory {:?} already exists, please delete the directory and retry",
             directory
         );
+    };
+    let name = name.display();
+    let beside = directory.with_file_name(format!(".{name}.kiln-{}", std::process::id()));
+    let not_made = || format!("cannot make {}", directory.display());
+    make(&beside).with_context(not_made)?;
+    let written = write_files(contents, &beside)
+        .and_then(|()| fs::rename(&beside, directory).with_context(not_made));
+    if written.is_err() {
+        // What is left of it is not worth another error.
+        let _ = fs::remove_dir_all(&beside);
     }
-    make(directory)?;
+    written
+}
+
+fn write_files(contents: &Contents, directory: &Path) -> Result<()> {
     // Links last, so that nothing is ever written through one.
     let (links, files): (Vec<_>, Vec<_>) = contents
         .iter()
@@ -22,27 +37,26 @@ pub(super) fn write(contents: &Contents, directory: &Path) -> Result<()> {
     for (path, file) in files.into_iter().chain(links) {
         let place = directory.join(path.as_str());
         if let Some(parent) = place.parent() {
-            make(parent)?;
+            make(parent).with_context(|| format!("cannot make the directory of {path}"))?;
         }
-        write_file(&place, file).with_context(|| format!("cannot write {}", place.display()))?;
+        write_file(&place, file).with_context(|| format!("cannot write {path}"))?;
     }
     Ok(())
 }
 
 #[cfg(unix)]
-fn make(directory: &Path) -> Result<()> {
+fn make(directory: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
 
-    let made = fs::DirBuilder::new()
+    fs::DirBuilder::new()
         .recursive(true)
         .mode(0o750)
-        .create(directory);
-    made.with_context(|| format!("cannot make {}", directory.display()))
+        .create(directory)
 }
 
 #[cfg(not(unix))]
-fn make(directory: &Path) -> Result<()> {
-    fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))
+fn make(directory: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(directory)
 }
 
 #[cfg(unix)]
