@@ -338,3 +338,57 @@ fn links_in_layers_lead_nowhere() {
     ));
     assert_eq!(place.run("cat outside/secret.yaml"), "untouched\n");
 }
+
+/// Publishes a package that says it came from an image.
+fn publish_with_lock(place: &Place, package: &str, image: &str, digest: &str) {
+    place.run(&format!(
+        "kiln rpkg init {package} --repository down --workspace v1 2>log; kiln rpkg pull down.{package}.v1 {package}
+        printf 'upstreamLock:\\n  type: generic\\n  generic:\\n    storeID: oci\\n    resourceID: {image}\\n    resourceVersion: {digest}\\n' >> {package}/Kptfile
+        kiln rpkg push down.{package}.v1 {package} >log 2>&1
+        kiln rpkg propose down.{package}.v1 >log 2>&1; kiln rpkg approve down.{package}.v1 >log"
+    ));
+}
+
+#[test]
+fn images_that_are_gone_are_told() {
+    let Some(place) = Place::new("images_that_are_gone_are_told") else {
+        return;
+    };
+    let registry = TestRegistry::scripted();
+    let host = &registry.host;
+    push_versions(&registry);
+    let nobody = format!("sha256:{}", "a".repeat(64));
+    publish_with_lock(&place, "lost", &format!("{host}/team/base:v1"), &nobody);
+    let text = place.fail("kiln rpkg upgrade down.lost.v1 --workspace v2");
+    let exact = format!("oci://{host}/team/base@{nobody}");
+    assert!(
+        text.starts_with(&format!(
+            "error: error fetching the resources for package \"lost\" with ref {{Name:{exact}}}: "
+        )),
+        "{text}"
+    );
+    publish_with_lock(&place, "nowhere", "127.0.0.1:1/x:v1", &nobody);
+    publish_with_lock(&place, "nonsense", "A?B", "x");
+    for (package, message) in [
+        (
+            "nowhere",
+            "cannot tell which tags image 127.0.0.1:1/x:v1 has: ",
+        ),
+        ("nonsense", "image reference \"A?B\": "),
+    ] {
+        let text = place.fail(&format!(
+            "kiln rpkg upgrade down.{package}.v1 --workspace v2"
+        ));
+        assert!(text.contains(message), "{text}");
+        let table = place.run(&format!(
+            "kiln rpkg upgrade --discover upstream down.{package}.v1 2>log"
+        ));
+        assert!(table.ends_with(" Unknown\n"), "{table}");
+        assert!(place.run("cat log").starts_with("[WARN] image "));
+    }
+    let text = place.run("kiln rpkg upgrade --discover downstream up.p.v9 2>log");
+    assert_eq!(
+        text,
+        "No downstream package is known to be out of date; not all registries could be asked.\n"
+    );
+}

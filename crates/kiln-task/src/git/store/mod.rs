@@ -116,9 +116,9 @@ pub enum PublishError {
     /// The repository cannot change several refs at once.
     #[error("the repository cannot change several references at once")]
     NotAtomic,
-    /// Files that are checked out would be overwritten.
+    /// Files that are checked out cannot be changed with their branch, mostly because somebody has changed them.
     #[error(
-        "the branch {branch} is checked out in {work_tree}, where changes would be overwritten: {message}"
+        "the branch {branch} is checked out in {work_tree}, whose files cannot be brought along: {message}"
     )]
     WorkTree {
         /// The branch.

@@ -125,6 +125,7 @@ impl CheckedOut {
     }
 
     pub(super) fn refusal(&self, message: &str) -> PublishError {
+        let message = message.strip_prefix("error: ").unwrap_or(message);
         PublishError::WorkTree {
             branch: self.branch.short().to_owned(),
             work_tree: self.work_tree.display().to_string(),

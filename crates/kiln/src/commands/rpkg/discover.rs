@@ -106,7 +106,7 @@ pub(super) fn downstream_updates(known: &Known, images: &Images<'_>, names: &[St
         }
     }
     if rows.is_empty() {
-        return "All downstream packages are up to date.\n".to_owned();
+        return images.nothing_newer().to_owned();
     }
     rows.sort();
     rows.insert(0, header.map(str::to_owned));

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use kiln_task::git::Revision;
 use kiln_task::image::{ImageError, ImageLock, ImageUpdates, PackageImages, SCHEME};
 
@@ -48,6 +48,16 @@ impl<'a> Images<'a> {
         known.insert(lock.clone(), updates.clone());
         updates
     }
+
+    /// What there is to say about packages that nothing newer was found for.
+    pub(super) fn nothing_newer(&self) -> &'static str {
+        match self.known.borrow().values().any(Option::is_none) {
+            true => {
+                "No downstream package is known to be out of date; not all registries could be asked.\n"
+            }
+            false => "All downstream packages are up to date.\n",
+        }
+    }
 }
 
 /// The updates in words, such as `v2, v3`; a tag that means another image now is told with its digest.
@@ -76,7 +86,9 @@ pub(super) fn target(
         (Some(_), 1..) => bail!("--ref and --revision say the same thing; give one of them"),
         (Some(wanted), _) => wanted.to_owned(),
         (None, 0) => {
-            let updates = lock.updates(images).map_err(failure)?;
+            let updates = lock.updates(images).map_err(failure);
+            let updates = updates
+                .with_context(|| format!("cannot tell which tags image {} has", lock.image))?;
             let highest = updates.newer.last().cloned();
             highest.unwrap_or_else(|| tag_of(lock))
         }
