@@ -60,7 +60,7 @@ fn every_reason_is_told_once() {
         "rpkg clone file:///nothing.git/p r --repository down",
         "rpkg clone ext::sh/x.git/p r --repository down",
         "rpkg clone --repository down -- -x/y.git/p r",
-        "rpkg clone oci://UPPER/x r --repository down",
+        "rpkg clone oci://127.0.0.1:1/UPPER:v1 r --repository down",
         "rpkg clone oci://127.0.0.1:1/x:v1 r --repository down",
         "rpkg copy up.p.v1 --workspace v1",
         "rpkg copy up.p.v1 --workspace V2",

@@ -150,6 +150,10 @@ fn what_is_missing_is_not_fetched() {
         &[],
     );
     assert!(!said.contains("created"), "{said}");
+    assert!(
+        said.contains("or a partial clone, for which nothing is fetched"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -168,7 +172,7 @@ fn addresses_and_references_run_nothing() {
         "ssh://x@-oProxyCommand=EVIL/y.git",
         "-oProxyCommand=EVIL:x/y.git",
         "file:///x --upload-pack=EVIL/y.git",
-        "git://$(EVIL)/y.git",
+        "git://127.0.0.1:1/$(EVIL)/y.git",
         "`EVIL`/y.git",
         "a;EVIL/y.git",
     ] {

@@ -43,7 +43,9 @@ pub enum ReadPackageError {
         limit: usize,
     },
     /// An object is missing or makes no sense.
-    #[error("the repository is damaged: {0} cannot be read")]
+    #[error(
+        "{0} cannot be read: the repository is damaged, or a partial clone, for which nothing is fetched (`git fetch --refetch --no-filter` completes it)"
+    )]
     Damaged(String),
 }
 
