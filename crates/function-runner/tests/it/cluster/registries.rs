@@ -74,3 +74,29 @@ async fn a_wrong_password_is_told() {
     );
     space.until("pods", "without pods", |pods| pods.is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_replica_takes_the_secret_with_it_that_nobody_needs() {
+    let Some(machine) = Machine::get() else {
+        return;
+    };
+    let space = Space::new(&machine, "last");
+    let image = images::private_function(&machine, "last");
+    let arguments = arguments(&space, &machine.private_login);
+    let start = async || space.start(&arguments.each_ref().map(String::as_str)).await;
+    let runner = start().await;
+    runner.caller.call(&image, &[]).await.expect("an answer");
+    let pods = space.until_ready(1);
+    runner.terminate();
+    // The pod is left to whoever comes next, and the secret with it.
+    assert_eq!(space.objects("secrets").len(), 1);
+
+    let runner = start().await;
+    runner.caller.call(&image, &[]).await.expect("an answer");
+    for pod in pods.keys() {
+        space.delete("pods", pod);
+    }
+    space.until("pods", "no pods", |pods| pods.is_empty());
+    runner.terminate();
+    space.until_empty();
+}
