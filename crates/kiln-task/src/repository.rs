@@ -10,9 +10,9 @@ use kiln_oci::RegistryOptions;
 
 use crate::contents::{Contents, ContentsError};
 use crate::git::{
-    Atomicity, GitError, GitOptions, GitStore, Identity, InvalidRef, Layout, Location, LogEntry,
-    NewCommit, ObjectId, OpenError, PackageChange, PublishError, ReadPackageError, RefChange,
-    Revision, Snapshot, Tasks, log_of,
+    Atomicity, Changes, GitError, GitOptions, GitStore, Identity, InvalidRef, Layout, Location,
+    LogEntry, NewCommit, ObjectId, OpenError, PackageChange, PublishError, ReadPackageError,
+    RefChange, Revision, Snapshot, Tasks, changes_on, log_of,
 };
 use crate::image::{ImageError, PackageImages, RegistryImages};
 
@@ -242,6 +242,11 @@ impl Repository {
             .map(|revision| revision.commit.clone());
         let tips: Vec<ObjectId> = tips.collect();
         Tasks::read(&self.store, &tips)
+    }
+
+    /// Who last changed the packages on a commit of the branch.
+    pub fn changes(&self, head: &ObjectId) -> Result<Changes, GitError> {
+        changes_on(&self.store, head)
     }
 
     /// The commits that belong to a revision, the newest first.

@@ -73,6 +73,42 @@ impl Tasks {
     }
 }
 
+/// Who last changed packages on a branch and when, in seconds since 1970, by the paths of packages from the root of the
+/// repository. Packages that no commit says to have changed are not among them.
+pub type Changes = HashMap<String, (Identity, i64)>;
+
+/// Reads the history of a branch.
+pub(crate) fn changes_on(store: &GitStore, head: &ObjectId) -> Result<Changes, GitError> {
+    let arguments = [
+        "--format=%an%x01%ae%x01%at%x01%B%x00",
+        "--date-order",
+        "--fixed-strings",
+        "--grep=kpt:{",
+        "--no-show-signature",
+        head.as_str(),
+        "--",
+    ];
+    let text = store.ask("log", &arguments, b"")?;
+    let mut changes = Changes::new();
+    for record in text.split('\0') {
+        let mut fields = record.trim_start_matches('\n').splitn(4, '\x01');
+        let mut next = || fields.next().unwrap_or_default();
+        let author = Identity {
+            name: next().to_owned(),
+            email: next().to_owned(),
+        };
+        let Ok(time) = next().parse() else {
+            continue;
+        };
+        // The newest comes first.
+        for annotation in Annotation::read_all(next()) {
+            let change = changes.entry(annotation.package);
+            change.or_insert_with(|| (author.clone(), time));
+        }
+    }
+    Ok(changes)
+}
+
 /// A commit of a revision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LogEntry {

@@ -12,8 +12,8 @@ mod store;
 
 pub use annotation::{Annotation, approval_message, change_message, deletion_message};
 pub use discover::Snapshot;
-pub use history::{LogEntry, Tasks};
-pub(crate) use history::{highest_number, log_of};
+pub use history::{Changes, LogEntry, Tasks};
+pub(crate) use history::{changes_on, highest_number, log_of};
 pub use id::{InvalidRef, ObjectId, RefName};
 pub use layout::Layout;
 pub(crate) use layout::is_revision;

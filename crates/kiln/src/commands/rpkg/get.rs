@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use kiln_task::git::Revision;
+use kiln_task::git::{Changes, Number, Revision};
 
 use super::object::object;
 use super::output::OutputArgs;
@@ -70,7 +70,13 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
             let wanted = snapshot.revisions.iter().filter(|one| args.is_wanted(one));
             let wanted: Vec<&Revision> = wanted.collect();
             let tasks = repository.tasks(wanted.iter().copied())?;
-            objects.extend(wanted.iter().map(|one| object(repository, one, &tasks)));
+            let is_placeholder = |one: &&&Revision| one.number == Number::Placeholder;
+            let changes = match wanted.iter().find(is_placeholder) {
+                Some(on_branch) => repository.changes(&on_branch.commit)?,
+                None => Changes::new(),
+            };
+            let wanted = wanted.iter();
+            objects.extend(wanted.map(|one| object(repository, one, &tasks, &changes)));
         }
         return args
             .output

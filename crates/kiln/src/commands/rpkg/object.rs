@@ -2,15 +2,20 @@
 
 use jiff::Timestamp;
 use kiln_krm::kptfile::{Condition, Locator};
-use kiln_task::git::{Number, Revision, Tasks};
+use kiln_task::git::{Changes, Number, Revision, Tasks};
 use kiln_task::{Lifecycle, Repository, Task};
 use serde_json::{Map, Value, json};
 use sha1::{Digest, Sha1};
 
 pub(super) const API_VERSION: &str = "porch.kpt.dev/v1alpha1";
 
-/// The revision with everything that is known about it.
-pub(super) fn object(repository: &Repository, revision: &Revision, tasks: &Tasks) -> Value {
+/// The revision with everything that is known about it. What is on a branch was published by whoever changed it last.
+pub(super) fn object(
+    repository: &Repository,
+    revision: &Revision,
+    tasks: &Tasks,
+    changes: &Changes,
+) -> Value {
     let kptfile = revision.kptfile();
     let mut metadata = metadata(repository, revision);
     if revision.is_latest {
@@ -65,8 +70,10 @@ pub(super) fn object(repository: &Repository, revision: &Revision, tasks: &Tasks
     if repository.config.deployment {
         status.insert("deployment".to_owned(), json!(true));
     }
+    let author = revision.author.as_ref();
+    let author = author.or_else(|| changes.get(&revision.directory));
     if let (Lifecycle::Published | Lifecycle::DeletionProposed, Some((author, time))) =
-        (revision.lifecycle, &revision.author)
+        (revision.lifecycle, author)
     {
         status.insert("publishedBy".to_owned(), json!(author.email));
         if let Ok(time) = Timestamp::from_second(*time) {
