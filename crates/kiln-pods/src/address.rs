@@ -7,7 +7,7 @@ use crate::keys::WRAPPER_PORT;
 /// By what a pod is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AddressMode {
-    /// The name of its service, which needs the cluster's DNS.
+    /// The name of its service; its address where the cluster has no DNS.
     #[default]
     Dns,
     /// The address of its service, which needs nothing but routes.
@@ -21,6 +21,8 @@ pub enum AddressMode {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub(crate) host_port: String,
+    /// Where it is called as well if that is a name that nobody knows.
+    pub(crate) without_dns: Option<String>,
     pub(crate) pod_ip: String,
 }
 
@@ -39,10 +41,18 @@ impl Place {
             (AddressMode::ClusterIp, Some(ip)) => in_brackets(ip),
             (AddressMode::ClusterIp, None) | (AddressMode::PodIp, _) => in_brackets(pod_ip),
         };
+        let port = |host: String| format!("{host}:{WRAPPER_PORT}");
+        let address = cluster_ip.filter(|_| mode == AddressMode::Dns);
         Place {
-            host_port: format!("{host}:{WRAPPER_PORT}"),
+            host_port: port(host),
+            without_dns: address.map(in_brackets).map(port),
             pod_ip: pod_ip.to_owned(),
         }
+    }
+
+    /// All ways there are to call it, the best first.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.host_port.as_str()).chain(self.without_dns.as_deref())
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::transport::header_limit;
-use tokio::time::Instant;
+use kiln_runtime::go_duration;
+use tokio::time::{Instant, timeout};
 use tonic::transport::{Channel, Endpoint};
 
 use crate::address::Place;
@@ -16,6 +17,9 @@ pub(crate) type Client = FunctionEvaluatorClient<Channel>;
 
 /// How long making a connection may take. Pods are near.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long the first attempts to make one may take.
+const FIRST_ATTEMPTS: Duration = Duration::from_millis(100);
 
 /// Wrappers that are written in Go hang up on clients that ask more often whether they are still there.
 const PING_INTERVAL: Duration = Duration::from_secs(5 * 60 + 10);
@@ -36,9 +40,26 @@ pub(crate) async fn dial(
     max_message_size: usize,
     tell: impl Fn(&str),
 ) -> Result<Client, String> {
-    let endpoint = Endpoint::from_shared(format!("http://{}", place.host_port));
+    let endpoints = place.ways().map(|way| endpoint(way, max_message_size));
+    let endpoints = endpoints.collect::<Result<Vec<Endpoint>, String>>()?;
+    let mut ways = endpoints.iter().cycle();
+    let channel = until_connected(tell, || {
+        let way = ways.next();
+        async move {
+            let way = way.ok_or("there is no way to it")?;
+            way.connect().await.map_err(|error| with_causes(&error))
+        }
+    });
+    let client = FunctionEvaluatorClient::new(channel.await?)
+        .max_decoding_message_size(max_message_size)
+        .max_encoding_message_size(max_message_size);
+    Ok(client)
+}
+
+fn endpoint(host_port: &str, max_message_size: usize) -> Result<Endpoint, String> {
+    let endpoint = Endpoint::from_shared(format!("http://{host_port}"));
     let endpoint = endpoint.map_err(|error| error.to_string())?;
-    let endpoint = endpoint
+    Ok(endpoint
         .connect_timeout(CONNECT_TIMEOUT)
         .tcp_nodelay(true)
         .tcp_keepalive(Some(PROBE_AFTER))
@@ -46,27 +67,39 @@ pub(crate) async fn dial(
         .tcp_keepalive_retries(Some(PROBES))
         .http2_keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_TIMEOUT)
-        .http2_max_header_list_size(header_limit(max_message_size));
-    let until = Instant::now() + PATIENCE;
+        .http2_max_header_list_size(header_limit(max_message_size)))
+}
+
+/// Makes attempts until one succeeds or there have been enough.
+///
+/// A service leads to its pod a moment after the API server says so. What was sent there before is lost, and so is what is
+/// sent again on the same connection, by whole seconds later: only another attempt gets through. So attempts are given up
+/// soon, and later the longer this takes.
+async fn until_connected<T, F>(
+    tell: impl Fn(&str),
+    mut attempt: impl FnMut() -> F,
+) -> Result<T, String>
+where
+    F: Future<Output = Result<T, String>>,
+{
+    let began = Instant::now();
     let mut backoff = Backoff::default();
     loop {
-        match endpoint.connect().await {
-            Ok(channel) => {
-                let client = FunctionEvaluatorClient::new(channel)
-                    .max_decoding_message_size(max_message_size)
-                    .max_encoding_message_size(max_message_size);
-                return Ok(client);
-            }
-            Err(error) => {
-                let error = with_causes(&error);
-                let next = Instant::now() + backoff.next();
-                if next >= until {
-                    return Err(error);
-                }
-                tell(&error);
-                tokio::time::sleep_until(next).await;
-            }
+        let patience = (began.elapsed() / 2).clamp(FIRST_ATTEMPTS, CONNECT_TIMEOUT);
+        let (error, wait) = match timeout(patience, attempt()).await {
+            Ok(Ok(connected)) => return Ok(connected),
+            Ok(Err(error)) => (error, backoff.next()),
+            Err(_) => (
+                format!("no answer within {}", go_duration(patience)),
+                Duration::ZERO,
+            ),
+        };
+        let next = Instant::now() + wait;
+        if next >= began + PATIENCE {
+            return Err(error);
         }
+        tell(&error);
+        tokio::time::sleep_until(next).await;
     }
 }
 
