@@ -40,6 +40,7 @@ stories![
     repositories,
     strategies,
     unready,
+    update,
     upgrade,
 ];
 
