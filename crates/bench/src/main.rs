@@ -9,6 +9,7 @@ mod inputs;
 mod limits;
 mod measure;
 mod packages;
+mod pods;
 mod read;
 mod render;
 mod rpkg;
@@ -42,6 +43,8 @@ enum Command {
     Functions(functions::Args),
     /// Calls of functions over gRPC, by the function runner and by one in Go.
     Runner(runner::Args),
+    /// Calls of functions in pods of a cluster, through the function runner and past it.
+    Pods(pods::Args),
     /// Steps in the life of package revisions, by kiln and by hand.
     Rpkg(rpkg::Args),
     /// One function run in this process, as a line of JSON.
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Command::Render(args) => render::run(args, &mut out),
         Command::Functions(args) => functions::run(args, &mut out),
         Command::Runner(args) => runner::run(args, &mut out),
+        Command::Pods(args) => pods::run(args, &mut out),
         Command::Rpkg(args) => rpkg::run(args, &mut out),
         Command::Native(args) => functions::run_native(args, &mut out),
         Command::Measure(args) => measure::run(args, &mut out),

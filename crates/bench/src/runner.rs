@@ -3,8 +3,8 @@
 //! The client is the same for both, in this process. Programs run without a sandbox in kiln's runner too where the two are
 //! compared; what the sandbox costs has rows of its own.
 
-mod load;
-mod server;
+pub(crate) mod load;
+pub(crate) mod server;
 
 use std::fs;
 use std::io::Write;
@@ -135,7 +135,7 @@ impl Table<'_> {
                 for clients in CLIENTS {
                     let load = Load {
                         clients,
-                        image: function,
+                        image: (*function).to_owned(),
                         list: list(resources),
                     };
                     let Measured {

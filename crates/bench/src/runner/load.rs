@@ -1,11 +1,12 @@
 //! Many callers at once, each with one call after the other.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use kiln_proto::evaluator::EvaluateFunctionRequest;
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 
 use super::server::Server;
 
@@ -13,10 +14,13 @@ const WARM_UP: Duration = Duration::from_millis(200);
 const MEASURED: Duration = Duration::from_secs(2);
 const LIMIT: usize = 64 << 20;
 
+/// What calls a server. Clones share a connection.
+pub(crate) type Client = FunctionEvaluatorClient<Channel>;
+
 /// What is called, and by how many.
 pub(crate) struct Load {
     pub(crate) clients: usize,
-    pub(crate) image: &'static str,
+    pub(crate) image: String,
     pub(crate) list: String,
 }
 
@@ -36,54 +40,45 @@ impl Load {
             .enable_all()
             .build()?;
         runtime.block_on(async {
-            self.calls(server, WARM_UP).await?;
+            self.calls(&connect(server.address).await?, WARM_UP).await?;
+            let client = connect(server.address).await?;
             let (cpu, start) = (server.cpu()?, Instant::now());
-            let mut times = self.calls(server, MEASURED).await?;
+            let mut times = self.calls(&client, MEASURED).await?;
             let (cpu, wall) = (server.cpu()? - cpu, start.elapsed().as_secs_f64());
             times.sort_by(f64::total_cmp);
-            let count = times.len();
-            let at = |part: f64| {
-                let place = (count as f64 * part) as usize;
-                let time = times.get(place.min(count.saturating_sub(1)));
-                time.copied().context("no call ended")
-            };
             Ok(Measured {
-                rate: count as f64 / wall,
-                p50: at(0.5)?,
-                p99: at(0.99)?,
-                cpu: cpu / count as f64,
+                rate: times.len() as f64 / wall,
+                p50: at(&times, 0.5)?,
+                p99: at(&times, 0.99)?,
+                cpu: cpu / times.len() as f64,
             })
         })
     }
 
-    /// How long each call took, of all that began within a time.
-    async fn calls(&self, server: &Server, time: Duration) -> anyhow::Result<Vec<f64>> {
-        let channel = Endpoint::from_shared(format!("http://{}", server.address))?
-            .connect()
-            .await?;
-        let client = FunctionEvaluatorClient::new(channel)
-            .max_decoding_message_size(LIMIT)
-            .max_encoding_message_size(LIMIT);
+    /// How long each call took, of all that began within a time; at least one for each caller.
+    pub(crate) async fn calls(&self, client: &Client, time: Duration) -> anyhow::Result<Vec<f64>> {
         let list: bytes::Bytes = self.list.clone().into();
         let end = Instant::now() + time;
         let mut callers = tokio::task::JoinSet::new();
         for _ in 0..self.clients {
-            let (mut client, list, image) = (client.clone(), list.clone(), self.image);
+            let (mut client, list, image) = (client.clone(), list.clone(), self.image.clone());
             callers.spawn(async move {
                 let mut times = Vec::new();
-                while Instant::now() < end {
+                loop {
                     let start = Instant::now();
                     let request = EvaluateFunctionRequest {
                         resource_list: list.clone(),
-                        image: image.to_owned(),
+                        image: image.clone(),
                     };
                     let answer = client.evaluate_function(request).await?.into_inner();
                     times.push(start.elapsed().as_secs_f64());
                     if answer.resource_list.is_empty() {
                         bail!("{image} answered nothing");
                     }
+                    if Instant::now() >= end {
+                        return Ok(times);
+                    }
                 }
-                Ok(times)
             });
         }
         let mut times = Vec::new();
@@ -92,4 +87,20 @@ impl Load {
         }
         Ok(times)
     }
+}
+
+/// A connection to a server.
+pub(crate) async fn connect(address: SocketAddr) -> anyhow::Result<Client> {
+    let endpoint = Endpoint::from_shared(format!("http://{address}"))?;
+    let client = FunctionEvaluatorClient::new(endpoint.connect().await?);
+    Ok(client
+        .max_decoding_message_size(LIMIT)
+        .max_encoding_message_size(LIMIT))
+}
+
+/// The time that so large a part of sorted times does not exceed.
+pub(crate) fn at(times: &[f64], part: f64) -> anyhow::Result<f64> {
+    let place = (times.len() as f64 * part) as usize;
+    let time = times.get(place.min(times.len().saturating_sub(1)));
+    time.copied().context("no call ended")
 }

@@ -61,10 +61,19 @@ impl Server {
 
     /// Bytes in memory now.
     pub(crate) fn resident(&self) -> anyhow::Result<u64> {
+        self.memory("VmRSS:")
+    }
+
+    /// The most bytes that were ever in memory.
+    pub(crate) fn peak(&self) -> anyhow::Result<u64> {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, name: &str) -> anyhow::Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let kilobytes = line.and_then(|line| line.split_whitespace().next());
-        let kilobytes: u64 = kilobytes.context("no resident size")?.parse()?;
+        let kilobytes: u64 = kilobytes.context("no size in memory")?.parse()?;
         Ok(kilobytes * 1024)
     }
 

@@ -1,0 +1,118 @@
+//! `bench pods`: functions in pods of a real cluster, through the function runner and past it.
+//!
+//! `bench/pods` makes the namespaces and images. The wrapper that is called directly is the one in the pod that the
+//! runner calls, at the same address: the difference is the runner. Cold calls find their image on the node; what a
+//! cluster takes to fetch images is not ours. What is compared is measured in turns, so that whatever else the machine
+//! does meets both. The runner finds its way to the API server and the image of the wrapper in the environment.
+
+mod cluster;
+mod cold;
+mod crowd;
+mod warm;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+
+use crate::generate;
+use crate::runner::load::{Client, Load};
+use crate::runner::server::Server;
+use cluster::Cluster;
+
+const RESOURCES: usize = 10;
+const CONFIG: &str =
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {namespace: prod}";
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The function runner to measure.
+    #[arg(long)]
+    runner: PathBuf,
+    /// The wrapper, for pods that are not there.
+    #[arg(long)]
+    wrapper: PathBuf,
+    /// The administrator's way to the API server.
+    #[arg(long)]
+    kubeconfig: PathBuf,
+    /// Where the API server writes down who asks what.
+    #[arg(long)]
+    audit_log: PathBuf,
+    /// Whom the API server knows the runner as.
+    #[arg(long)]
+    user: String,
+    /// The namespace of pods.
+    #[arg(long)]
+    namespace: String,
+    /// A function that gives back what it gets.
+    #[arg(long)]
+    image: String,
+    /// The first three numbers of addresses that lead to this machine.
+    #[arg(long)]
+    simulated_network: String,
+}
+
+/// Everything that measuring needs.
+struct Bench<'a> {
+    args: &'a Args,
+    runtime: Runtime,
+    cluster: Cluster,
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let cluster = runtime.block_on(Cluster::connect(&args.kubeconfig, &args.namespace))?;
+    let bench = Bench {
+        args,
+        runtime,
+        cluster,
+    };
+    let ratio = warm::run(&bench, out)?;
+    bench.runtime.block_on(bench.cluster.clear())?;
+    cold::run(&bench, out)?;
+    bench.runtime.block_on(bench.cluster.clear())?;
+    crowd::run(&bench, out)?;
+    writeln!(out, "ratio={ratio:.2}")?;
+    Ok(())
+}
+
+impl Bench<'_> {
+    /// A runner.
+    fn start(&self, more: &[&str]) -> anyhow::Result<Server> {
+        let namespace = format!("--pod-namespace={}", self.args.namespace);
+        let fixed = [
+            &namespace,
+            "--listen-address=127.0.0.1",
+            "--disable-runtimes=exec",
+            "--log-level=0",
+        ];
+        Server::start(&self.args.runner, &[&fixed[..], more].concat())
+    }
+
+    /// The function, called by so many at once.
+    fn load(&self, clients: usize) -> Load {
+        Load {
+            clients,
+            image: self.args.image.clone(),
+            list: generate::function_input(RESOURCES, CONFIG),
+        }
+    }
+
+    /// One call.
+    async fn once(&self, client: &Client) -> anyhow::Result<()> {
+        self.load(1).calls(client, Duration::ZERO).await.map(drop)
+    }
+}
+
+/// The one in the middle; nothing if there is none.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}

@@ -1,0 +1,201 @@
+//! What is asked of the cluster itself, past the runner.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use futures_util::StreamExt as _;
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::core::WatchEvent;
+use kube::core::params::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchParams};
+use kube::core::request::Request;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// How long anything is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A namespace of a cluster.
+pub(super) struct Cluster {
+    client: kube::Client,
+    namespace: String,
+}
+
+/// What a runner makes.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Pod,
+    Service,
+}
+
+/// Pods, whenever one changes.
+pub(super) struct Watch {
+    seen: UnboundedReceiver<Seen>,
+}
+
+/// What a pod looked like, and since when.
+pub(super) struct Seen {
+    pub(super) at: Instant,
+    pub(super) pod: Value,
+    pub(super) is_gone: bool,
+}
+
+/// How far an audit log has been read.
+pub(super) struct Audit {
+    path: PathBuf,
+    read: u64,
+}
+
+impl Cluster {
+    pub(super) async fn connect(kubeconfig: &Path, namespace: &str) -> anyhow::Result<Cluster> {
+        let file = Kubeconfig::read_from(kubeconfig)?;
+        let mut config =
+            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+        // A watch may have nothing to say for long.
+        config.read_timeout = None;
+        Ok(Cluster {
+            client: kube::Client::try_from(config)?,
+            namespace: namespace.to_owned(),
+        })
+    }
+
+    fn all(&self, kind: Kind) -> Request {
+        let kind = match kind {
+            Kind::Pod => "pods",
+            Kind::Service => "services",
+        };
+        Request::new(format!("/api/v1/namespaces/{}/{kind}", self.namespace))
+    }
+
+    pub(super) async fn list(&self, kind: Kind) -> anyhow::Result<Vec<Value>> {
+        let request = self.all(kind).list(&ListParams::default())?;
+        let mut list: Value = self.client.request(request).await?;
+        match list["items"].take() {
+            Value::Array(items) => Ok(items),
+            other => bail!("no list: {other}"),
+        }
+    }
+
+    pub(super) async fn create(&self, kind: Kind, object: &Value) -> anyhow::Result<()> {
+        let body = object.to_string().into_bytes();
+        let request = self.all(kind).create(&PostParams::default(), body)?;
+        let _: Value = self.client.request(request).await?;
+        Ok(())
+    }
+
+    /// Writes a pod's status, which nobody else does.
+    pub(super) async fn set_status(&self, pod: &str, status: &Value) -> anyhow::Result<()> {
+        let change = Patch::Merge(json!({"status": status}));
+        let params = PatchParams::default();
+        let request = self.all(Kind::Pod);
+        let request = request.patch_subresource("status", pod, &params, &change)?;
+        let _: Value = self.client.request(request).await?;
+        Ok(())
+    }
+
+    /// Asks for an object to be deleted, in as much time as it wants.
+    pub(super) async fn delete(&self, kind: Kind, name: &str) -> anyhow::Result<()> {
+        let request = self.all(kind).delete(name, &DeleteParams::default())?;
+        let _: Value = self.client.request(request).await?;
+        Ok(())
+    }
+
+    /// Deletes what there is, and waits until it is gone.
+    pub(super) async fn clear(&self) -> anyhow::Result<()> {
+        let mut watch = self.watch_pods().await?;
+        for kind in [Kind::Service, Kind::Pod] {
+            for object in self.list(kind).await? {
+                let name = object["metadata"]["name"].as_str();
+                // It may have gone by itself, as services go with their pods.
+                let _ = self.delete(kind, name.unwrap_or_default()).await;
+            }
+        }
+        while !self.list(Kind::Pod).await?.is_empty() {
+            watch.next().await?;
+        }
+        Ok(())
+    }
+
+    /// Watches pods, from what is there now.
+    pub(super) async fn watch_pods(&self) -> anyhow::Result<Watch> {
+        let list = self.all(Kind::Pod).list(&ListParams::default())?;
+        let list: Value = self.client.request(list).await?;
+        let version = list["metadata"]["resourceVersion"].as_str();
+        let params = WatchParams {
+            timeout: Some(290),
+            ..WatchParams::default()
+        };
+        let request = self.all(Kind::Pod);
+        let request = request.watch(&params, version.context("no version")?)?;
+        let events = self.client.request_events::<Value>(request).await?;
+        let (sender, seen) = unbounded_channel();
+        tokio::spawn(async move {
+            let mut events = std::pin::pin!(events);
+            while let Some(Ok(event)) = events.next().await {
+                let at = Instant::now();
+                let (pod, is_gone) = match event {
+                    WatchEvent::Added(pod) | WatchEvent::Modified(pod) => (pod, false),
+                    WatchEvent::Deleted(pod) => (pod, true),
+                    WatchEvent::Bookmark(_) | WatchEvent::Error(_) => continue,
+                };
+                if sender.send(Seen { at, pod, is_gone }).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Watch { seen })
+    }
+
+    /// The end of an audit log.
+    pub(super) fn audit(&self, path: &Path) -> anyhow::Result<Audit> {
+        let read = std::fs::metadata(path).context("no audit log")?.len();
+        Ok(Audit {
+            path: path.to_owned(),
+            read,
+        })
+    }
+
+    /// What a user has asked of the API server since, by verb and kind.
+    pub(super) fn requests(
+        &self,
+        since: &Audit,
+        user: &str,
+    ) -> anyhow::Result<BTreeMap<String, usize>> {
+        let mut log = File::open(&since.path)?;
+        log.seek(SeekFrom::Start(since.read))?;
+        let mut text = String::new();
+        log.read_to_string(&mut text)?;
+        let mut requests = BTreeMap::new();
+        for line in text.lines() {
+            let entry: Value = serde_json::from_str(line).context("audit log")?;
+            if entry["user"]["username"] == user {
+                let verb = entry["verb"].as_str().unwrap_or_default();
+                let kind = entry["objectRef"]["resource"].as_str().unwrap_or_default();
+                *requests.entry(format!("{verb} {kind}")).or_default() += 1;
+            }
+        }
+        Ok(requests)
+    }
+}
+
+impl Watch {
+    /// What is seen next.
+    pub(super) async fn next(&mut self) -> anyhow::Result<Seen> {
+        let next = tokio::time::timeout(PATIENCE, self.seen.recv()).await;
+        let next = next.context("nothing happens to any pod")?;
+        next.context("the watch has ended")
+    }
+
+    /// Waits for the end of a pod.
+    pub(super) async fn until_gone(&mut self, name: &str) -> anyhow::Result<()> {
+        loop {
+            let seen = self.next().await?;
+            if seen.is_gone && seen.pod["metadata"]["name"] == name {
+                return Ok(());
+            }
+        }
+    }
+}
