@@ -1,10 +1,12 @@
 //! Talking to the API server: requests as values, answers as views, errors as what can be done about them.
 //!
-//! Each request has a time limit of its own. Repeating is the caller's decision ([`retry`]); nothing is repeated here.
+//! Each request has a time limit of its own. Repeating is the caller's decision ([`retry`]); nothing is repeated here. Only
+//! so many requests are under way at a time, because each has a connection of its own, whose memory is not given back.
 
 mod error;
 mod retry;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
@@ -17,6 +19,7 @@ use kube::core::request::Request as ApiRequest;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use crate::function_config::GROUP;
 use crate::keys::FIELD_MANAGER;
@@ -26,6 +29,9 @@ pub(crate) use retry::{Backoff, retry};
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How many requests are under way at a time, watches and their lists not counted.
+const AT_ONCE: usize = 8;
+
 /// How long a watch lasts before it is begun anew, in seconds.
 const WATCH_SECONDS: u32 = 240;
 
@@ -33,6 +39,7 @@ const WATCH_SECONDS: u32 = 240;
 #[derive(Clone)]
 pub(crate) struct Api {
     client: kube::Client,
+    turns: Arc<Semaphore>,
 }
 
 /// All objects of a kind in a namespace.
@@ -139,7 +146,13 @@ impl Selector {
 
 impl Api {
     pub(crate) fn new(client: kube::Client) -> Api {
-        Api { client }
+        let turns = Arc::new(Semaphore::new(AT_ONCE));
+        Api { client, turns }
+    }
+
+    /// The same API server for somebody who does not wait for what else is asked of it.
+    pub(crate) fn apart(&self) -> Api {
+        Api::new(self.client.clone())
     }
 
     /// All objects, and the version of the list.
@@ -153,7 +166,7 @@ impl Api {
             field_selector: selector.fields(),
             ..ListParams::default()
         };
-        let list: List<T> = self.ask(collection.request().list(&params)?).await?;
+        let list: List<T> = self.ask_now(collection.request().list(&params)?).await?;
         Ok((
             list.items.unwrap_or_default(),
             list.metadata.resource_version,
@@ -251,6 +264,12 @@ impl Api {
     }
 
     async fn ask<T: DeserializeOwned>(&self, request: Request<Vec<u8>>) -> Result<T, ApiError> {
+        // Nobody closes it; if somebody did, all could ask at once.
+        let _turn = self.turns.acquire().await;
+        self.ask_now(request).await
+    }
+
+    async fn ask_now<T: DeserializeOwned>(&self, request: Request<Vec<u8>>) -> Result<T, ApiError> {
         let text = limited(self.client.request_text(request)).await?;
         serde_json::from_str(&text).map_err(|error| ApiError::unreadable(&error))
     }

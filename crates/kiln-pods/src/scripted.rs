@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use http::{Request, Response};
 use kube::client::Body;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use crate::api::Api;
 
@@ -19,6 +20,8 @@ pub(crate) struct Scripted {
 struct Inner {
     answers: VecDeque<(u16, String)>,
     asked: Vec<String>,
+    /// Each of these allows an answer, where answers are held back.
+    held: Option<Arc<Semaphore>>,
 }
 
 impl Scripted {
@@ -32,11 +35,19 @@ impl Scripted {
     pub(crate) fn from_texts(answers: impl IntoIterator<Item = (u16, String)>) -> Scripted {
         let inner = Inner {
             answers: answers.into_iter().collect(),
-            asked: Vec::new(),
+            ..Inner::default()
         };
         Scripted {
             inner: Arc::new(Mutex::new(inner)),
         }
+    }
+
+    /// One that has no more to say than that it got a request, and says it as often as it is allowed to.
+    pub(crate) fn held() -> (Scripted, Arc<Semaphore>) {
+        let scripted = Scripted::new(vec![(200, json!({})); 100]);
+        let answers = Arc::new(Semaphore::new(0));
+        scripted.inner.lock().unwrap().held = Some(Arc::clone(&answers));
+        (scripted, answers)
     }
 
     /// What was asked so far: methods and paths.
@@ -52,7 +63,11 @@ impl Scripted {
             let path = request.uri().path();
             inner.asked.push(format!("{} {path}", request.method()));
             let answer = inner.answers.pop_front();
+            let held = inner.held.clone();
             async move {
+                if let Some(held) = held {
+                    held.acquire().await?.forget();
+                }
                 let (code, body) = answer.ok_or("nothing left to say")?;
                 let response = Response::builder()
                     .status(code)

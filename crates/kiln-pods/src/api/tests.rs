@@ -1,4 +1,4 @@
-//! What is tried again, how often, and what is not.
+//! What is tried again, how often, and what is not; and how much is asked at a time.
 
 use std::time::Duration;
 
@@ -74,4 +74,26 @@ async fn one_that_cannot_be_reached_is_tried_again() {
     let error = create(&Scripted::default(), 1).await.unwrap_err();
     assert!(error.is_passing());
     assert!(error.to_string().contains("nothing left to say"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_much_is_asked_at_a_time() {
+    let (scripted, answer) = Scripted::held();
+    let (api, pods) = (scripted.api(), Collection::pods("fns"));
+    let mut requests = tokio::task::JoinSet::new();
+    for _ in 0..3 * AT_ONCE {
+        let (api, pods) = (api.clone(), pods.clone());
+        requests.spawn(async move { api.create::<Value>(&pods, &Value::Null).await });
+    }
+    let until_idle = || tokio::time::sleep(Duration::from_millis(1));
+    until_idle().await;
+    assert_eq!(scripted.asked().len(), AT_ONCE);
+    // Those who may not wait for others do not.
+    let apart = api.apart();
+    requests.spawn(async move { apart.get::<Value>(&pods, "p").await });
+    until_idle().await;
+    assert_eq!(scripted.asked().len(), AT_ONCE + 1);
+    answer.add_permits(1);
+    until_idle().await;
+    assert_eq!(scripted.asked().len(), AT_ONCE + 2);
 }

@@ -75,7 +75,7 @@ impl Driver {
         };
         let mut tasks = Vec::new();
         let kinds = watches.start(&template_source, &mut tasks);
-        let lease = Lease::new(api.clone(), &options, &me);
+        let lease = Lease::new(api.apart(), &options, &me);
         let hands = Arc::new(hands(
             &options,
             api,
