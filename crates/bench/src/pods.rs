@@ -51,6 +51,19 @@ pub(crate) struct Args {
     /// The first three numbers of addresses that lead to this machine.
     #[arg(long)]
     simulated_network: String,
+    /// Measures this alone.
+    #[arg(long)]
+    only: Option<Part>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Calls that find a pod.
+    Warm,
+    /// Calls that find none.
+    Cold,
+    /// A runner with many pods.
+    Crowd,
 }
 
 /// Everything that measuring needs.
@@ -70,12 +83,23 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         runtime,
         cluster,
     };
-    let ratio = warm::run(&bench, out)?;
-    bench.runtime.block_on(bench.cluster.clear())?;
-    cold::run(&bench, out)?;
-    bench.runtime.block_on(bench.cluster.clear())?;
-    crowd::run(&bench, out)?;
-    writeln!(out, "ratio={ratio:.2}")?;
+    let is_wanted = |part| args.only.is_none_or(|only| only == part);
+    let mut ratio = None;
+    if is_wanted(Part::Warm) {
+        ratio = Some(warm::run(&bench, out)?);
+        bench.runtime.block_on(bench.cluster.clear())?;
+    }
+    if is_wanted(Part::Cold) {
+        cold::run(&bench, out)?;
+        bench.runtime.block_on(bench.cluster.clear())?;
+    }
+    if is_wanted(Part::Crowd) {
+        crowd::run(&bench, out)?;
+    }
+    match ratio {
+        Some(ratio) => writeln!(out, "ratio={ratio:.2}")?,
+        None => writeln!(out, "ratio=none")?,
+    }
     Ok(())
 }
 

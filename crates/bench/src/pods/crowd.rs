@@ -5,6 +5,7 @@
 //! them, as it would. It takes them over because they say that they were given back.
 
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,17 +22,21 @@ const REPLICA: &str = "fn.kpt.dev/replica";
 const FUNCTION: &str = "fn.kpt.dev/function";
 /// The replica of pods that were given back.
 const NONE: &str = "none";
+/// Where wrappers listen.
+const PORT: u16 = 9446;
+/// As the kernel writes it.
+const ESTABLISHED: &str = "01";
 
 pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
     let server = bench.start(&["--pod-address-mode=podip"])?;
-    let alone = server.resident()?;
+    let alone = [server.resident()?, server.peak()?].map(megabytes);
     let (pod, service) = bench.runtime.block_on(async {
         bench.once(&connect(server.address).await?).await?;
         let pod = bench.cluster.list(Kind::Pod).await?.pop();
         let service = bench.cluster.list(Kind::Service).await?.pop();
         anyhow::Ok((pod.context("no pod")?, service.context("no service")?))
     })?;
-    let with_one = server.resident()?;
+    let with_one = [server.resident()?, server.peak()?].map(megabytes);
     drop(server);
     bench.runtime.block_on(async {
         bench.cluster.clear().await?;
@@ -49,6 +54,8 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<()> 
     })?;
     let _wrapper = Wrapper::start(bench)?;
     let server = bench.start(&["--pod-address-mode=podip"])?;
+    bench.runtime.block_on(until_connected(bench))?;
+    let idle = [server.resident()?, server.peak()?].map(megabytes);
     bench.runtime.block_on(async {
         let client = connect(server.address).await?;
         // There is no such image: only a pod that the runner has taken over can answer.
@@ -59,16 +66,47 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<()> 
         }
         anyhow::Ok(())
     })?;
+    let called = [server.resident()?, server.peak()?].map(megabytes);
     writeln!(
         out,
-        "runner with {PODS} idle pods: {:.1} MB resident, {:.1} MB at most ({:.1} MB with none, {:.1} MB with one)",
-        megabytes(server.resident()?),
-        megabytes(server.peak()?),
-        megabytes(alone),
-        megabytes(with_one)
+        "{:38} {:>11} {:>9}",
+        "memory of the runner, MB", "resident", "at most"
     )?;
+    for (name, [resident, peak]) in [
+        ("before its first pod", alone),
+        ("with one real pod, called once", with_one),
+        ("with 100 simulated pods, all idle", idle),
+        ("after a call of each of them", called),
+    ] {
+        writeln!(out, "{name:38} {resident:11.1} {peak:9.1}")?;
+    }
     drop(server);
     bench.runtime.block_on(bench.cluster.clear())
+}
+
+/// Waits until there is a connection to each of them.
+async fn until_connected(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let network: Ipv4Addr = format!("{}.0", bench.args.simulated_network).parse()?;
+    // As the kernel writes it: the bytes of the address from last to first, and the port.
+    let [first, second, third, _] = network.octets();
+    let remote = format!("{third:02X}{second:02X}{first:02X}:{PORT:04X}");
+    let is_ours = |line: &&str| {
+        let mut fields = line.split_whitespace().skip(2);
+        let is_remote = fields.next().is_some_and(|field| field.ends_with(&remote));
+        is_remote && fields.next() == Some(ESTABLISHED)
+    };
+    let began = Instant::now();
+    loop {
+        let connections = std::fs::read_to_string("/proc/net/tcp")?;
+        let count = connections.lines().filter(is_ours).count();
+        if count >= PODS {
+            return Ok(());
+        }
+        if began.elapsed() > PATIENCE {
+            bail!("the runner has connections to {count} of {PODS} pods");
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 /// A pod that is not there.
@@ -157,7 +195,7 @@ struct Wrapper(Child);
 impl Wrapper {
     fn start(bench: &Bench<'_>) -> anyhow::Result<Wrapper> {
         let child = Command::new(&bench.args.wrapper)
-            .args(["--port", "9446", "--", "cat"])
+            .args(["--port", &PORT.to_string(), "--", "cat"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
