@@ -16,6 +16,7 @@ mod proxy;
 mod registries;
 mod replicas;
 mod runner;
+mod seed;
 mod soak;
 mod space;
 mod templates;
