@@ -4,6 +4,8 @@
 //! skipped.
 
 mod calls;
+mod deployed;
+mod dns;
 mod events;
 mod executors;
 mod failures;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use bytes::Bytes;
 use kiln_oci::{
@@ -98,6 +98,27 @@ pub(crate) fn without_entrypoint(machine: &Machine, name: &str) -> String {
     let layer = base().finish().expect("a layer");
     push(&image, layer, &[], Keychain::anonymous(), None);
     image
+}
+
+/// What `cargo xtask images` makes, where nodes look for images without a registry's name.
+pub(crate) fn push_ours(machine: &Machine) {
+    static DONE: Once = Once::new();
+    DONE.call_once(|| {
+        let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let output = Command::new(env!("CARGO"))
+            .args(["run", "--quiet", "--locked", "--package=xtask"])
+            .arg("--target-dir")
+            .arg(temporary.parent().expect("a target directory"))
+            .args(["--", "images", "--profile=dev"])
+            .arg("--only=function-runner,wrapper-server")
+            .arg(format!("--push={}/library", machine.registry))
+            .env("CARGO_TARGET_DIR", temporary)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output();
+        let output = output.expect("cargo");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{told}");
+    });
 }
 
 /// Docker's file of passwords with one for the private registry.

@@ -1,8 +1,5 @@
 //! The Deployment of Porch's documentation, as it is written there, with images of our own under the names that it gives.
 
-use std::path::Path;
-use std::process::Command;
-
 use super::images;
 use super::machine::Machine;
 use super::runner::{Caller, list};
@@ -74,7 +71,7 @@ async fn the_deployment_of_the_documentation_starts_unchanged() {
     let Some(machine) = Machine::get() else {
         return;
     };
-    push_images(&machine);
+    images::push_ours(&machine);
     let _cleared = Namespaces(&machine);
     machine.apply(include_str!(
         "../../../../../deploy/kubernetes/namespaces.yaml"
@@ -120,22 +117,4 @@ impl Drop for Namespaces<'_> {
         let both = ["delete", "namespace", "porch-system", "porch-fn-system"];
         self.0.try_kubectl(&both);
     }
-}
-
-/// What `cargo xtask images` makes, where nodes look for images without a registry's name.
-fn push_images(machine: &Machine) {
-    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--locked", "--package=xtask"])
-        .arg("--target-dir")
-        .arg(temporary.parent().expect("a target directory"))
-        .args(["--", "images", "--profile=dev"])
-        .arg("--only=function-runner,wrapper-server")
-        .arg(format!("--push={}/library", machine.registry))
-        .env("CARGO_TARGET_DIR", temporary)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output();
-    let output = output.expect("cargo");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
 }
