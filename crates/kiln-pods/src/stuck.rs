@@ -80,6 +80,14 @@ pub(crate) fn is_ready(pod: &PodView) -> bool {
         && condition(pod, "Ready", "True").is_some()
 }
 
+/// Whether a pod is called unready only because nobody has heard of its node for a while, as after an outage of the API server.
+/// Kubernetes then changes what it says of the pod and leaves what the node last said of its containers.
+pub(crate) fn is_only_unheard_of(pod: &PodView) -> bool {
+    pod.status.phase == "Running"
+        && condition(pod, "Ready", "True").is_none()
+        && condition(pod, "ContainersReady", "True").is_some()
+}
+
 fn condition(pod: &PodView, kind: &str, status: &str) -> Option<Trouble> {
     let mut conditions = pod.status.conditions.iter();
     let found = conditions.find(|found| found.kind == kind && found.status == status)?;

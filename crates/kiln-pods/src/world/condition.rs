@@ -3,7 +3,7 @@
 use super::{Entry, Notice};
 use crate::address::{AddressMode, Place};
 use crate::state::{Event, Fault, PodId};
-use crate::stuck::{is_ready, is_terminating, trouble};
+use crate::stuck::{is_only_unheard_of, is_ready, is_terminating, trouble};
 
 /// How a pod is. One that was never seen is not gone.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -43,7 +43,15 @@ impl Condition {
         };
         let is_reachable = is_ready(pod) && (mode == AddressMode::PodIp || is_behind_service());
         if !is_reachable {
-            return Condition::Starting;
+            return match &entry.told {
+                // Its connection is there, whatever has become of its endpoint.
+                Condition::Reachable(place)
+                    if place.pod_ip == ip && entry.service.is_some() && is_only_unheard_of(pod) =>
+                {
+                    entry.told.clone()
+                }
+                _ => Condition::Starting,
+            };
         }
         let cluster_ip = entry
             .service

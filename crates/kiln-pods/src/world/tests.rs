@@ -102,6 +102,35 @@ fn without_the_right_endpoint_only_the_pod_itself_is_reachable() {
     assert_eq!(direct.see_pod(ready("me")).len(), 1);
 }
 
+/// As after an outage of the API server, when nobody has heard of nodes for a while.
+#[test]
+fn a_pod_whose_node_is_not_heard_of_is_called_as_long_as_it_answers() {
+    let id = id();
+    let mut world = world(AddressMode::ClusterIp);
+    world.name(id, "p");
+    let status = |ready: &str, containers: &str| {
+        let conditions = json!([
+            {"type": "Ready", "status": ready},
+            {"type": "ContainersReady", "status": containers},
+        ]);
+        let status = json!({"phase": "Running", "podIP": "10.0.0.7", "conditions": conditions});
+        pod("me", status)
+    };
+    let unready = [Notice::Tell(Event::Unready { pod: id })];
+    world.see_service(service());
+    world.see_slice(&slice(&["10.0.0.7"]));
+    // It was never called.
+    assert_eq!(world.see_pod(status("False", "True")), []);
+    assert_eq!(world.see_pod(status("True", "True")).len(), 1);
+    assert_eq!(world.see_pod(status("False", "True")), []);
+    assert_eq!(world.see_slice(&slice(&[])), []);
+    // This is what the node says itself.
+    assert_eq!(world.see_pod(status("False", "False")), unready);
+    assert_eq!(world.see_pod(status("False", "True")), []);
+    world.see_slice(&slice(&["10.0.0.7"]));
+    assert_eq!(world.see_pod(status("True", "True")).len(), 1);
+}
+
 #[test]
 fn what_becomes_of_a_pod_is_told_once() {
     let id = id();
