@@ -7,23 +7,7 @@ use serde_json::Value;
 use super::machine::Machine;
 use super::runner::Caller;
 use super::space::Space;
-
-const LIST: &str = "\
-apiVersion: config.kubernetes.io/v1
-kind: ResourceList
-items:
-- apiVersion: v1
-  kind: ConfigMap
-  metadata:
-    name: a
-functionConfig:
-  apiVersion: v1
-  kind: ConfigMap
-  metadata:
-    name: config
-  data:
-    namespace: there
-";
+use crate::program::LIST;
 
 const CONFIG: &str = "\
 apiVersion: config.porch.kpt.dev/v1alpha1
