@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// A place in a tree.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct PathId(usize);
 
 /// One step down.
@@ -30,14 +30,11 @@ impl Paths {
     }
 
     /// As people write it: `spec.containers[name=web].image`, with keys that have dots in quotes.
-    pub(super) fn text(&self, mut place: PathId) -> String {
-        let mut steps = Vec::new();
-        while let Some((parent, step)) = place.0.checked_sub(1).and_then(|at| self.steps.get(at)) {
-            steps.push(step);
-            place = *parent;
-        }
+    pub(super) fn text(&self, place: PathId) -> String {
+        let mut steps: Vec<&Step> = self.up(place).map(|(_, step)| step).collect();
+        steps.reverse();
         let mut text = String::new();
-        for step in steps.into_iter().rev() {
+        for step in steps {
             // Writing to a string does not fail.
             let _ = match step {
                 Step::Item(label) => write!(text, "[{label}]"),
@@ -49,5 +46,16 @@ impl Paths {
             };
         }
         text
+    }
+
+    /// The places that a place is in, from the inside out.
+    pub(super) fn around(&self, place: PathId) -> impl Iterator<Item = PathId> {
+        self.up(place).map(|(parent, _)| parent)
+    }
+
+    fn up(&self, place: PathId) -> impl Iterator<Item = (PathId, &Step)> {
+        let step_to = |place: PathId| self.steps.get(place.0.checked_sub(1)?);
+        std::iter::successors(step_to(place), move |(parent, _)| step_to(*parent))
+            .map(|(parent, step)| (*parent, step))
     }
 }

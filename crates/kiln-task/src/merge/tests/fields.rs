@@ -117,6 +117,45 @@ fn upstream_wins_and_says_so() {
 }
 
 #[test]
+fn a_conflict_is_told_once() {
+    // The field says it better than the mapping that was removed.
+    check(
+        "a: {b: {c: 1, d: 1}}\nz: 1\n",
+        "a: {b: {c: 2, d: 1}}\nz: 1\n",
+        "z: 1\n",
+        "z: 1\na:\n  b:\n    c: 2\n",
+        &["a.b.c upstream"],
+    );
+    // What is new in it has no conflict of its own.
+    check(
+        "a: {b: 1}\nz: 1\n",
+        "a: {b: 1, c: 1}\nz: 1\n",
+        "z: 1\n",
+        "z: 1\na:\n  c: 1\n",
+        &["a upstream"],
+    );
+    let pod = |containers: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: main\n    image: m\n{containers}"
+        )
+    };
+    check(
+        &pod("  - name: side\n    image: s:1\n"),
+        &pod("  - name: side\n    image: s:2\n"),
+        &pod(""),
+        &pod("  - name: side\n    image: s:2\n"),
+        &["spec.containers[name=side].image upstream"],
+    );
+    check(
+        &pod("  - name: side\n"),
+        &pod("  - name: side\n    image: s:2\n"),
+        &pod(""),
+        &pod("  - name: side\n    image: s:2\n"),
+        &["spec.containers[name=side] upstream"],
+    );
+}
+
+#[test]
 fn values_of_other_kinds_are_taken_whole() {
     check("a: 1\n", "a: {b: 1}\n", "a: 1\n", "a: {b: 1}\n", &[]);
     check(
@@ -175,10 +214,7 @@ fn nulls_for_lists() {
         &with("\n  - name: a\n    image: j\n  - name: b"),
         &with(" null"),
         &with("\n  - name: a\n    image: j"),
-        &[
-            "spec.containers[name=a] upstream",
-            "spec.containers[name=a].image upstream",
-        ],
+        &["spec.containers[name=a].image upstream"],
     );
     check(&with(two), &with(two), &with(" null"), &with(" null"), &[]);
     check(&pod(""), &with(two), &with(" null"), &with(two), &[]);

@@ -12,7 +12,7 @@ mod lists;
 mod take;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef, Style, TypeId};
 
@@ -89,7 +89,7 @@ pub(super) fn merge_trees(trees: Trees<'_>, types: &mut Types, lists: Lists) -> 
     if !merge.local.is_unchanged() {
         settle_lines(merge.local);
     }
-    merge.conflicts
+    merge.told()
 }
 
 struct Merge<'a> {
@@ -100,7 +100,7 @@ struct Merge<'a> {
     lists: Lists,
     paths: Paths,
     tasks: Vec<Task>,
-    conflicts: Vec<FieldConflict>,
+    conflicts: Vec<(PathId, FieldConflict)>,
 }
 
 enum Task {
@@ -297,7 +297,16 @@ impl Merge<'_> {
             upstream: sides.updated.map(short_text),
             taken,
         };
-        self.conflicts.push(conflict);
+        self.conflicts.push((path, conflict));
+    }
+
+    /// The conflicts, each once: what is told of fields is not told of the mapping around them again.
+    fn told(self) -> Vec<FieldConflict> {
+        let inner = self.conflicts.iter().map(|(path, _)| *path);
+        let outer: HashSet<PathId> = inner.flat_map(|path| self.paths.around(path)).collect();
+        let conflicts = self.conflicts.into_iter();
+        let told = conflicts.filter(|(path, _)| !outer.contains(path));
+        told.map(|(_, conflict)| conflict).collect()
     }
 
     fn sides(&self, [local, origin, updated]: [Option<NodeId>; 3]) -> Sides<'_> {
