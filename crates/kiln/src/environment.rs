@@ -18,6 +18,8 @@ pub(crate) const GIT_AUTHOR_EMAIL: &str = "GIT_AUTHOR_EMAIL";
 pub(crate) const HOME: &str = "HOME";
 /// The file with the repositories that have names, if not the usual one.
 pub(crate) const KILN_REPOSITORIES: &str = "KILN_REPOSITORIES";
+/// How long git may take to talk to another machine: 90s, 5m, 1h30m; 0 for as long as it likes.
+pub(crate) const KILN_GIT_TIMEOUT: &str = "KILN_GIT_TIMEOUT";
 /// Where copies are kept, if not below the user's directory.
 pub(crate) const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 /// Where settings are kept, if not below the user's directory.

@@ -1,7 +1,7 @@
 //! Publishing a revision: its files on the branch, a number, a tag.
 
 use super::error::{AccessError, CommitError};
-use super::{ATTEMPTS, Engine, Located, is_ready, is_stale, now};
+use super::{ATTEMPTS, Engine, Located, is_passing, is_ready, now};
 use crate::git::{
     GitError, NewCommit, Number, ObjectId, PackageChange, PublishError, RefChange,
     approval_message, highest_number, is_revision,
@@ -60,7 +60,7 @@ impl Engine<'_> {
     pub fn approve(&self, name: &str, overwrite: Overwrite) -> Result<Number, ApproveError> {
         for attempt in 1.. {
             match self.try_approve(name, overwrite) {
-                Err(ApproveError::Commit(error)) if is_stale(&error) && attempt < ATTEMPTS => {}
+                Err(ApproveError::Commit(error)) if is_passing(&error) && attempt < ATTEMPTS => {}
                 Err(ApproveError::Commit(CommitError::Publish(PublishError::NotAtomic))) => {
                     return Err(ApproveError::NotAtomic);
                 }

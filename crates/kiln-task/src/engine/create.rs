@@ -4,7 +4,7 @@ use kiln_krm::gotext::quote;
 
 use super::error::{AccessError, CommitError, RenderFailure};
 use super::source::TaskError;
-use super::{ATTEMPTS, Engine, is_stale, told};
+use super::{ATTEMPTS, Engine, is_passing, told};
 use crate::git::{ObjectId, RefChange, Revision, Snapshot, without_credentials};
 use crate::lifecycle::Lifecycle;
 use crate::merge::{Conflict, add_merge_keys};
@@ -165,7 +165,7 @@ impl Engine<'_> {
                         conflicts: made.conflicts,
                     });
                 }
-                Err(error) if is_stale(&error) && attempt < ATTEMPTS => {
+                Err(error) if is_passing(&error) && attempt < ATTEMPTS => {
                     // Somebody may have made the same revision, which is what is said then.
                     snapshot = repository.snapshot().map_err(AccessError::from)?;
                     check(&snapshot, name, &task)?;

@@ -1,7 +1,9 @@
 //! Removing revisions: proposing it, and doing it.
 
+use kiln_krm::gotext::quote;
+
 use super::error::{AccessError, CommitError};
-use super::{ATTEMPTS, Engine, Located, is_stale, now};
+use super::{ATTEMPTS, Engine, Located, is_passing, now};
 use crate::git::{
     InvalidRef, NewCommit, Number, PackageChange, RefChange, RefName, deletion_message,
 };
@@ -25,6 +27,18 @@ pub enum DeleteError {
         "published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion"
     )]
     Published,
+    /// Whether other packages come from it is not known.
+    #[error(
+        "cannot tell whether packages of repository {} come from it",
+        quote(repository)
+    )]
+    Unasked {
+        /// The repository that could not be asked.
+        repository: String,
+        /// Why.
+        #[source]
+        error: AccessError,
+    },
     /// Other packages come from it.
     #[error("cannot delete package revision, it is referenced as upstream by: {0}")]
     Referenced(String),
@@ -61,7 +75,7 @@ impl Engine<'_> {
     pub fn delete(&self, name: &str) -> Result<(), DeleteError> {
         for attempt in 1.. {
             match self.try_delete(name) {
-                Err(DeleteError::Commit(error)) if is_stale(&error) && attempt < ATTEMPTS => {}
+                Err(DeleteError::Commit(error)) if is_passing(&error) && attempt < ATTEMPTS => {}
                 deleted => return deleted,
             }
         }
@@ -124,27 +138,34 @@ impl Engine<'_> {
     /// Nobody may have the revision as upstream, in any repository.
     fn check_references(&self, name: &str) -> Result<(), DeleteError> {
         for config in self.repositories.configs() {
-            let repository = self
-                .repositories
-                .get(&config.name)
-                .map_err(AccessError::from)?;
-            let snapshot = repository.snapshot().map_err(AccessError::from)?;
-            let revisions = || {
-                snapshot
-                    .revisions
-                    .iter()
-                    .filter(|found| !found.is_placeholder())
-            };
-            let tasks = repository.tasks(revisions()).map_err(AccessError::from)?;
-            let mut users = revisions().filter(|user| {
-                let first = tasks.first(&user.directory, &user.name.workspace);
-                first.and_then(upstream_of) == Some(name)
-            });
-            if let Some(user) = users.next() {
-                return Err(DeleteError::Referenced(user.name.to_string()));
+            match self.user_in(&config.name, name) {
+                Ok(None) => {}
+                Ok(Some(user)) => return Err(DeleteError::Referenced(user)),
+                Err(error) => {
+                    return Err(DeleteError::Unasked {
+                        repository: config.name.clone(),
+                        error,
+                    });
+                }
             }
         }
         Ok(())
+    }
+
+    /// A revision of a repository that has another as upstream.
+    fn user_in(&self, repository: &str, name: &str) -> Result<Option<String>, AccessError> {
+        let repository = self.repositories.get(repository)?;
+        let snapshot = repository.snapshot()?;
+        let revisions = || {
+            let all = snapshot.revisions.iter();
+            all.filter(|found| !found.is_placeholder())
+        };
+        let tasks = repository.tasks(revisions())?;
+        let mut users = revisions().filter(|user| {
+            let first = tasks.first(&user.directory, &user.name.workspace);
+            first.and_then(upstream_of) == Some(name)
+        });
+        Ok(users.next().map(|user| user.name.to_string()))
     }
 }
 
@@ -162,14 +183,8 @@ fn upstream_of(task: &Task) -> Option<&str> {
 
 /// The branch that says that a revision is to go.
 fn deletion_branch(located: &Located) -> Result<RefName, InvalidRef> {
-    let revision = &located.revision;
-    let last = match revision.number {
-        Number::Published(number) => format!("v{number}"),
-        Number::Placeholder => located.repository.layout.branch.short().to_owned(),
-        Number::Unnumbered | Number::Unpublished => revision.name.workspace.clone(),
-    };
-    let package = &revision.name.package.path;
-    located.repository.layout.deletion_proposed(package, &last)
+    let layout = &located.repository.layout;
+    layout.deletion_proposed(&located.revision)
 }
 
 /// The change that removes that branch.

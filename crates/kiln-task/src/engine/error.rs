@@ -35,6 +35,9 @@ pub enum CommitError {
     /// A package without a Kptfile cannot be found again.
     #[error("package must contain Kptfile at root: file does not exist")]
     NoKptfile,
+    /// Nobody could read it.
+    #[error(transparent)]
+    TooMuch(#[from] ReadPackageError),
     /// There is no such ref, and cannot be.
     #[error(transparent)]
     Ref(#[from] InvalidRef),

@@ -98,6 +98,7 @@ impl Engine<'_> {
         if contents.bytes(kiln_krm::kptfile::FILE_NAME).is_none() {
             return Err(CommitError::NoKptfile);
         }
+        repository.store.check_size(contents)?;
         let directory = repository.layout.full_path(&name.package.path);
         let message = change_message(&directory, &name.workspace, task);
         let commit = NewCommit {
@@ -146,6 +147,12 @@ fn lifecycle_branch(
         Lifecycle::Proposed => repository.layout.proposed(package, workspace),
         _ => repository.layout.draft(package, workspace),
     }
+}
+
+/// Whether it may well work the next time.
+fn is_passing(error: &CommitError) -> bool {
+    let is_busy = matches!(error, CommitError::Publish(PublishError::Busy(_)));
+    is_busy || is_stale(error)
 }
 
 fn is_stale(error: &CommitError) -> bool {

@@ -1,6 +1,7 @@
 //! Which ref is which revision of which package, as Porch has it.
 
 use super::id::{InvalidRef, ObjectId, RefName};
+use super::revision::{Number, Revision};
 
 const DRAFTS: &str = "drafts/";
 const PROPOSED: &str = "proposed/";
@@ -21,7 +22,6 @@ pub(super) enum Meaning<'a> {
     Branch,
     Draft(&'a str, &'a str),
     Proposed(&'a str, &'a str),
-    DeletionProposed(&'a str, &'a str),
     Tag(&'a str, &'a str),
 }
 
@@ -61,9 +61,15 @@ impl Layout {
         self.branch_of(PROPOSED, package, workspace)
     }
 
-    /// The branch that says that a revision is to go; `revision` is its tag's last segment, or the name of the branch.
-    pub fn deletion_proposed(&self, package: &str, revision: &str) -> Result<RefName, InvalidRef> {
-        self.branch_of(DELETION_PROPOSED, package, revision)
+    /// The branch that says that a revision is to go. Its name ends in what the tag ends in, or in that of the branch, which
+    /// may have slashes: it is looked for and not taken apart.
+    pub fn deletion_proposed(&self, revision: &Revision) -> Result<RefName, InvalidRef> {
+        let last = match revision.number {
+            Number::Published(number) => format!("v{number}"),
+            Number::Placeholder => self.branch.short().to_owned(),
+            Number::Unnumbered | Number::Unpublished => revision.name.workspace.clone(),
+        };
+        self.branch_of(DELETION_PROPOSED, &revision.name.package.path, &last)
     }
 
     /// The tag of a published revision.
@@ -88,11 +94,7 @@ impl Layout {
         let parts = |prefix: &str| branch.strip_prefix(prefix)?.rsplit_once('/');
         let draft = parts(DRAFTS).map(|(package, last)| Meaning::Draft(package, last));
         let proposed = || parts(PROPOSED).map(|(package, last)| Meaning::Proposed(package, last));
-        let deletion = || {
-            let parts = parts(DELETION_PROPOSED);
-            parts.map(|(package, last)| Meaning::DeletionProposed(package, last))
-        };
-        draft.or_else(proposed).or_else(deletion)
+        draft.or_else(proposed)
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) use layout::is_revision;
 pub use objects::{Identity, ReadPackageError};
 pub(crate) use objects::{NewCommit, PackageChange};
 pub(crate) use program::without_credentials;
-pub use program::{GitError, GitProgram};
+pub use program::{DEFAULT_PATIENCE, GitError, GitProgram};
 pub(crate) use revision::read_kptfile;
 pub use revision::{Number, Revision};
 pub use store::{

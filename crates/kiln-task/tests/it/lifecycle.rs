@@ -378,3 +378,55 @@ fn the_first_approval_makes_the_branch_of_an_empty_repository() {
         .approve("git.q.v1", Overwrite::Refuse)
         .expect("now it can be approved");
 }
+
+/// The branch that says that a package is to go ends in the name of the registered one, slashes and all.
+#[test]
+fn what_is_on_a_branch_with_slashes_is_deleted() {
+    let Some(world) = world() else { return };
+    let location = world.bare("repo");
+    world.git("repo", &["branch", "release/v1", "main"]);
+    let config = RepositoryConfig {
+        branch: "release/v1".to_owned(),
+        ..RepositoryConfig::new("git", location)
+    };
+    let repositories = world.repositories([config]);
+    let repository = repositories.get("git").expect("it can be opened");
+    let engine = world.engine(&repositories);
+    draft(&engine, "git", "p", "w1");
+    publish(&engine, "git.p.w1");
+    let name = "git.p.release/v1";
+    engine.propose_delete(name).expect("it is published");
+    assert_eq!(
+        names(&repository),
+        [
+            "git.p.release/v1 -1 DeletionProposed",
+            "git.p.w1 1 Published latest"
+        ]
+    );
+    engine.reject(name).expect("it is proposed for deletion");
+    engine.propose_delete(name).expect("it is published");
+    engine.delete(name).expect("it is proposed for deletion");
+    assert_eq!(names(&repository), ["git.p.w1 1 Published latest"]);
+    assert!(!refs(&world, "repo").contains("deletionProposed"));
+}
+
+#[test]
+fn nothing_is_deleted_while_somebody_cannot_be_asked() {
+    let Some(world) = world() else { return };
+    let location = world.bare("repo");
+    world.bare("other");
+    let repositories = world.repositories([
+        RepositoryConfig::new("git", location),
+        RepositoryConfig::new("other", url(&world.path("other"))),
+    ]);
+    let engine = world.engine(&repositories);
+    draft(&engine, "git", "p", "v1");
+    std::fs::rename(world.path("other"), world.path("gone")).expect("it can be moved");
+    let error = engine.delete("git.p.v1").expect_err("it may be needed");
+    assert_eq!(
+        error.to_string(),
+        "cannot tell whether packages of repository \"other\" come from it"
+    );
+    std::fs::rename(world.path("gone"), world.path("other")).expect("it can be moved back");
+    engine.delete("git.p.v1").expect("nobody needs it");
+}

@@ -1,6 +1,7 @@
 //! Package revisions in real git repositories.
 
 mod archive;
+mod copies;
 mod discover;
 mod faults;
 mod image;

@@ -4,7 +4,7 @@
 mod look;
 mod memory;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::id::{ObjectId, RefName};
 use super::layout::{Layout, Meaning, number_of};
@@ -36,7 +36,6 @@ impl Snapshot {
         let mut search = Search {
             layout,
             repository,
-            deletions: HashSet::new(),
             revisions: Vec::new(),
             warnings: Vec::new(),
         };
@@ -82,7 +81,6 @@ struct Candidate<'a> {
 struct Search<'a> {
     layout: &'a Layout,
     repository: &'a str,
-    deletions: HashSet<(String, String)>,
     revisions: Vec<Revision>,
     warnings: Vec<String>,
 }
@@ -102,11 +100,6 @@ impl Search<'_> {
             let (directory, last, lifecycle) = match meaning {
                 Meaning::Branch => {
                     head = Some((name, id));
-                    continue;
-                }
-                Meaning::DeletionProposed(directory, last) => {
-                    self.deletions
-                        .insert((directory.to_owned(), last.to_owned()));
                     continue;
                 }
                 Meaning::Draft(directory, last) => (directory, last, Lifecycle::Draft),
@@ -213,13 +206,10 @@ impl Search<'_> {
         let mut revisions = self.revisions;
         let mut latest: HashMap<PackageName, u64> = HashMap::new();
         for revision in &mut revisions {
-            let last = match revision.number {
-                Number::Placeholder => revision.reference.short().to_owned(),
-                Number::Published(number) => format!("v{number}"),
-                _ => revision.name.workspace.clone(),
-            };
-            let key = (revision.directory.clone(), last);
-            if revision.lifecycle == Lifecycle::Published && self.deletions.contains(&key) {
+            let deletion = || self.layout.deletion_proposed(revision);
+            if revision.lifecycle == Lifecycle::Published
+                && deletion().is_ok_and(|branch| refs.contains_key(&branch))
+            {
                 revision.lifecycle = Lifecycle::DeletionProposed;
             }
             if let Number::Published(number) = revision.number {

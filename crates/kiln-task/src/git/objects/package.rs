@@ -2,6 +2,8 @@
 //!
 //! Nothing about a foreign tree is believed: paths are checked, and there is a limit to how much is read.
 
+use std::collections::HashSet;
+
 use crate::contents::{Contents, ContentsError, File, FileMode, PackagePath, UnsafePath};
 
 use super::super::id::ObjectId;
@@ -54,6 +56,30 @@ pub enum ReadPackageError {
 pub(crate) struct Limits {
     pub(crate) bytes: u64,
     pub(crate) entries: usize,
+}
+
+impl Limits {
+    /// Whether a package that is written can be read again.
+    pub(crate) fn check(self, contents: &Contents) -> Result<(), ReadPackageError> {
+        let sizes = contents.iter().map(|(_, file)| file.bytes.len() as u64);
+        if sizes.fold(0, u64::saturating_add) > self.bytes {
+            return Err(ReadPackageError::TooLarge { limit: self.bytes });
+        }
+        let mut directories = HashSet::new();
+        for path in contents.paths() {
+            let mut directory = path.directory();
+            // Who knows a directory knows those around it.
+            while !directory.is_empty() && directories.insert(directory) {
+                directory = directory.rsplit_once('/').map_or("", |(around, _)| around);
+            }
+        }
+        match contents.len() + directories.len() > self.entries {
+            true => Err(ReadPackageError::TooMany {
+                limit: self.entries,
+            }),
+            false => Ok(()),
+        }
+    }
 }
 
 /// The files below a directory of a commit; none if there is no such directory.

@@ -4,10 +4,13 @@
 //! reach it; what it says about credentials and connections does. Nothing that the settings of a repository name is run:
 //! neither hooks nor monitors, and what is missing in a partial clone is not fetched.
 
+mod talk;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::time::Duration;
 
 /// How git is found and what it gets to know.
 #[derive(Clone, Debug)]
@@ -17,7 +20,11 @@ pub struct GitProgram {
     config: Vec<(String, String)>,
     git_dir: Option<PathBuf>,
     directory: Option<PathBuf>,
+    patience: Option<Duration>,
 }
+
+/// How long a command may take that talks to another machine, unless told otherwise.
+pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// What git could not do.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +44,14 @@ pub enum GitError {
     /// The copy of a repository cannot be locked.
     #[error("cannot lock the copy of the repository")]
     Lock(#[source] io::Error),
+    /// Another machine does not answer.
+    #[error("git {command} did not come to an end within {}s: the other side does not answer", patience.as_secs())]
+    TimedOut {
+        /// The command.
+        command: &'static str,
+        /// How long it was waited for.
+        patience: Duration,
+    },
     /// It says why it failed.
     #[error("git {command} failed: {message}")]
     Failed {
@@ -119,7 +134,13 @@ impl GitProgram {
             config: config.to_vec(),
             git_dir: None,
             directory: None,
+            patience: Some(DEFAULT_PATIENCE),
         }
+    }
+
+    /// The same with another limit to how long other machines are waited for; none to wait for ever.
+    pub fn with_patience(self, patience: Option<Duration>) -> GitProgram {
+        GitProgram { patience, ..self }
     }
 
     /// The same in a repository, given by git's own directory.

@@ -112,13 +112,22 @@ fn transaction(changes: &[RefChange]) -> Vec<u8> {
     lines.into_bytes()
 }
 
+/// Whether git says that a file is there by which somebody keeps others away.
+pub(super) fn is_lock(text: &str) -> bool {
+    text.contains(".lock': File exists")
+}
+
 fn refusal(text: &str) -> PublishError {
     let message = text.strip_prefix("fatal: ").unwrap_or(text).to_owned();
+    if is_lock(text) {
+        // The rest is advice for people who have called git themselves.
+        let first = message.lines().next().unwrap_or_default();
+        return PublishError::Locked(first.trim_end_matches('.').to_owned());
+    }
     let is_stale = [
         "but expected",
         "already exists",
         "unable to resolve reference",
-        "Unable to create",
     ]
     .iter()
     .any(|words| text.contains(words));

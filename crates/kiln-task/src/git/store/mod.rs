@@ -104,12 +104,22 @@ pub enum Atomicity {
     NotRequired,
 }
 
-/// Why refs were not changed. None has been, unless atomicity was not required, or files alone are left behind.
+/// Why refs were not changed. None has been, unless atomicity was not required, files alone are left behind, or nobody knows.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     /// Somebody else was faster: a ref is not what it was.
     #[error("the repository has changed: {0}")]
     Stale(String),
+    /// A ref of a repository on this machine is locked, and was waited for.
+    #[error(
+        "the repository is locked: {0} (another git is working there, or was killed and left the file)"
+    )]
+    Locked(String),
+    /// The same elsewhere, where nobody has waited.
+    #[error(
+        "the repository is locked: {0} (another git is working there, or was killed and left the file)"
+    )]
+    Busy(String),
     /// The repository does not want the change.
     #[error("the repository refused the change: {0}")]
     Rejected(String),
@@ -133,6 +143,9 @@ pub enum PublishError {
         "the change is made, but files that are checked out are left behind; the next kiln command brings them along: {0}"
     )]
     LeftBehind(String),
+    /// It was not waited for.
+    #[error("it is not known whether the repository has changed")]
+    Unknown(#[source] GitError),
     /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -248,6 +261,11 @@ impl GitStore {
     ) -> Result<Option<Contents>, ReadPackageError> {
         let limits = self.limits;
         self.with_reader(|reader| read_package(reader, commit, directory, limits))
+    }
+
+    /// Whether a package is small enough to be read again once it is written.
+    pub(crate) fn check_size(&self, contents: &Contents) -> Result<(), ReadPackageError> {
+        self.limits.check(contents)
     }
 
     /// The file that remembers what has been seen in the repository.

@@ -1,16 +1,17 @@
 //! A repository elsewhere: a copy that follows it, and pushes that say what they expect.
 //!
 //! The address is never stored; the copy's name is the address without credentials. Two commands do not change a copy
-//! at the same time.
+//! at the same time, so that locks which git has left in it are nobody's to whoever has ours.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use kiln_krm::gotext::quote;
 
 use super::super::program::{GitError, GitProgram, failed, without_credentials};
+use super::local::is_lock;
 use super::{Atomicity, GitOptions, OpenError, PublishError, RefChange};
 
 /// Where the copy has the branches of the repository.
@@ -24,6 +25,7 @@ pub struct InvalidAddress(String);
 /// The copy. Whoever changes its refs holds its lock; objects can be written without.
 #[derive(Debug)]
 pub(super) struct Remote {
+    path: PathBuf,
     lock_path: PathBuf,
 }
 
@@ -41,18 +43,25 @@ pub(super) fn open(address: &str, options: &GitOptions) -> Result<(GitProgram, R
     let mut lock_path = path.clone().into_os_string();
     lock_path.push(".lock");
     let remote = Remote {
+        path: path.clone(),
         lock_path: PathBuf::from(lock_path),
     };
     let _lock = remote.lock().map_err(cache_error)?;
-    // A copy that was begun and not finished has no HEAD.
-    if !path.join("HEAD").exists() {
+    if !path.exists() {
+        // It is made elsewhere, because one that was not finished looks much like one that was.
+        let mut beside = path.clone().into_os_string();
+        beside.push(".new");
+        if Path::new(&beside).exists() {
+            fs::remove_dir_all(&beside).map_err(cache_error)?;
+        }
         let arguments = ["--bare", "--quiet", "--template="].map(OsStr::new);
-        let arguments = [&arguments[..], &[OsStr::new("--"), path.as_os_str()]].concat();
+        let arguments = [&arguments[..], &[OsStr::new("--"), &beside]].concat();
         let begun = options.program.run("init", &arguments, b"");
         begun.map_err(|error| OpenError::Git {
             location: location.clone(),
             error,
         })?;
+        fs::rename(&beside, &path).map_err(cache_error)?;
     }
     let git = options
         .program
@@ -71,7 +80,7 @@ impl Remote {
     }
 
     pub(super) fn fetch(&self, git: &GitProgram) -> Result<(), GitError> {
-        let _lock = self.lock().map_err(GitError::Lock)?;
+        let lock = self.lock().map_err(GitError::Lock)?;
         let arguments = [
             "--prune",
             "--quiet",
@@ -80,8 +89,16 @@ impl Remote {
             "--end-of-options",
             "origin",
         ];
-        git.run("fetch", &arguments.map(OsStr::new), b"")?;
-        Ok(())
+        let arguments = arguments.map(OsStr::new);
+        let mut output = git.talk("fetch", &arguments, &lock)?;
+        if is_lock(&String::from_utf8_lossy(&output.stderr)) {
+            remove_locks(&self.path);
+            output = git.talk("fetch", &arguments, &lock)?;
+        }
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(failed("fetch", &output)),
+        }
     }
 
     pub(super) fn push(
@@ -90,19 +107,20 @@ impl Remote {
         changes: &[RefChange],
         atomicity: Atomicity,
     ) -> Result<(), PublishError> {
-        let _lock = self.lock().map_err(GitError::Lock)?;
-        match push_once(git, changes, &["--atomic"]) {
-            Err(PublishError::NotAtomic) if changes.len() < 2 => push_once(git, changes, &[]),
+        let lock = self.lock().map_err(GitError::Lock)?;
+        let push_once = |changes: &[RefChange], flags: &[&str]| push(git, changes, flags, &lock);
+        match push_once(changes, &["--atomic"]) {
+            Err(PublishError::NotAtomic) if changes.len() < 2 => push_once(changes, &[]),
             Err(PublishError::NotAtomic) if atomicity == Atomicity::NotRequired => {
                 // What is new comes first, so that nothing is lost when the rest fails.
                 let (new, gone): (Vec<RefChange>, Vec<RefChange>) = changes
                     .iter()
                     .cloned()
                     .partition(|change| change.new.is_some());
-                push_once(git, &new, &[])?;
+                push_once(&new, &[])?;
                 match gone.is_empty() {
                     true => Ok(()),
-                    false => push_once(git, &gone, &[]),
+                    false => push_once(&gone, &[]),
                 }
             }
             pushed => pushed,
@@ -110,7 +128,38 @@ impl Remote {
     }
 }
 
-fn push_once(git: &GitProgram, changes: &[RefChange], flags: &[&str]) -> Result<(), PublishError> {
+/// Removes the locks of git that were left in a copy. Only whoever has our lock may do so.
+fn remove_locks(copy: &Path) {
+    let mut pending = vec![copy.join("refs")];
+    let top = [
+        "packed-refs.lock",
+        "shallow.lock",
+        "config.lock",
+        "HEAD.lock",
+    ];
+    for name in top {
+        let _ = fs::remove_file(copy.join(name));
+    }
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => pending.push(path),
+                _ if path.extension() == Some(OsStr::new("lock")) => {
+                    let _ = fs::remove_file(path);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn push(
+    git: &GitProgram,
+    changes: &[RefChange],
+    flags: &[&str],
+    lock: &File,
+) -> Result<(), PublishError> {
     let mut arguments: Vec<String> = ["--porcelain", "--quiet", "--no-verify"]
         .iter()
         .chain(flags)
@@ -126,7 +175,12 @@ fn push_once(git: &GitProgram, changes: &[RefChange], flags: &[&str]) -> Result<
         arguments.push(format!("{new}:{}", change.name));
     }
     let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
-    let output = git.output("push", &arguments, b"")?;
+    let output = git
+        .talk("push", &arguments, lock)
+        .map_err(|error| match error {
+            error @ GitError::TimedOut { .. } => PublishError::Unknown(error),
+            error => error.into(),
+        })?;
     match output.status.success() {
         true => Ok(()),
         false => Err(refusal(&output)),
@@ -146,6 +200,19 @@ fn refusal(output: &Output) -> PublishError {
         .collect();
     if refused.is_empty() {
         return PublishError::Git(failed("push", output));
+    }
+    // What the other git says tells more than that a ref did not change.
+    let said = |words: &str| {
+        let line = talk.lines().find(|line| line.contains(words))?;
+        let line = line.trim_start_matches("remote: ").trim_end();
+        let line = line.trim_start_matches("error: ").trim_end_matches('.');
+        Some(without_credentials(line))
+    };
+    if let Some(line) = said(".lock': File exists") {
+        return PublishError::Busy(line);
+    }
+    if let Some(line) = said("; cannot create") {
+        return PublishError::Rejected(line);
     }
     let is_stale = |line: &&&str| {
         [
@@ -169,10 +236,9 @@ fn refusal(output: &Output) -> PublishError {
     if let Some(line) = refused.iter().find(is_stale) {
         return PublishError::Stale(reason(line));
     }
-    // Of refs that change together, only what the other git says tells why none did.
-    let is_moved = |line: &&str| line.contains("cannot lock ref") || line.contains("but expected");
-    if let Some(line) = talk.lines().find(is_moved) {
-        return PublishError::Stale(without_credentials(line));
+    // Of refs that change together, nothing else tells why none did.
+    if let Some(line) = said("cannot lock ref").or_else(|| said("but expected")) {
+        return PublishError::Stale(line);
     }
     let reasons: Vec<String> = refused.iter().map(|line| reason(line)).collect();
     let told: Vec<&str> = talk

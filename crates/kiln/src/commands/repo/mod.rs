@@ -9,6 +9,7 @@ mod unregister;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
+use crate::commands::rpkg::place::explained;
 use crate::ui::Ui;
 
 /// `kiln repo`
@@ -37,10 +38,11 @@ enum RepoCommand {
 
 /// Does what `kiln repo` was asked for.
 pub(crate) fn cmd_repo(ui: &Ui, args: &RepoArgs) -> Result<()> {
-    match &args.command {
+    let done = match &args.command {
         RepoCommand::Register(args) => register::cmd_register(ui, args),
         RepoCommand::Get(args) => get::cmd_get(ui, args),
         RepoCommand::Unregister(args) => unregister::cmd_unregister(ui, args),
         RepoCommand::Sync(args) => sync::cmd_sync(ui, args),
-    }
+    };
+    done.map_err(explained)
 }

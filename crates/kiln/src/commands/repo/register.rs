@@ -50,7 +50,7 @@ pub(super) struct RegisterArgs {
     #[arg(long, value_name = "ADDRESS")]
     runner_address: Option<String>,
     /// A secret that images are pulled with. It is only noted: function runners pull with the secrets of their own
-    /// configuration, and their protocol has no field for others
+    /// configuration, so that nobody who calls one can use those of others
     #[arg(long = "runner-pull-secret", value_name = "NAME")]
     runner_pull_secrets: Vec<String>,
     /// How long each function may run, wherever it runs: 90s, 5m, 1h30m; 0 for as long as it likes
@@ -86,10 +86,7 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
     if !directory.is_empty() {
         PackagePath::new(directory)?;
     }
-    let mut registry = Registry::read()?;
-    if registry.find(&name).is_some() {
-        bail!("repository {name:?} already exists; `kiln repo unregister {name}` forgets it");
-    }
+    Registry::read()?.check_new(&name)?;
     let entry = Entry {
         repo: match &place {
             Location::Path(path) => path.display().to_string(),
@@ -109,7 +106,7 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
             max_output: args.runner_max_output.clone(),
         },
     };
-    let repository = Repository::open(entry.config()?, &git_options())?;
+    let repository = Repository::open(entry.config()?, &git_options()?)?;
     let name = repository.config.name.clone();
     let context = || format!("repository {name}");
     if args.create_branch.unwrap_or(false) {
@@ -125,12 +122,20 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
     }
     if !entry.runner.pull_secrets.is_empty() {
         ui.warn(
-            "--runner-pull-secret is noted and not used: the protocol of function runners has no field for it; give the secret to the function runner itself (--registry-auth-secret-name)",
+            "--runner-pull-secret is noted and not used: whose secrets images are pulled with is not for callers to say; give the secret to the function runner itself (--registry-auth-secret-name)",
         );
     }
-    registry.repositories.push(entry);
-    registry.repositories.sort_by(|a, b| a.name.cmp(&b.name));
-    registry.write()
+    if entry.runner.memory.is_some() && entry.runner.address.is_some() {
+        ui.warn(
+            "--runner-memory holds for functions that run on this machine (--allow-exec); the function runner has limits of its own",
+        );
+    }
+    Registry::change(|registry| {
+        registry.check_new(&entry.name)?;
+        registry.repositories.push(entry);
+        registry.repositories.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(())
+    })
 }
 
 /// Credentials come from git's helpers and are never stored.

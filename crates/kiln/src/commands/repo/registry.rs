@@ -4,7 +4,9 @@
 //! It is replaced as a whole: a command that is killed leaves the old one.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -133,7 +135,7 @@ impl Entry {
     }
 
     fn open(&self) -> Result<Repository> {
-        Ok(Repository::open(self.config()?, &git_options())?)
+        Ok(Repository::open(self.config()?, &git_options()?)?)
     }
 }
 
@@ -176,18 +178,41 @@ impl Registry {
         entries.filter_map(|entry| entry.config().ok()).collect()
     }
 
-    /// Replaces the file.
-    pub(super) fn write(&self) -> Result<()> {
+    /// Changes the file. Commands that do so at the same time wait for each other, so that none undoes another's change.
+    pub(super) fn change(change: impl FnOnce(&mut Registry) -> Result<()>) -> Result<()> {
         let path = path();
-        let write = || -> Result<()> {
+        let cannot_write = || format!("cannot write {}", path.display());
+        let lock = || -> std::io::Result<File> {
             if let Some(parent) = path.parent() {
                 std::fs::create_dir_all(parent)?;
             }
-            let beside = path.with_extension(format!("{}.new", std::process::id()));
-            std::fs::write(&beside, to_yaml(&serde_json::to_value(self)?))?;
-            Ok(std::fs::rename(&beside, &path)?)
+            let lock = File::create(path.with_extension("lock"))?;
+            lock.lock()?;
+            Ok(lock)
         };
-        write().with_context(|| format!("cannot write {}", path.display()))
+        let _lock = lock().with_context(cannot_write)?;
+        let mut registry = Registry::read()?;
+        change(&mut registry)?;
+        registry.write(&path).with_context(cannot_write)
+    }
+
+    /// Replaces the file.
+    fn write(&self, path: &Path) -> Result<()> {
+        let beside = path.with_extension("new");
+        let mut file = File::create(&beside)?;
+        file.write_all(to_yaml(&serde_json::to_value(self)?).as_bytes())?;
+        file.sync_all()?;
+        Ok(std::fs::rename(&beside, path)?)
+    }
+
+    /// A name is given once.
+    pub(super) fn check_new(&self, name: &str) -> Result<()> {
+        match self.find(name) {
+            None => Ok(()),
+            Some(_) => bail!(
+                "repository {name:?} already exists; `kiln repo unregister {name}` forgets it"
+            ),
+        }
     }
 
     /// An entry by its name.

@@ -25,14 +25,15 @@ pub(super) fn cmd_unregister(_: &Ui, args: &UnregisterArgs) -> Result<()> {
     let Some(name) = &args.name else {
         bail!("REPOSITORY is a required positional argument");
     };
-    let mut registry = Registry::read()?;
-    let found = registry.find(name).filter(|entry| {
-        let wanted = args.namespace.as_ref();
-        wanted.is_none_or(|namespace| entry.namespace == *namespace)
-    });
-    if found.is_none() {
-        bail!("cannot find repository {name:?}");
-    }
-    registry.repositories.retain(|entry| entry.name != *name);
-    registry.write()
+    Registry::change(|registry| {
+        let found = registry.find(name).filter(|entry| {
+            let wanted = args.namespace.as_ref();
+            wanted.is_none_or(|namespace| entry.namespace == *namespace)
+        });
+        if found.is_none() {
+            bail!("cannot find repository {name:?}");
+        }
+        registry.repositories.retain(|entry| entry.name != *name);
+        Ok(())
+    })
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use kiln_task::git::{DEFAULT_LARGEST_PACKAGE, ReadPackageError};
 use kiln_task::{Contents, File, FileMode, PackagePath};
 
 /// Writes contents into a directory that is not there yet. It comes to be with all files in it: who pushed a part of a
@@ -87,8 +88,10 @@ fn write_file(place: &Path, file: &File) -> std::io::Result<()> {
     fs::write(place, &file.bytes)
 }
 
-/// Reads all files of a directory but git's own.
+/// Reads all files of a directory but git's own. More than a package may have is not read.
 pub(super) fn read(directory: &Path) -> Result<Contents> {
+    let limit = DEFAULT_LARGEST_PACKAGE;
+    let mut left = limit;
     let mut contents = Contents::new();
     let mut pending = vec![String::new()];
     while let Some(inner) = pending.pop() {
@@ -112,6 +115,10 @@ pub(super) fn read(directory: &Path) -> Result<Contents> {
             if metadata.is_dir() {
                 pending.push(path);
                 continue;
+            }
+            if metadata.is_file() {
+                let rest = left.checked_sub(metadata.len());
+                left = rest.ok_or(ReadPackageError::TooLarge { limit })?;
             }
             let file = read_file(&entry.path(), &metadata);
             let file = file.with_context(|| format!("cannot read {}", entry.path().display()))?;

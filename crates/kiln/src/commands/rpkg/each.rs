@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 
+use super::place::explained;
 use crate::ui::{Details, Failed, Ui};
 
 /// Does it to each, and fails in the end if any failed.
@@ -16,7 +17,7 @@ pub(super) fn each(
     let mut errors = Vec::new();
     let mut hints: Vec<String> = Vec::new();
     for name in names {
-        let Err(error) = doing(name) else {
+        let Err(error) = doing(name).map_err(explained) else {
             continue;
         };
         if crate::ui::is_broken_pipe(&error) {

@@ -85,7 +85,7 @@ enum RpkgCommand {
 
 /// Does what `kiln rpkg` was asked for.
 pub(crate) fn cmd_rpkg(ui: &Ui, args: &RpkgArgs) -> Result<()> {
-    match &args.command {
+    let done = match &args.command {
         RpkgCommand::Get(args) => get::cmd_get(ui, args),
         RpkgCommand::Init(args) => init::cmd_init(ui, args),
         RpkgCommand::Clone(args) => clone::cmd_clone(ui, args),
@@ -101,7 +101,8 @@ pub(crate) fn cmd_rpkg(ui: &Ui, args: &RpkgArgs) -> Result<()> {
         RpkgCommand::Del(args) => del::cmd_del(ui, args),
         RpkgCommand::Diff(args) => diff::cmd_diff(ui, args),
         RpkgCommand::Log(args) => log::cmd_log(ui, args),
-    }
+    };
+    done.map_err(place::explained)
 }
 
 /// Tells that something was done to a revision.

@@ -9,15 +9,18 @@ use clap::Args;
 use kiln_oci::{Keychain, Proxies, RegistryOptions};
 use kiln_render::Log;
 use kiln_task::git::{
-    Atomicity, DEFAULT_LARGEST_PACKAGE, DEFAULT_MOST_FILES, GitOptions, GitProgram, Identity,
-    Location, Revision, Snapshot,
+    Atomicity, DEFAULT_LARGEST_PACKAGE, DEFAULT_MOST_FILES, DEFAULT_PATIENCE, GitError, GitOptions,
+    GitProgram, Identity, Location, Revision, Snapshot,
 };
 use kiln_task::image::RegistryImages;
 use kiln_task::{AccessError, Engine, Repositories, Repository, RepositoryConfig, RevisionName};
 
 use super::rendering::Rendering;
+use crate::commands::function::running::go_time;
 use crate::commands::repo::registry::Registry;
-use crate::environment::{DOCKER_CONFIG, GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, HOME, XDG_CACHE_HOME};
+use crate::environment::{
+    DOCKER_CONFIG, GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, HOME, KILN_GIT_TIMEOUT, XDG_CACHE_HOME,
+};
 use crate::ui::{Details, Failed, Ui};
 
 /// Flags of every verb that say where revisions are.
@@ -85,7 +88,7 @@ impl PlaceArgs {
         }
         shown.sort();
         Ok(Session {
-            repositories: Repositories::new(configs, git_options()),
+            repositories: Repositories::new(configs, git_options()?),
             shown,
             namespace: self.namespace.clone(),
             atomicity,
@@ -333,19 +336,47 @@ fn usual_branch(root: &Path) -> Option<String> {
 }
 
 /// How git is run, and where copies of other machines' repositories are.
-pub(crate) fn git_options() -> GitOptions {
+pub(crate) fn git_options() -> Result<GitOptions> {
     let home = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
     let cache = match (home(XDG_CACHE_HOME), home(HOME)) {
         (Some(cache), _) => PathBuf::from(cache),
         (None, Some(home)) => PathBuf::from(home).join(".cache"),
         (None, None) => std::env::temp_dir(),
     };
-    GitOptions {
-        program: GitProgram::new("git", std::env::vars_os()),
+    let patience = match std::env::var(KILN_GIT_TIMEOUT) {
+        Ok(text) if !text.is_empty() => {
+            go_time(&text).map_err(|error| anyhow!("{KILN_GIT_TIMEOUT}: {error}"))?
+        }
+        _ => DEFAULT_PATIENCE,
+    };
+    let program = GitProgram::new("git", std::env::vars_os());
+    Ok(GitOptions {
+        program: program.with_patience(Some(patience).filter(|patience| !patience.is_zero())),
         cache: cache.join("kiln/git"),
         largest_package: DEFAULT_LARGEST_PACKAGE,
         most_files: DEFAULT_MOST_FILES,
+    })
+}
+
+/// Who waited in vain for another machine gets to know how to wait longer.
+pub(crate) fn explained(error: anyhow::Error) -> anyhow::Error {
+    let is_timeout = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(
+            cause.downcast_ref::<GitError>(),
+            Some(GitError::TimedOut { .. })
+        )
+    };
+    if !error.chain().any(is_timeout) {
+        return error;
     }
+    Failed {
+        message: Some(format!("error: {error:#}")),
+        details: Details {
+            hint: Some(format!("{KILN_GIT_TIMEOUT}=1h waits for an hour")),
+            ..Details::default()
+        },
+    }
+    .into()
 }
 
 /// Who is the author of commits: whoever git would name.
