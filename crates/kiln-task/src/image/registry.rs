@@ -1,8 +1,11 @@
 //! Images in registries.
 
+use std::net::IpAddr;
 use std::str::FromStr;
 
-use kiln_oci::{Platform, Reference, ReferenceError, Registry, RegistryError, RegistryOptions};
+use kiln_oci::{
+    PlainHttp, Platform, Reference, ReferenceError, Registry, RegistryError, RegistryOptions,
+};
 
 use super::{
     ImageError, Layer, LayerError, PackageImage, PackageImages, SCHEME, contents_of_layers,
@@ -10,6 +13,7 @@ use super::{
 
 /// Finds packages in images of registries.
 pub struct RegistryImages {
+    options: RegistryOptions,
     registry: Registry,
     runtime: tokio::runtime::Runtime,
     largest: u64,
@@ -43,16 +47,29 @@ impl RegistryImages {
             .enable_all()
             .build()?;
         Ok(RegistryImages {
-            registry: Registry::new(options),
+            registry: Registry::new(options.clone()),
+            options,
             runtime,
             largest,
         })
     }
 
+    /// The registries as this one is to be asked. What does not leave this machine nobody reads on the way, so that a
+    /// registry here gets the credentials that there are for it even if it does not speak TLS.
+    fn registry_of(&self, reference: &Reference) -> Registry {
+        if !is_here(reference.registry()) {
+            return self.registry.clone();
+        }
+        let mut options = self.options.clone();
+        let here = options.plain_http.entry(reference.registry().to_owned());
+        here.or_insert(PlainHttp::WithCredentials);
+        Registry::new(options)
+    }
+
     async fn fetch(&self, image: &str) -> Result<PackageImage, RegistryImageError> {
         let reference = reference(image)?;
-        let found = self
-            .registry
+        let registry = self.registry_of(&reference);
+        let found = registry
             .image(&reference, &Platform::this_machine())
             .await?;
         let layer_error = |error| RegistryImageError::Layer {
@@ -68,7 +85,7 @@ impl RegistryImages {
         }
         let mut blobs = Vec::new();
         for layer in &found.layers {
-            blobs.push(self.registry.blob(&reference, layer).await?);
+            blobs.push(registry.blob(&reference, layer).await?);
         }
         let layers: Vec<Layer<'_>> = found
             .layers
@@ -87,6 +104,17 @@ impl RegistryImages {
     }
 }
 
+/// Whether a registry, as `host[:port]`, is on this machine.
+fn is_here(registry: &str) -> bool {
+    let host = match registry.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => registry,
+    };
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = |address: IpAddr| address.is_loopback();
+    host == "localhost" || address.parse().is_ok_and(is_loopback)
+}
+
 fn reference(image: &str) -> Result<Reference, ReferenceError> {
     Reference::from_str(image.strip_prefix(SCHEME).unwrap_or(image))
 }
@@ -98,12 +126,14 @@ impl PackageImages for RegistryImages {
 
     fn tags(&self, image: &str) -> Result<Vec<String>, ImageError> {
         let reference = reference(image)?;
-        Ok(self.runtime.block_on(self.registry.tags(&reference))?)
+        let registry = self.registry_of(&reference);
+        Ok(self.runtime.block_on(registry.tags(&reference))?)
     }
 
     fn digest(&self, image: &str) -> Result<String, ImageError> {
         let reference = reference(image)?;
-        let manifest = self.runtime.block_on(self.registry.manifest(&reference))?;
+        let registry = self.registry_of(&reference);
+        let manifest = self.runtime.block_on(registry.manifest(&reference))?;
         Ok(manifest.descriptor.digest.to_string())
     }
 }

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use kiln_oci::RegistryOptions;
+use kiln_oci::{Keychain, RegistryOptions};
 use kiln_task::image::RegistryImages;
 use kiln_task::{
-    CloneTask, CreateError, FileMode, OciUpstream, RepositoryConfig, Task, TaskError, Upstream,
+    CloneTask, CreateError, FileMode, NewRevision, OciUpstream, RepositoryConfig, Task, TaskError,
+    Upstream,
 };
 
 use crate::archive::{archive, file};
-use crate::registry::TestRegistry;
+use crate::registry::{ROBOT, TestRegistry};
 use crate::world::{new, pull, text, world};
 
 #[test]
@@ -30,11 +31,52 @@ fn a_package_is_cloned_from_a_real_registry() {
     }
 }
 
+const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: base\n";
+
+/// The revision that begins as a copy of an image's package.
+fn clone(image: &str) -> NewRevision {
+    let upstream = Upstream {
+        kind: "oci".to_owned(),
+        oci: Some(OciUpstream {
+            image: image.to_owned(),
+        }),
+        ..Upstream::default()
+    };
+    let task = Task::Clone(CloneTask { upstream });
+    new("git", "app", "v1", Some(task))
+}
+
+#[test]
+fn a_package_behind_a_password_is_for_those_who_know_it() {
+    let Some(world) = world() else { return };
+    let registry = TestRegistry::guarded();
+    let host = &registry.host;
+    let layer = archive(&[file("Kptfile", KPTFILE)]);
+    registry.push("pkg", "v1", vec![layer]);
+    let image = format!("oci://{host}/pkg:v1");
+    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
+    let error = world.engine(&repositories).create(&clone(&image));
+    let error = error.expect_err("there are no credentials");
+    assert!(
+        matches!(error, CreateError::Task(TaskError::Image { .. })),
+        "{error}"
+    );
+    let config = format!("{{\"auths\":{{\"{host}\":{{\"auth\":\"{ROBOT}\"}}}}}}");
+    world.write("", "config.json", &config);
+    let options = RegistryOptions {
+        keychain: Keychain::file(world.path("config.json")),
+        ..RegistryOptions::default()
+    };
+    let images = RegistryImages::new(options, 1024 * 1024).expect("it can be made");
+    let repositories = repositories.with_images(Arc::new(images));
+    let created = world.engine(&repositories).create(&clone(&image));
+    created.expect("it can be cloned");
+}
+
 fn a_package_is_cloned_from_an_image(registry: &TestRegistry) {
     let Some(world) = world() else { return };
-    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: base\n";
     let layer = archive(&[
-        file("Kptfile", kptfile),
+        file("Kptfile", KPTFILE),
         ("bin/run", tar::EntryType::Regular, 0o755, "#!/bin/sh\n"),
     ]);
     let digest = registry.push("pkg", "v1", vec![layer]);
@@ -45,21 +87,6 @@ fn a_package_is_cloned_from_an_image(registry: &TestRegistry) {
     let small = world
         .repositories([RepositoryConfig::new("git", location)])
         .with_images(Arc::new(small));
-    let clone = |image: &str| {
-        let upstream = Upstream {
-            kind: "oci".to_owned(),
-            oci: Some(OciUpstream {
-                image: image.to_owned(),
-            }),
-            ..Upstream::default()
-        };
-        new(
-            "git",
-            "app",
-            "v1",
-            Some(Task::Clone(CloneTask { upstream })),
-        )
-    };
     let error = world
         .engine(&small)
         .create(&clone(&format!("oci://{image}")))

@@ -33,9 +33,21 @@ enum Kind {
 /// Type and body by path.
 type Answers = Arc<Mutex<BTreeMap<String, (String, Vec<u8>)>>>;
 
+/// Who may ask a registry that is guarded, as `name:password` in base64.
+pub(crate) const ROBOT: &str = "cm9ib3Q6c2VjcmV0";
+
 impl TestRegistry {
     /// One that answers until the test is over.
     pub(crate) fn scripted() -> TestRegistry {
+        TestRegistry::answering(None)
+    }
+
+    /// The same for those who have [`ROBOT`]'s password.
+    pub(crate) fn guarded() -> TestRegistry {
+        TestRegistry::answering(Some(ROBOT))
+    }
+
+    fn answering(password: Option<&'static str>) -> TestRegistry {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let host = listener.local_addr().expect("it has one").to_string();
         let answers = Answers::default();
@@ -43,7 +55,7 @@ impl TestRegistry {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let answers = Arc::clone(&shared);
-                std::thread::spawn(move || answer(&stream, &answers));
+                std::thread::spawn(move || answer(&stream, &answers, password));
             }
         });
         TestRegistry {
@@ -130,17 +142,30 @@ fn list_tags(answers: &mut BTreeMap<String, (String, Vec<u8>)>, repository: &str
     answers.insert(path, ("application/json".to_owned(), body.into_bytes()));
 }
 
-fn answer(stream: &TcpStream, answers: &Answers) -> Option<()> {
+fn answer(stream: &TcpStream, answers: &Answers, password: Option<&str>) -> Option<()> {
     let mut lines = BufReader::new(stream).lines();
     let mut writer = stream;
     loop {
         let request = lines.next()?.ok()?;
-        while !lines.next()?.ok()?.is_empty() {}
+        let mut is_known = password.is_none();
+        loop {
+            let header = lines.next()?.ok()?;
+            if header.is_empty() {
+                break;
+            }
+            let basic = header.rsplit_once("Basic ").map(|(_, given)| given);
+            is_known |= basic.is_some() && basic == password;
+        }
         let path = request.split(' ').nth(1)?;
         let found = answers.lock().ok()?.get(path).cloned();
-        let (status, kind, body) = match found {
-            Some((kind, body)) => ("200 OK", kind, body),
-            None => ("404 Not Found", "text/plain".to_owned(), Vec::new()),
+        let nothing = || ("text/plain".to_owned(), Vec::new());
+        let (status, (kind, body)) = match found {
+            _ if !is_known => (
+                "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"test\"",
+                nothing(),
+            ),
+            Some(answer) => ("200 OK", answer),
+            None => ("404 Not Found", nothing()),
         };
         let length = body.len();
         let head = format!(

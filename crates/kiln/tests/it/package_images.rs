@@ -8,7 +8,7 @@ mod archive;
 mod registry;
 
 use archive::{Entry, archive, file};
-use registry::TestRegistry;
+use registry::{ROBOT, TestRegistry};
 
 const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: base\n";
 
@@ -204,6 +204,61 @@ fn a_package_from_a_real_registry_lives() {
     if let Some(registry) = TestRegistry::program() {
         life_of_a_package_from_an_image(&registry);
     }
+}
+
+/// Credentials are where Docker has them: in its file, wherever that is, or with a helper.
+#[test]
+fn a_package_behind_a_password_is_had_with_docker_s_credentials() {
+    let Some(place) = Place::new("a_package_behind_a_password") else {
+        return;
+    };
+    let registry = TestRegistry::guarded();
+    let host = &registry.host;
+    push_versions(&registry);
+    let clone = |package: &str| {
+        format!("kiln rpkg clone oci://{host}/team/base:v1 {package} --repository down")
+    };
+    let before = place.run("git --git-dir down.git for-each-ref");
+    let text = place.fail(&clone("nobody"));
+    assert!(text.contains("does not let us read"), "{text}");
+    let wrong = "cm9ib3Q6d3Jvbmc=";
+    for (directory, password) in [("docker", ROBOT), ("wrong", wrong)] {
+        let file = format!("{{\"auths\":{{\"{host}\":{{\"auth\":\"{password}\"}}}}}}");
+        place
+            .world
+            .write(&format!("{directory}/config.json"), &file);
+    }
+    let text = place.fail(&format!("DOCKER_CONFIG=wrong {}", clone("wrong")));
+    assert!(text.contains("does not let us read"), "{text}");
+    assert!(!text.contains("wrong\"") && !text.contains(wrong), "{text}");
+    assert_eq!(place.run("git --git-dir down.git for-each-ref"), before);
+    place.run(&format!(
+        "export DOCKER_CONFIG=docker
+        {} 2>log; kiln rpkg propose down.one.v1 2>log; kiln rpkg approve down.one.v1
+        kiln rpkg upgrade --discover upstream down.one.v1 | grep ' v2$'
+        kiln rpkg upgrade down.one.v1 --workspace v2 2>log",
+        clone("one")
+    ));
+    place.run(&format!(
+        "mkdir $HOME/.docker; cp docker/config.json $HOME/.docker; {} 2>log",
+        clone("two")
+    ));
+    place
+        .world
+        .write("helped/config.json", "{\"credsStore\":\"test\"}");
+    let helper = "#!/bin/sh\ncat > asked\necho '{\"Username\":\"robot\",\"Secret\":\"secret\"}'\n";
+    place.world.write("bin/docker-credential-test", helper);
+    place.run(&format!(
+        "chmod +x bin/docker-credential-test
+        PATH=$PWD/bin:$PATH DOCKER_CONFIG=helped {} 2>log; grep {host} asked",
+        clone("three")
+    ));
+    // Nobody finds them in what was written.
+    place.run(&format!(
+        "for object in $(git --git-dir down.git cat-file --batch-all-objects --batch-check='%(objectname)'); do
+            git --git-dir down.git cat-file -p $object; done > objects
+        ! grep -e {ROBOT} -e secret objects"
+    ));
 }
 
 #[test]
