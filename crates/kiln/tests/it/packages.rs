@@ -457,3 +457,31 @@ fn a_package_is_pulled_whole_or_not_at_all() {
     place.run("kiln rpkg pull up.p.main new/deep/one 2>log || true; kiln rpkg init q --repository up --workspace v1 2>log
         kiln rpkg pull up.q.v1 new/deep/two; test -f new/deep/two/Kptfile; test -z \"$(ls -A new/deep | grep kiln)\"");
 }
+
+#[test]
+fn repositories_that_are_registered_at_once_are_all_there() {
+    let Some(place) = Place::new("repositories_that_are_registered_at_once") else {
+        return;
+    };
+    let names = place.run(
+        "for n in 1 2 3 4 5 6 7 8; do git init --quiet --bare r$n.git; done
+        for n in 1 2 3 4 5 6 7 8; do kiln repo register r$n.git --create-branch & done; wait
+        kiln repo get -o name | wc -l",
+    );
+    assert_eq!(names.trim(), "10");
+}
+
+/// A draft that cannot be read again would be lost with everything in it.
+#[test]
+fn a_file_that_is_too_large_is_refused_before_it_is_read() {
+    let Some(place) = Place::new("a_file_that_is_too_large_is_refused") else {
+        return;
+    };
+    place.run(
+        "kiln rpkg init p --repository up --workspace v1 2>log; kiln rpkg pull up.p.v1 p
+        truncate -s 1G p/large",
+    );
+    let text = place.fail("kiln rpkg push up.p.v1 p");
+    assert_eq!(text, "error: the package is larger than 268435456 bytes\n");
+    place.run("rm p/large; kiln rpkg push up.p.v1 p 2>log");
+}

@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use kiln_krm::kptfile;
 use kiln_krm::read::{FileOptions, read_file};
-use kiln_krm::{Dialect, Wrapper, write_list};
-use kiln_task::Contents;
+use kiln_krm::{Dialect, Resource, Wrapper, write_list};
+use kiln_task::{Contents, PackagePath};
 
 use super::place::PlaceArgs;
 use super::{directory, revision_file};
@@ -40,21 +40,31 @@ pub(super) fn cmd_pull(ui: &Ui, args: &PullArgs) -> Result<()> {
     }
 }
 
+/// The resources of a file; none if it is not one that has any.
+pub(super) fn resources_in(
+    contents: &Contents,
+    path: &PackagePath,
+) -> Result<Option<Vec<Resource>>> {
+    let name = path.name();
+    let is_wanted = [".yaml", ".yml", ".json"]
+        .iter()
+        .any(|end| name.ends_with(end))
+        || matches!(name, kptfile::FILE_NAME | revision_file::FILE_NAME);
+    let Some(bytes) = contents.bytes(path.as_str()).filter(|_| is_wanted) else {
+        return Ok(None);
+    };
+    match read_file(path.as_str(), bytes.to_vec(), &FileOptions::default()) {
+        Ok(resources) => Ok(Some(resources)),
+        Err(error) => bail!("{path}: {error}"),
+    }
+}
+
 /// All resources with the files they are in; other files are left out.
 fn resource_list(contents: &Contents) -> Result<String> {
     let mut items = Vec::new();
-    for (path, _) in contents.iter() {
-        let name = path.name();
-        let is_wanted = [".yaml", ".yml", ".json"]
-            .iter()
-            .any(|end| name.ends_with(end))
-            || matches!(name, kptfile::FILE_NAME | revision_file::FILE_NAME);
-        if let Some(bytes) = contents.bytes(path.as_str()).filter(|_| is_wanted) {
-            let read = read_file(path.as_str(), bytes.to_vec(), &FileOptions::default());
-            match read {
-                Ok(resources) => items.extend(resources),
-                Err(error) => bail!("{path}: {error}"),
-            }
+    for path in contents.paths() {
+        if let Some(resources) = resources_in(contents, path)? {
+            items.extend(resources);
         }
     }
     for item in &mut items {

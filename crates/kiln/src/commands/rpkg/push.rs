@@ -8,9 +8,10 @@ use clap::Args;
 use kiln_krm::read::read_input;
 use kiln_krm::write::write_documents;
 use kiln_krm::{Dialect, Resource};
-use kiln_task::{Contents, OnRenderFailure};
+use kiln_task::{Contents, File, FileMode, OnRenderFailure};
 
 use super::place::ChangeArgs;
+use super::pull::resources_in;
 use super::rendering::RenderFlags;
 use super::{directory, done, revision_file};
 use crate::ui::Ui;
@@ -37,13 +38,14 @@ pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
     let Some(name) = &args.name else {
         bail!("PACKAGE name is a required positional argument");
     };
-    let mut contents = match args.directory.as_deref() {
-        Some("-") => from_list(ui.read_data()?)?,
+    let place = args.directory.as_deref();
+    if place.is_none() {
+        ui.warn("standard input is read because no directory is given; say so with -");
+    }
+    let place = place.filter(|place| *place != "-");
+    let mut contents = match place {
         Some(place) => directory::read(Path::new(place))?,
-        None => {
-            ui.warn("standard input is read because no directory is given; say so with -");
-            from_list(ui.read_data()?)?
-        }
+        None => from_list(ui.read_data()?)?,
     };
     let qualified = format!("{}/{name}", args.change.place.namespace());
     let version = revision_file::take(&mut contents, &qualified)?;
@@ -52,6 +54,10 @@ pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
         false => OnRenderFailure::Refuse,
     };
     let session = args.change.open()?;
+    if place.is_none() {
+        let (repository, revision) = session.find(name)?;
+        keep_the_rest(&mut contents, &repository.contents(&revision)?)?;
+    }
     let rendering = args.render.check()?;
     let log = args.render.log(ui);
     let engine = session.engine(&rendering, &log);
@@ -75,6 +81,26 @@ fn from_list(list: Vec<u8>) -> Result<Contents> {
         contents.insert_text(&path, write_documents(resources, Dialect::Current)?)?;
     }
     Ok(contents)
+}
+
+/// What a list cannot have stays: files that are no resources, links, and the right to be executed.
+fn keep_the_rest(contents: &mut Contents, old: &Contents) -> Result<()> {
+    for (path, file) in old.iter() {
+        // What could not be read was not in the list.
+        let listed = resources_in(old, path).ok().flatten();
+        let is_listed = listed.is_some_and(|resources| !resources.is_empty());
+        let pushed = contents.bytes(path.as_str()).map(<[u8]>::to_vec);
+        match pushed {
+            None if is_listed => {}
+            None => contents.insert(path.clone(), file.clone())?,
+            Some(bytes) if file.mode == FileMode::Executable => {
+                let (bytes, mode) = (bytes.into(), file.mode);
+                contents.insert(path.clone(), File { bytes, mode })?;
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
 }
 
 fn default_path(resource: &Resource) -> String {
