@@ -487,3 +487,55 @@ fn refs_with_strange_names_are_passed_over() {
     let snapshot = repository.snapshot().expect("it can be read");
     assert!(snapshot.revisions.is_empty());
 }
+
+/// Git is killed in the middle of changing refs, and so are we: what it has locked is locked no longer than git waits.
+#[test]
+fn locks_of_the_dead_are_removed_and_those_of_others_are_not() {
+    let Some(world) = world() else { return };
+    let location = world.bare("repo");
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    let engine = world.engine(&repositories);
+    draft(&engine, "git", "p", "v1");
+    draft(&engine, "git", "q", "v1");
+    let before = refs(&world, "repo");
+    let left = ["drafts/p/v1", "proposed/p/v1"].map(|name| format!("refs/heads/{name}"));
+    for name in &left {
+        world.write("repo", &format!("{name}.lock"), "");
+    }
+    world.write("repo", "packed-refs.lock", "");
+    world.write("repo", "refs/heads/drafts/q/v1.lock", "");
+    world.write("repo", "kiln-refs", &format!("{}\n", left.join("\n")));
+    let error = engine.propose("git.q.v1").expect_err("somebody is at it");
+    assert!(error.to_string().contains("failed to push"), "{error}");
+    assert_eq!(refs(&world, "repo"), before);
+    assert!(world.path("repo/refs/heads/drafts/q/v1.lock").exists());
+    engine.propose("git.p.v1").expect("nobody is at it");
+    std::fs::remove_file(world.path("repo/refs/heads/drafts/q/v1.lock")).expect("it is there");
+    engine.propose("git.q.v1").expect("nobody is at it");
+    assert!(!world.path("repo/kiln-refs").exists());
+    assert!(!world.path("repo/packed-refs.lock").exists());
+}
+
+/// A note in a repository that was made by somebody else leads nowhere.
+#[test]
+fn locks_outside_of_the_repository_are_none_of_ours() {
+    let Some(world) = world() else { return };
+    let location = world.bare("repo");
+    world.write("", "outside/v1.lock", "");
+    let old = std::time::SystemTime::UNIX_EPOCH;
+    let lock = std::fs::File::options()
+        .write(true)
+        .open(world.path("outside/v1.lock"));
+    lock.and_then(|lock| lock.set_modified(old))
+        .expect("it is ours");
+    std::os::unix::fs::symlink(world.path("outside"), world.path("repo/refs/heads/drafts"))
+        .expect("it can be made");
+    world.write(
+        "repo",
+        "kiln-refs",
+        "refs/heads/drafts/v1\nrefs/heads/../x\n",
+    );
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    repositories.get("git").expect("it can be opened");
+    assert!(world.path("outside/v1.lock").exists());
+}

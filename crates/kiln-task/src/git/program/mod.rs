@@ -193,7 +193,23 @@ impl GitProgram {
         arguments: &[&OsStr],
         input: &[u8],
     ) -> Result<Output, GitError> {
-        let mut child = self.spawn(command, arguments, Stdio::piped())?;
+        self.output_to(Stdio::piped(), command, arguments, input)
+    }
+
+    /// The same with another place to write its output to.
+    pub(super) fn output_to(
+        &self,
+        stdout: Stdio,
+        command: &'static str,
+        arguments: &[&OsStr],
+        input: &[u8],
+    ) -> Result<Output, GitError> {
+        let mut process = self.command(command, arguments);
+        process
+            .stdin(Stdio::piped())
+            .stdout(stdout)
+            .stderr(Stdio::piped());
+        let mut child = process.spawn().map_err(GitError::NotStarted)?;
         let stdin = child.stdin.take();
         let output = std::thread::scope(|scope| {
             scope.spawn(move || feed(stdin, input));

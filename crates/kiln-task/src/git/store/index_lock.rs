@@ -135,11 +135,16 @@ fn own_lock(path: &Path, lock: impl Fn(&File) -> io::Result<bool>) -> io::Result
         if !lock(&file)? {
             return Ok(None);
         }
-        match fs::metadata(path) {
-            Ok(there) if is_same(&there, &file.metadata()?) => return Ok(Some(file)),
-            _ => {}
+        if is_at(&file, path) {
+            return Ok(Some(file));
         }
     }
+}
+
+/// Whether an open file is the one at a path. Where that cannot be told, open files cannot be removed.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    let is_it = |there: fs::Metadata| file.metadata().is_ok_and(|own| is_same(&there, &own));
+    cfg!(not(unix)) || fs::metadata(path).is_ok_and(is_it)
 }
 
 #[cfg(unix)]

@@ -3,16 +3,20 @@
 //! If the branch that changes is checked out, its files are brought along, unless somebody has changed them.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
 use super::super::program::{GitError, GitProgram};
+use super::ref_journal::RefJournal;
 use super::work_tree::{Pending, checked_out, recover};
 use super::{OpenError, PublishError, RefChange};
 
-/// A repository on this machine, by git's own directory.
+/// A repository on this machine.
 #[derive(Debug)]
 pub(super) struct Local {
-    git_dir: PathBuf,
+    /// Git's own directory, the one that all work trees share.
+    common: PathBuf,
 }
 
 /// Finds the repository around a directory, and what is to be called its place.
@@ -48,7 +52,7 @@ pub(super) fn open(
     };
     let git = program.in_repository(Path::new(git_dir));
     let local = Local {
-        git_dir: PathBuf::from(git_dir),
+        common: common_directory(Path::new(git_dir)),
     };
     if is_bare == Some("true") {
         return Ok((git, git_dir.to_owned(), local));
@@ -63,7 +67,8 @@ pub(super) fn open(
 impl Local {
     /// Finishes what a command that was killed has left undone in work trees.
     pub(super) fn recover(&self, git: &GitProgram) -> Result<(), PublishError> {
-        recover(git, &self.git_dir)
+        RefJournal::clean(&self.common);
+        recover(git, &self.common)
     }
 
     /// Changes refs in one transaction.
@@ -73,20 +78,23 @@ impl Local {
         changes: &[RefChange],
     ) -> Result<(), PublishError> {
         self.recover(git)?;
-        publish(git, changes)
+        publish(git, &self.common, changes)
     }
 }
 
-fn publish(git: &GitProgram, changes: &[RefChange]) -> Result<(), PublishError> {
+fn common_directory(git_dir: &Path) -> PathBuf {
+    match std::fs::read_to_string(git_dir.join("commondir")) {
+        Ok(path) => git_dir.join(path.trim_end()),
+        Err(_) => git_dir.to_owned(),
+    }
+}
+
+fn publish(git: &GitProgram, common: &Path, changes: &[RefChange]) -> Result<(), PublishError> {
     let checked_out = checked_out(git, changes)?.into_iter();
     let pending: Result<Vec<Pending>, PublishError> =
         checked_out.map(|it| it.prepare(git)).collect();
     let pending = pending?;
-    let output = git.output(
-        "update-ref",
-        &[OsStr::new("--stdin")],
-        &transaction(changes),
-    )?;
+    let output = change_refs(git, common, changes)?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(refusal(&text));
@@ -96,6 +104,33 @@ fn publish(git: &GitProgram, changes: &[RefChange]) -> Result<(), PublishError> 
         finished = pending.finish(git).and(finished);
     }
     finished.map_err(|error| PublishError::LeftBehind(error.to_string()))
+}
+
+fn change_refs(
+    git: &GitProgram,
+    common: &Path,
+    changes: &[RefChange],
+) -> Result<Output, PublishError> {
+    let refused = |error: io::Error| {
+        let common = common.display();
+        PublishError::Rejected(format!("{common} cannot be written to: {error}"))
+    };
+    let journal = RefJournal::begin(common, changes).map_err(refused)?;
+    let update = || -> Result<Output, PublishError> {
+        let stdout = journal.output().map_err(refused)?;
+        let arguments = [OsStr::new("--stdin")];
+        Ok(git.output_to(stdout, "update-ref", &arguments, &transaction(changes))?)
+    };
+    let mut output = update()?;
+    let is_locked = is_lock(&String::from_utf8_lossy(&output.stderr));
+    if is_locked && journal.remove_left() {
+        output = update()?;
+    }
+    // A git that was killed may have left locks; then the journal stays.
+    if output.status.code().is_some() {
+        journal.end();
+    }
+    Ok(output)
 }
 
 fn transaction(changes: &[RefChange]) -> Vec<u8> {

@@ -7,6 +7,7 @@
 mod catch_up;
 mod index_lock;
 mod local;
+mod ref_journal;
 mod remote;
 mod work_tree;
 

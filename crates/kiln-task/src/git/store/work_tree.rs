@@ -269,13 +269,9 @@ pub(super) fn work_tree_git(
     Ok(git)
 }
 
-/// Finishes what was begun in any work tree of a repository and not ended.
-pub(super) fn recover(git: &GitProgram, git_dir: &Path) -> Result<(), PublishError> {
-    let common = match fs::read_to_string(git_dir.join("commondir")) {
-        Ok(path) => git_dir.join(path.trim_end()),
-        Err(_) => git_dir.to_owned(),
-    };
-    let mut places = vec![common.clone()];
+/// Finishes what was begun in any work tree of a repository and not ended. It is given by git's directory that they share.
+pub(super) fn recover(git: &GitProgram, common: &Path) -> Result<(), PublishError> {
+    let mut places = vec![common.to_owned()];
     let others = fs::read_dir(common.join("worktrees"));
     places.extend(others.into_iter().flatten().flatten().map(|it| it.path()));
     for place in places {
