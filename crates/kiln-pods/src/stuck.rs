@@ -81,10 +81,15 @@ pub(crate) fn is_ready(pod: &PodView) -> bool {
 }
 
 /// Whether a pod is called unready only because nobody has heard of its node for a while, as after an outage of the API server.
-/// Kubernetes then changes what it says of the pod and leaves what the node last said of its containers.
+/// Kubernetes then changes what it says of the pod and leaves what the node last said of its containers. Conditions that
+/// others have to fulfil look the same, but for the reason.
 pub(crate) fn is_only_unheard_of(pod: &PodView) -> bool {
+    let mut conditions = pod.status.conditions.iter();
+    let is_unready = |found: &crate::views::Condition| {
+        found.kind == "Ready" && found.status != "True" && found.reason != "ReadinessGatesNotReady"
+    };
     pod.status.phase == "Running"
-        && condition(pod, "Ready", "True").is_none()
+        && conditions.any(is_unready)
         && condition(pod, "ContainersReady", "True").is_some()
 }
 

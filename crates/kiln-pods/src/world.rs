@@ -35,6 +35,8 @@ struct Entry {
     /// Ready addresses by slice.
     endpoints: HashMap<String, Vec<String>>,
     told: Condition,
+    /// Where it was reachable last, since its containers have been ready and its service has been there.
+    reached: Option<String>,
 }
 
 /// Whose a pod is, as far as the machine has been told.
@@ -85,6 +87,7 @@ impl World {
         entry.id = Some(id);
         entry.holder = holder;
         entry.told = Condition::default();
+        entry.reached = None;
     }
 
     /// Whose a pod is from now on.
@@ -326,6 +329,10 @@ impl World {
             Place::new(self.mode, name, &self.namespace, ip, cluster_ip)
         };
         let condition = Condition::of(entry, self.mode, place);
+        match &condition {
+            Condition::Reachable(place) => entry.reached = Some(place.pod_ip.clone()),
+            _ => entry.reached = None,
+        }
         if condition != entry.told {
             notices.extend(condition.notice(id, &entry.told));
             entry.told = condition;
@@ -343,6 +350,17 @@ impl World {
         if is_empty {
             self.entries.remove(name);
         }
+    }
+}
+
+impl Entry {
+    fn was_reached_at(&self, ip: &str) -> bool {
+        !ip.is_empty() && self.reached.as_deref() == Some(ip)
+    }
+
+    fn has_endpoint(&self, ip: &str) -> bool {
+        let mut addresses = self.endpoints.values().flatten();
+        addresses.any(|address| address == ip)
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) enum Condition {
 }
 
 impl Condition {
-    /// How the pod of an entry is.
+    /// How the pod of an entry is, by what is known of it now, in whatever order that was heard.
     pub(super) fn of(
         entry: &Entry,
         mode: AddressMode,
@@ -37,21 +37,14 @@ impl Condition {
             return Condition::Failed(trouble.into());
         }
         let ip = pod.status.pod_ip.as_str();
-        let is_behind_service = || {
-            let mut addresses = entry.endpoints.values().flatten();
-            entry.service.is_some() && addresses.any(|address| address == ip)
+        let has_way = mode == AddressMode::PodIp || entry.service.is_some();
+        let is_reachable = match entry.was_reached_at(ip) {
+            // The connection is there, whatever has become of the endpoint: what counts is how the pod itself is.
+            true => is_ready(pod) || is_only_unheard_of(pod),
+            false => is_ready(pod) && (mode == AddressMode::PodIp || entry.has_endpoint(ip)),
         };
-        let is_reachable = is_ready(pod) && (mode == AddressMode::PodIp || is_behind_service());
-        if !is_reachable {
-            return match &entry.told {
-                // Its connection is there, whatever has become of its endpoint.
-                Condition::Reachable(place)
-                    if place.pod_ip == ip && entry.service.is_some() && is_only_unheard_of(pod) =>
-                {
-                    entry.told.clone()
-                }
-                _ => Condition::Starting,
-            };
+        if !has_way || !is_reachable {
+            return Condition::Starting;
         }
         let cluster_ip = entry
             .service

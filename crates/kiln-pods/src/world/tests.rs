@@ -1,5 +1,7 @@
 //! What is told of a pod, in whatever order it is seen.
 
+mod orders;
+
 use serde_json::{Value, json};
 
 use super::*;
