@@ -11,6 +11,7 @@ mod message;
 mod observe;
 mod sight;
 mod start;
+mod warmth;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use hands::Hands;
 use house::House;
 pub(crate) use message::{Assignment, Message};
 use sight::Sight;
+use warmth::Warmth;
 
 /// How many messages are taken before time is looked at.
 const BATCH: usize = 256;
@@ -50,6 +52,7 @@ pub(crate) struct Driver {
     plans: Plans,
     sight: Sight,
     house: House,
+    warmth: Warmth,
     requests: HashMap<RequestId, Asked>,
     connections: HashMap<PodId, Client>,
     dials: HashMap<PodId, AbortHandle>,
@@ -167,6 +170,7 @@ impl Driver {
             Message::Cache(entries) => {
                 self.plans.set_cache(&entries);
                 self.renew_plans();
+                self.warm_up();
             }
             Message::Renewed(outcome) => self.see_renewal(outcome),
             Message::Seen(seen) => self.observe(*seen),
@@ -184,7 +188,8 @@ impl Driver {
             let now = self.now();
             if let Event::Failed { pod, fault } = &event {
                 let name = self.world.name_of(*pod).unwrap_or("(no name yet)");
-                tracing::warn!(pod = name, "a pod will not do: {fault}");
+                let image = self.pool.image_of(*pod).map(ImageKey::as_str);
+                tracing::warn!(pod = name, image, "a pod will not do: {fault}");
             }
             if let Event::Unready { pod } | Event::Gone { pod } = &event {
                 self.hang_up(*pod);

@@ -152,26 +152,24 @@ impl Plans {
         differing.collect()
     }
 
-    /// The images that pods are to be made for at start.
-    pub(crate) fn warm_images(&self) -> Vec<ImageKey> {
-        let mut images: Vec<String> = self.cache.keys().cloned().collect();
-        for config in self.configs.values() {
-            let executor = config.spec.pod_executor.as_ref();
+    /// The images that pods are made for before anybody asks, and what is set for each of them.
+    pub(crate) fn listed(&self) -> BTreeMap<ImageKey, PodConfig> {
+        let configs = self.configs.values();
+        let of_objects = configs.filter_map(|config| {
+            let executor = config.spec.pod_executor.as_ref()?;
             // One pod a function, as Porch has it: the first tag under the first prefix.
-            let Some(tag) = executor.and_then(|executor| executor.tags.first()) else {
-                continue;
-            };
-            let prefix = config
-                .spec
-                .prefixes
-                .first()
-                .filter(|prefix| !prefix.is_empty());
+            let tag = executor.tags.first().filter(|_| config.check().is_ok())?;
+            let prefix = config.spec.prefixes.first();
+            let prefix = prefix.filter(|prefix| !prefix.is_empty());
             let prefix = prefix.unwrap_or(&self.default_prefix).trim_end_matches('/');
-            images.push(format!("{prefix}/{}:{tag}", config.spec.image));
-        }
-        images.sort_unstable();
-        images.dedup();
-        images.into_iter().map(ImageKey::new).collect()
+            Some(format!("{prefix}/{}:{tag}", config.spec.image))
+        });
+        let images = of_objects.chain(self.cache.keys().cloned());
+        let listed = images.map(|image| {
+            let config = self.config(&image);
+            (ImageKey::new(image), config)
+        });
+        listed.collect()
     }
 
     fn make(&self, image: &ImageKey) -> Plan {

@@ -34,11 +34,10 @@ pub(super) struct House {
     period: Duration,
     /// Whether that is too long ago.
     is_cut_off: bool,
-    pub(super) warm_up: bool,
 }
 
 impl House {
-    pub(super) fn new(period: Duration, scan_interval: Duration, warm_up: bool) -> House {
+    pub(super) fn new(period: Duration, scan_interval: Duration) -> House {
         let now = Instant::now();
         House {
             every: period / 3,
@@ -48,7 +47,6 @@ impl House {
             renewed: now,
             period,
             is_cut_off: false,
-            warm_up,
         }
     }
 
@@ -120,17 +118,6 @@ impl Driver {
         let images: Vec<ImageKey> = self.pool.images().cloned().collect();
         for (image, plan) in self.plans.renew(&images) {
             self.tell(Event::Planned { image, plan });
-        }
-    }
-
-    /// Has pods made for all images that are listed, once.
-    pub(super) fn warm_up(&mut self) {
-        if !std::mem::take(&mut self.house.warm_up) {
-            return;
-        }
-        for image in self.plans.warm_images() {
-            let plan = self.plans.plan(&image);
-            self.tell(Event::WarmUp { image, plan });
         }
     }
 

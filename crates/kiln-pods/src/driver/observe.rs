@@ -116,6 +116,7 @@ impl Driver {
             .local
             .set(self.plans.configs().cloned().collect());
         self.renew_plans();
+        self.warm_up();
     }
 
     /// What can be done here may have changed since FunctionConfigs were seen.
@@ -160,6 +161,7 @@ impl Driver {
             tracing::error!("templates cannot be used, those before stay in force: {reason}");
         }
         self.renew_plans();
+        self.warm_up();
     }
 
     fn look_with<T>(&mut self, kind: Kind, seen: &Seen<T>) {

@@ -166,8 +166,11 @@ fn everything_that_is_listed_is_warmed_up() {
         "f",
         json!({"image": "f", "prefixes": ["x.io/y/", ""], "podExecutor": {"tags": ["v1", "v2"]}}),
     ));
-    let images = plans.warm_images();
-    let images: Vec<&str> = images.iter().map(ImageKey::as_str).collect();
+    // One that is wrong is not in force.
+    let wrong = json!({"image": "g", "podExecutor": {"tags": ["v1"], "timeToLive": "soon"}});
+    plans.set_config(config("g", wrong));
+    let images = plans.listed();
+    let images: Vec<&str> = images.keys().map(ImageKey::as_str).collect();
     let default = |name: &str| format!("{PREFIX}/{name}");
     assert_eq!(
         images,
