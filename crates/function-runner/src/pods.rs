@@ -115,8 +115,11 @@ fn options(
         name: pods.registry_auth_name.clone(),
     });
     let wrapper_image = pods.wrapper_server_image.clone();
+    let variable = |name: &str| Some(environment.get(name)?.to_string_lossy().into_owned());
+    let proxies = Proxies::from_variables(variable)?;
     Ok(Options {
         cluster: Cluster::Infer,
+        proxies: proxies.clone(),
         replica: replica(environment),
         namespace: pods.namespace.clone(),
         own_namespace: None,
@@ -138,14 +141,14 @@ fn options(
         cache_config: Some(pods.cache_config.clone()),
         warm_up: pods.warm_up,
         pull_secret,
-        images: Arc::new(RegistryImages::new(images(config, environment)?)),
+        images: Arc::new(RegistryImages::new(images(config, environment, proxies))),
         local,
     })
 }
 
 /// Whom registries are told that we are: public images are asked for as everybody does who uses Docker here, others with
 /// the credentials that were given for them.
-fn images(config: &Config, environment: &Environment) -> Result<ImageCache> {
+fn images(config: &Config, environment: &Environment, proxies: Proxies) -> ImageCache {
     let pods = &config.pods;
     let everybody = Keychain::first_of(docker_configs(environment));
     let keychain = match pods.private_registries {
@@ -158,15 +161,13 @@ fn images(config: &Config, environment: &Environment) -> Result<ImageCache> {
         false => everybody,
     };
     let authority = pods.private_registries_tls;
-    let variable = |name: &str| Some(environment.get(name)?.to_string_lossy().into_owned());
-    let proxies = Proxies::from_variables(variable)?;
     let registry = Registry::new(RegistryOptions {
         keychain,
         proxies,
         authority: authority.then(|| pods.tls_secret_path.clone()),
         ..RegistryOptions::default()
     });
-    Ok(ImageCache::new(registry, CacheOptions::default()))
+    ImageCache::new(registry, CacheOptions::default())
 }
 
 /// Where Docker keeps credentials.

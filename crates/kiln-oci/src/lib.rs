@@ -37,7 +37,7 @@ pub use http::retry::RetryPolicy;
 pub use layout::{ArchiveLimits, Layout, LayoutError, REF_NAME, read_archive, write_archive};
 pub use manifest::{Descriptor, ImageManifest, Index, Manifest, ManifestError, StoredManifest};
 pub use platform::{Platform, PlatformError, select_platform};
-pub use proxy::{Proxies, ProxyError};
+pub use proxy::{Proxies, Proxy, ProxyError};
 pub use reference::{Reference, ReferenceError};
 pub use registry::{
     Image, Limits, Mirror, MirrorError, PlainHttp, PushError, Registry, RegistryOptions,

@@ -21,9 +21,9 @@ pub struct Proxies {
     exceptions: Vec<Exception>,
 }
 
-/// Somebody who passes connections on.
+/// Somebody who passes connections on. Printed, it is its host and port.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Proxy {
+pub struct Proxy {
     pub(crate) host: String,
     pub(crate) port: u16,
     /// What it is shown, as the value of a header.
@@ -84,6 +84,11 @@ impl Proxies {
         })
     }
 
+    /// The proxy by way of which a server is asked; none if it is asked directly.
+    pub fn to_url(&self, url: &Uri) -> Option<&Proxy> {
+        self.to(&Origin::of(url))
+    }
+
     /// The proxy by way of which somebody is asked.
     pub(crate) fn to(&self, origin: &Origin) -> Option<&Proxy> {
         let proxy = match origin.is_secure() {
@@ -104,7 +109,13 @@ impl Proxies {
 }
 
 impl Proxy {
-    fn parse(text: &str) -> Option<Proxy> {
+    /// What it is shown, as the value of the header `Proxy-Authorization`.
+    pub fn authorization(&self) -> Option<&str> {
+        self.authorization.as_deref()
+    }
+
+    /// A proxy by its URL, with or without a scheme; none if it is not spoken to in clear.
+    pub fn parse(text: &str) -> Option<Proxy> {
         let rest = match text.split_once("://") {
             Some(("http", rest)) => rest,
             Some(_) => return None,
@@ -136,7 +147,10 @@ impl fmt::Debug for Proxy {
 
 impl fmt::Display for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.host, self.port)
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
     }
 }
 

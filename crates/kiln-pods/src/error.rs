@@ -85,6 +85,11 @@ pub enum StartError {
     /// It does not answer, or not as it should.
     #[error("the Kubernetes cluster cannot be used: {0}")]
     Unusable(String),
+    /// The proxy that a kubeconfig names is none that is known how to talk to.
+    #[error(
+        "proxy-url of the kubeconfig names no proxy that can be used: it has to be http://[USER:PASSWORD@]HOST[:PORT]"
+    )]
+    Proxy,
     /// The file with settings per image cannot be used.
     #[error("pod cache config {path}: {reason}")]
     CacheConfig {

@@ -7,6 +7,7 @@ mod address;
 mod api;
 pub mod cache_config;
 mod cache_file;
+mod cluster;
 mod connection;
 mod driver;
 mod error;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiln_oci::Proxies;
+
 use crate::address::AddressMode;
 use crate::images::Images;
 use crate::local::LocalExecutors;
@@ -14,6 +16,8 @@ use crate::local::LocalExecutors;
 pub struct Options {
     /// How the API server is found.
     pub cluster: Cluster,
+    /// By way of whom an API server elsewhere is asked; a kubeconfig that names a proxy goes before.
+    pub proxies: Proxies,
     /// A name that no other replica has, not even the one that was here before.
     pub replica: String,
     /// The namespace of pods.

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::watch;
@@ -16,14 +15,16 @@ use super::hands::Hands;
 use super::house::House;
 use super::message::{AnySeen, Message};
 use super::sight::{Kind, Sight};
+use super::warmth::Warmth;
 use crate::api::{Api, Collection, Selector};
 use crate::cache_file::CacheFile;
+use crate::cluster;
 use crate::error::StartError;
 use crate::keys::{IMAGE_LABEL, LEASE_LABEL, REPLICA_LABEL};
 use crate::lease::Lease;
 use crate::names::label_value;
 use crate::objects::PodSettings;
-use crate::options::{Cluster, Options};
+use crate::options::Options;
 use crate::plans::{Plans, TemplateBook, TemplateSource};
 use crate::pull_secret::PullSecretCopy;
 use crate::replicas::Replicas;
@@ -34,9 +35,6 @@ use crate::world::World;
 
 /// How long the first look at a cluster is waited for. Probes of a Deployment are not more patient than a multiple of it.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
-
-/// The runner's own namespace where nobody says.
-const OWN_NAMESPACE: &str = "porch-system";
 
 /// A driver that works.
 pub(crate) struct Begun {
@@ -49,7 +47,7 @@ impl Driver {
     /// Begins to work, and waits until what there is has been seen, but not for ever: rights may be granted and API servers
     /// come back, and whoever starts this may be of use without pods.
     pub(crate) async fn start(options: Options) -> Result<Begun, StartError> {
-        let (client, own_namespace) = client(&options).await?;
+        let (client, own_namespace) = cluster::find(&options).await?;
         let api = Api::new(client);
         let (to, messages) = mpsc::unbounded_channel();
         let (usable, mut is_usable) = watch::channel(false);
@@ -93,7 +91,8 @@ impl Driver {
             replicas: Replicas::new(options.lease_period),
             plans: plans(&options, &hands, template_source),
             sight: Sight::new(kinds),
-            house: House::new(options.lease_period, options.scan_interval, options.warm_up),
+            house: House::new(options.lease_period, options.scan_interval),
+            warmth: Warmth::new(options.warm_up),
             requests: Default::default(),
             connections: Default::default(),
             dials: Default::default(),
@@ -271,61 +270,3 @@ fn cache_file(path: &Path) -> Result<CacheFile, StartError> {
         reason,
     })
 }
-
-/// A client, and the runner's own namespace.
-async fn client(options: &Options) -> Result<(kube::Client, String), StartError> {
-    let unusable = |error: kube::Error| StartError::Unusable(error.to_string());
-    let (client, namespace) = match &options.cluster {
-        Cluster::Client(client) => (client.clone(), None),
-        Cluster::Infer => {
-            let (config, namespace) = match Config::incluster() {
-                Ok(config) => {
-                    let namespace = config.default_namespace.clone();
-                    (config, Some(namespace))
-                }
-                Err(_) => {
-                    let config = Config::infer().await;
-                    let config = config.map_err(|error| StartError::NoCluster(Box::new(error)))?;
-                    let namespace = namespace_of_file(&config);
-                    (config, namespace)
-                }
-            };
-            (
-                kube::Client::try_from(patient(config)).map_err(unusable)?,
-                namespace,
-            )
-        }
-        Cluster::Kubeconfig(path) => {
-            let no_cluster = |error| StartError::NoCluster(Box::new(error));
-            let file = Kubeconfig::read_from(path).map_err(no_cluster)?;
-            let kube_options = KubeConfigOptions::default();
-            let config = Config::from_custom_kubeconfig(file, &kube_options).await;
-            let config = patient(config.map_err(no_cluster)?);
-            let namespace = namespace_of_file(&config);
-            (kube::Client::try_from(config).map_err(unusable)?, namespace)
-        }
-    };
-    let given = options.own_namespace.clone();
-    Ok((
-        client,
-        given
-            .or(namespace)
-            .unwrap_or_else(|| OWN_NAMESPACE.to_owned()),
-    ))
-}
-
-/// The namespace of a kubeconfig's context. One that names none means `default`, which is no place for a runner.
-fn namespace_of_file(config: &Config) -> Option<String> {
-    let namespace = &config.default_namespace;
-    (namespace != "default").then(|| namespace.clone())
-}
-
-/// What is tried again is decided here, and nowhere below.
-fn patient(mut config: Config) -> Config {
-    config.default_retry = false;
-    config.connect_timeout = Some(Duration::from_secs(5));
-    config
-}
-
-#[cfg(test)]
-mod tests;

@@ -79,6 +79,7 @@ impl Place {
         let replica = REPLICAS.fetch_add(1, Ordering::Relaxed);
         Options {
             cluster: Cluster::Client(self.client.clone()),
+            proxies: Default::default(),
             replica: format!("replica-{}-{replica}", std::process::id()),
             namespace: self.namespace.clone(),
             own_namespace: Some(self.namespace.clone()),
