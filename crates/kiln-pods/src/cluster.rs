@@ -104,7 +104,9 @@ fn directly(mut config: Config) -> Result<kube::Client, StartError> {
 /// The same by way of a proxy. What has no time limit of its own here has one where it is asked.
 fn by_way_of(proxy: &Proxy, config: Config) -> Result<kube::Client, StartError> {
     let no_way = |reason: &dyn Error| StartError::Unusable(told(reason));
-    let url: Uri = format!("http://{proxy}").parse().map_err(|error| no_way(&error))?;
+    let url: Uri = format!("http://{proxy}")
+        .parse()
+        .map_err(|error| no_way(&error))?;
     let mut connector = HttpConnector::new();
     connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
     let mut tunnel = Tunnel::new(url, connector);
@@ -112,7 +114,9 @@ fn by_way_of(proxy: &Proxy, config: Config) -> Result<kube::Client, StartError> 
         let header = HeaderValue::try_from(authorization).map_err(|error| no_way(&error))?;
         tunnel = tunnel.with_auth(header);
     }
-    let connector = config.rustls_https_connector_with_connector(tunnel).map_err(unusable)?;
+    let connector = config
+        .rustls_https_connector_with_connector(tunnel)
+        .map_err(unusable)?;
     let client: Client<_, Body> = Client::builder(TokioExecutor::new()).build(connector);
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())

@@ -3,17 +3,48 @@
 use std::error::Error;
 use std::time::Duration;
 
+use http::uri::PathAndQuery;
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
+use kiln_proto::idle::told_idle;
 use kiln_proto::transport::header_limit;
 use kiln_runtime::go_duration;
 use tokio::time::{Instant, timeout};
+use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
+use tonic_prost::ProstCodec;
 
 use crate::address::Place;
 use crate::api::Backoff;
 
 /// What calls a pod. Clones share the connection.
 pub(crate) type Client = FunctionEvaluatorClient<Channel>;
+
+/// A connection to a pod.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    channel: Channel,
+}
+
+/// How long a pod may take to say how it is.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Connection {
+    /// How long nobody has called the pod; none if it does not say, as Porch's wrapper does not.
+    pub(crate) async fn idle(self) -> Option<Duration> {
+        let ask = async {
+            let mut grpc = Grpc::new(self.channel);
+            grpc.ready().await.ok()?;
+            // A question without a name and one about everything are the same, and of the answer only the metadata is of
+            // interest.
+            let codec = ProstCodec::<(), ()>::default();
+            let path = PathAndQuery::from_static("/grpc.health.v1.Health/Check");
+            let answer = grpc.unary(tonic::Request::new(()), path, codec).await;
+            told_idle(answer.ok()?.metadata())
+        };
+        timeout(HEALTH_TIMEOUT, ask).await.ok().flatten()
+    }
+}
 
 /// How long making a connection may take. Pods are near.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -39,7 +70,7 @@ pub(crate) async fn dial(
     place: &Place,
     max_message_size: usize,
     tell: impl Fn(&str),
-) -> Result<Client, String> {
+) -> Result<Connection, String> {
     let endpoints = place.ways().map(|way| endpoint(way, max_message_size));
     let endpoints = endpoints.collect::<Result<Vec<Endpoint>, String>>()?;
     let mut ways = endpoints.iter().cycle();
@@ -50,10 +81,11 @@ pub(crate) async fn dial(
             way.connect().await.map_err(|error| with_causes(&error))
         }
     });
-    let client = FunctionEvaluatorClient::new(channel.await?)
+    let channel = channel.await?;
+    let client = FunctionEvaluatorClient::new(channel.clone())
         .max_decoding_message_size(max_message_size)
         .max_encoding_message_size(max_message_size);
-    Ok(client)
+    Ok(Connection { client, channel })
 }
 
 fn endpoint(host_port: &str, max_message_size: usize) -> Result<Endpoint, String> {

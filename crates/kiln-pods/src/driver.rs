@@ -7,6 +7,7 @@ mod create;
 mod dialling;
 mod hands;
 mod house;
+mod loss;
 mod message;
 mod observe;
 mod sight;
@@ -22,7 +23,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::connection::Client;
+use crate::connection::Connection;
 use crate::plans::Plans;
 use crate::replicas::Replicas;
 use crate::state::{
@@ -31,6 +32,7 @@ use crate::state::{
 use crate::world::{Holder, Notice, World};
 use hands::Hands;
 use house::House;
+use loss::{Loss, Sent};
 pub(crate) use message::{Assignment, Message};
 use sight::Sight;
 use warmth::Warmth;
@@ -41,6 +43,8 @@ const BATCH: usize = 256;
 /// A request, and where it is told what becomes of it.
 struct Asked {
     image: ImageKey,
+    /// Where it was sent last.
+    sent: Option<Sent>,
     reply: UnboundedSender<Assignment>,
 }
 
@@ -54,7 +58,8 @@ pub(crate) struct Driver {
     house: House,
     warmth: Warmth,
     requests: HashMap<RequestId, Asked>,
-    connections: HashMap<PodId, Client>,
+    losses: Vec<Loss>,
+    connections: HashMap<PodId, Connection>,
     dials: HashMap<PodId, AbortHandle>,
     /// Dropping one of these stops the creation of a pod.
     creations: HashMap<PodId, oneshot::Sender<()>>,
@@ -83,6 +88,7 @@ impl Driver {
             }
             self.keep_house();
             self.judge_sight();
+            self.explain_losses();
             if self.is_done() {
                 break;
             }
@@ -114,8 +120,9 @@ impl Driver {
             .map(|Moment(after)| self.began + after);
         // Not more often than need be, whatever the machine wants.
         let soonest = Instant::now() + Duration::from_millis(10);
-        let house = self.house.next();
-        tick.map_or(house, |tick| tick.min(house)).max(soonest)
+        let due = [Some(self.house.next()), tick, self.next_loss()];
+        let next = due.into_iter().flatten().min();
+        next.unwrap_or(soonest).max(soonest)
     }
 
     fn take(&mut self, message: Message) {
@@ -128,6 +135,7 @@ impl Driver {
                 let plan = self.plans.plan(&image);
                 let asked = Asked {
                     image: image.clone(),
+                    sent: None,
                     reply,
                 };
                 self.requests.insert(request, asked);
@@ -140,6 +148,7 @@ impl Driver {
             Message::Tell(event) => {
                 if let Event::Over { request } = event {
                     self.requests.remove(&request);
+                    self.losses.retain(|loss| !loss.is_of(request));
                 }
                 self.tell(event);
             }
@@ -154,7 +163,7 @@ impl Driver {
                 }
                 self.tell(Event::Created { pod, version });
             }
-            Message::Dialled { pod, client } => self.dialled(pod, client),
+            Message::Dialled { pod, connection } => self.dialled(pod, connection),
             Message::NotDialled {
                 pod,
                 trouble,
@@ -215,18 +224,28 @@ impl Driver {
     fn carry_out(&mut self, command: Command, events: &mut VecDeque<Event>) {
         match command {
             Command::Start { request, pod } => {
-                let Some(Asked { reply, .. }) = self.requests.get(&request) else {
+                let Some(asked) = self.requests.get_mut(&request) else {
                     return;
                 };
+                asked.sent = Some(Sent::new(pod, &self.world));
+                let reply = &asked.reply;
                 match self.connections.get(&pod) {
                     // One that has given up meanwhile says so itself.
-                    Some(client) => drop(reply.send(Assignment::Go(client.clone()))),
+                    Some(Connection { client, .. }) => {
+                        drop(reply.send(Assignment::Go(client.clone())));
+                    }
                     None => events.push_back(Event::Lost {
                         request,
                         started: Started::No,
                         fault: not_connected(),
                     }),
                 }
+            }
+            Command::Fail {
+                request,
+                failure: Failure::Interrupted(fault),
+            } => {
+                self.mourn(request, fault);
             }
             Command::Fail { request, failure } => self.fail(request, failure),
             Command::Create { pod, image, .. } => self.create(pod, image, events),
@@ -267,6 +286,7 @@ impl Driver {
             Command::Collect { pod } => self.with_pod(pod, events, |hands, view| async move {
                 hands.collect(pod, view).await;
             }),
+            Command::Ask { pod } => self.ask(pod, events),
             Command::Release { pod } => self.with_pod(pod, events, |hands, view| async move {
                 hands.release(view).await;
             }),
@@ -364,3 +384,6 @@ fn not_connected() -> Fault {
         lasts: Lasts::No,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,8 @@ mod connection;
 mod driver;
 mod error;
 mod evaluator;
+#[cfg(test)]
+mod fake_cluster;
 pub mod function_config;
 mod images;
 pub mod keys;

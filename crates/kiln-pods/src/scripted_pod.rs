@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -40,15 +41,30 @@ const END_HEADERS: u8 = 4;
 
 /// Starts one, and connects to it. Connections share what it has to do.
 pub(crate) async fn pod(does: impl IntoIterator<Item = Does>) -> Client {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let place = listener.local_addr().unwrap().to_string();
-    let script: Arc<Mutex<VecDeque<Does>>> = Arc::new(Mutex::new(does.into_iter().collect()));
+    let (place, _) = pod_at("127.0.0.1:0", does).await;
+    let place = place.to_string();
+    let dialled = dial(&place_at(&place), 1 << 20, |_| ()).await;
+    dialled.unwrap().client
+}
+
+/// What a pod has left to do.
+pub(crate) type Script = Arc<Mutex<VecDeque<Does>>>;
+
+/// Starts one at an address, and says which that is.
+pub(crate) async fn pod_at(
+    address: &str,
+    does: impl IntoIterator<Item = Does>,
+) -> (SocketAddr, Script) {
+    let listener = TcpListener::bind(address).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let script: Script = Arc::new(Mutex::new(does.into_iter().collect()));
+    let left = Arc::clone(&script);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             tokio::spawn(serve(stream, Arc::clone(&script)));
         }
     });
-    dial(&place_at(&place), 1 << 20, |_| ()).await.unwrap()
+    (address, left)
 }
 
 /// A place that is called by the given host and port.
@@ -59,7 +75,7 @@ pub(crate) fn place_at(host_port: &str) -> Place {
     }
 }
 
-async fn serve(mut stream: TcpStream, script: Arc<Mutex<VecDeque<Does>>>) -> io::Result<()> {
+async fn serve(mut stream: TcpStream, script: Script) -> io::Result<()> {
     stream.read_exact(&mut [0; PREFACE]).await?;
     stream.write_all(&frame(SETTINGS, 0, 0, &[])).await?;
     loop {

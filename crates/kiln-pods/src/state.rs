@@ -5,9 +5,9 @@
 //! or which request it is about, so that no answer can reach the wrong one.
 //!
 //! Pods of a replica that is not heard of any more are adopted where there is room. The replica may be cut off and still be
-//! calling them, so one that answers and that nobody has room for is kept beside ours until its time is over; only what does
-//! not answer, is outdated or would be one too many is deleted. So orphans have an owner again or are gone within two
-//! periods of a lease, and yet nobody loses a pod that works.
+//! calling them, so one that answers and that nobody has room for is kept beside ours, and before it is deleted it is asked
+//! whether anybody calls it; only what does not answer, is not called or would be one too many is deleted. So orphans have an
+//! owner again or are gone within two periods of a lease, and yet nobody loses a pod that works.
 //!
 //! Deliberately absent: clocks, I/O, names of Kubernetes objects, and any knowledge of pods that belong to a replica that
 //! lives. What is not known here cannot be deleted by mistake.

@@ -4,7 +4,7 @@
 //! soon as it says so: somebody waits for the pod, and has a deadline.
 
 use crate::state::{Fault, Lasts};
-use crate::views::{ContainerStatus, PodView};
+use crate::views::{ContainerStatus, PodView, Terminated};
 
 /// Why a pod will not do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,6 +65,27 @@ pub(crate) fn trouble(pod: &PodView) -> Option<Trouble> {
         return Some(trouble);
     }
     condition(pod, "PodScheduled", "False").filter(|trouble| trouble.reason == "Unschedulable")
+}
+
+/// What has become of a pod during a call that was lost; none as long as it seems well. `known` are the ends of containers that
+/// were known before.
+pub(crate) fn fate(pod: &PodView, known: &[Terminated]) -> Option<Fault> {
+    let is_deleted = pod.metadata.deletion_timestamp.is_some();
+    let deleted = || is_deleted.then(|| new("Deleted", "somebody has deleted the pod"));
+    let mut news = endings(pod).filter(|(_, ended)| !known.contains(ended));
+    let fate = trouble(pod)
+        .or_else(|| condition(pod, "DisruptionTarget", "True"))
+        .or_else(|| news.next().map(|(name, ended)| told_ending(name, ended)))
+        .or_else(deleted)?;
+    Some(fate.into())
+}
+
+/// The ends of a pod's containers, by name.
+pub(crate) fn endings(pod: &PodView) -> impl Iterator<Item = (&str, &Terminated)> {
+    pod.status.container_statuses.iter().flat_map(|status| {
+        let states = [&status.state, &status.last_state].into_iter();
+        states.filter_map(|state| Some((status.name.as_str(), state.terminated.as_ref()?)))
+    })
 }
 
 /// Whether somebody is about to end a pod: it finishes what it does, and gets nothing new.
@@ -138,12 +159,16 @@ fn ended(status: &ContainerStatus) -> Option<Trouble> {
     if ended.exit_code == 0 {
         return None;
     }
-    let (name, code) = (&status.name, ended.exit_code);
+    Some(told_ending(&status.name, ended))
+}
+
+fn told_ending(name: &str, ended: &Terminated) -> Trouble {
+    let code = ended.exit_code;
     let message = match ended.message.trim() {
         "" => format!("container {name} ended with exit code {code}"),
         message => format!("container {name} ended with exit code {code}: {message}"),
     };
-    Some(new(&ended.reason, &message))
+    new(&ended.reason, &message)
 }
 
 fn new(reason: &str, message: &str) -> Trouble {

@@ -97,6 +97,7 @@ pub(crate) struct Terminated {
     pub(crate) exit_code: i64,
     pub(crate) reason: String,
     pub(crate) message: String,
+    pub(crate) finished_at: Option<String>,
 }
 
 /// A service.

@@ -126,6 +126,12 @@ impl World {
         self.entries.get(name)?.pod.as_ref()
     }
 
+    /// The number of a pod that was said to be ours.
+    pub(crate) fn ours(&self, name: &str) -> Option<PodId> {
+        let entry = self.entries.get(name)?;
+        entry.id.filter(|_| entry.holder == Holder::Us)
+    }
+
     /// Whose a pod was said to be.
     pub(crate) fn holder(&self, id: PodId) -> Option<&Holder> {
         let entry = self.entries.get(self.names.get(&id)?)?;

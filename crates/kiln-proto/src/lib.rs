@@ -12,6 +12,7 @@ pub mod failure;
     reason = "generated code gives none"
 )]
 mod generated;
+pub mod idle;
 mod omit;
 pub mod transport;
 

@@ -1,12 +1,13 @@
 //! Whether the server is alive, and whether it can run functions.
 //!
 //! The name `""` is what liveness probes ask for: it serves unless the server is ending. The name of the service serves
-//! when, besides, any function can be run at all.
+//! when, besides, any function can be run at all. Whoever asks also hears how long there has been no call.
 
 use std::pin::Pin;
 use std::sync::Arc;
 
 use kiln_proto::SERVICE;
+use kiln_proto::idle::tell_idle;
 use tokio::sync::watch;
 use tokio_stream::wrappers::WatchStream;
 use tokio_stream::{Stream, StreamExt as _};
@@ -72,7 +73,9 @@ impl Health for HealthService {
             known => {
                 let phase = self.lifecycle.phase();
                 let can_evaluate = *self.can_evaluate.borrow();
-                Ok(Response::new(response(known, phase, can_evaluate)))
+                let mut response = Response::new(response(known, phase, can_evaluate));
+                tell_idle(response.metadata_mut(), self.lifecycle.unused_for());
+                Ok(response)
             }
         }
     }

@@ -1,7 +1,8 @@
 //! From serving through draining to the end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 
@@ -26,6 +27,9 @@ pub(crate) struct Lifecycle {
     phase: watch::Sender<Phase>,
     calls: AtomicUsize,
     idle: Notify,
+    began: Instant,
+    /// When the last call was over, in milliseconds since the beginning.
+    last_over: AtomicU64,
 }
 
 /// Makes a server end. Clones are the same.
@@ -52,6 +56,8 @@ impl Lifecycle {
             phase: watch::Sender::new(Phase::Serving),
             calls: AtomicUsize::new(0),
             idle: Notify::new(),
+            began: Instant::now(),
+            last_over: AtomicU64::new(0),
         })
     }
 
@@ -95,6 +101,15 @@ impl Lifecycle {
         (self.phase() == Phase::Serving).then_some(running)
     }
 
+    /// How long there has been no call.
+    pub(crate) fn unused_for(&self) -> Duration {
+        if self.calls.load(Ordering::SeqCst) > 0 {
+            return Duration::ZERO;
+        }
+        let last_over = Duration::from_millis(self.last_over.load(Ordering::SeqCst));
+        self.began.elapsed().saturating_sub(last_over)
+    }
+
     /// Waits until no call runs.
     pub(crate) async fn idle(&self) {
         loop {
@@ -114,6 +129,9 @@ pub(crate) struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        let now = self.lifecycle.began.elapsed().as_millis();
+        let now = u64::try_from(now).unwrap_or(u64::MAX);
+        self.lifecycle.last_over.fetch_max(now, Ordering::SeqCst);
         if self.lifecycle.calls.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.lifecycle.idle.notify_waiters();
         }

@@ -127,6 +127,10 @@ impl PodFlags {
             let shortest = go_duration(SHORTEST_LEASE);
             return Err(format!("--pod-lease-period must be at least {shortest}"));
         }
+        let scan_interval = not_negative("scan-interval", parsed.get(self.scan_interval))?;
+        if scan_interval.is_zero() {
+            return Err("--scan-interval must be more than nothing".to_owned());
+        }
         let address_mode = match parsed.get(self.address_mode).as_str() {
             "dns" => AddressMode::Dns,
             "clusterip" => AddressMode::ClusterIp,
@@ -143,7 +147,7 @@ impl PodFlags {
             warm_up: parsed.get(self.warm_up),
             namespace: parsed.get(self.namespace),
             ttl: not_negative("pod-ttl", parsed.get(self.ttl))?,
-            scan_interval: not_negative("scan-interval", parsed.get(self.scan_interval))?,
+            scan_interval,
             template: Some(parsed.get(self.template)).filter(|name| !name.is_empty()),
             max_waitlist_length: at_least_one(parsed.get(self.max_waitlist_length), MAX_WAITLIST),
             max_parallel_pods: at_least_one(parsed.get(self.max_parallel_pods), NonZeroUsize::MIN),

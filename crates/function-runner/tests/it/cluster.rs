@@ -14,6 +14,7 @@ mod lives;
 mod load;
 mod machine;
 mod outage;
+mod partition;
 mod proxy;
 mod registries;
 mod replicas;

@@ -60,7 +60,9 @@ async fn a_file_may_name_the_own_namespace() {
     let named = kubeconfig("", ", namespace: here");
     let (_, namespace) = by_file(named, &Proxies::default()).await.unwrap();
     assert_eq!(namespace.as_deref(), Some("here"));
-    let (_, namespace) = by_file(kubeconfig("", ""), &Proxies::default()).await.unwrap();
+    let (_, namespace) = by_file(kubeconfig("", ""), &Proxies::default())
+        .await
+        .unwrap();
     assert_eq!(namespace, None);
 }
 

@@ -4,12 +4,13 @@
 //! on to another one. Until then they know why they wait. While the API server is away, and no other pod can be had, it is
 //! tried for ever.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Driver;
 use super::message::{Assignment, Message, Outlook};
 use crate::address::Place;
-use crate::connection::{Client, dial};
+use crate::connection::{Connection, dial};
 use crate::state::{Event, Fault, Lasts, PodId};
 
 impl Driver {
@@ -25,7 +26,7 @@ impl Driver {
             let tell = |error: &str| hands.send(trouble(error, Outlook::TriesAgain));
             let dialled = dial(&place, hands.settings.max_message_size, tell).await;
             hands.send(match dialled {
-                Ok(client) => Message::Dialled { pod, client },
+                Ok(connection) => Message::Dialled { pod, connection },
                 Err(error) => trouble(&error, Outlook::GivesUp),
             });
         });
@@ -39,9 +40,9 @@ impl Driver {
         }
     }
 
-    pub(super) fn dialled(&mut self, pod: PodId, client: Client) {
+    pub(super) fn dialled(&mut self, pod: PodId, connection: Connection) {
         if self.dials.remove(&pod).is_some() {
-            self.connections.insert(pod, client);
+            self.connections.insert(pod, connection);
             self.tell(Event::Ready { pod });
         }
     }
@@ -68,6 +69,17 @@ impl Driver {
             let notices = self.world.look_again(pod);
             self.follow(notices);
         }
+    }
+
+    /// Asks a pod how long nobody has called it. Without a connection there is nobody to ask.
+    pub(super) fn ask(&mut self, pod: PodId, events: &mut VecDeque<Event>) {
+        let Some(connection) = self.connections.get(&pod).cloned() else {
+            return events.push_back(Event::Used { pod, idle: None });
+        };
+        self.spawn(|hands| async move {
+            let idle = connection.idle().await;
+            hands.tell(Event::Used { pod, idle });
+        });
     }
 
     /// Tells those who wait for a pod of the same image why they do.

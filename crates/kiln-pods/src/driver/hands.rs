@@ -256,12 +256,18 @@ impl Hands {
         status: Option<Value>,
     ) {
         if let Some(change) = finalizer {
-            // Somebody else may have changed it: then it is seen again, and so is this.
-            let patched = self
-                .api
-                .patch::<serde::de::IgnoredAny>(&self.configs, name, &change)
-                .await;
-            complain(name, patched.map(drop));
+            // Nobody else says again that ours is to go.
+            let patched = retry(soon(), || async {
+                let patch = self
+                    .api
+                    .patch::<serde::de::IgnoredAny>(&self.configs, name, &change);
+                match patch.await {
+                    // Somebody else has changed it: then it is seen again, and so is this.
+                    Err(error) if error.is_conflict() => Ok(()),
+                    patched => patched.map(drop),
+                }
+            });
+            complain(name, patched.await);
         }
         if let Some(change) = status
             && self.said().get(name) != Some(&change)

@@ -165,6 +165,8 @@ impl Driver {
             (Owner::Ours, Holder::Us)
         } else if self.is_alive(&replica, now) {
             return;
+        } else if replica == RELEASED {
+            (Owner::GivenBack, Holder::Nobody(replica))
         } else {
             (Owner::Nobody, Holder::Nobody(replica))
         };
@@ -221,7 +223,7 @@ fn version_of(meta: &Meta) -> Version {
 }
 
 /// How long a pod may stay by its annotation.
-fn reclaim_in(meta: &Meta) -> Option<Duration> {
+pub(super) fn reclaim_in(meta: &Meta) -> Option<Duration> {
     let after: u64 = meta.annotation(RECLAIM_AFTER)?.parse().ok()?;
     Some(Duration::from_secs(after.saturating_sub(unix_now())))
 }

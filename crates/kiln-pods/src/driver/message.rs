@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::api::ApiError;
 use crate::cache_config::CacheEntry;
-use crate::connection::Client;
+use crate::connection::{Client, Connection};
 use crate::function_config::FunctionConfig;
 use crate::state::{Event, Failure, ImageKey, PodId, RequestId, Version};
 use crate::views::{EndpointSliceView, LeaseView, ObjectView, PodView, ServiceView};
@@ -32,7 +32,7 @@ pub(crate) enum Message {
         version: Version,
     },
     /// There is a connection to a pod.
-    Dialled { pod: PodId, client: Client },
+    Dialled { pod: PodId, connection: Connection },
     /// There is no connection to a pod, for the time being or for good.
     NotDialled {
         pod: PodId,

@@ -1,6 +1,7 @@
 //! What follows from what watches see.
 
 use super::Driver;
+use super::house::reclaim_in;
 use super::message::AnySeen;
 use super::sight::{Kind, View};
 use crate::function_config::FunctionConfig;
@@ -50,6 +51,7 @@ impl Driver {
 
     fn observe_pods(&mut self, seen: Seen<PodView>) {
         self.look_with(Kind::Pods, &seen);
+        self.look_at_annotations(&seen);
         let notices = match seen {
             Seen::All(pods) => self.world.see_pods(pods),
             Seen::Is(pod) => self.world.see_pod(pod),
@@ -57,6 +59,22 @@ impl Driver {
             Seen::Blind(_) | Seen::Absent(_) => return,
         };
         self.follow(notices);
+    }
+
+    /// Pods of ours say how long they may stay, whoever takes that away.
+    fn look_at_annotations(&mut self, seen: &Seen<PodView>) {
+        let pods = match seen {
+            Seen::All(pods) => pods.as_slice(),
+            Seen::Is(pod) => std::slice::from_ref(pod),
+            _ => return,
+        };
+        let bare = pods
+            .iter()
+            .filter(|pod| reclaim_in(&pod.metadata).is_none());
+        let ours = bare.filter_map(|pod| self.world.ours(&pod.metadata.name));
+        for pod in ours.collect::<Vec<_>>() {
+            self.tell(Event::Unannotated { pod });
+        }
     }
 
     fn observe_services(&mut self, seen: Seen<ServiceView>) {

@@ -86,7 +86,8 @@ impl Driver {
         let renewing = lease.keep(move |outcome| renewals.send(Message::Renewed(outcome)).is_ok());
         tasks.push(tokio::spawn(renewing).abort_handle());
         let driver = Driver {
-            pool: Pool::new(options.scan_interval, options.lease_period),
+            // That a lease is over is seen within a third of its period, so that all is done within two.
+            pool: Pool::new(options.scan_interval, options.lease_period / 2),
             world: World::new(options.address_mode, &options.namespace, &me),
             replicas: Replicas::new(options.lease_period),
             plans: plans(&options, &hands, template_source),
@@ -94,6 +95,7 @@ impl Driver {
             house: House::new(options.lease_period, options.scan_interval),
             warmth: Warmth::new(options.warm_up),
             requests: Default::default(),
+            losses: Vec::new(),
             connections: Default::default(),
             dials: Default::default(),
             creations: Default::default(),

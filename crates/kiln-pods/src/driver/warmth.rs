@@ -79,7 +79,11 @@ mod tests {
         let mut warmth = Warmth::new(true);
         check(&mut warmth, &[("a", None), ("b", None)], &["a", "b"]);
         check(&mut warmth, &[("a", None), ("b", None)], &[]);
-        check(&mut warmth, &[("a", None), ("b", Some(2)), ("c", None)], &["b", "c"]);
+        check(
+            &mut warmth,
+            &[("a", None), ("b", Some(2)), ("c", None)],
+            &["b", "c"],
+        );
         check(&mut warmth, &[("c", None)], &[]);
         // It may have lost its pod while it was not listed.
         check(&mut warmth, &[("a", None), ("c", None)], &["a"]);

@@ -78,6 +78,11 @@ pub enum Command {
         /// The pod.
         pod: PodId,
     },
+    /// Ask a pod how long nobody has called it: [`Event::Used`](super::Event::Used), in any case.
+    Ask {
+        /// The pod.
+        pod: PodId,
+    },
     /// Give a pod of ours back, so that another replica adopts it.
     Release {
         /// The pod.

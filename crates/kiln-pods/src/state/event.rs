@@ -107,10 +107,23 @@ pub enum Event {
         /// The pod.
         pod: PodId,
     },
+    /// The annotation that says how long a pod of ours may stay is missing or makes no sense.
+    Unannotated {
+        /// The pod.
+        pod: PodId,
+    },
     /// A pod belongs to another replica that lives: it has adopted the pod first, or is back from the dead.
     Disowned {
         /// The pod.
         pod: PodId,
+    },
+
+    /// A pod says how long nobody has called it, whoever that might be; none if it does not say.
+    Used {
+        /// The pod.
+        pod: PodId,
+        /// The time since the last call, nothing during one.
+        idle: Option<Duration>,
     },
 
     /// The watches are down: what is known may be old.
@@ -145,8 +158,10 @@ pub struct Found {
 pub enum Owner {
     /// Ours, from before a restart.
     Ours,
-    /// A replica's that has not renewed its lease for too long, or that has given the pod back.
+    /// A replica's that has not renewed its lease for too long. It may be cut off and still be calling the pod.
     Nobody,
+    /// A replica's that has given the pod back and does not call it any more.
+    GivenBack,
 }
 
 /// Whether a function may have started.

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::command::{Command, Failure};
 use super::event::{Fault, Found, Lasts, Owner, Started};
@@ -118,9 +119,13 @@ impl Image {
         }
     }
 
-    pub(super) fn ready(&mut self, id: PodId, now: Moment) {
+    pub(super) fn ready(&mut self, id: PodId, turn: &mut Turn<'_>) {
+        let now = turn.now;
         let Some(pod) = self.pod(id) else { return };
         pod.answers = true;
+        if matches!(pod.phase, Phase::Orphan { .. }) && pod.is_shared {
+            pod.ask(turn);
+        }
         if !matches!(pod.phase, Phase::Coming { .. }) {
             return;
         }
@@ -153,6 +158,7 @@ impl Image {
     /// failed, and nobody else.
     pub(super) fn failed(&mut self, id: PodId, fault: &Fault, turn: &mut Turn<'_>) {
         let Some(pod) = self.pod(id) else { return };
+        pod.is_shared = false;
         match pod.phase {
             Phase::Coming { .. } | Phase::Ready => pod.phase = Phase::Leaving,
             Phase::Orphan { .. } => {
@@ -227,9 +233,10 @@ impl Image {
         let now = turn.now;
         let phase = match found.owner {
             Owner::Ours => Phase::Coming { since: now },
-            Owner::Nobody => Phase::Orphan { since: now },
+            Owner::Nobody | Owner::GivenBack => Phase::Orphan { since: now },
         };
         let mut pod = Pod::new(found.pod, phase, now);
+        pod.is_shared = found.owner == Owner::Nobody;
         pod.version = Some(found.version);
         pod.was_ready = true;
         if let Some(reclaim_in) = found.reclaim_in {
@@ -251,10 +258,46 @@ impl Image {
             }
             Phase::Keeping => {
                 pod.phase = Phase::Kept;
-                // Whether somebody else uses it we do not see, so it has all the time there is.
+                // It may have been used since it was asked.
                 pod.rests(turn.now);
             }
             _ => {}
+        }
+    }
+
+    /// A pod has said how long nobody has called it. One that does not say is as idle as we know.
+    pub(super) fn used(&mut self, id: PodId, idle: Option<Duration>, turn: &mut Turn<'_>) {
+        let plan = Arc::clone(&self.plan);
+        let nobody_waits = self.waiting.is_empty();
+        let Some(pod) = self.pod(id) else { return };
+        if !std::mem::take(&mut pod.is_asked) || turn.mode.stale {
+            return;
+        }
+        match idle {
+            None => pod.is_shared = false,
+            Some(idle) if pod.is_idle() => {
+                pod.idle_since = turn.now;
+                pod.idle_before = idle;
+            }
+            Some(_) => return,
+        }
+        // Somebody is calling it right now, however short its time is.
+        let is_unused = idle != Some(Duration::ZERO) && pod.has_expired(&plan, turn);
+        match pod.phase {
+            Phase::Orphan { .. } if is_unused || idle.is_none() && !pod.is_current(&plan) => {
+                pod.phase = Phase::Wreck;
+            }
+            Phase::Kept if is_unused => pod.phase = Phase::Leaving,
+            Phase::Coming { .. } | Phase::Ready if is_unused && nobody_waits => {
+                pod.phase = Phase::Leaving;
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn unannotated(&mut self, id: PodId) {
+        if let Some(pod) = self.pod(id) {
+            pod.annotated = None;
         }
     }
 

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use super::command::Command;
 use super::ids::{PodId, RequestId};
 use super::moment::Moment;
 use super::plan::{Plan, Version};
+use super::turn::Turn;
 
 /// A pod of an image.
 #[derive(Debug)]
@@ -19,6 +21,10 @@ pub(super) struct Pod {
     pub(super) was_ready: bool,
     /// Whether it can be called, as far as was heard; only looked at while it is nobody's.
     pub(super) answers: bool,
+    /// Whether a replica that is not heard of may be calling it.
+    pub(super) is_shared: bool,
+    /// Whether it was asked how long nobody has called it, and has neither answered nor been called since by us.
+    pub(super) is_asked: bool,
     /// When it was chosen last, by the image's own counting.
     pub(super) picked: u64,
     /// Since when it has had no work, as far as we have seen.
@@ -65,7 +71,7 @@ pub(super) enum Phase {
     /// Nobody's, and was told to be made ours, to be kept.
     Keeping,
     /// Ours, and more than we may have: whoever it belonged to may still be calling it. Gets no work from us before there is
-    /// room for it, and stays as long as any pod without work.
+    /// room for it, and stays until nobody has called it for long enough.
     Kept,
 }
 
@@ -78,6 +84,8 @@ impl Pod {
             running: Vec::new(),
             was_ready: false,
             answers: false,
+            is_shared: false,
+            is_asked: false,
             picked: 0,
             idle_since: now,
             idle_before: Duration::ZERO,
@@ -115,9 +123,31 @@ impl Pod {
         version.is_none_or(|version| version.is_current(&plan.version))
     }
 
+    /// Whether nobody but itself knows whether it is used.
+    pub(super) fn keeps_a_secret(&self) -> bool {
+        self.is_shared && self.answers
+    }
+
     /// When it has had no work for long enough to go.
     pub(super) fn expires(&self, ttl: Duration) -> Moment {
         self.idle_since.after(ttl.saturating_sub(self.idle_before))
+    }
+
+    /// Whether it has had no work for so long that it goes. One that is here only for others and outdated goes sooner.
+    pub(super) fn has_expired(&self, plan: &Plan, turn: &Turn<'_>) -> bool {
+        let is_for_others = matches!(self.phase, Phase::Orphan { .. } | Phase::Kept);
+        let ttl = match is_for_others && !self.is_current(plan) {
+            true => plan.settings.ttl.min(turn.orphan_grace),
+            false => plan.settings.ttl,
+        };
+        self.expires(ttl) <= turn.now
+    }
+
+    /// Has it asked how long nobody has called it, once at a time.
+    pub(super) fn ask(&mut self, turn: &mut Turn<'_>) {
+        if !std::mem::replace(&mut self.is_asked, true) {
+            turn.say(Command::Ask { pod: self.id });
+        }
     }
 
     /// It has no work from now on.

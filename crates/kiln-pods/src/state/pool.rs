@@ -129,7 +129,7 @@ impl Pool {
             }
             Event::Ready { pod } => {
                 self.of_pod(pod, now, &mut commands, |image, turn| {
-                    image.ready(pod, turn.now);
+                    image.ready(pod, turn);
                 });
             }
             Event::Unready { pod } => {
@@ -157,6 +157,14 @@ impl Pool {
                 self.of_pod(pod, now, &mut commands, |image, turn| {
                     image.adopted(pod, turn)
                 });
+            }
+            Event::Used { pod, idle } => {
+                self.of_pod(pod, now, &mut commands, |image, turn| {
+                    image.used(pod, idle, turn);
+                });
+            }
+            Event::Unannotated { pod } => {
+                self.of_pod(pod, now, &mut commands, |image, _| image.unannotated(pod));
             }
             Event::Disowned { pod } => {
                 self.of_pod(pod, now, &mut commands, |image, _| image.disowned(pod));
@@ -208,9 +216,8 @@ impl Pool {
         if is_scan {
             self.next_scan = now.after(self.scan_interval);
         }
-        let orphan_grace = self.orphan_grace;
         self.everywhere(now, commands, |image, turn| {
-            image.tick(orphan_grace, turn);
+            image.tick(turn);
             if is_scan {
                 image.scan(turn);
             }
@@ -258,6 +265,7 @@ impl Pool {
         let mut turn = Turn {
             now,
             mode: self.mode,
+            orphan_grace: self.orphan_grace,
             commands,
             names: &mut self.names,
         };
@@ -277,6 +285,7 @@ impl Pool {
         let mut turn = Turn {
             now,
             mode: self.mode,
+            orphan_grace: self.orphan_grace,
             commands,
             names: &mut self.names,
         };

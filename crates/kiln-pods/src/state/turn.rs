@@ -1,5 +1,7 @@
 //! What every decision needs to know besides its image, and where commands go.
 
+use std::time::Duration;
+
 use super::command::Command;
 use super::ids::PodId;
 use super::moment::Moment;
@@ -8,6 +10,8 @@ use super::moment::Moment;
 pub(super) struct Turn<'a> {
     pub(super) now: Moment,
     pub(super) mode: Mode,
+    /// How long pods of nobody are left to other replicas.
+    pub(super) orphan_grace: Duration,
     pub(super) commands: &'a mut Vec<Command>,
     pub(super) names: &'a mut Names,
 }

@@ -159,3 +159,38 @@ fn ready_is_running_with_an_address() {
     assert!(!is_ready(&pod("Running", "", "True")));
     assert!(!is_ready(&pod("Pending", "10.0.0.1", "True")));
 }
+
+#[test]
+fn what_becomes_of_a_pod_during_a_call_is_told() {
+    let of = |object: Value| serde_json::from_value::<PodView>(object).unwrap();
+    #[track_caller]
+    fn check(pod: &PodView, known: &[Terminated], expected: Option<&str>) {
+        let told = fate(pod, known).map(|fault| fault.to_string());
+        assert_eq!(told.as_deref(), expected);
+    }
+    let restarted = |at: &str| {
+        let ended = json!({"reason": "OOMKilled", "exitCode": 137, "finishedAt": at});
+        let container = json!({"name": "function", "state": {"running": {}}, "lastState": {"terminated": ended}});
+        of(json!({"status": {"phase": "Running", "containerStatuses": [container]}}))
+    };
+    let first = restarted("2026-01-01T00:00:00Z");
+    let oom = Some("OOMKilled: container function ended with exit code 137");
+    check(&first, &[], oom);
+    // What happened before the call is not its fate.
+    let known: Vec<Terminated> = endings(&first).map(|(_, ended)| ended.clone()).collect();
+    check(&first, &known, None);
+    check(&restarted("2026-01-01T00:01:00Z"), &known, oom);
+
+    let evicted = json!({"phase": "Failed", "reason": "Evicted", "message": "low on memory"});
+    check(
+        &of(json!({"status": evicted})),
+        &[],
+        Some("Evicted: low on memory"),
+    );
+    let deleted = of(json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}));
+    check(&deleted, &[], Some("Deleted: somebody has deleted the pod"));
+    let drained = of(json!({"status": {"phase": "Running", "conditions": [
+        {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "m"},
+    ]}}));
+    check(&drained, &[], Some("PreemptionByScheduler: m"));
+}

@@ -1,6 +1,9 @@
 //! What probes hear.
 
+use std::time::Duration;
+
 use kiln_proto::SERVICE;
+use kiln_proto::idle::told_idle;
 use kiln_server::{Evaluators, Options, Server};
 use tonic::Code;
 use tonic::transport::Channel;
@@ -94,4 +97,31 @@ async fn watchers_hear_of_the_end() {
     std::fs::write(world.path("go"), "").expect("a file");
     call.await.expect("a call").expect("a list");
     world.server.await.expect("an end");
+}
+
+#[tokio::test]
+async fn whoever_asks_hears_how_long_there_was_no_call() {
+    let world = World::new().await;
+    let here = "here=$(dirname \"$0\")";
+    world.script(
+        "waits",
+        &format!("{here}; touch $here/started; while ! [ -e $here/go ]; do sleep 0.01; done; cat"),
+    );
+    let channel = world.channel().await;
+    let idle = async || {
+        let request = HealthCheckRequest::default();
+        let answer = HealthClient::new(channel.clone()).check(request).await;
+        told_idle(answer.expect("an answer").metadata()).expect("it is said")
+    };
+    let mut client = world.client().await;
+    let call = tokio::spawn(async move {
+        let request = crate::harness::request("waits", crate::harness::LIST);
+        client.evaluate_function(request).await
+    });
+    world.appears("started").await;
+    assert_eq!(idle().await, Duration::ZERO);
+    std::fs::write(world.path("go"), "").expect("a file");
+    call.await.expect("a call").expect("a list");
+    // It only grows from now on.
+    while idle().await < Duration::from_millis(20) {}
 }

@@ -123,8 +123,9 @@ async fn listed_images_are_warmed_up() {
         "cache/pod-cache-config.yaml",
         &format!("{one}: 1h\n{third}: 30m\n"),
     );
+    let warm = space.until_ready(3);
     runner.caller.call(&third, &[]).await.expect("an answer");
-    space.until_ready(3);
+    assert_eq!(identities(&space.objects("pods")), identities(&warm));
 }
 
 #[tokio::test(flavor = "multi_thread")]

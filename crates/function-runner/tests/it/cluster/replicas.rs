@@ -7,17 +7,16 @@ use serde_json::Value;
 use super::images;
 use super::load::Load;
 use super::machine::Machine;
-use super::proxy::Proxy;
 use super::runner::Runner;
 use super::space::{Objects, Space};
 
 /// The label by which a pod says whose it is.
-fn owner(pod: &Value) -> String {
+pub(super) fn owner(pod: &Value) -> String {
     let owner = pod["metadata"]["labels"]["fn.kpt.dev/replica"].as_str();
     owner.expect("an owner").to_owned()
 }
 
-fn owners(pods: &Objects) -> BTreeMap<String, String> {
+pub(super) fn owners(pods: &Objects) -> BTreeMap<String, String> {
     let uid = |pod: &Value| pod["metadata"]["uid"].as_str().expect("a uid").to_owned();
     pods.values().map(|pod| (uid(pod), owner(pod))).collect()
 }
@@ -84,38 +83,6 @@ async fn the_pods_of_a_replica_that_was_killed_are_taken_over_or_deleted() {
         load.answers(5).await;
         load.stop_without_failures().await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_replica_that_is_cut_off_goes_on_and_comes_back() {
-    let Some(machine) = Machine::get() else {
-        return;
-    };
-    let space = Space::new(&machine, "cut");
-    let image = images::function(&machine, "cut");
-    let proxy = Proxy::to(&machine.api_server()).await;
-    let cut_off = Runner::start(space.runner_command_at(&proxy.server(), &[])).await;
-    let other = space.start(&[]).await;
-    cut_off.caller.call(&image, &[]).await.expect("an answer");
-    other.caller.call(&image, &[]).await.expect("an answer");
-    space.until_ready(2);
-    let alone = Load::start(&cut_off.caller, &image, 1);
-    let untouched = Load::start(&other.caller, &image, 1);
-    proxy.cut();
-    alone.answers(20).await;
-    // For all that others know it is dead, and its pod is theirs now.
-    space.until("pods", "one owner", |pods| {
-        let owners: BTreeSet<_> = pods.values().map(owner).collect();
-        owners.len() == 1
-    });
-    untouched.answers(20).await;
-    proxy.mend();
-    space.until("leases", "two leases", |leases| leases.len() == 2);
-    alone.answers(20).await;
-    untouched.answers(20).await;
-    untouched.stop_without_failures().await;
-    alone.stop_without_failures().await;
-    look_at_endpoints(&space);
 }
 
 #[tokio::test(flavor = "multi_thread")]

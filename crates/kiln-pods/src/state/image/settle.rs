@@ -68,7 +68,8 @@ impl Image {
         }
     }
 
-    /// Nobody's pods are made ours where there is room for them, and collected if nobody can use them.
+    /// Nobody's pods are made ours where there is room for them, and collected if nobody can use them. Those that their
+    /// replica may still be calling have a word in that.
     fn adopt(&mut self, turn: &mut Turn<'_>) {
         if turn.mode.stale || turn.mode.draining {
             return;
@@ -79,7 +80,12 @@ impl Image {
             let is_wreck = match pod.phase {
                 Phase::Wreck => true,
                 Phase::Orphan { .. } => {
-                    !pod.is_current(&self.plan) || pod.expires(settings.ttl) <= turn.now
+                    let is_useless =
+                        !pod.is_current(&self.plan) || pod.expires(settings.ttl) <= turn.now;
+                    if is_useless && pod.is_shared {
+                        continue;
+                    }
+                    is_useless
                 }
                 _ => continue,
             };
@@ -176,6 +182,8 @@ impl Image {
             return;
         };
         pod.picked = picked;
+        // What it says of the time before is of no interest any more.
+        pod.is_asked = false;
         pod.running.push(call);
         turn.say(Command::Start {
             request: call.request,

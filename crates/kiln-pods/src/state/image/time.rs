@@ -1,5 +1,6 @@
 //! What time alone brings about.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_runtime::go_duration;
@@ -16,11 +17,11 @@ impl Image {
     /// Pods that take too long have failed. Nobody's pods that nobody has room for are collected if they do not answer. If
     /// they do, their replica may be cut off and still be calling them: we keep them, as many as we may have, until their time
     /// is over.
-    pub(in super::super) fn tick(&mut self, orphan_grace: Duration, turn: &mut Turn<'_>) {
+    pub(in super::super) fn tick(&mut self, turn: &mut Turn<'_>) {
         if turn.mode.stale {
             return;
         }
-        let now = turn.now;
+        let (now, orphan_grace) = (turn.now, turn.orphan_grace);
         let start_timeout = self.plan.settings.start_timeout;
         let extra = self.pods.iter().filter(|pod| pod.is_extra()).count();
         let mut room_for_extra = self.plan.settings.max_pods.get().saturating_sub(extra);
@@ -52,13 +53,14 @@ impl Image {
     }
 
     /// Pods without work go when their time is over, the others have it written down that they stay, and what was told
-    /// and has not happened is told again.
+    /// and has not happened is told again. Those that somebody else may be calling are asked first.
     pub(in super::super) fn scan(&mut self, turn: &mut Turn<'_>) {
         if turn.mode.stale {
             return;
         }
         let now = turn.now;
-        let ttl = self.plan.settings.ttl;
+        let plan = Arc::clone(&self.plan);
+        let ttl = plan.settings.ttl;
         for pod in &mut self.pods {
             let id = pod.id;
             match pod.phase {
@@ -68,9 +70,12 @@ impl Image {
                 Phase::Coming { .. } | Phase::Ready | Phase::Kept
                     if pod.is_idle()
                         && (self.waiting.is_empty() || pod.is_extra())
-                        && pod.expires(ttl) <= now =>
+                        && pod.has_expired(&plan, turn) =>
                 {
-                    pod.phase = Phase::Leaving;
+                    match pod.keeps_a_secret() {
+                        true => pod.ask(turn),
+                        false => pod.phase = Phase::Leaving,
+                    }
                 }
                 Phase::Ready | Phase::Kept => {
                     let stays_until = if pod.is_idle() {
@@ -78,7 +83,12 @@ impl Image {
                     } else {
                         now.after(ttl)
                     };
-                    if pod.annotated != Some(stays_until) {
+                    // It is written in whole seconds.
+                    let is_news = |known: Moment| {
+                        let differ = stays_until.since(known).max(known.since(stays_until));
+                        differ >= Duration::from_secs(1)
+                    };
+                    if pod.annotated.is_none_or(is_news) {
                         pod.annotated = Some(stays_until);
                         turn.say(Command::Annotate {
                             pod: id,

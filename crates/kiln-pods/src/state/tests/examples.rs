@@ -87,6 +87,11 @@ fn image() -> ImageKey {
     ImageKey::new("gcr.io/kpt-fn/set-labels:v0.1")
 }
 
+fn used(pod: PodId, idle: Option<u64>) -> Event {
+    let idle = idle.map(Duration::from_secs);
+    Event::Used { pod, idle }
+}
+
 fn start(request: RequestId, pod: PodId) -> Command {
     Command::Start { request, pod }
 }
@@ -264,8 +269,11 @@ fn the_annotation_is_written_by_the_scan_only() {
     assert_eq!(bench.tick_after(SCAN_INTERVAL / 2), []);
     assert_eq!(bench.tick_after(SCAN_INTERVAL / 2), [annotate(TTL)]);
     bench.tell(Event::Over { request: running });
-    let left = TTL - SCAN_INTERVAL;
     assert_eq!(bench.tick_after(SCAN_INTERVAL), []);
+    // Somebody has taken it away.
+    assert_eq!(bench.tell(Event::Unannotated { pod }), []);
+    let left = TTL - SCAN_INTERVAL * 2;
+    assert_eq!(bench.tick_after(SCAN_INTERVAL), [annotate(left)]);
     assert_eq!(bench.tick_after(left), [Command::Delete { pod }]);
 }
 
@@ -315,7 +323,7 @@ fn pods_of_nobody_are_adopted_as_far_as_there_is_room() {
     assert_eq!(commands, [Command::Adopt { pod: first }]);
     let (second, commands) = bench.find("1", Owner::Nobody);
     assert_eq!(commands, []);
-    let (outdated, commands) = bench.find("0", Owner::Nobody);
+    let (outdated, commands) = bench.find("0", Owner::GivenBack);
     assert_eq!(commands, [Command::Collect { pod: outdated }]);
     // Another replica was faster, so there is room again.
     let commands = bench.tell(Event::Disowned { pod: first });
@@ -350,6 +358,7 @@ fn pods_of_nobody_that_answer_are_kept_beside_ours() {
     let (own, running) = bench.ready_pod();
     let (orphan, _) = bench.find("1", Owner::Nobody);
     bench.tell(Event::Ready { pod: orphan });
+    bench.tell(used(orphan, Some(0)));
     let (second, _) = bench.find("1", Owner::Nobody);
     bench.tell(Event::Ready { pod: second });
     let adopt = Command::Adopt { pod: orphan };
@@ -367,10 +376,82 @@ fn pods_of_nobody_that_answer_are_kept_beside_ours() {
     for request in [running, waiting] {
         bench.tell(Event::Over { request });
     }
+    // It is asked before it goes, and as long as others call it, it stays.
     let commands = bench.tick_after(TTL);
-    for pod in [own, orphan] {
-        assert!(commands.contains(&Command::Delete { pod }), "{commands:?}");
+    let delete = |pod| Command::Delete { pod };
+    assert!(commands.contains(&delete(own)), "{commands:?}");
+    assert!(!commands.contains(&delete(orphan)), "{commands:?}");
+    assert!(
+        commands.contains(&Command::Ask { pod: orphan }),
+        "{commands:?}"
+    );
+    assert_eq!(bench.tell(used(orphan, Some(0))), []);
+    let ask = Command::Ask { pod: orphan };
+    let commands = bench.tick_after(TTL);
+    assert!(commands.contains(&ask), "{commands:?}");
+    let commands = bench.tell(used(orphan, Some(100)));
+    assert_eq!(commands, [delete(orphan)]);
+}
+
+#[test]
+fn outdated_pods_of_nobody_stay_while_they_are_called() {
+    let mut bench = Bench::new(1, 1);
+    let grace = ORPHAN_GRACE.as_secs();
+    let collect = |pod| Command::Collect { pod };
+    let find = |bench: &mut Bench| {
+        let (pod, commands) = bench.find("0", Owner::Nobody);
+        assert_eq!(commands, []);
+        assert_eq!(bench.tell(Event::Ready { pod }), [Command::Ask { pod }]);
+        pod
+    };
+    for unused in [None, Some(grace)] {
+        let pod = find(&mut bench);
+        assert_eq!(bench.tell(used(pod, unused)), [collect(pod)]);
     }
+    let called = find(&mut bench);
+    let (silent, _) = bench.find("0", Owner::Nobody);
+    assert_eq!(bench.tell(used(called, Some(1))), []);
+    let commands = bench.tick_after(ORPHAN_GRACE);
+    assert!(commands.contains(&Command::Adopt { pod: called }));
+    assert!(commands.contains(&collect(silent)), "{commands:?}");
+    bench.tell(Event::Adopted { pod: called });
+    // It gets no work from us, and goes when others give it none either.
+    let new = created(&bench.request().1);
+    assert_ne!(new, called);
+    let commands = bench.tick_after(ORPHAN_GRACE);
+    assert!(
+        commands.contains(&Command::Ask { pod: called }),
+        "{commands:?}"
+    );
+    let commands = bench.tell(used(called, Some(grace)));
+    assert_eq!(commands, [Command::Delete { pod: called }]);
+}
+
+/// Its annotation is kept current by a replica that may be cut off.
+#[test]
+fn a_pod_of_nobody_whose_time_is_up_on_paper_is_asked() {
+    let mut bench = Bench::new(1, 1);
+    let pod = bench.pool.name_found_pod();
+    let commands = bench.tell(Event::Found(Found {
+        pod,
+        image: image(),
+        plan: Arc::clone(&bench.plan),
+        version: version("1"),
+        owner: Owner::Nobody,
+        reclaim_in: Some(Duration::ZERO),
+    }));
+    assert_eq!(commands, []);
+    assert_eq!(bench.tell(Event::Ready { pod }), [Command::Ask { pod }]);
+    let adopt = Command::Adopt { pod };
+    assert_eq!(bench.tell(used(pod, Some(0))), [adopt]);
+    bench.tell(Event::Adopted { pod });
+    bench.tell(Event::Ready { pod });
+    // Ours now, it is asked nevertheless.
+    let commands = bench.tick_after(TTL);
+    assert_eq!(commands, [Command::Ask { pod }]);
+    assert_eq!(bench.tell(used(pod, Some(0))), []);
+    bench.tick_after(TTL);
+    assert_eq!(bench.tell(used(pod, None)), [Command::Delete { pod }]);
 }
 
 #[test]

@@ -156,6 +156,16 @@ impl Judge {
                     "service: {command:?} of a pod that is there"
                 );
             }
+            Command::Ask { pod } => {
+                let pod = self.pod(*pod);
+                let may = matches!(
+                    pod.life,
+                    Life::Orphan(_) | Life::Kept | Life::Ready | Life::Coming(_)
+                );
+                assert!(may && pod.is_shared, "ask: {command:?} for nothing");
+                assert!(!pod.is_asked, "ask: {command:?} again");
+                pod.is_asked = true;
+            }
             Command::Forget { pod } => {
                 let pod = told.pods.remove(pod).expect("a pod that is known");
                 assert!(pod.running.is_empty(), "work: {command:?} with work");
@@ -200,6 +210,8 @@ impl Judge {
         let picks = told.picks;
         let pod = self.pod(id);
         pod.picked = picks;
+        pod.is_asked = false;
+        pod.is_unused = false;
         pod.running.insert(request);
     }
 
@@ -272,6 +284,7 @@ impl Judge {
         let now = told.now;
         let lived = now.since(pod.idle_since).saturating_add(pod.idle_before);
         let is_useless = !told.is_current(pod) || lived >= settings.ttl;
+        let is_unused = is_useless && (pod.is_unused || !pod.is_shared);
         let pod = self.certain(id, command);
         assert!(!pod.is_ours, "owner: {command:?} of ours");
         match command {
@@ -283,11 +296,11 @@ impl Judge {
                 let Life::Orphan(since) = pod.life else {
                     panic!("owner: {command:?}");
                 };
-                if pod_count < settings.max_pods.get() {
+                if pod_count < settings.max_pods.get() && !is_useless {
                     pod.life = Life::Claimed;
                     return;
                 }
-                // More than we may have, because somebody may be calling it.
+                // More than we may have or want, because somebody may be calling it.
                 assert!(pod.answers, "limit: {command:?}");
                 assert!(extra < settings.max_pods.get(), "extra: {command:?}");
                 assert!(
@@ -298,10 +311,13 @@ impl Judge {
             }
             _ => {
                 let may = matches!(pod.life, Life::Failed | Life::Doomed | Life::Ending)
-                    || is_useless
+                    || is_unused
                     || !pod.answers
                     || extra >= settings.max_pods.get();
-                assert!(may, "extra: {command:?} of a pod that answers");
+                assert!(
+                    may,
+                    "extra: {command:?} of a pod that answers and may be in use"
+                );
                 pod.life = Life::Doomed;
             }
         }
@@ -328,7 +344,13 @@ impl Judge {
             return true;
         }
         let lived = now.since(pod.idle_since).saturating_add(pod.idle_before);
-        let is_expired = *cause == Event::Tick && lived >= settings.ttl;
+        let is_due = matches!(cause, Event::Tick | Event::Used { .. }) && lived >= settings.ttl;
+        let is_expired = is_due && !pod.may_be_used();
+        // It is here for others only, and they may be calling it.
+        if pod.life == Life::Kept {
+            let is_outdated = !told.is_current(pod) && lived >= ORPHAN_GRACE;
+            return is_expired || is_outdated && !pod.may_be_used();
+        }
         is_expired || !told.is_current(pod) || pod.may_be_surplus
     }
 
@@ -400,6 +422,7 @@ fn command_pod(command: &Command) -> PodId {
         | Command::Adopt { pod }
         | Command::Collect { pod }
         | Command::Release { pod }
+        | Command::Ask { pod }
         | Command::Forget { pod } => *pod,
         Command::Fail { .. } => panic!("{command:?} is about no pod"),
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::super::{
     Event, Failure, ImageKey, Lasts, Moment, Owner, Plan, PodId, RequestId, Started, Version,
 };
-use super::START_TIMEOUT;
+use super::{ORPHAN_GRACE, START_TIMEOUT};
 
 /// Everything that was told.
 #[derive(Default)]
@@ -35,6 +35,12 @@ pub(super) struct ToldPod {
     pub(super) idle_since: Moment,
     pub(super) idle_before: Duration,
     pub(super) annotated: Option<Moment>,
+    /// A replica that is not heard of may be calling it.
+    pub(super) is_shared: bool,
+    /// It was asked whether anybody calls it.
+    pub(super) is_asked: bool,
+    /// It has said that nobody does.
+    pub(super) is_unused: bool,
     /// Whose turn it was when it was chosen last.
     pub(super) picked: u64,
     /// There were more pods than allowed when it was there, so it may be one of those that go.
@@ -131,10 +137,11 @@ impl Told {
             Event::Found(found) => {
                 let life = match found.owner {
                     Owner::Ours => Life::Coming(now),
-                    Owner::Nobody => Life::Orphan(now),
+                    Owner::Nobody | Owner::GivenBack => Life::Orphan(now),
                 };
                 let mut pod = ToldPod::new(found.image.clone(), life, now);
                 pod.is_ours = found.owner == Owner::Ours;
+                pod.is_shared = found.owner == Owner::Nobody;
                 pod.version = Some(found.version.clone());
                 pod.was_ready = true;
                 if let Some(reclaim_in) = found.reclaim_in {
@@ -143,6 +150,8 @@ impl Told {
                 }
                 self.pods.entry(found.pod).or_insert(pod);
             }
+            Event::Unannotated { .. } => {}
+            Event::Used { pod, idle } => self.hear_used(*pod, *idle),
             Event::Stale => self.stale = true,
             Event::Fresh => {
                 self.stale = false;
@@ -219,6 +228,31 @@ impl Told {
         self.mark_surplus();
     }
 
+    fn hear_used(&mut self, id: PodId, idle: Option<Duration>) {
+        let now = self.now;
+        let Some(pod) = self.pods.get(&id) else {
+            return;
+        };
+        if !pod.is_asked || self.stale {
+            self.change(id, |pod| pod.is_asked = false);
+            return;
+        }
+        let ttl = self.plan(&pod.image).settings.ttl;
+        let is_outdated = !self.is_current(pod);
+        self.change(id, |pod| {
+            pod.is_asked = false;
+            match idle {
+                None => pod.is_shared = false,
+                Some(idle) if pod.running.is_empty() => {
+                    pod.idle_since = now;
+                    pod.idle_before = idle;
+                    pod.is_unused = idle >= ttl || is_outdated && idle >= ORPHAN_GRACE;
+                }
+                Some(_) => {}
+            }
+        });
+    }
+
     /// A pod has failed, and if it was the last one, those who wait are out of luck.
     fn fail(&mut self, id: PodId, lasts: Lasts) {
         let Some(pod) = self.pods.get(&id) else {
@@ -232,6 +266,7 @@ impl Told {
         if is_active || matches!(pod.life, Life::Orphan(_) | Life::Kept) {
             pod.life = Life::Failed;
         }
+        pod.is_shared = false;
         if !was_counted_on {
             return;
         }
@@ -338,9 +373,17 @@ impl ToldPod {
             idle_since: now,
             idle_before: Duration::ZERO,
             annotated: None,
+            is_shared: false,
+            is_asked: false,
+            is_unused: false,
             picked: 0,
             may_be_surplus: false,
         }
+    }
+
+    /// Whether it may be in use without anybody here knowing.
+    pub(super) fn may_be_used(&self) -> bool {
+        self.is_shared && self.answers && !self.is_unused
     }
 
     /// Whether it is there, ours, and nobody is deleting it.

@@ -240,6 +240,7 @@ impl World {
             | Command::Annotate { pod, .. }
             | Command::Adopt { pod }
             | Command::Collect { pod }
+            | Command::Ask { pod }
             | Command::Release { pod } => {
                 if let Some(real) = self.pods.get_mut(&pod) {
                     if let Command::Check { .. } = command {
@@ -371,6 +372,15 @@ impl World {
                     _ => return true,
                 };
                 pod.answers.push_back(event);
+            }
+            Command::Ask { .. } => {
+                let idle = match dice % 4 {
+                    0 => Some(TTL * 2),
+                    1 => None,
+                    2 => Some(ORPHAN_GRACE),
+                    _ => Some(Duration::ZERO),
+                };
+                pod.answers.push_back(Event::Used { pod: id, idle });
             }
             // Nothing reaches the API server: it is tried again.
             _ if is_down => {
@@ -517,6 +527,7 @@ impl World {
             plan,
             owner: match owner {
                 Whose::Ours => Owner::Ours,
+                _ if dice & 64 == 0 => Owner::GivenBack,
                 _ => Owner::Nobody,
             },
             reclaim_in: match dice % 3 {
