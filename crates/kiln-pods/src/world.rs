@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use crate::address::{AddressMode, Place};
 use crate::keys::REPLICA_LABEL;
 use crate::state::{Event, PodId};
+use crate::stuck::is_terminating;
 use crate::views::{EndpointSliceView, Meta, PodView, ServiceView};
 use condition::Condition;
 
@@ -178,17 +179,23 @@ impl World {
         metas.filter_map(replica_of).collect()
     }
 
-    /// Everything that is to be said of a pod, even if it was said before.
+    /// Everything that is to be said of a pod, even if it was said before: also that it lacks a service, as when somebody was
+    /// killed between making the one and the other.
     pub(crate) fn look_again(&mut self, id: PodId) -> Vec<Notice> {
         let Some(name) = self.names.get(&id).cloned() else {
             return Vec::new();
         };
-        if let Some(entry) = self.entries.get_mut(&name)
-            && entry.told != Condition::Unseen
-        {
-            entry.told = Condition::Starting;
+        let mut notices = Vec::new();
+        if let Some(entry) = self.entries.get_mut(&name) {
+            if entry.told != Condition::Unseen {
+                entry.told = Condition::Starting;
+            }
+            if self.mode != AddressMode::PodIp && entry.lacks_service() {
+                notices.push(Notice::Tell(Event::ServiceGone { pod: id }));
+            }
         }
-        self.look(&name)
+        notices.extend(self.look(&name));
+        notices
     }
 
     pub(crate) fn see_pod(&mut self, pod: PodView) -> Vec<Notice> {
@@ -362,6 +369,11 @@ impl World {
 impl Entry {
     fn was_reached_at(&self, ip: &str) -> bool {
         !ip.is_empty() && self.reached.as_deref() == Some(ip)
+    }
+
+    fn lacks_service(&self) -> bool {
+        let pod = self.pod.as_ref().filter(|pod| !is_terminating(pod));
+        pod.is_some() && self.service.is_none()
     }
 
     fn has_endpoint(&self, ip: &str) -> bool {

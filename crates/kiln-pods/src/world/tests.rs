@@ -198,6 +198,18 @@ fn a_lost_service_is_told_while_its_pod_is_there() {
 }
 
 #[test]
+fn a_pod_that_never_had_a_service_is_told_when_it_is_looked_at() {
+    let id = id();
+    let mut world = world(AddressMode::ClusterIp);
+    world.see_pod(ready("me"));
+    world.assign(id, "p", Holder::Us);
+    let lacks = [Notice::Tell(Event::ServiceGone { pod: id })];
+    assert_eq!(world.look_again(id), lacks);
+    world.see_service(service());
+    assert_eq!(world.look_again(id), []);
+}
+
+#[test]
 fn pods_without_a_number_are_strangers() {
     let mut world = world(AddressMode::PodIp);
     assert_eq!(
