@@ -5,6 +5,15 @@ use std::time::Duration;
 
 use crate::state::{Fault, Lasts};
 
+/// What `kube` takes for the reason where an answer is no status of Kubernetes.
+const UNREADABLE: &str = "Failed to parse error data";
+
+const TOO_MANY: u16 = 429;
+
+/// How long an API server wants to be left alone that is asked too much at a time. It says so in a header that does not get
+/// here, and always this.
+const LIMITER_SECONDS: u32 = 1;
+
 /// Why something was not done. Without a code nobody knows whether it was.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
@@ -93,9 +102,15 @@ impl From<kube::Error> for ApiError {
                     .as_ref()
                     .map(|details| details.retry_after_seconds);
                 let seconds = seconds.filter(|&seconds| seconds > 0);
+                let seconds = seconds.or((status.code == TOO_MANY).then_some(LIMITER_SECONDS));
+                let is_status = status.reason != UNREADABLE;
                 ApiError {
                     code: status.code,
-                    reason: status.reason.clone(),
+                    reason: match status.code {
+                        _ if is_status => status.reason.clone(),
+                        TOO_MANY => "TooManyRequests".to_owned(),
+                        code => format!("HTTP{code}"),
+                    },
                     message: status.message.clone(),
                     retry_after: seconds.map(|seconds| Duration::from_secs(u64::from(seconds))),
                 }

@@ -43,6 +43,23 @@ async fn a_server_is_left_alone_as_long_as_it_wants() {
     assert!(began.elapsed() >= Duration::from_secs(7));
 }
 
+/// As the API server's own limiter answers: in plain text.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_asked_too_much_is_left_alone_for_a_while() {
+    let too_many = (429, "Too many requests, please try again later.".to_owned());
+    let (code, made) = created();
+    let scripted = Scripted::from_texts([too_many.clone(), (code, made.to_string())]);
+    let began = Instant::now();
+    create(&scripted, 60).await.unwrap();
+    assert!(began.elapsed() >= Duration::from_secs(1));
+
+    let scripted = Scripted::from_texts([too_many]);
+    let error = create(&scripted, 0).await.unwrap_err();
+    let told = error.fault("cannot make it").to_string();
+    let expected = "TooManyRequests: cannot make it: Too many requests, please try again later.";
+    assert_eq!(told, expected);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_refused_for_good_is_not_tried_again() {
     for (code, reason) in [
