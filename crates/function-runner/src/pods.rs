@@ -4,7 +4,6 @@ mod config_objects;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -150,7 +149,8 @@ fn options(
 /// the credentials that were given for them.
 fn images(config: &Config, environment: &Environment, proxies: Proxies) -> ImageCache {
     let pods = &config.pods;
-    let everybody = Keychain::first_of(docker_configs(environment));
+    let variable = |name: &str| environment.get(name).cloned();
+    let everybody = Keychain::docker(variable("DOCKER_CONFIG"), variable("HOME"));
     let keychain = match pods.private_registries {
         true => {
             let public = [OLDER_CATALOG, config.default_image_prefix.as_str()];
@@ -168,17 +168,6 @@ fn images(config: &Config, environment: &Environment, proxies: Proxies) -> Image
         ..RegistryOptions::default()
     });
     ImageCache::new(registry, CacheOptions::default())
-}
-
-/// Where Docker keeps credentials.
-fn docker_configs(environment: &Environment) -> Vec<PathBuf> {
-    let directory = |name: &str| environment.get(name).map(PathBuf::from);
-    let docker = directory("DOCKER_CONFIG");
-    let home = directory("HOME").map(|home| home.join(".docker"));
-    let directories = docker.into_iter().chain(home);
-    directories
-        .map(|directory| directory.join("config.json"))
-        .collect()
 }
 
 /// A name that nobody else has, and nobody had: what is left of a runner that was killed is taken over like anybody else's.

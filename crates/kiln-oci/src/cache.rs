@@ -2,7 +2,7 @@
 //!
 //! A digest never means anything else, so what it means is kept for as long as there is room. A tag is asked for again: past its
 //! refresh age the kept answer is still given, and asked for anew beside it; past twice that age callers wait for the new
-//! one. If the registry is away, what is kept goes on being the answer.
+//! one, for a few seconds. If the registry is away or makes no sense, what is kept goes on being the answer.
 //!
 //! A question ends when nobody waits for its answer any more.
 
@@ -18,6 +18,9 @@ use crate::error::{ErrorClass, RegistryError};
 use crate::platform::Platform;
 use crate::reference::Reference;
 use crate::registry::{Image, Registry};
+
+/// How long callers wait for what they have, but old.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long and how much is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,6 +76,7 @@ struct Kept {
 enum Found {
     Fresh(Arc<Image>),
     Stale(Arc<Image>, Question),
+    Old(Arc<Image>, Question),
     Unknown(Question),
 }
 
@@ -95,6 +99,17 @@ impl ImageCache {
             Found::Stale(image, question) => {
                 tokio::spawn(question);
                 Ok(image)
+            }
+            Found::Old(image, question) => {
+                // Whoever waits may give up; the question is not theirs alone.
+                tokio::spawn(question.clone());
+                match tokio::time::timeout(PATIENCE, question).await {
+                    Ok(answer) => answer,
+                    Err(_) => {
+                        self.let_wait(reference);
+                        Ok(image)
+                    }
+                }
             }
             Found::Unknown(question) => question.await,
         }
@@ -125,17 +140,23 @@ impl ImageCache {
         entry.used = Some(now);
         let refresh_age = self.inner.options.refresh_age;
         let mut kept = None;
+        let mut is_old = false;
         if let Some(Kept { image, since }) = &entry.kept {
             let age = now.saturating_duration_since(*since);
             if reference.digest().is_some() || age < refresh_age {
                 return Found::Fresh(Arc::clone(image));
             }
-            kept = (age < refresh_age * 2).then(|| Arc::clone(image));
+            is_old = age >= refresh_age * 2;
+            kept = Some(Arc::clone(image));
         }
         let asked = entry.asking.as_ref().and_then(WeakShared::upgrade);
         // Its answer has been taken in already if it is one that failed.
         let asked = asked.filter(|question| question.peek().is_none());
         match (kept, asked) {
+            (Some(image), asked) if is_old => {
+                let question = asked.unwrap_or_else(|| self.ask(entry, reference));
+                Found::Old(image, question)
+            }
             // Somebody is asking already, and holds on to it.
             (Some(image), Some(_)) => Found::Fresh(image),
             (Some(image), None) => Found::Stale(image, self.ask(entry, reference)),
@@ -159,12 +180,30 @@ impl ImageCache {
         question
     }
 
-    /// Keeps an answer. If the registry is away, the old one stays and counts as new, so that not every caller waits for it.
+    /// Spares others the wait for a registry that does not answer. It is still being asked.
+    fn let_wait(&self, reference: &Reference) {
+        tracing::warn!(image = %reference, "the registry does not tell what the tag means now, using what it meant");
+        let now = Instant::now();
+        if let Some(kept) = self
+            .lock()
+            .get_mut(reference)
+            .and_then(|entry| entry.kept.as_mut())
+        {
+            let since = now.checked_sub(self.inner.options.refresh_age);
+            kept.since = since.unwrap_or(now).max(kept.since);
+        }
+    }
+
+    /// Keeps an answer. If there is none, the old one stays and counts as new, so that not every caller waits for it.
     fn take_in(&self, reference: &Reference, answer: Result<Image, RegistryError>) -> Answer {
         let now = Instant::now();
         let mut entries = self.lock();
+        if !entries.contains_key(reference) {
+            make_room(&mut entries, self.inner.options.capacity);
+        }
         let entry = entries.entry(reference.clone()).or_default();
         entry.asking = None;
+        entry.used.get_or_insert(now);
         match answer {
             Ok(image) => {
                 let image = Arc::new(image);
@@ -176,7 +215,7 @@ impl ImageCache {
             }
             Err(error) => {
                 if let Some(kept) = &mut entry.kept
-                    && error.class() == ErrorClass::Unavailable
+                    && says_nothing(&error)
                 {
                     tracing::warn!(image = %reference, %error, "cannot ask what the tag means now, using what it meant");
                     kept.since = now;
@@ -191,6 +230,16 @@ impl ImageCache {
     fn lock(&self) -> MutexGuard<'_, HashMap<Reference, Entry>> {
         let entries = self.inner.entries.lock();
         entries.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether an error leaves open what a tag means now. That it is gone, or that we may not know, is an answer; that somebody
+/// else answers in the registry's place is none.
+fn says_nothing(error: &RegistryError) -> bool {
+    match error.class() {
+        ErrorClass::Unavailable | ErrorClass::Internal => true,
+        ErrorClass::Config => matches!(error, RegistryError::Tls { .. }),
+        ErrorClass::NotFound => false,
     }
 }
 

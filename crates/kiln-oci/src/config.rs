@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::null_is_empty;
+use crate::said::JsonError;
 
 /// The config of an image. What is not here is of no use to those who run it.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -70,8 +71,8 @@ pub struct RootFs {
 
 impl ImageConfig {
     /// Reads a config.
-    pub fn parse(bytes: &[u8]) -> Result<ImageConfig, serde_json::Error> {
-        serde_json::from_slice(bytes)
+    pub fn parse(bytes: &[u8]) -> Result<ImageConfig, JsonError> {
+        Ok(serde_json::from_slice(bytes)?)
     }
 
     /// What runs when nothing is added, by Docker's rule: entrypoint, then cmd. Empty if the image names neither.

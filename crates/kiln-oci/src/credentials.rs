@@ -7,6 +7,7 @@ mod docker_config;
 mod helper;
 mod matching;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -113,6 +114,19 @@ impl Keychain {
     /// Those of the first of these files that is there; none if there is none.
     pub fn first_of(paths: Vec<PathBuf>) -> Keychain {
         Source::FirstOf(paths).into()
+    }
+
+    /// Those that Docker has, given what `DOCKER_CONFIG` and `HOME` are: of the one directory if it is named, else of `.docker`
+    /// in the other; none if there is no file. What is empty is not named.
+    pub fn docker(docker_config: Option<OsString>, home: Option<OsString>) -> Keychain {
+        let [own, home] = [docker_config, home].map(|value| {
+            let value = value.filter(|value| !value.is_empty());
+            value.map(PathBuf::from)
+        });
+        // Who names another directory does not want what is in the usual one.
+        let directory = own.or_else(|| Some(home?.join(".docker")));
+        let file = directory.map(|directory| directory.join("config.json"));
+        Keychain::first_of(file.into_iter().collect())
     }
 
     /// The keychain of the longest of these prefixes (`host/path`) that an image's name begins with, else another one.

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256, Sha512};
 
+use crate::said::clipped;
+
 /// The digest of some bytes, `sha256:…` or `sha512:…`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Digest {
@@ -73,15 +75,15 @@ impl FromStr for Digest {
     fn from_str(text: &str) -> Result<Digest, DigestError> {
         let (algorithm, hex) = text
             .split_once(':')
-            .ok_or_else(|| DigestError::NoAlgorithm(text.to_owned()))?;
+            .ok_or_else(|| DigestError::NoAlgorithm(clipped(text)))?;
         let digits = match algorithm {
             "sha256" => 64,
             "sha512" => 128,
-            _ => return Err(DigestError::Algorithm(algorithm.to_owned())),
+            _ => return Err(DigestError::Algorithm(clipped(algorithm))),
         };
         let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         if hex.len() != digits || !hex.bytes().all(is_hex) {
-            return Err(DigestError::Encoding(text.to_owned(), digits));
+            return Err(DigestError::Encoding(clipped(text), digits));
         }
         Ok(Digest {
             text: text.to_owned(),

@@ -9,6 +9,7 @@ use crate::credentials::CredentialError;
 use crate::digest::Digest;
 use crate::manifest::ManifestError;
 use crate::platform::Platform;
+use crate::said::JsonError;
 
 /// Something a registry was asked for was not done.
 #[derive(Debug, thiserror::Error)]
@@ -125,7 +126,7 @@ pub enum RegistryError {
         /// Of what.
         what: String,
         /// Why.
-        source: serde_json::Error,
+        source: JsonError,
     },
     /// There is no image for a platform.
     #[error("{what} is not there for {platform}, only for {offered}")]

@@ -45,7 +45,8 @@ pub(crate) struct Head {
 
 /// What failed, for those who know another way.
 pub(crate) enum SendError {
-    /// The other side does not speak TLS, or nobody listens where TLS is spoken.
+    /// The other side does not speak TLS ([`RegistryError::Tls`]), or may not: nobody listens where TLS is spoken, or whoever
+    /// does says nothing ([`RegistryError::Unreachable`]).
     NotTls(RegistryError),
     Other(RegistryError),
 }
@@ -103,7 +104,7 @@ impl Http {
             url = self.next(call, &url, &response)?;
         }
         Err(SendError::Other(RegistryError::Redirect {
-            url: call.url.to_string(),
+            url: url::shown(&call.url),
             problem: "on and on",
         }))
     }
@@ -115,7 +116,7 @@ impl Http {
         response: &Response<Incoming>,
     ) -> Result<Uri, RegistryError> {
         let refused = |problem| RegistryError::Redirect {
-            url: url.to_string(),
+            url: url::shown(url),
             problem,
         };
         if call.method != Method::GET && call.method != Method::HEAD {

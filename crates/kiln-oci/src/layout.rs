@@ -15,6 +15,7 @@ pub use archive::{ArchiveLimits, read_archive, write_archive};
 use crate::digest::Digest;
 use crate::manifest::{Descriptor, Index, Manifest, ManifestError, StoredManifest};
 use crate::media_type::{OCI_INDEX, is_index, is_manifest};
+use crate::said::JsonError;
 
 /// The annotation that holds an image's tag or name.
 pub const REF_NAME: &str = "org.opencontainers.image.ref.name";
@@ -43,7 +44,7 @@ pub enum LayoutError {
     Digest(Digest),
     /// A file of it cannot be read.
     #[error("its index.json cannot be read")]
-    Index(#[source] serde_json::Error),
+    Index(#[source] JsonError),
     /// A manifest cannot be read.
     #[error("its manifest {0} cannot be read")]
     Manifest(Digest, #[source] ManifestError),

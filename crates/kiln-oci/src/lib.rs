@@ -22,6 +22,7 @@ mod platform;
 mod proxy;
 mod reference;
 mod registry;
+mod said;
 #[cfg(test)]
 mod tests;
 
@@ -42,3 +43,4 @@ pub use reference::{Reference, ReferenceError};
 pub use registry::{
     Image, Limits, Mirror, MirrorError, PlainHttp, PushError, Registry, RegistryOptions,
 };
+pub use said::JsonError;

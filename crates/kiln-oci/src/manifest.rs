@@ -5,11 +5,13 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::media_type::{is_index, is_manifest};
 use crate::platform::Platform;
+use crate::said::{JsonError, clipped};
 
 /// What something is, how large, and the digest it has.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -58,6 +60,7 @@ pub struct ImageManifest {
     /// How it is run.
     pub config: Descriptor,
     /// Its files, the lowest layer first.
+    #[serde(deserialize_with = "null_is_empty")]
     pub layers: Vec<Descriptor>,
 }
 
@@ -71,6 +74,7 @@ pub struct Index {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
     /// The images.
+    #[serde(deserialize_with = "null_is_empty")]
     pub manifests: Vec<Descriptor>,
 }
 
@@ -100,9 +104,12 @@ pub enum ManifestError {
     /// They are a manifest that nobody makes any more, or something else.
     #[error("{0:?} is no type of manifest that can be read")]
     MediaType(String),
+    /// They could be read as an image and as an index.
+    #[error("it holds what an image holds and what an index holds")]
+    Ambiguous,
     /// They are not what their type says.
     #[error("it does not hold what a manifest holds")]
-    Json(#[source] serde_json::Error),
+    Json(#[source] JsonError),
 }
 
 /// Enough of a manifest to know what it is.
@@ -112,7 +119,23 @@ struct Probe {
     #[serde(default)]
     schema_version: u32,
     media_type: Option<String>,
-    manifests: Option<serde::de::IgnoredAny>,
+    manifests: Option<IgnoredAny>,
+    config: Option<IgnoredAny>,
+    layers: Option<IgnoredAny>,
+    fs_layers: Option<IgnoredAny>,
+}
+
+impl Probe {
+    /// Whether others may see something else in it (CVE-2021-41190).
+    fn is_ambiguous(&self) -> bool {
+        let image = self.config.is_some() || self.layers.is_some() || self.fs_layers.is_some();
+        image && self.manifests.is_some()
+    }
+
+    /// Whether it is of a version that nobody makes any more, whatever the registry calls it.
+    fn is_old(&self, content_type: Option<&str>) -> bool {
+        self.schema_version == 1 || (self.schema_version != 2 && content_type.is_none())
+    }
 }
 
 impl StoredManifest {
@@ -121,16 +144,20 @@ impl StoredManifest {
         bytes: Bytes,
         content_type: Option<&str>,
     ) -> Result<StoredManifest, ManifestError> {
-        let probe: Probe = serde_json::from_slice(&bytes).map_err(ManifestError::Json)?;
+        let unreadable = |error: serde_json::Error| ManifestError::Json(error.into());
+        let probe: Probe = serde_json::from_slice(&bytes).map_err(unreadable)?;
+        if probe.is_ambiguous() {
+            return Err(ManifestError::Ambiguous);
+        }
         let content_type = content_type.map(|value| value.split(';').next().unwrap_or("").trim());
         let known = |name: &&str| is_manifest(name) || is_index(name);
         let media_type = match (probe.media_type.as_deref(), content_type.filter(known)) {
             (Some(own), _) => own,
-            (None, Some(header)) => header,
-            (None, None) if probe.schema_version != 2 => {
+            (None, header) if probe.is_old(header) => {
                 let version = format!("schemaVersion {}", probe.schema_version);
                 return Err(ManifestError::MediaType(version));
             }
+            (None, Some(header)) => header,
             (None, None) if probe.manifests.is_some() => crate::media_type::OCI_INDEX,
             (None, None) => crate::media_type::OCI_MANIFEST,
         };
@@ -139,10 +166,10 @@ impl StoredManifest {
         } else if is_manifest(media_type) {
             serde_json::from_slice(&bytes).map(Manifest::Image)
         } else {
-            return Err(ManifestError::MediaType(media_type.to_owned()));
+            return Err(ManifestError::MediaType(clipped(media_type)));
         };
         Ok(StoredManifest {
-            manifest: manifest.map_err(ManifestError::Json)?,
+            manifest: manifest.map_err(unreadable)?,
             descriptor: Descriptor::of(media_type, &bytes),
             bytes,
         })

@@ -6,13 +6,20 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::manifest::{Descriptor, Index};
+use crate::media_type::{is_index, is_manifest};
+use crate::said::clipped;
+
+/// A message names no more platforms.
+const MOST_OFFERED: usize = 20;
 
 /// An operating system on a kind of processor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Platform {
     /// As Go names it: `amd64`, `arm64`.
+    #[serde(default)]
     pub architecture: String,
     /// As Go names it: `linux`.
+    #[serde(default)]
     pub os: String,
     /// `v7` and the like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,6 +90,7 @@ impl fmt::Display for Platform {
 }
 
 /// The image of an index for a platform: the variant that is wanted, else one for all variants, and if none is wanted the first.
+/// An image of which nothing is said is for Linux on amd64, as it was before there were others.
 pub fn select_platform<'a>(index: &'a Index, wanted: &Platform) -> Option<&'a Descriptor> {
     let of_kind = |entry: &&Descriptor| {
         let platform = entry.platform.as_ref();
@@ -96,10 +104,38 @@ pub fn select_platform<'a>(index: &'a Index, wanted: &Platform) -> Option<&'a De
             platform.is_some_and(|platform| platform.variant() == variant)
         })
     };
+    let unnamed = |entry: &&Descriptor| {
+        entry.platform.is_none() && (is_manifest(&entry.media_type) || is_index(&entry.media_type))
+    };
     with(wanted.variant())
         .or_else(|| with(""))
         .or_else(|| match wanted.variant() {
             "" => index.manifests.iter().find(of_kind),
             _ => None,
         })
+        .or_else(
+            || match (wanted.os.as_str(), wanted.architecture.as_str()) {
+                ("linux", "amd64") => index.manifests.iter().find(unnamed),
+                _ => None,
+            },
+        )
+}
+
+/// For which platforms an index has images, for messages. What is said to be for unknown ones is about the others.
+pub(crate) fn offered(index: &Index) -> String {
+    let named = index
+        .manifests
+        .iter()
+        .filter_map(|entry| entry.platform.as_ref());
+    let mut named = named.filter(|platform| platform.os != "unknown");
+    let first: Vec<String> = named
+        .by_ref()
+        .take(MOST_OFFERED)
+        .map(|platform| clipped(&platform.to_string()))
+        .collect();
+    match (first.is_empty(), named.count()) {
+        (true, _) => "nothing".to_owned(),
+        (false, 0) => first.join(", "),
+        (false, more) => format!("{} and {more} more", first.join(", ")),
+    }
 }

@@ -144,19 +144,22 @@ impl FromStr for Reference {
             });
         }
         let hub = DOCKER_HUB_NAMES.contains(&registry);
-        if !is_repository(repository) {
+        // A name of so many hexadecimal digits means an image by its id, which registries do not know.
+        let is_id =
+            name.len() == 64 && name.bytes().all(|byte| b"0123456789abcdef".contains(&byte));
+        let whole = match repository.contains('/') {
+            false if hub => format!("library/{repository}"),
+            _ => repository.to_owned(),
+        };
+        if is_id || !is_repository(&whole) {
             return Err(ReferenceError::Repository {
                 reference: reference(),
                 repository: repository.to_owned(),
             });
         }
-        let repository = match repository.contains('/') {
-            false if hub => format!("library/{repository}"),
-            _ => repository.to_owned(),
-        };
         Ok(Reference {
             registry: if hub { DOCKER_HUB } else { registry }.to_owned(),
-            repository,
+            repository: whole,
             tag: tag.map(str::to_owned),
             digest,
         })

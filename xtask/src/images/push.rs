@@ -29,7 +29,7 @@ pub(super) fn push(target: &Target, images: &[(&str, Layout)], tag: &str) -> Res
     let place = place.trim_end_matches('/');
     let host = place.split('/').next().unwrap_or(place);
     let mut options = RegistryOptions {
-        keychain: Keychain::first_of(docker_configs()),
+        keychain: Keychain::docker(std::env::var_os("DOCKER_CONFIG"), std::env::var_os("HOME")),
         authority: target.authority.clone(),
         proxies: Proxies::from_variables(|name| std::env::var(name).ok())?,
         ..RegistryOptions::default()
@@ -49,14 +49,4 @@ pub(super) fn push(target: &Target, images: &[(&str, Layout)], tag: &str) -> Res
         }
         Ok(())
     })
-}
-
-/// Where Docker keeps its configuration.
-fn docker_configs() -> Vec<PathBuf> {
-    let own = std::env::var_os("DOCKER_CONFIG").map(PathBuf::from);
-    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".docker"));
-    let directories = own.or(home).into_iter();
-    directories
-        .map(|directory| directory.join("config.json"))
-        .collect()
 }

@@ -10,11 +10,12 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::helper::ask_helper;
 use super::{CredentialError, Credentials, matching};
 use crate::manifest::null_is_empty;
-use crate::reference::DOCKER_HUB;
+use crate::said::JsonError;
 
 /// Credentials by registry, and helpers that know others.
 #[derive(Clone, Default)]
@@ -29,7 +30,7 @@ pub struct DockerConfig {
 pub enum DockerConfigError {
     /// They are not JSON of the right shape.
     #[error("it is not what Docker writes")]
-    Json(#[source] serde_json::Error),
+    Json(#[source] JsonError),
     /// The `auth` of an entry is not a name and a password.
     #[error("the auth of {0:?} is not NAME:PASSWORD in base64")]
     Auth(String),
@@ -68,9 +69,16 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 );
 
 impl DockerConfig {
-    /// Reads a configuration.
+    /// Reads a configuration. An empty file says nothing.
     pub fn parse(bytes: &[u8]) -> Result<DockerConfig, DockerConfigError> {
-        let file: File = serde_json::from_slice(bytes).map_err(DockerConfigError::Json)?;
+        if bytes.trim_ascii().is_empty() {
+            return Ok(DockerConfig::default());
+        }
+        let unreadable =
+            |error: serde_json::Error| DockerConfigError::Json(JsonError::in_secret(&error));
+        // A list would do for the fields of a struct, and mean that there are none.
+        serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(bytes).map_err(unreadable)?;
+        let file: File = serde_json::from_slice(bytes).map_err(unreadable)?;
         let mut auths = Vec::new();
         for (key, entry) in file.auths {
             let credentials = entry.unwrap_or_default().credentials();
@@ -94,11 +102,7 @@ impl DockerConfig {
         let own = matching::best(keys, registry, repository).and_then(|at| self.helpers.get(at));
         let helper = own.map(|(_, name)| name).or(self.common_helper.as_ref());
         if let Some(name) = helper.filter(|name| !name.is_empty()) {
-            let server = match registry {
-                DOCKER_HUB => "https://index.docker.io/v1/",
-                other => other,
-            };
-            let answer = ask_helper(name, server).await;
+            let answer = ask_helper(name, matching::usual_key(registry)).await;
             let answer = answer.map_err(|source| CredentialError::Helper {
                 name: name.clone(),
                 source,

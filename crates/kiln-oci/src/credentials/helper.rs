@@ -10,6 +10,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 use super::Credentials;
+use crate::manifest::null_is_empty;
+use crate::said::{JsonError, clipped};
 
 /// A helper that says nothing for so long says nothing at all.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,15 +34,15 @@ pub enum HelperError {
     Slow,
     /// What it said is no answer.
     #[error("its answer is not what helpers say")]
-    Answer(#[source] serde_json::Error),
+    Answer(#[source] JsonError),
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Answer {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_empty")]
     username: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_empty")]
     secret: String,
 }
 
@@ -67,10 +69,11 @@ pub(super) async fn ask(program: &OsStr, server: &str) -> Result<Option<Credenti
             || said.contains("no credentials server URL");
         return match unknown {
             true => Ok(None),
-            false => Err(HelperError::Failed(said.chars().take(300).collect())),
+            false => Err(HelperError::Failed(clipped(&said))),
         };
     }
-    let answer: Answer = serde_json::from_slice(&said).map_err(HelperError::Answer)?;
+    let answer: Answer = serde_json::from_slice(&said)
+        .map_err(|error| HelperError::Answer(JsonError::in_secret(&error)))?;
     Ok(match (answer.username.as_str(), answer.secret) {
         ("", secret) if secret.is_empty() => None,
         ("<token>", secret) => Some(Credentials::Identity(secret)),

@@ -1,7 +1,8 @@
 //! Which entry of a configuration is meant for an image.
 //!
 //! Docker's keys are hosts or URLs, Kubernetes' may also have a path and `*` in parts of the host. The most exact one wins:
-//! the longest path first, a host without `*` before one with.
+//! the longest path first, a host without `*` before one with, and of those that mean the same the one that Docker itself
+//! would write.
 
 use crate::reference::{DOCKER_HUB, DOCKER_HUB_NAMES};
 
@@ -12,19 +13,28 @@ pub(super) fn best<'a>(
     repository: &str,
 ) -> Option<usize> {
     let (host, _) = split(registry);
-    let mut found: Option<((usize, bool), usize)> = None;
+    let usual = usual_key(registry);
+    let mut found: Option<((usize, bool, bool), usize)> = None;
     for (index, key) in keys.enumerate() {
         let (pattern, path) = split(key);
         let exact = pattern == host;
         if !(exact || host_matches(&pattern, &host)) || !path_matches(path, repository) {
             continue;
         }
-        let rank = (path.len(), exact);
+        let rank = (path.len(), exact, key == usual);
         if found.is_none_or(|(best, _)| rank > best) {
             found = Some((rank, index));
         }
     }
     found.map(|(_, index)| index)
+}
+
+/// What Docker calls a registry in its configuration.
+pub(super) fn usual_key(registry: &str) -> &str {
+    match registry {
+        DOCKER_HUB => "https://index.docker.io/v1/",
+        other => other,
+    }
 }
 
 /// Host and path of a key, without what says nothing: scheme, version of the protocol, usual port.

@@ -77,6 +77,16 @@ async fn the_most_exact_key_wins() {
         );
     }
     assert_eq!(found(&keys, "c.b", "x").await.as_deref(), Some("*.b"));
+    // Of those that mean the same, Docker's own.
+    let same = ["https://a.b/v1/", "a.b:443", "http://a.b", "a.b", "A.B"];
+    assert_eq!(found(&same, "a.b", "x").await.as_deref(), Some("a.b"));
+    let hub = [
+        "docker.io",
+        "https://index.docker.io/v1/",
+        "index.docker.io",
+    ];
+    let own = found(&hub, "docker.io", "library/x").await;
+    assert_eq!(own.as_deref(), Some("https://index.docker.io/v1/"));
     assert_eq!(found(&keys, "d.c.b", "x").await, None);
     let glob = found(
         &["reg-*-x*.example.com:5000"],
@@ -141,7 +151,7 @@ async fn entries_come_in_many_forms() {
 
 #[test]
 fn broken_configurations_are_refused() {
-    for text in ["", "7", "x", r#"{"auths":[]}"#, r#"{"auths":{"a":7}}"#] {
+    for text in ["7", "x", "[]", r#"{"auths":[]}"#, r#"{"auths":{"a":7}}"#] {
         let parsed = DockerConfig::parse(text.as_bytes());
         assert!(matches!(parsed, Err(DockerConfigError::Json(_))), "{text}");
     }
@@ -151,6 +161,7 @@ fn broken_configurations_are_refused() {
         assert!(error.to_string().contains("a.b") && !error.to_string().contains(auth));
     }
     DockerConfig::parse(b"{}").unwrap();
+    DockerConfig::parse(b" \n").unwrap();
     DockerConfig::parse(br#"{"auths":null,"credsStore":null,"HttpHeaders":{}}"#).unwrap();
 }
 
@@ -181,6 +192,32 @@ async fn files_are_found_and_may_be_missing() {
         error.to_string(),
         format!("{} is no Docker configuration", first.display())
     );
+}
+
+#[tokio::test]
+async fn docker_has_one_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let [own, home] = ["own", "home"].map(|name| directory.path().join(name));
+    fs::create_dir_all(home.join(".docker")).unwrap();
+    fs::create_dir(&own).unwrap();
+    let write = |path: std::path::PathBuf, user: &str| {
+        let text = format!(r#"{{"auths":{{"a.b":{{"username":"{user}","password":"p"}}}}}}"#);
+        fs::write(path, text).unwrap();
+    };
+    write(home.join(".docker/config.json"), "home");
+    let found = async |own: &str, home: &std::path::Path| {
+        let keychain = Keychain::docker(Some(own.into()), Some(home.into()));
+        keychain.resolve("a.b", "x").await.unwrap()
+    };
+    assert_eq!(found("", &home).await, basic("home", "p"));
+    let own_name = own.to_str().unwrap();
+    // Whoever names another directory does not want the usual one, even if nothing is there.
+    assert_eq!(found(own_name, &home).await, Credentials::Anonymous);
+    write(own.join("config.json"), "own");
+    assert_eq!(found(own_name, &home).await, basic("own", "p"));
+    let none = Keychain::docker(None, None);
+    let none = none.resolve("a.b", "x").await.unwrap();
+    assert_eq!(none, Credentials::Anonymous);
 }
 
 #[tokio::test]
@@ -253,6 +290,40 @@ async fn a_helper_that_is_not_there_is_named() {
     );
     let path = super::docker_config::DockerConfig::parse(br#"{"credsStore":"../evil"}"#).unwrap();
     Keychain::fixed(path).resolve("a.b", "x").await.unwrap_err();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_helper_that_hangs_is_left() {
+    // Time that nobody uses passes at once.
+    let slow = helper("exec sleep 1000").await;
+    assert!(matches!(slow, Err(HelperError::Slow)));
+}
+
+#[tokio::test]
+async fn helpers_that_make_no_sense_are_errors_without_their_words() {
+    for said in [r#""hidden""#, r#"{"Username":["hidden"]}"#, "hidden"] {
+        let error = helper(&format!("echo '{said}'")).await.unwrap_err();
+        assert!(matches!(error, HelperError::Answer(_)), "{said}");
+        assert!(!format!("{error:?}").contains("hidden"), "{error:?}");
+    }
+    // One that says more than anybody reads, and one that says nothing.
+    assert!(helper("yes").await.is_err());
+    assert!(helper("true").await.is_err());
+    let empty = helper(r#"echo '{"Username":null,"Secret":null}'"#).await;
+    assert_eq!(empty.unwrap(), None);
+}
+
+#[test]
+fn broken_configurations_do_not_show_secrets() {
+    for text in [
+        r#"{"auths":{"a.b":"hidden"}}"#,
+        r#"{"auths":{"a.b":{"auth":["hidden"]}}}"#,
+        r#"{"auths":"hidden"}"#,
+        r#"{"auths":{"a.b":{"password":"hidden}}"#,
+    ] {
+        let error = DockerConfig::parse(text.as_bytes()).unwrap_err();
+        assert!(!format!("{error:?}").contains("hidden"), "{error:?}");
+    }
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub(crate) enum ConnectError {
     Proxy(#[source] Arc<io::Error>),
     #[error("no TLS is spoken there")]
     NotTls(#[source] Arc<io::Error>),
+    #[error("the connection was lost before it was secure")]
+    Lost(#[source] Arc<io::Error>),
     #[error("no trust")]
     Tls(#[source] Arc<io::Error>),
 }
@@ -97,8 +99,11 @@ impl Connector {
             let connector = TlsConnector::from(roots.config);
             match connector.connect(name.clone(), stream).await {
                 Ok(stream) => return Ok(Box::new(stream)),
-                Err(error) if is_about_trust(&error) => failed = Some(error),
-                Err(error) => return Err(ConnectError::NotTls(Arc::new(error))),
+                Err(error) => match why(&error) {
+                    Why::Trust => failed = Some(error),
+                    Why::NotTls => return Err(ConnectError::NotTls(Arc::new(error))),
+                    Why::Lost => return Err(ConnectError::Lost(Arc::new(error))),
+                },
             }
         }
         let nobody = || io::Error::other("there is nobody to trust");
@@ -106,10 +111,22 @@ impl Connector {
     }
 }
 
-/// Whether other roots may help, as opposed to somebody who does not speak TLS at all.
-fn is_about_trust(error: &io::Error) -> bool {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
-    matches!(inner, Some(error) if !matches!(error, rustls::Error::InvalidMessage(_)))
+/// Why hands were not shaken.
+enum Why {
+    /// Other roots may help.
+    Trust,
+    /// What came was no TLS.
+    NotTls,
+    /// Nothing came. Somebody without TLS may do that, and somebody with it who is busy.
+    Lost,
+}
+
+fn why(error: &io::Error) -> Why {
+    match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(rustls::Error::InvalidMessage(_)) => Why::NotTls,
+        Some(_) => Why::Trust,
+        None => Why::Lost,
+    }
 }
 
 fn dial_error(error: io::Error) -> ConnectError {
@@ -136,6 +153,7 @@ impl ConnectError {
             ConnectError::Dial(error) if url.port().is_none() => {
                 SendError::NotTls(unreachable(error))
             }
+            ConnectError::Lost(error) => SendError::NotTls(unreachable(error)),
             ConnectError::Dial(error) | ConnectError::Proxy(error) => {
                 SendError::Other(unreachable(error))
             }

@@ -27,7 +27,8 @@ impl Default for ArchiveLimits {
 
 /// Writes a layout as a tar archive. The same layout gives the same bytes.
 pub fn write_archive(layout: &Layout, to: &mut dyn Write) -> Result<(), LayoutError> {
-    let index = serde_json::to_vec(&layout.index()).map_err(LayoutError::Index)?;
+    let index =
+        serde_json::to_vec(&layout.index()).map_err(|error| LayoutError::Index(error.into()))?;
     let mut archive = tar::Builder::new(to);
     let mut add = |path: &str, bytes: &[u8]| -> io::Result<()> {
         let mut header = tar::Header::new_ustar();
@@ -61,8 +62,9 @@ pub fn read_archive(from: &mut dyn Read, limits: &ArchiveLimits) -> Result<Layou
         let mut bytes = Vec::new();
         let read = entry.take(left + 1).read_to_end(&mut bytes);
         read.map_err(LayoutError::Io)?;
+        // Names count too: there may be any number of files with nothing in them.
         left = left
-            .checked_sub(bytes.len() as u64)
+            .checked_sub(bytes.len() as u64 + path.len() as u64)
             .ok_or(LayoutError::TooLarge(limits.bytes))?;
         files.insert(path, bytes.into());
     }
@@ -71,7 +73,8 @@ pub fn read_archive(from: &mut dyn Read, limits: &ArchiveLimits) -> Result<Layou
     let index = files
         .get("index.json")
         .ok_or_else(|| missing("index.json"))?;
-    let index: Index = serde_json::from_slice(index).map_err(LayoutError::Index)?;
+    let index: Index =
+        serde_json::from_slice(index).map_err(|error| LayoutError::Index(error.into()))?;
     let layout = Layout {
         roots: index.manifests,
         blobs: blobs(files)?,

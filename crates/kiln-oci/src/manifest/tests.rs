@@ -56,8 +56,76 @@ fn what_is_no_manifest_is_refused() {
     }
 }
 
+#[test]
+fn what_could_be_two_things_is_refused() {
+    let descriptor = format!(r#"{{"mediaType":"t","digest":"{DIGEST}","size":0}}"#);
+    for other in [
+        format!(r#""config":{descriptor},"layers":[]"#),
+        r#""layers":[]"#.to_owned(),
+        r#""fsLayers":[]"#.to_owned(),
+    ] {
+        for own in ["", OCI_INDEX, OCI_MANIFEST] {
+            let text = format!(
+                r#"{{"schemaVersion":2,"mediaType":"{own}","manifests":[{descriptor}],{other}}}"#
+            )
+            .replace(r#""mediaType":"","#, "");
+            let parsed = parse(&text, None);
+            assert!(matches!(parsed, Err(ManifestError::Ambiguous)), "{text}");
+        }
+    }
+}
+
+#[test]
+fn old_manifests_are_refused_whatever_they_are_called() {
+    let text =
+        r#"{"schemaVersion":1,"name":"x","tag":"y","fsLayers":[],"history":[],"signatures":[]}"#;
+    for header in [
+        None,
+        Some(DOCKER_MANIFEST),
+        Some("application/vnd.docker.distribution.manifest.v1+prettyjws"),
+    ] {
+        let error = parse(text, header).unwrap_err();
+        assert!(error.to_string().contains("schemaVersion 1"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_left_out_is_empty() {
+    let descriptor = format!(r#"{{"mediaType":"t","digest":"{DIGEST}","size":0}}"#);
+    let image = format!(r#"{{"schemaVersion":2,"config":{descriptor},"layers":null}}"#);
+    assert!(parse(&image, None).is_ok());
+    let empty = r#"{"schemaVersion":2,"manifests":null}"#;
+    assert!(parse(empty, Some(OCI_INDEX)).is_ok());
+}
+
+#[test]
+fn messages_do_not_repeat_everything() {
+    let long = "x".repeat(1 << 20);
+    for text in [
+        format!(r#"{{"schemaVersion":2,"mediaType":"{long}"}}"#),
+        format!(r#"{{"schemaVersion":2,"config":"{long}","layers":[]}}"#),
+        format!(r#"{{"schemaVersion":2,"manifests":[{{"digest":"{long}"}}]}}"#),
+    ] {
+        let error = parse(&text, None).unwrap_err();
+        let source = std::error::Error::source(&error);
+        let said = format!("{error} {source:?}");
+        assert!(said.len() < 2000, "{}", said.len());
+    }
+    let all: Vec<String> = (0..1000).map(|number| format!("linux/{number}")).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let said = crate::platform::offered(&index(&all));
+    assert!(said.ends_with("linux/19 and 980 more"), "{said}");
+    let few = ["unknown/unknown", "linux/arm64"];
+    assert_eq!(crate::platform::offered(&index(&few)), "linux/arm64");
+}
+
 fn index(platforms: &[&str]) -> super::Index {
     let entry = |platform: &&str| {
+        if *platform == "none" {
+            return format!(
+                r#"{{"mediaType":"{OCI_MANIFEST}","digest":"{DIGEST}","size":1,"platform":null,"annotations":{{"n":"none"}}}}"#
+            );
+        }
         let mut parts = platform.split('/');
         let mut part = || parts.next().unwrap_or("");
         let (os, architecture, variant) = (part(), part(), part());
@@ -101,6 +169,11 @@ fn the_platform_is_chosen() {
     chosen(&all, "linux/s390x", None);
     chosen(&all, "linux/arm/v5", None);
     chosen(&["linux/arm64/v8"], "linux/arm64", Some("linux/arm64/v8"));
+    // Nothing is said of some.
+    chosen(&["none", "linux/arm64"], "linux/amd64", Some("none"));
+    chosen(&["none", "linux/amd64"], "linux/amd64", Some("linux/amd64"));
+    chosen(&["none", "linux/amd64"], "linux/arm64", None);
+    chosen(&["unknown/unknown"], "linux/amd64", None);
     assert!("linux".parse::<Platform>().is_err());
 }
 

@@ -32,6 +32,18 @@ fn names_are_completed_as_docker_does() {
 }
 
 #[test]
+fn an_id_is_no_name() {
+    let id = "0123456789abcdef".repeat(4);
+    refused(&id, "is no repository");
+    refused(&format!("{id}:v1"), "is no repository");
+    check(&format!("a.b/{id}"), &format!("a.b/{id}:latest"));
+    check(
+        &format!("{id}0"),
+        &format!("docker.io/library/{id}0:latest"),
+    );
+}
+
+#[test]
 fn a_digest_makes_the_tag_unimportant() {
     check(&format!("a.b/x@{DIGEST}"), &format!("a.b/x@{DIGEST}"));
     let text = format!("a.b:443/x:v1@{DIGEST}");

@@ -265,8 +265,10 @@ impl Registry {
         known: Option<&Shown>,
     ) -> Result<(Uri, Head), RegistryError> {
         let may_be_plain = |origin: &Origin| self.plain_http(origin) > PlainHttp::Never;
+        let known_as_plain = self.is_known_as_plain(&endpoint.host);
+        let mut no_tls = None;
         for secure in [true, false] {
-            if secure && self.is_known_as_plain(&endpoint.host) {
+            if secure && known_as_plain {
                 continue;
             }
             let url = match &question.place {
@@ -294,15 +296,30 @@ impl Registry {
                 .send(&call, authorization, &may_be_plain)
                 .await
             {
-                Ok(head) => return Ok((url, head)),
+                Ok(head) if secure => return Ok((url, head)),
+                Ok(head) => {
+                    // Those who speak TLS call everything else a bad request.
+                    let is_bad = head.response.status() == StatusCode::BAD_REQUEST;
+                    match no_tls {
+                        Some(error @ RegistryError::Unreachable { .. }) if is_bad => {
+                            return Err(error);
+                        }
+                        None if is_bad => self.forget_plain(&endpoint.host),
+                        _ => self.remember_plain(&endpoint.host),
+                    }
+                    return Ok((url, head));
+                }
                 Err(SendError::NotTls(error)) if secure => {
                     let plain = endpoint.url(false, "").map(|url| Origin::of(&url));
                     if !plain.is_some_and(|origin| may_be_plain(&origin)) {
                         return Err(error);
                     }
-                    self.remember_plain(&endpoint.host);
+                    no_tls = Some(error);
                 }
-                Err(error) => return Err(error.into_inner()),
+                Err(error) => {
+                    self.forget_plain(&endpoint.host);
+                    return Err(error.into_inner());
+                }
             }
         }
         Err(RegistryError::Protocol {
@@ -336,6 +353,12 @@ impl Registry {
     fn is_known_as_plain(&self, host: &str) -> bool {
         let plain = self.shared.plain.lock();
         plain.unwrap_or_else(PoisonError::into_inner).contains(host)
+    }
+
+    /// It may speak TLS by now.
+    fn forget_plain(&self, host: &str) {
+        let plain = self.shared.plain.lock();
+        plain.unwrap_or_else(PoisonError::into_inner).remove(host);
     }
 
     fn remember_plain(&self, host: &str) {

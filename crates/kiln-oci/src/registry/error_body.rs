@@ -2,22 +2,26 @@
 
 use serde::Deserialize;
 
-const MAX_MESSAGE: usize = 300;
+use crate::manifest::null_is_empty;
+use crate::said::clipped;
 
 #[derive(Deserialize)]
 struct Body {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_empty")]
     errors: Vec<Entry>,
     /// What token servers say.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_empty")]
     details: String,
+    /// What they say by OAuth 2.
+    #[serde(default, deserialize_with = "null_is_empty")]
+    error_description: String,
 }
 
 #[derive(Deserialize)]
 struct Entry {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_empty")]
     code: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_empty")]
     message: String,
 }
 
@@ -27,12 +31,9 @@ pub(super) fn message(body: &[u8]) -> String {
         return String::new();
     };
     let said: Vec<String> = body.errors.iter().map(Entry::text).collect();
-    let said = match said.is_empty() {
-        true => body.details,
-        false => said.join("; "),
-    };
-    let printable = said.chars().filter(|c| !c.is_control());
-    printable.take(MAX_MESSAGE).collect()
+    let said = [said.join("; "), body.details, body.error_description];
+    let said = said.into_iter().find(|said| !said.is_empty());
+    clipped(&said.unwrap_or_default())
 }
 
 impl Entry {

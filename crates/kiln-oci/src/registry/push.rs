@@ -12,7 +12,7 @@ use crate::auth::Access;
 use crate::digest::Digest;
 use crate::error::RegistryError;
 use crate::http::retry::Attempts;
-use crate::http::url::{Origin, resolve, with_parameter};
+use crate::http::url::{Origin, resolve, shown, with_parameter};
 use crate::layout::{Layout, LayoutError};
 use crate::manifest::{Descriptor, Manifest};
 use crate::reference::Reference;
@@ -178,15 +178,15 @@ fn upload_place(
     location: Option<&HeaderValue>,
     digest: &Digest,
 ) -> Result<Uri, RegistryError> {
+    let wrong = |problem| RegistryError::Protocol {
+        url: shown(url),
+        problem,
+    };
     let place = location.and_then(|location| resolve(url, location.to_str().ok()?));
-    let place = place.filter(|place| Origin::of(place).is_secure() || !Origin::of(url).is_secure());
-    let place = place.and_then(|place| {
-        with_parameter(&place.to_string(), "digest", digest.as_str())
-            .parse()
-            .ok()
-    });
-    place.ok_or_else(|| RegistryError::Protocol {
-        url: url.to_string(),
-        problem: "it does not say where an upload goes",
-    })
+    let place = place.ok_or_else(|| wrong("it does not say where an upload goes"))?;
+    if Origin::of(url).is_secure() && !Origin::of(&place).is_secure() {
+        return Err(wrong("it wants an upload in clear"));
+    }
+    let place = with_parameter(&place.to_string(), "digest", digest.as_str()).parse();
+    place.map_err(|_| wrong("where an upload goes is no URL"))
 }

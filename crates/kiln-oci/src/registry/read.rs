@@ -15,7 +15,7 @@ use crate::error::RegistryError;
 use crate::http::read_piece;
 use crate::manifest::{Descriptor, ImageManifest, Manifest, StoredManifest};
 use crate::media_type;
-use crate::platform::{Platform, select_platform};
+use crate::platform::{Platform, offered, select_platform};
 use crate::reference::Reference;
 
 /// An index of indexes of … ends here.
@@ -187,18 +187,10 @@ impl Registry {
                 Manifest::Index(index) => index,
             };
             let Some(entry) = select_platform(&index, platform) else {
-                let offered = index
-                    .manifests
-                    .iter()
-                    .filter_map(|entry| entry.platform.as_ref());
-                let offered: Vec<String> = offered.map(Platform::to_string).collect();
                 return Err(RegistryError::NoPlatform {
                     what: reference.to_string(),
                     platform: platform.clone(),
-                    offered: match offered.is_empty() {
-                        true => "nothing".to_owned(),
-                        false => offered.join(", "),
-                    },
+                    offered: offered(&index),
                 });
             };
             let by_digest = reference.with_digest(entry.digest.clone());

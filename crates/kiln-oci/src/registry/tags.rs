@@ -14,6 +14,8 @@ use crate::reference::Reference;
 
 /// A registry that names a next page for ever is not followed for ever.
 const MAX_PAGES: usize = 1000;
+/// Nobody has more tags than fit in so many bytes.
+const MAX_BYTES: u64 = 32 << 20;
 
 #[derive(Deserialize)]
 struct Page {
@@ -39,10 +41,17 @@ impl Registry {
         let what = format!("tags of {}/{}", endpoint.registry, endpoint.repository);
         let limit = self.shared.options.limits.manifest;
         let mut tags = Vec::new();
+        let mut left = MAX_BYTES;
         let mut tail = "tags/list".to_owned();
         for _ in 0..MAX_PAGES {
             let question = Question::new(Method::GET, tail, Access::Pull, what.clone());
             let answer = self.ask(endpoint, &question, limit).await?;
+            left = left.checked_sub(answer.body.len() as u64).ok_or_else(|| {
+                RegistryError::TooLarge {
+                    what: what.clone(),
+                    limit: MAX_BYTES,
+                }
+            })?;
             let page: Page =
                 serde_json::from_slice(&answer.body).map_err(|_| RegistryError::Protocol {
                     url: what.clone(),
@@ -61,11 +70,31 @@ impl Registry {
     }
 }
 
-/// The query of `Link: </v2/x/tags/list?last=b&n=1>; rel="next"`.
+/// The query of `Link: </v2/x/tags/list?last=b&n=1>; rel="next"`, which may stand among others.
 fn next_query(headers: &HeaderMap) -> Option<String> {
-    let link = headers.get(header::LINK)?.to_str().ok()?;
-    let (target, parameters) = link.strip_prefix('<')?.split_once('>')?;
-    let is_next = parameters.replace('"', "").contains("rel=next");
+    let values = headers.get_all(header::LINK).iter();
+    let links = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split('<').skip(1))
+        .filter_map(|link| link.split_once('>'));
+    let mut next = links.filter(|(_, parameters)| is_next(parameters));
+    let (target, _) = next.next()?;
     let (_, query) = target.split_once('?')?;
-    (is_next && !query.is_empty()).then(|| query.to_owned())
+    (!query.is_empty()).then(|| query.to_owned())
+}
+
+/// Whether the parameters of a link say that it leads on: `; rel="next"`.
+fn is_next(parameters: &str) -> bool {
+    let mut parameters = parameters.split([';', ',']).map(str::trim);
+    parameters.any(|parameter| match parameter.split_once('=') {
+        Some((name, value)) => {
+            name.trim().eq_ignore_ascii_case("rel") && {
+                let value = value.trim().trim_matches('"');
+                value
+                    .split(' ')
+                    .any(|word| word.eq_ignore_ascii_case("next"))
+            }
+        }
+        None => false,
+    })
 }

@@ -156,3 +156,64 @@ async fn there_is_room_for_so_many() {
     cache.get(&reference("r.test/a/b:n0")).await.unwrap();
     assert!(world.asked().is_empty(), "what is used stays");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_kept_is_used_while_the_registry_makes_no_sense() {
+    let world = World::default();
+    let (_, _, root) = one_image(&world);
+    let cache = cache(&world, 10);
+    let name = reference("r.test/a/b:v1");
+    cache.get(&name).await.unwrap();
+    let nonsense: [fn() -> Reply; 4] = [
+        || Reply::new(200).body("<html>please log in</html>"),
+        || Reply::new(302),
+        || Reply::new(418),
+        || Reply::new(401),
+    ];
+    for answer in nonsense {
+        world.add("r.test:443", move |_| answer());
+        tokio::time::advance(AGE * 3).await;
+        assert_eq!(cache.get(&name).await.unwrap().digest, root.digest);
+    }
+    // Somebody else in its place.
+    World::default().move_to(&world, "r.test:443", |_| Reply::new(404));
+    tokio::time::advance(AGE * 3).await;
+    assert_eq!(cache.get(&name).await.unwrap().digest, root.digest);
+    // Who may not know is told so.
+    world.add("r.test:443", |_| {
+        Reply::new(401).with("www-authenticate", "Basic realm=x")
+    });
+    tokio::time::advance(AGE * 3).await;
+    let error = cache.get(&name).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Config);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_long_for_what_is_kept() {
+    let world = World::default();
+    let (_, _, root) = one_image(&world);
+    let cache = cache(&world, 10);
+    let name = reference("r.test/a/b:v1");
+    cache.get(&name).await.unwrap();
+    world.add_silent("r.test:443");
+    tokio::time::advance(AGE * 3).await;
+    let timed = async || {
+        let begin = tokio::time::Instant::now();
+        let image = cache.get(&name).await.unwrap();
+        assert_eq!(image.digest, root.digest);
+        begin.elapsed()
+    };
+    // One that gives up earlier does not make the next wait longer.
+    let given_up = tokio::time::timeout(Duration::from_secs(1), cache.get(&name)).await;
+    assert!(given_up.is_err());
+    assert!(timed().await <= Duration::from_secs(6));
+    assert_eq!(timed().await, Duration::ZERO);
+    // It is asked all the while, and answers when it is back.
+    let (_, mut layout, _) = one_image(&world);
+    let other = image(&mut layout, "linux/amd64", "/other");
+    let store = super::store::Store::default();
+    store.put("a/b:v1", &layout, &other);
+    world.add("r.test:443", move |seen| store.answer(seen));
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_eq!(cache.get(&name).await.unwrap().digest, other.digest);
+}

@@ -96,6 +96,67 @@ async fn uploads_elsewhere_carry_no_credentials() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn uploads_go_where_the_registry_says() {
+    let bytes = Bytes::from_static(b"blob");
+    let digest = Digest::of(&bytes);
+    let hex = digest.hex();
+    let places = [
+        ("/u/1", format!("PUT r.test:443/u/1?digest=sha256%3A{hex}")),
+        ("/u/1?", format!("PUT r.test:443/u/1?digest=sha256%3A{hex}")),
+        (
+            "2?state=a%2Fb&x",
+            format!("PUT r.test:443/v2/x/blobs/uploads/2?state=a%2Fb&x&digest=sha256%3A{hex}"),
+        ),
+        (
+            "https://r.test/u#part",
+            format!("PUT r.test:443/u?digest=sha256%3A{hex}"),
+        ),
+    ];
+    for (location, expected) in places {
+        let world = World::default();
+        world.add("r.test:443", move |seen: &Seen| {
+            match seen.method.as_str() {
+                "HEAD" => Reply::new(404),
+                "POST" => Reply::new(202).with("location", location),
+                _ => Reply::new(201),
+            }
+        });
+        let name = reference("r.test/x:1");
+        let pushed = client(&world)
+            .push_blob(&name, &digest, bytes.clone())
+            .await;
+        pushed.unwrap();
+        assert_eq!(world.asked().last(), Some(&expected));
+    }
+    let nowhere = [
+        (Some("http://r.test/u"), "it wants an upload in clear"),
+        (Some(""), "it does not say where an upload goes"),
+        (
+            Some("ftp://r.test/"),
+            "it does not say where an upload goes",
+        ),
+        (None, "it does not say where an upload goes"),
+    ];
+    for (location, said) in nowhere {
+        let world = World::default();
+        world.add("r.test:443", move |seen: &Seen| {
+            match (seen.method.as_str(), location) {
+                ("HEAD", _) => Reply::new(404),
+                ("POST", Some(location)) => Reply::new(202).with("location", location),
+                _ => Reply::new(202),
+            }
+        });
+        let name = reference("r.test/x:1");
+        let pushed = client(&world)
+            .push_blob(&name, &digest, bytes.clone())
+            .await;
+        let error = pushed.unwrap_err().to_string();
+        assert!(error.ends_with(said), "{error}");
+        assert!(!world.asked().concat().contains("PUT"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_upload_that_breaks_off_is_begun_anew() {
     let world = World::default();
     let store = Store::default();

@@ -98,6 +98,22 @@ async fn within_the_registry_credentials_stay() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_signs_a_redirect_is_not_shown() {
+    let world = World::default();
+    redirecting(&world, "https://cdn.test/x?signature=hidden");
+    let answers: [fn() -> Reply; 3] = [
+        || Reply::new(302).with("location", "http://else.test/"),
+        || Reply::new(302),
+        || Reply::new(500).body("x"),
+    ];
+    for answer in answers {
+        world.add("cdn.test:443", move |_| answer());
+        let error = read(&world).await.unwrap_err();
+        assert!(!format!("{error:?}").contains("hidden"), "{error:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn redirects_that_lead_nowhere_are_refused() {
     let cases = [
         ("https://r.test/v2/a/b/manifests/v1", "on and on"),

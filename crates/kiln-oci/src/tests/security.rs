@@ -244,3 +244,44 @@ async fn what_was_shown_under_tls_is_not_shown_in_clear() {
     assert!(matches!(error, RegistryError::InClear { .. }), "{error}");
     assert!(!world.asked().concat().contains("Basic"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_lost_says_nothing_about_tls() {
+    let world = World::default();
+    world.add_closing("r.test:443");
+    world.add_closing("localhost:5000");
+    let registry = world.registry(options(&[]));
+    for name in ["r.test/a/b:v1", "localhost:5000/a/b:v1"] {
+        let error = read(&registry, name).await.unwrap_err();
+        assert_eq!(error.class(), crate::ErrorClass::Unavailable, "{error}");
+    }
+    // Back again, with TLS as ever.
+    let (store, _, _) = one_image(&world);
+    world.add("localhost:5000", move |seen: &Seen| store.answer(seen));
+    for name in ["r.test/a/b:v1", "localhost:5000/a/b:v1"] {
+        read(&registry, name).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_speaks_tls_after_all_is_spoken_to_so() {
+    let world = World::default();
+    plain(&world, "localhost:5000", "");
+    let registry = world.registry(options(&[]));
+    read(&registry, "localhost:5000/a/b:v1").await.unwrap();
+    let (store, _, _) = sample();
+    world.add("localhost:5000", move |seen: &Seen| store.answer(seen));
+    // The connection in clear may still be open.
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    read(&registry, "localhost:5000/a/b:v1").await.unwrap();
+    // A bad request is what servers with TLS call one in clear.
+    let world = World::default();
+    world.add_closing("localhost:443");
+    world.add_plain("localhost:80", |_| Reply::new(400));
+    let registry = world.registry(options(&[]));
+    let error = read(&registry, "localhost/a/b:v1").await.unwrap_err();
+    assert!(
+        matches!(error, RegistryError::Unreachable { .. }),
+        "{error}"
+    );
+}

@@ -55,3 +55,50 @@ async fn none_nonsense_and_no_end() {
     assert!(matches!(endless, Err(RegistryError::Protocol { .. })));
     assert_eq!(asked.len(), 1000);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_next_page_is_found_among_other_links() {
+    const LINKS: &[&[&str]] = &[
+        &["</v2/a/b/tags/list?first>; rel=\"prev\", </v2/a/b/tags/list?last=v1>; rel=\"next\""],
+        &[
+            "</v2/a/b/tags/list?first>; rel=prev",
+            "</v2/a/b/tags/list?last=v1>; Rel=next",
+        ],
+        &["</v2/a/b/tags/list?last=v1>; title=\"x\"; rel=\"last next\""],
+    ];
+    for headers in LINKS {
+        let (tags, asked) = tags(move |seen: &Seen| {
+            let reply = Reply::new(200).body(r#"{"tags":["x"]}"#);
+            match seen.target.contains('?') {
+                true => reply,
+                false => headers
+                    .iter()
+                    .fold(reply, |reply, link| reply.with("link", link)),
+            }
+        })
+        .await;
+        assert_eq!(tags.unwrap(), ["x", "x"]);
+        assert_eq!(asked[1], "GET r.test:443/v2/a/b/tags/list?last=v1");
+    }
+    for link in [
+        "</v2/a/b/tags/list?last=v1>; rel=prev; title=\"rel=next\"",
+        "no link",
+        "<?>",
+    ] {
+        let (tags, _) = tags(|_| Reply::new(200).with("link", link).body("{}")).await;
+        assert!(tags.unwrap().is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_are_only_so_many_tags() {
+    let page = format!(r#"{{"tags":["{}"]}}"#, "x".repeat(3 << 20));
+    let (tags, asked) = tags(move |_| {
+        Reply::new(200)
+            .with("link", "</v2/a/b/tags/list?last=x>; rel=next")
+            .body(page.clone())
+    })
+    .await;
+    assert!(matches!(tags, Err(RegistryError::TooLarge { .. })));
+    assert!(asked.len() < 20);
+}

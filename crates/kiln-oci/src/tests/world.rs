@@ -73,6 +73,8 @@ enum Site {
     },
     /// Takes connections and does nothing with them.
     Silent,
+    /// Takes connections and ends them.
+    Closing,
     /// Passes connections on, if it is shown this.
     Proxy(Option<&'static str>),
 }
@@ -106,6 +108,23 @@ impl World {
     /// Adds a site that takes connections and never says anything.
     pub(super) fn add_silent(&self, site: &str) {
         self.insert(site, Site::Silent);
+    }
+
+    /// Adds a site that takes connections and ends them at once.
+    pub(super) fn add_closing(&self, site: &str) {
+        self.insert(site, Site::Closing);
+    }
+
+    /// Adds a site of this world to another, where nobody trusts its certificate.
+    pub(super) fn move_to(
+        &self,
+        other: &World,
+        site: &str,
+        handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+    ) {
+        self.add(site, handler);
+        let moved = self.sites.lock().unwrap().remove(site).unwrap();
+        other.insert(site, moved);
     }
 
     /// Adds a site that connects to others, for those who show the right thing.
@@ -178,6 +197,7 @@ impl Dial for World {
                 Site::Proxy(authorization) => {
                     tokio::spawn(pass_on(world, name, authorization, server));
                 }
+                Site::Closing => drop(server),
                 site => drop(tokio::spawn(serve(name, site, server, world.seen))),
             }
             Ok(Box::new(client) as Box<dyn Stream>)
