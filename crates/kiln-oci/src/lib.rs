@@ -15,6 +15,7 @@ mod digest;
 mod error;
 mod file;
 mod http;
+mod layer;
 mod layout;
 mod manifest;
 pub mod media_type;
@@ -35,6 +36,7 @@ pub use credentials::{
 pub use digest::{Digest, DigestError};
 pub use error::{ErrorClass, RegistryError};
 pub use http::retry::RetryPolicy;
+pub use layer::{LayerError, LayerReader};
 pub use layout::{ArchiveLimits, Layout, LayoutError, REF_NAME, read_archive, write_archive};
 pub use manifest::{Descriptor, ImageManifest, Index, Manifest, ManifestError, StoredManifest};
 pub use platform::{Platform, PlatformError, select_platform};

@@ -9,6 +9,8 @@ use std::collections::HashSet;
 use std::error::Error;
 use std::io::{self, Read};
 
+use kiln_oci::{Digest, LayerReader};
+
 use crate::contents::{Contents, ContentsError, File, FileMode, PackagePath, UnsafePath};
 
 pub(crate) use lock::image_locks;
@@ -46,14 +48,16 @@ pub struct Layer<'a> {
     pub media_type: &'a str,
     /// The archive.
     pub bytes: &'a [u8],
+    /// What the archive has to hash to when it is unpacked, if that is known.
+    pub diff_id: Option<&'a Digest>,
 }
 
 /// Why layers are no package.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
-    /// A kind of archive that is not read.
-    #[error("layers of type {0:?} are not read")]
-    MediaType(String),
+    /// A kind of archive that is not read, or one of another image.
+    #[error(transparent)]
+    Layer(#[from] kiln_oci::LayerError),
     /// The archive is damaged.
     #[error("cannot read the layer")]
     Archive(#[source] io::Error),
@@ -85,20 +89,19 @@ pub fn contents_of_layers(layers: &[Layer<'_>], largest: u64) -> Result<Contents
     let mut contents = Contents::new();
     let mut left = largest;
     for layer in layers {
-        let kind = layer.media_type.rsplit('.').next().unwrap_or_default();
-        let bytes: Box<dyn Read> = match kind {
-            "tar" => Box::new(layer.bytes),
-            "gzip" | "tar+gzip" => Box::new(flate2::read::MultiGzDecoder::new(layer.bytes)),
-            _ => return Err(LayerError::MediaType(layer.media_type.to_owned())),
-        };
-        let mut unpacked = bytes.take(left.saturating_add(1));
-        add_layer(&mut contents, &mut unpacked)?;
-        // The rest of the archive counts too, whatever is in it.
-        io::copy(&mut unpacked, &mut io::sink()).map_err(LayerError::Archive)?;
+        let archive = LayerReader::new(layer.media_type, layer.bytes, layer.diff_id)?;
+        let mut unpacked = archive.take(left.saturating_add(1));
+        let added = add_layer(&mut contents, &mut unpacked).and_then(|()| {
+            // The rest of the archive counts too, whatever is in it.
+            let rest = io::copy(&mut unpacked, &mut io::sink());
+            rest.map(drop).map_err(LayerError::Archive)
+        });
         let taken = left.saturating_add(1) - unpacked.limit();
+        // What was cut off looks damaged, and is not.
         left = left
             .checked_sub(taken)
             .ok_or(LayerError::TooLarge(largest))?;
+        added?;
     }
     Ok(contents)
 }

@@ -83,6 +83,8 @@ impl RegistryImages {
         if size.is_none_or(|size| size > self.largest) {
             return Err(layer_error(LayerError::TooLarge(self.largest)));
         }
+        let diff_ids = found.config.diff_ids(found.layers.len());
+        let diff_ids = diff_ids.map_err(|error| layer_error(error.into()))?;
         let mut blobs = Vec::new();
         for layer in &found.layers {
             blobs.push(registry.blob(&reference, layer).await?);
@@ -91,9 +93,11 @@ impl RegistryImages {
             .layers
             .iter()
             .zip(&blobs)
-            .map(|(layer, bytes)| Layer {
+            .zip(&diff_ids)
+            .map(|((layer, bytes), diff_id)| Layer {
                 media_type: &layer.media_type,
                 bytes,
+                diff_id: diff_id.as_ref(),
             })
             .collect();
         let contents = contents_of_layers(&layers, self.largest).map_err(layer_error)?;

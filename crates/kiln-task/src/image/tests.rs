@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use archive::{archive, file};
+use kiln_oci::Digest;
 
 use super::{Layer, LayerError, contents_of_layers};
 use crate::contents::{Contents, FileMode};
@@ -19,6 +20,7 @@ fn read(layers: &[Vec<u8>]) -> Result<Contents, LayerError> {
         .map(|bytes| Layer {
             media_type: TAR,
             bytes,
+            diff_id: None,
         })
         .collect();
     contents_of_layers(&layers, 100_000)
@@ -103,6 +105,7 @@ fn packed_layers_are_unpacked_as_far_as_the_limit() {
         let layer = Layer {
             media_type: GZIP,
             bytes,
+            diff_id: None,
         };
         contents_of_layers(&[layer], 100_000)
     };
@@ -112,11 +115,53 @@ fn packed_layers_are_unpacked_as_far_as_the_limit() {
     assert!(bomb.len() < 100_000 * 10);
     assert!(matches!(read(&bomb), Err(LayerError::TooLarge(_))));
     let other = Layer {
-        media_type: "application/vnd.oci.image.layer.v1.tar+zstd",
+        media_type: "application/vnd.in-toto+json",
         bytes: &small,
+        diff_id: None,
     };
     assert!(matches!(
         contents_of_layers(&[other], 10),
-        Err(LayerError::MediaType(_))
+        Err(LayerError::Layer(_))
     ));
+}
+
+/// A frame of zstd that holds bytes as they are.
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x50];
+    for piece in bytes.chunks(100_000) {
+        let header = u32::try_from(piece.len()).expect("it is short") << 3;
+        frame.extend(&header.to_le_bytes()[..3]);
+        frame.extend(piece);
+    }
+    frame.extend([1, 0, 0]);
+    frame
+}
+
+#[test]
+fn layers_of_zstd_are_read_and_checked() {
+    let unpacked = archive(&[file("a", "a")]);
+    let packed = zstd(&unpacked);
+    let read = |bytes: &[u8], digest: &Digest, largest: u64| {
+        let layer = Layer {
+            media_type: "application/vnd.oci.image.layer.v1.tar+zstd",
+            bytes,
+            diff_id: Some(digest),
+        };
+        contents_of_layers(&[layer], largest)
+    };
+    let digest = Digest::of(&unpacked);
+    let contents = read(&packed, &digest, 100_000).expect("it is a package");
+    assert_eq!(files(&contents), ["a a"]);
+    let other = read(&packed, &Digest::of(b"other"), 100_000);
+    assert!(matches!(other, Err(LayerError::Archive(_))));
+    let short = read(&packed[..packed.len() / 2], &digest, 100_000);
+    assert!(matches!(short, Err(LayerError::Archive(_))));
+    let length = unpacked.len() as u64;
+    assert!(read(&packed, &digest, length).is_ok());
+    let large = read(&packed, &digest, length - 1);
+    assert!(matches!(large, Err(LayerError::TooLarge(_))));
+    // A file that does not fit is too large as well, not damaged.
+    let large = archive(&[file("a", &"x".repeat(200_000))]);
+    let large = read(&zstd(&large), &Digest::of(&large), 100_000);
+    assert!(matches!(large, Err(LayerError::TooLarge(_))));
 }

@@ -1,0 +1,173 @@
+//! Layers in all forms they come in, and what is wrong with some.
+
+use std::io::{self, Read as _, Write as _};
+
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+use super::{LayerError, LayerReader};
+use crate::media_type::{OCI_LAYER, OCI_LAYER_GZIP, OCI_LAYER_ZSTD};
+use crate::{Digest, ImageConfig, RootFs};
+
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// As far from a pattern as it has to be for tables to be needed.
+fn content() -> Vec<u8> {
+    let numbers = (0..40_000_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54);
+    numbers
+        .flat_map(|number| number.to_string().into_bytes())
+        .collect()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    compress_to_vec(bytes, CompressionLevel::Fastest)
+}
+
+/// A frame that nobody is to read.
+fn skipped(bytes: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(bytes.len()).unwrap().to_le_bytes();
+    [&[0x50, 0x2a, 0x4d, 0x18][..], &length, bytes].concat()
+}
+
+fn read(media_type: &str, bytes: &[u8], diff_id: Option<&Digest>) -> io::Result<Vec<u8>> {
+    let mut unpacked = Vec::new();
+    let mut reader = LayerReader::new(media_type, bytes, diff_id).map_err(io::Error::other)?;
+    reader.read_to_end(&mut unpacked)?;
+    assert_eq!(reader.read(&mut [0]).unwrap(), 0);
+    Ok(unpacked)
+}
+
+#[test]
+fn layers_are_unpacked_whatever_they_are_packed_with() {
+    let content = content();
+    let digest = Digest::of(&content);
+    let (head, tail) = content.split_at(10_000);
+    let forms = [
+        content.clone(),
+        gzip(&content),
+        [gzip(head), gzip(tail)].concat(),
+        zstd(&content),
+        [zstd(head), zstd(tail)].concat(),
+        [
+            skipped(b"before"),
+            zstd(head),
+            skipped(b""),
+            zstd(b""),
+            zstd(tail),
+            skipped(b"after"),
+        ]
+        .concat(),
+    ];
+    for (form, bytes) in forms.iter().enumerate() {
+        // What the type says of packing is not always so.
+        for media_type in [OCI_LAYER, OCI_LAYER_GZIP, OCI_LAYER_ZSTD] {
+            let unpacked = read(media_type, bytes, Some(&digest)).unwrap();
+            assert!(unpacked == content, "{form} {media_type}");
+        }
+    }
+    assert_eq!(read(OCI_LAYER_ZSTD, &[], None).unwrap(), b"");
+}
+
+#[test]
+fn what_is_no_layer_is_refused() {
+    let no_layers = [
+        "",
+        "application/octet-stream",
+        "application/vnd.in-toto+json",
+        "application/vnd.oci.image.layer.v1.tar+xz",
+        "application/vnd.oci.empty.v1+json",
+    ];
+    for media_type in no_layers {
+        let refused = LayerReader::new(media_type, b"", None).err();
+        let expected = LayerError::MediaType(media_type.to_owned());
+        assert_eq!(refused, Some(expected));
+    }
+    let layers = [
+        "application/vnd.docker.image.rootfs.diff.tar",
+        "application/vnd.docker.image.rootfs.diff.tar.gzip",
+        "application/vnd.docker.image.rootfs.diff.tar.zstd",
+        "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
+        "application/vnd.oci.image.layer.nondistributable.v1.tar+zstd",
+    ];
+    for media_type in layers {
+        assert!(
+            LayerReader::new(media_type, b"", None).is_ok(),
+            "{media_type}"
+        );
+    }
+}
+
+#[test]
+fn what_the_config_says_has_to_be_so() {
+    let content = content();
+    let other = Digest::of(b"other");
+    for bytes in [content.clone(), gzip(&content), zstd(&content)] {
+        let error = read(OCI_LAYER, &bytes, Some(&other)).unwrap_err();
+        let said = format!(
+            "the layer should unpack to {other} but unpacks to {}",
+            Digest::of(&content)
+        );
+        assert_eq!(error.to_string(), said);
+        let mut reader = LayerReader::new(OCI_LAYER, &bytes, Some(&other)).unwrap();
+        assert!(io::copy(&mut reader, &mut io::sink()).is_err());
+        assert!(reader.read(&mut [0]).is_err(), "an error is no end");
+    }
+    let config = |diff_ids: &[&str]| ImageConfig {
+        rootfs: RootFs {
+            kind: "layers".to_owned(),
+            diff_ids: diff_ids.iter().map(|id| (*id).to_owned()).collect(),
+        },
+        ..ImageConfig::default()
+    };
+    assert_eq!(config(&[]).diff_ids(2), Ok(vec![None, None]));
+    let known = config(&[other.as_str()]).diff_ids(1);
+    assert_eq!(known, Ok(vec![Some(other.clone())]));
+    let error = config(&[other.as_str()]).diff_ids(2).unwrap_err();
+    let said = "the manifest has 2 layers but the config 1";
+    assert_eq!(error.to_string(), said);
+    let error = config(&["sha256:x"]).diff_ids(1).unwrap_err();
+    assert_eq!(error, LayerError::DiffId("sha256:x".to_owned()));
+}
+
+#[test]
+fn damage_is_an_error_wherever_it_is() {
+    let content = content();
+    for packed in [gzip(&content), zstd(&content), skipped(&content)] {
+        for end in [5, packed.len() / 2, packed.len() - 1] {
+            assert!(read(OCI_LAYER, &packed[..end], None).is_err(), "{end}");
+        }
+        let rubbish = [&packed[..], b"rubbish"].concat();
+        assert!(read(OCI_LAYER, &rubbish, None).is_err());
+    }
+    // Whatever is changed, it ends, and never with other content.
+    let (packed, digest) = (zstd(&content), Digest::of(&content));
+    for at in (4..packed.len()).step_by(37) {
+        let mut damaged = packed.clone();
+        damaged[at] ^= 1 << (at % 8);
+        let reader = LayerReader::new(OCI_LAYER, &damaged, Some(&digest)).unwrap();
+        let mut unpacked = Vec::new();
+        let read = reader.take(10 << 20).read_to_end(&mut unpacked);
+        assert!(read.is_err() || unpacked == content, "{at}");
+    }
+}
+
+#[test]
+fn nobody_has_to_unpack_all_of_a_bomb() {
+    // Blocks of 128 KiB in four bytes each, for 12 GiB.
+    let block = [0x02, 0x00, 0x10, 0x00];
+    let bomb = [&MAGIC[..], &[0x00, 0x50], &block.repeat(100_000)].concat();
+    let reader = LayerReader::new(OCI_LAYER_ZSTD, &bomb, None).unwrap();
+    let mut limited = reader.take(1 << 20);
+    assert_eq!(io::copy(&mut limited, &mut io::sink()).unwrap(), 1 << 20);
+    // A window of 2 GiB, which would have to be kept.
+    let wide = [&MAGIC[..], &[0x00, 21 << 3], &block].concat();
+    assert!(read(OCI_LAYER_ZSTD, &wide, None).is_err());
+    // A skipped frame of 4 GiB that is not there.
+    let long = [0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff];
+    assert!(read(OCI_LAYER_ZSTD, &long, None).is_err());
+}
