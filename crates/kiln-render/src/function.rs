@@ -109,9 +109,14 @@ pub(crate) fn resolve_image(
     let tag = match request {
         TagRequest::Exact(tag) | TagRequest::Literal { tag, .. } => tag,
         TagRequest::Constraint(constraint) => {
-            let tags = options.tags.of(&reference.name());
-            let best = image::best_tag(&constraint, tags.iter().map(String::as_str));
-            best.map(str::to_owned).ok_or_else(|| {
+            let name = reference.name();
+            let best = |tags: Vec<String>| {
+                let best = image::best_tag(&constraint, tags.iter().map(String::as_str));
+                best.map(str::to_owned)
+            };
+            let found = best(options.tags.of(&name));
+            let found = found.or_else(|| best(options.tags.elsewhere(&name)));
+            found.ok_or_else(|| {
                 let text = NoMatchingTag(function.tag.clone()).to_string();
                 (String::new(), Failure::Because(Why::NoTag, text))
             })?

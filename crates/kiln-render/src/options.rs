@@ -32,6 +32,12 @@ impl Behaviour {
 pub trait Tags: Sync {
     /// All that are known of an image without tag; none if it cannot be found out.
     fn of(&self, image: &str) -> Vec<String>;
+
+    /// Those that take longer to find out. Asked for if none of the others will do.
+    fn elsewhere(&self, image: &str) -> Vec<String> {
+        let _ = image;
+        Vec::new()
+    }
 }
 
 /// How functions are run.

@@ -188,7 +188,7 @@ const MISTAKES: &[Mistake<'_>] = &[
     ),
     (
         "no version",
-        "pipeline:\n  mutators:\n    - image: example.com/foo\n      tag: ~0.9\n",
+        "pipeline:\n  mutators:\n    - image: 127.0.0.1:1/foo\n      tag: ~0.9\n",
         &[],
         RENDER,
     ),

@@ -26,5 +26,6 @@ mod safety;
 mod sandbox;
 mod serve;
 mod shared;
+mod versions;
 mod watch;
 mod world;

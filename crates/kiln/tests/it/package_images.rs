@@ -5,7 +5,7 @@ use crate::packages::Place;
 #[path = "../../../kiln-task/tests/it/archive.rs"]
 mod archive;
 #[path = "../../../kiln-task/tests/it/registry.rs"]
-mod registry;
+pub(crate) mod registry;
 
 use archive::{Entry, archive, file};
 use registry::{ROBOT, TestRegistry};

@@ -85,6 +85,10 @@ impl Explainer<'_> {
                 let users = super::engine_users::of_package(self.files, self.running);
                 failed.details.hint = Some(super::engine_users::hint(&users));
             }
+            Failure::Because(Why::NoTag, _) => {
+                let problems = self.running.registry_problems();
+                failed.details.hint = Some(hints::no_tag(&problems));
+            }
             Failure::Because(why, text) => failed.details.hint = hints::because(*why, text),
             Failure::Text(_) => {}
         }

@@ -25,6 +25,7 @@ use super::runner_args::RunnerArgs;
 use super::runtimes::Runtimes;
 use super::wasm::{NoWasm, WasmPrograms};
 use crate::cli::go_bool;
+use crate::commands::registries::RegistryTags;
 use crate::compat::Compat;
 use crate::environment::{KPT_IMAGE_PREFIX, KRM_FN_RUNTIME, PATH};
 use crate::interrupt::on_interrupt;
@@ -79,6 +80,9 @@ pub(super) struct Running {
     runtimes: Runtimes,
     /// Whether the versions that are built in count.
     native_tags: bool,
+    /// Whether what registries have can be run.
+    may_pull: bool,
+    registry_tags: RegistryTags,
     behaviour: Behaviour,
     timeout: Option<Duration>,
     limits: Limits,
@@ -123,6 +127,11 @@ impl RunningArgs {
             runtimes.push(Box::new(native(ui.compat()).with_files(files)));
         }
         runtimes.push(Box::new(exec));
+        let cancel = on_interrupt();
+        let behaviour = match ui.compat() {
+            Compat::Kiln => Behaviour::Kiln,
+            Compat::Kpt | Compat::KptV039 => Behaviour::Kpt,
+        };
         Ok(Running {
             prefix,
             runtimes: Runtimes::new(
@@ -131,17 +140,17 @@ impl RunningArgs {
                 ContainerRuntime::new(container),
             ),
             native_tags: !self.no_native,
-            behaviour: match ui.compat() {
-                Compat::Kiln => Behaviour::Kiln,
-                Compat::Kpt | Compat::KptV039 => Behaviour::Kpt,
-            },
+            // kpt asks even then.
+            may_pull: self.image_pull_policy != PullPolicy::Never || behaviour == Behaviour::Kpt,
+            registry_tags: RegistryTags::new(cancel.clone()),
+            behaviour,
             timeout: (!timeout.is_zero()).then_some(timeout),
             limits: Limits {
                 max_output: self.max_output.unwrap_or(DEFAULT_MAX_OUTPUT),
                 memory: None,
             },
             threads: available_threads(),
-            cancel: on_interrupt(),
+            cancel,
         })
     }
 }
@@ -175,6 +184,11 @@ impl Running {
         self.runtimes.needs_engine(&image).then_some(image)
     }
 
+    /// Why registries did not tell which versions there are, those that were asked and did not.
+    pub(super) fn registry_problems(&self) -> Vec<String> {
+        self.registry_tags.problems()
+    }
+
     /// What stands before the short names of images.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
@@ -191,20 +205,22 @@ impl Running {
     }
 }
 
-/// What is built in, and what the engine of this machine holds. Registries are not asked.
 impl Tags for Running {
+    /// What is built in.
     fn of(&self, image: &str) -> Vec<String> {
-        let mut tags = match self.native_tags {
+        match self.native_tags {
             true => Registry::builtin().tags(image),
             false => Vec::new(),
-        };
-        if tags.is_empty() {
-            let ctx = RunContext::default();
-            tags = self
-                .runtimes
-                .container
-                .local_tags(image, &ctx)
-                .unwrap_or_default();
+        }
+    }
+
+    /// What the engine of this machine holds and what the registry has, as kpt asks for both.
+    fn elsewhere(&self, image: &str) -> Vec<String> {
+        let ctx = RunContext::default();
+        let local = self.runtimes.container.local_tags(image, &ctx);
+        let mut tags = local.unwrap_or_default();
+        if self.may_pull {
+            tags.extend(self.registry_tags.of(image));
         }
         tags
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use kiln_oci::{Keychain, Proxies, RegistryOptions};
 use kiln_render::Log;
 use kiln_task::git::{
     Atomicity, DEFAULT_LARGEST_PACKAGE, DEFAULT_MOST_FILES, DEFAULT_PATIENCE, GitError, GitOptions,
@@ -17,9 +16,10 @@ use kiln_task::{AccessError, Engine, Repositories, Repository, RepositoryConfig,
 
 use super::rendering::Rendering;
 use crate::commands::function::running::go_time;
+use crate::commands::registries::registry_options;
 use crate::commands::repo::registry::Registry;
 use crate::environment::{
-    DOCKER_CONFIG, GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, HOME, KILN_GIT_TIMEOUT, XDG_CACHE_HOME,
+    GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, HOME, KILN_GIT_TIMEOUT, XDG_CACHE_HOME,
 };
 use crate::ui::{Details, Failed, Ui};
 
@@ -119,19 +119,7 @@ impl Session {
 
     /// The same with packages in images, fetched with Docker's credentials.
     pub(super) fn with_images(self) -> Result<Session> {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let directories = [
-            variable(DOCKER_CONFIG).map(PathBuf::from),
-            variable(HOME).map(|home| PathBuf::from(home).join(".docker")),
-        ];
-        let files = directories.into_iter().flatten();
-        let files = files.map(|directory| directory.join("config.json"));
-        let options = RegistryOptions {
-            keychain: Keychain::first_of(files.collect()),
-            proxies: Proxies::from_variables(|name| std::env::var(name).ok())?,
-            ..RegistryOptions::default()
-        };
-        let images = RegistryImages::new(options, DEFAULT_LARGEST_PACKAGE)?;
+        let images = RegistryImages::new(registry_options()?, DEFAULT_LARGEST_PACKAGE)?;
         Ok(Session {
             repositories: self.repositories.with_images(Arc::new(images)),
             ..self

@@ -27,6 +27,7 @@ use crate::commands::function::exec_sandbox::exec_runtime;
 use crate::commands::function::runner_args::RunnerArgs;
 use crate::commands::function::running::{checked_prefix, go_time, size};
 use crate::commands::function::terminal::Terminal;
+use crate::commands::registries::RegistryTags;
 use crate::environment::{KRM_DISABLE_ATTRIBUTION, PATH};
 use crate::interrupt::on_interrupt;
 use crate::log_format::LogFormat;
@@ -70,18 +71,21 @@ pub(super) struct Rendering {
     exec: Option<Arc<dyn Runtime>>,
     runner: Option<Arc<RemoteRuntime>>,
     asked: RunnerOptions,
+    registry_tags: RegistryTags,
     cancel: CancelToken,
 }
 
 impl Default for Rendering {
     fn default() -> Rendering {
+        let cancel = CancelToken::new();
         Rendering {
             prefix: DEFAULT_PREFIX.to_owned(),
             is_native: true,
             exec: None,
             runner: None,
             asked: RunnerOptions::default(),
-            cancel: CancelToken::new(),
+            registry_tags: RegistryTags::new(cancel.clone()),
+            cancel,
         }
     }
 }
@@ -102,6 +106,7 @@ impl RenderFlags {
                 Some(Arc::new(exec))
             }
         };
+        let cancel = on_interrupt();
         Ok(Rendering {
             prefix: checked_prefix(self.image_prefix.as_deref())?,
             is_native: !self.no_native,
@@ -112,7 +117,8 @@ impl RenderFlags {
                 max_output: self.max_output,
                 ..RunnerOptions::default()
             },
-            cancel: on_interrupt(),
+            registry_tags: RegistryTags::new(cancel.clone()),
+            cancel,
         })
     }
 }
@@ -164,12 +170,17 @@ impl Runners for Rendering {
     }
 }
 
-/// What is built in. Registries are not asked.
 impl Tags for Rendering {
+    /// What is built in.
     fn of(&self, image: &str) -> Vec<String> {
         match self.is_native {
             true => Registry::builtin().tags(image),
             false => Vec::new(),
         }
+    }
+
+    /// What the registry has.
+    fn elsewhere(&self, image: &str) -> Vec<String> {
+        self.registry_tags.of(image)
     }
 }

@@ -11,17 +11,26 @@ pub(super) fn because(why: Why, text: &str) -> Option<String> {
             "add --allow-exec if you trust the programs that this package wants to run"
         }
         Why::NotStarted => return start_hint(text).map(str::to_owned),
-        Why::NoTag => {
-            "only the functions that are built in and the container engine of this machine are asked for versions: \
-             pull the image, or name an exact version"
-        }
         Why::BadOutput => {
             "a function prints a ResourceList on standard output, and everything else on standard error"
         }
         Why::Reported => "correct what the results above name",
-        Why::NotFound | Why::Unavailable => return None,
+        Why::NotFound | Why::NoTag | Why::Unavailable => return None,
     };
     Some(hint.to_owned())
+}
+
+/// No version is the one that is wanted. `problems` are those of registries that were asked.
+pub(super) fn no_tag(problems: &[String]) -> String {
+    match problems {
+        [] => "among the functions that are built in, the images of this machine and the tags in the registry is none: \
+               name a version that there is"
+            .to_owned(),
+        problems => format!(
+            "the registry does not tell which versions there are ({}): name an exact version, or pull the image",
+            problems.join("; ")
+        ),
+    }
 }
 
 /// A function that says that it failed, or was killed, by how it ended in Go's words. `config` is the file it is
