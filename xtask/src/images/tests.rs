@@ -1,8 +1,9 @@
 //! What images hold.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
+use std::process::Command;
 
 use kiln_oci::{ArchiveLimits, ImageSpec, Platform, read_archive, write_archive};
 
@@ -128,6 +129,54 @@ fn the_same_ingredients_make_the_same_image() {
         write_archive(&layout, &mut archive).unwrap();
         let read = read_archive(&mut &*archive, &ArchiveLimits::default()).unwrap();
         assert_eq!(read, layout);
+    }
+}
+
+/// What another program makes of an archive. None, and a loud word about it, if it is not installed.
+fn skopeo(words: &[&str]) -> Option<String> {
+    let ran = Command::new("skopeo")
+        .arg("--insecure-policy")
+        .args(words)
+        .output();
+    let output = match ran {
+        Ok(output) => output,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let message = "SKIPPED: archives read by others, because skopeo is not installed\n";
+            io::stderr().write_all(message.as_bytes()).unwrap();
+            return None;
+        }
+        Err(error) => panic!("skopeo: {error}"),
+    };
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words:?}: {said}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn others_can_read_the_archives() {
+    let directory = tempfile::tempdir().unwrap();
+    for recipe in RECIPES {
+        let (layout, digest) = lay_out(recipe, &ingredients(), "v1").unwrap();
+        let path = directory.path().join(format!("{}.tar", recipe.name));
+        super::write(&layout, &path).unwrap();
+        let archive = format!("oci-archive:{}", path.display());
+        let Some(manifest) = skopeo(&["inspect", "--raw", &archive]) else {
+            return;
+        };
+        assert!(digest.matches(manifest.as_bytes()), "{}", recipe.name);
+        assert!(manifest.contains("application/vnd.oci.image.manifest.v1+json"));
+        assert!(manifest.contains("application/vnd.oci.image.layer.v1.tar+gzip"));
+        let config = skopeo(&["inspect", "--config", &archive]).unwrap();
+        for line in [
+            "\"User\": \"10001:10001\"",
+            "\"WorkingDir\": \"/",
+            "\"PATH=",
+        ] {
+            assert!(config.contains(line), "{}: {config}", recipe.name);
+        }
+        // A copy unpacks layers, and looks whether they are what the config says.
+        let copy = format!("docker-archive:{}.docker", path.display());
+        skopeo(&["copy", "--quiet", &archive, &copy]).unwrap();
     }
 }
 
