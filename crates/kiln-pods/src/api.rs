@@ -24,7 +24,7 @@ use tokio::sync::Semaphore;
 use crate::function_config::GROUP;
 use crate::keys::FIELD_MANAGER;
 pub(crate) use error::ApiError;
-pub(crate) use retry::{Backoff, retry};
+pub(crate) use retry::{Backoff, retry, retry_and_tell};
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(10);

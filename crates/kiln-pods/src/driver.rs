@@ -169,6 +169,7 @@ impl Driver {
                 trouble,
                 outlook,
             } => self.not_dialled(pod, &trouble, outlook),
+            Message::Trouble { pod, trouble } => self.tell_waiters(pod, trouble.into()),
             Message::Adopted(pod) => {
                 self.world.set_holder(pod, Holder::Us);
                 self.tell(Event::Adopted { pod });

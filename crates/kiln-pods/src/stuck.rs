@@ -101,6 +101,31 @@ pub(crate) fn is_ready(pod: &PodView) -> bool {
         && condition(pod, "Ready", "True").is_some()
 }
 
+/// What a pod that may become ready still waits for.
+pub(crate) fn waits_for(pod: &PodView) -> Option<String> {
+    if is_ready(pod) || is_terminating(pod) {
+        return None;
+    }
+    let status = &pod.status;
+    let statuses = status.init_container_statuses.iter();
+    let mut statuses = statuses.chain(&status.container_statuses);
+    let waiting = statuses.find_map(|status| {
+        let waiting = status.state.waiting.as_ref()?;
+        Some(format!("container {}: {}", status.name, waiting.reason))
+    });
+    let unready = || {
+        let unready = condition(pod, "Ready", "False")?;
+        Some(format!("{}: {}", unready.reason, unready.message))
+    };
+    let is_placed = condition(pod, "PodScheduled", "True").is_some();
+    let waits_for = waiting.or_else(unready);
+    Some(
+        waits_for
+            .filter(|_| is_placed)
+            .unwrap_or_else(|| "it has no node yet".to_owned()),
+    )
+}
+
 /// Whether a pod is called unready only because nobody has heard of its node for a while, as after an outage of the API server.
 /// Kubernetes then changes what it says of the pod and leaves what the node last said of its containers. Conditions that
 /// others have to fulfil look the same, but for the reason.

@@ -33,8 +33,17 @@ impl Backoff {
 }
 
 /// Does something until it is done, is refused for good or the time is up.
-pub(crate) async fn retry<T, F>(
+pub(crate) async fn retry<T, F>(until: Instant, attempt: impl FnMut() -> F) -> Result<T, ApiError>
+where
+    F: Future<Output = Result<T, ApiError>>,
+{
+    retry_and_tell(until, |_| (), attempt).await
+}
+
+/// The same, and tells what goes wrong on the way.
+pub(crate) async fn retry_and_tell<T, F>(
     until: Instant,
+    tell: impl Fn(&ApiError),
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, ApiError>
 where
@@ -51,6 +60,7 @@ where
         if next >= until {
             return Err(error);
         }
+        tell(&error);
         tokio::time::sleep_until(next).await;
     }
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::hands::Hands;
 use super::house::unix_now;
 use super::message::Message;
-use crate::api::{ApiError, retry};
+use crate::api::{ApiError, retry_and_tell};
 use crate::error::IMAGE_NOT_FOUND;
 use crate::images::{ImageError, by_digest};
 use crate::names::pod_name;
@@ -47,6 +47,8 @@ async fn make(
     settings: Settings,
     chosen_name: &mut Option<String>,
 ) -> Result<(), Fault> {
+    // Before the pod is given up because it is not ready, so that the reason is told.
+    let until = Instant::now() + settings.start_timeout * 9 / 10;
     let info = hands
         .images
         .resolve(image.as_str())
@@ -87,11 +89,13 @@ async fn make(
         pod,
         name: name.clone(),
     });
-    let until = Instant::now() + settings.start_timeout;
-    let created = retry(until, || create_pod(hands, &name, &object));
-    let view = created
-        .await
-        .map_err(|error| error.fault("unable to apply the pod"))?;
+    let fault = |error: &ApiError| error.fault("unable to apply the pod");
+    let tell = |error: &ApiError| {
+        let trouble = format!("pod {name}: {}", fault(error));
+        hands.send(Message::Trouble { pod, trouble });
+    };
+    let created = retry_and_tell(until, tell, || create_pod(hands, &name, &object));
+    let view = created.await.map_err(|error| fault(&error))?;
     tracing::info!(pod = name, "created a pod for {image}");
     hands.send(Message::Created {
         pod,

@@ -83,7 +83,7 @@ impl Driver {
     }
 
     /// Tells those who wait for a pod of the same image why they do.
-    fn tell_waiters(&self, pod: PodId, trouble: Arc<str>) {
+    pub(super) fn tell_waiters(&self, pod: PodId, trouble: Arc<str>) {
         let Some(image) = self.pool.image_of(pod) else {
             return;
         };

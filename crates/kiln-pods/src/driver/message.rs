@@ -39,6 +39,8 @@ pub(crate) enum Message {
         trouble: String,
         outlook: Outlook,
     },
+    /// What keeps a pod from being there.
+    Trouble { pod: PodId, trouble: String },
     /// A pod is ours now.
     Adopted(PodId),
     /// What an image's reference stands for.

@@ -6,6 +6,7 @@ use super::message::AnySeen;
 use super::sight::{Kind, View};
 use crate::function_config::FunctionConfig;
 use crate::state::Event;
+use crate::stuck::waits_for;
 use crate::views::{EndpointSliceView, LeaseView, ObjectView, PodView, ServiceView};
 use crate::watch::Seen;
 
@@ -52,6 +53,7 @@ impl Driver {
     fn observe_pods(&mut self, seen: Seen<PodView>) {
         self.look_with(Kind::Pods, &seen);
         self.look_at_annotations(&seen);
+        self.tell_progress(&seen);
         let notices = match seen {
             Seen::All(pods) => self.world.see_pods(pods),
             Seen::Is(pod) => self.world.see_pod(pod),
@@ -74,6 +76,17 @@ impl Driver {
         let ours = bare.filter_map(|pod| self.world.ours(&pod.metadata.name));
         for pod in ours.collect::<Vec<_>>() {
             self.tell(Event::Unannotated { pod });
+        }
+    }
+
+    /// Those who wait know what for, in case their time is up before the pod is ready.
+    fn tell_progress(&self, seen: &Seen<PodView>) {
+        if let Seen::Is(pod) = seen
+            && let Some(id) = self.world.ours(&pod.metadata.name)
+            && let Some(what) = waits_for(pod)
+        {
+            let name = &pod.metadata.name;
+            self.tell_waiters(id, format!("pod {name} is not ready: {what}").into());
         }
     }
 

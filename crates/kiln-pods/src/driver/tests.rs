@@ -224,6 +224,39 @@ async fn what_is_refused_is_told_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_waits_in_vain_hears_what_for() {
+    let cluster = FakeCluster::new();
+    cluster.refuse(Method::POST, "pods", 500, "InternalError", usize::MAX);
+    let evaluator = PodEvaluator::start(options(&cluster)).await.unwrap();
+    let told = evaluator.evaluate(call("c:v1")).await.unwrap_err();
+    assert!(matches!(told, PodError::TimedOut { .. }), "{told}");
+    let told = told.to_string();
+    let why = "InternalError: unable to apply the pod: because of InternalError";
+    assert!(
+        told.starts_with("function evaluation timed out for c:v1 after 30s: pod c-v1-"),
+        "{told}"
+    );
+    assert!(told.ends_with(why), "{told}");
+
+    let cluster = FakeCluster::new();
+    let evaluator = PodEvaluator::start(options(&cluster)).await.unwrap();
+    let running = tokio::spawn(async move { evaluator.evaluate(call("c:v1")).await });
+    cluster.until("pods", |pods| !pods.is_empty()).await;
+    let name = cluster.list("pods")[0]["metadata"]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let waiting =
+        json!([{"name": "function", "state": {"waiting": {"reason": "ContainerCreating"}}}]);
+    let placed = json!([{"type": "PodScheduled", "status": "True"}]);
+    let status = json!({"phase": "Pending", "containerStatuses": waiting, "conditions": placed});
+    cluster.put("pods", &name, json!({"status": status}));
+    let told = running.await.unwrap().unwrap_err().to_string();
+    let why = format!("pod {name} is not ready: container function: ContainerCreating");
+    assert!(told.ends_with(&why), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_kind_that_is_defined_later_is_looked_at_then() {
     let cluster = FakeCluster::new();
     cluster.without("functionconfigs");
