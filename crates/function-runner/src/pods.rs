@@ -22,6 +22,9 @@ use tonic::metadata::{MetadataMap, MetadataValue};
 /// How long a pod may take to become ready.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// After how many looks at pods a tag is asked for anew.
+const SCANS_PER_TAG: u32 = 5;
+
 /// The registry of the older catalog, which is as public as the default one.
 const OLDER_CATALOG: &str = "gcr.io/kpt-fn";
 
@@ -167,7 +170,13 @@ fn images(config: &Config, environment: &Environment, proxies: Proxies) -> Image
         authority: authority.then(|| pods.tls_secret_path.clone()),
         ..RegistryOptions::default()
     });
-    ImageCache::new(registry, CacheOptions::default())
+    let default = CacheOptions::default();
+    let refresh_age = pods.scan_interval.saturating_mul(SCANS_PER_TAG);
+    let options = CacheOptions {
+        refresh_age: refresh_age.min(default.refresh_age),
+        ..default
+    };
+    ImageCache::new(registry, options)
 }
 
 /// A name that nobody else has, and nobody had: what is left of a runner that was killed is taken over like anybody else's.

@@ -71,6 +71,16 @@ pub(crate) fn function(machine: &Machine, name: &str) -> String {
     image
 }
 
+/// Another image of the same name: its tag has moved.
+pub(crate) fn moved_function(machine: &Machine, name: &str) -> String {
+    let image = format!("{}/kiln/{name}:v1", machine.registry);
+    let script = format!("{SCRIPT}# moved\n");
+    let layer = base().finish().expect("a layer");
+    let entrypoint = ["/bin/sh", "-c", &script, &image];
+    push(&image, layer, &entrypoint, Keychain::anonymous(), None);
+    image
+}
+
 /// The same image as those name it who are in the cluster themselves.
 pub(crate) fn function_for_pods(machine: &Machine, name: &str) -> String {
     let image = function(machine, name);

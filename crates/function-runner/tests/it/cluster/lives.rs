@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::images;
+use super::load::Load;
 use super::machine::Machine;
-use super::space::{Objects, Space};
+use super::space::{Objects, Space, is_ready};
 
 /// By what a pod is told from one of the same name.
 fn identities(pods: &Objects) -> BTreeSet<String> {
@@ -143,4 +144,23 @@ async fn a_new_runner_takes_over_the_pods_of_the_one_before() {
     second.caller.call(&image, &[]).await.expect("an answer");
     let after = space.until_ready(1);
     assert_eq!(identities(&pods), identities(&after));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tag_that_moves_is_followed_without_a_failed_call() {
+    let Some(machine) = Machine::get() else {
+        return;
+    };
+    let space = Space::new(&machine, "moved");
+    let image = images::function(&machine, "moved");
+    let runner = space.start(&["--scan-interval=1s"]).await;
+    let load = Load::start(&runner.caller, &image, 2);
+    load.answers(5).await;
+    let before = identities(&space.until_ready(1));
+    images::moved_function(&machine, "moved");
+    space.until("pods", "another pod", |pods| {
+        pods.len() == 1 && pods.values().all(is_ready) && identities(pods) != before
+    });
+    load.answers(5).await;
+    load.stop_without_failures().await;
 }
