@@ -35,7 +35,7 @@ pub use source::{OpenUpstreamError, TaskError};
 pub use upgrade::UpgradeError;
 
 /// How often a change is tried again because somebody else was faster.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 10;
 
 /// Does things to package revisions.
 pub struct Engine<'a> {

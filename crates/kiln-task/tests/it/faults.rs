@@ -504,7 +504,12 @@ fn locks_of_the_dead_are_removed_and_those_of_others_are_not() {
     }
     world.write("repo", "packed-refs.lock", "");
     world.write("repo", "refs/heads/drafts/q/v1.lock", "");
-    world.write("repo", "kiln-refs", &format!("{}\n", left.join("\n")));
+    let id = world.git("repo", &["rev-parse", "drafts/p/v1"]);
+    let id = id.trim();
+    let [draft, proposal] = &left;
+    let said =
+        format!("start\ncreate {proposal} {id}\ndelete {draft} {id}\nprepare\ncommit\nstart: ok\n");
+    world.write("repo", "kiln-refs", &said);
     let error = engine.propose("git.q.v1").expect_err("somebody is at it");
     assert!(error.to_string().contains("failed to push"), "{error}");
     assert_eq!(refs(&world, "repo"), before);
@@ -514,6 +519,52 @@ fn locks_of_the_dead_are_removed_and_those_of_others_are_not() {
     engine.propose("git.q.v1").expect("nobody is at it");
     assert!(!world.path("repo/kiln-refs").exists());
     assert!(!world.path("repo/packed-refs.lock").exists());
+}
+
+/// Git changes refs one after the other, whatever it promises, and can be killed in between.
+#[test]
+fn what_git_had_begun_to_change_is_changed_to_the_end() {
+    let Some(world) = world() else { return };
+    let location = world.bare("repo");
+    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
+    proposal(&world.engine(&repositories), "git", "p", "v1");
+    let before = refs(&world, "repo");
+    let id = |name: &str| world.git("repo", &["rev-parse", name]).trim().to_owned();
+    let (main, proposed) = (id("main"), id("proposed/p/v1"));
+    let transaction = format!(
+        "start\ncreate refs/tags/p/v1 {main}\ndelete refs/heads/proposed/p/v1 {proposed}\nprepare\ncommit\nstart: ok\n"
+    );
+    let locks = ["packed-refs.lock", "refs/heads/proposed/p/v1.lock"];
+    // How far git has come, whether the tag is there, and what is there afterwards.
+    for (said, has_tag, is_finished) in [
+        ("prepare: ok\n", false, false),
+        ("prepare: ok\ncommit: ok\n", true, false),
+        ("prepare: ok\n", true, true),
+    ] {
+        for lock in locks {
+            world.write("repo", lock, "");
+        }
+        if has_tag {
+            world.git("repo", &["update-ref", "refs/tags/p/v1", &main]);
+        }
+        world.write("repo", "kiln-refs", &format!("{transaction}{said}"));
+        let repositories = world.repositories(repositories.configs().cloned());
+        repositories.get("git").expect("it can be opened");
+        let after = refs(&world, "repo");
+        assert_eq!(after.contains("refs/tags/p/v1 "), has_tag, "{said}{after}");
+        let has_proposal = after.contains("refs/heads/proposed/p/v1 ");
+        assert_eq!(has_proposal, !is_finished, "{said}{after}");
+        assert!(!world.path("repo/kiln-refs").exists(), "{said}");
+        let is_committed = said.contains("commit");
+        for lock in locks.map(|lock| world.path("repo").join(lock)) {
+            assert_eq!(lock.exists(), is_committed, "{said}");
+            let _ = std::fs::remove_file(lock);
+        }
+        if has_tag && !is_finished {
+            world.git("repo", &["tag", "-d", "p/v1"]);
+            assert_eq!(refs(&world, "repo"), before);
+        }
+    }
 }
 
 /// A note in a repository that was made by somebody else leads nowhere.
@@ -530,11 +581,9 @@ fn locks_outside_of_the_repository_are_none_of_ours() {
         .expect("it is ours");
     std::os::unix::fs::symlink(world.path("outside"), world.path("repo/refs/heads/drafts"))
         .expect("it can be made");
-    world.write(
-        "repo",
-        "kiln-refs",
-        "refs/heads/drafts/v1\nrefs/heads/../x\n",
-    );
+    let id = "0".repeat(40);
+    let said = format!("start\ncreate refs/heads/drafts/v1 {id}\ncreate refs/heads/../x {id}\n");
+    world.write("repo", "kiln-refs", &format!("{said}prepare: ok\n"));
     let repositories = world.repositories([RepositoryConfig::new("git", location)]);
     repositories.get("git").expect("it can be opened");
     assert!(world.path("outside/v1.lock").exists());

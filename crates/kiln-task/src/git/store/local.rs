@@ -67,7 +67,7 @@ pub(super) fn open(
 impl Local {
     /// Finishes what a command that was killed has left undone in work trees.
     pub(super) fn recover(&self, git: &GitProgram) -> Result<(), PublishError> {
-        RefJournal::clean(&self.common);
+        RefJournal::recover(git, &self.common);
         recover(git, &self.common)
     }
 
@@ -115,16 +115,11 @@ fn change_refs(
         let common = common.display();
         PublishError::Rejected(format!("{common} cannot be written to: {error}"))
     };
-    let journal = RefJournal::begin(common, changes).map_err(refused)?;
-    let update = || -> Result<Output, PublishError> {
-        let stdout = journal.output().map_err(refused)?;
-        let arguments = [OsStr::new("--stdin")];
-        Ok(git.output_to(stdout, "update-ref", &arguments, &transaction(changes))?)
-    };
-    let mut output = update()?;
+    let journal = RefJournal::begin(git, common, changes).map_err(refused)?;
+    let mut output = update_refs(git, &journal, changes)?;
     let is_locked = is_lock(&String::from_utf8_lossy(&output.stderr));
     if is_locked && journal.remove_left() {
-        output = update()?;
+        output = update_refs(git, &journal, changes)?;
     }
     // A git that was killed may have left locks; then the journal stays.
     if output.status.code().is_some() {
@@ -133,7 +128,18 @@ fn change_refs(
     Ok(output)
 }
 
-fn transaction(changes: &[RefChange]) -> Vec<u8> {
+/// Changes refs, and has git say how far it has come in the journal.
+pub(super) fn update_refs(
+    git: &GitProgram,
+    journal: &RefJournal,
+    changes: &[RefChange],
+) -> Result<Output, GitError> {
+    let stdout = journal.output().map_err(GitError::Lock)?;
+    let arguments = [OsStr::new("--stdin")];
+    git.output_to(stdout, "update-ref", &arguments, &transaction(changes))
+}
+
+pub(super) fn transaction(changes: &[RefChange]) -> Vec<u8> {
     let mut lines = String::from("start\n");
     for RefChange { name, old, new } in changes {
         lines += &match (old, new) {

@@ -1,18 +1,23 @@
-//! Which refs are being changed, so that the locks of a git that was killed with us are known to be nobody's.
+//! Which refs are being changed, so that what was begun by the dead is finished, and their locks are known to be nobody's.
 //!
-//! Git locks a ref by a file beside it, and if git is killed the file stays and keeps everybody away. Before git is called
-//! the names of the refs are written down in a file of ours, which is locked by the operating system and open in git
-//! as well: who gets that lock knows that both are dead. Locks of the refs that they leave behind are removed once they
-//! are older than any git holds one; those of others are left alone.
+//! Git changes several refs at once for all who ask git, and one after the other for whoever kills it. It locks a ref by a
+//! file beside it, and if it is killed the file stays and keeps everybody away. So the changes are written down, before git is
+//! called, in a file of ours, which is locked by the operating system and is git's output as well: who gets that lock
+//! knows that we and git are dead, and finds how far git said to have come. Once it had all locks, what is half done is done
+//! to the end. Before that only locks are left: they are removed when they are older than any git holds one.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
+use super::super::id::{ObjectId, RefName};
+use super::super::program::{GitError, GitProgram};
 use super::RefChange;
 use super::index_lock::is_at;
+use super::local::{is_lock, transaction, update_refs};
 
 /// The file of ours.
 const NAME: &str = "kiln-refs";
@@ -20,28 +25,38 @@ const NAME: &str = "kiln-refs";
 /// No git that lives holds the lock of a ref for longer, and so long does git wait for one before it gives up.
 const STALE: Duration = Duration::from_secs(4);
 
+/// What git says when it has all locks.
+const PREPARED: &str = "prepare: ok";
+/// What it says in the end.
+const COMMITTED: &str = "commit: ok";
+
 /// The file, locked.
 pub(super) struct RefJournal {
     git_dir: PathBuf,
     file: File,
-    /// The refs that the dead were changing.
-    left: Vec<String>,
+    /// What the dead were doing, before git had all locks: there is nothing to finish.
+    left: Vec<RefChange>,
 }
 
 impl RefJournal {
-    /// Waits for whoever is changing refs, and begins. Refs are in git's directory that all work trees share.
-    pub(super) fn begin(git_dir: &Path, changes: &[RefChange]) -> io::Result<RefJournal> {
+    /// Waits for whoever is changing refs, finishes what the dead have not, and begins. Refs are in git's directory that all
+    /// work trees share.
+    pub(super) fn begin(
+        git: &GitProgram,
+        git_dir: &Path,
+        changes: &[RefChange],
+    ) -> io::Result<RefJournal> {
         let lock = |file: &File| file.lock().map(|()| true);
         let Some(mut journal) = RefJournal::open(git_dir, lock)? else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
-        let names: String = changes.iter().map(|it| format!("{}\n", it.name)).collect();
-        journal.file.write_all(names.as_bytes())?;
+        journal.settle(git)?;
+        journal.file.write_all(&transaction(changes))?;
         Ok(journal)
     }
 
-    /// Removes what the dead have left, unless somebody is alive and at it.
-    pub(super) fn clean(git_dir: &Path) {
+    /// Finishes what the dead have not, unless somebody is alive and at it.
+    pub(super) fn recover(git: &GitProgram, git_dir: &Path) {
         if !git_dir.join(NAME).exists() {
             return;
         }
@@ -50,10 +65,56 @@ impl RefJournal {
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         };
-        if let Ok(Some(journal)) = RefJournal::open(git_dir, lock) {
+        if let Ok(Some(mut journal)) = RefJournal::open(git_dir, lock)
+            && journal.settle(git).is_ok()
+        {
             journal.remove_left();
             journal.end();
         }
+    }
+
+    /// Reads what is written down. What git had begun to change is changed to the end.
+    fn settle(&mut self, git: &GitProgram) -> io::Result<()> {
+        let mut text = String::new();
+        self.file.read_to_string(&mut text)?;
+        let (mut last, mut is_prepared) = (Vec::new(), false);
+        for line in text.lines() {
+            match line {
+                // Whoever wrote this had settled what came before, but for its locks.
+                "start" => {
+                    self.left.append(&mut last);
+                    is_prepared = false;
+                }
+                PREPARED => is_prepared = true,
+                COMMITTED => last.clear(),
+                line => last.extend(read_change(line)),
+            }
+        }
+        if !is_prepared {
+            self.left.append(&mut last);
+            return Ok(());
+        }
+        // Git had all of these locks then, and nobody else had them: those that are older are its own.
+        let prepared = self.file.metadata()?.modified()?;
+        for lock in self.locks_of(&last) {
+            if fs::metadata(&lock)
+                .and_then(|it| it.modified())
+                .is_ok_and(|time| time <= prepared)
+            {
+                fs::remove_file(lock)?;
+            }
+        }
+        let failed = |error: GitError| io::Error::other(error.to_string());
+        let rest = unchanged(git, &last).map_err(failed)?;
+        if !rest.is_empty() {
+            let output = update_refs(git, self, &rest).map_err(failed)?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            // Somebody who has a lock lets go of it. Anything else does not go away by being tried again.
+            if is_lock(&said) {
+                return Err(io::Error::other(said));
+            }
+        }
+        self.file.set_len(0)
     }
 
     /// What git writes to, and so keeps open as long as it lives.
@@ -80,18 +141,20 @@ impl RefJournal {
             let _ = fs::remove_file(self.git_dir.join(NAME));
             return;
         }
-        let names: String = self.left.iter().map(|name| format!("{name}\n")).collect();
         let _ = self.file.set_len(0);
-        let _ = self.file.seek(SeekFrom::Start(0));
-        let _ = self.file.write_all(names.as_bytes());
+        let _ = self.file.write_all(&transaction(&self.left));
     }
 
     /// The locks beside the refs that the dead were changing, as far as they are there.
     fn left_locks(&self) -> Vec<PathBuf> {
-        if self.left.is_empty() {
+        self.locks_of(&self.left)
+    }
+
+    fn locks_of(&self, changes: &[RefChange]) -> Vec<PathBuf> {
+        if changes.is_empty() {
             return Vec::new();
         }
-        let names = self.left.iter().map(String::as_str);
+        let names = changes.iter().map(|change| change.name.as_str());
         let names = names.chain(["packed-refs", "HEAD"]);
         let locks = names.map(|name| self.git_dir.join(format!("{name}.lock")));
         // A link would lead to somebody else's locks.
@@ -116,22 +179,51 @@ impl RefJournal {
         loop {
             let mut options = File::options();
             let options = options.read(true).append(true).create(true);
-            let mut file = options.open(&path)?;
+            let file = options.open(&path)?;
             if !lock(&file)? {
                 return Ok(None);
             }
-            if !is_at(&file, &path) {
-                continue;
+            if is_at(&file, &path) {
+                return Ok(Some(RefJournal {
+                    git_dir: git_dir.to_owned(),
+                    left: Vec::new(),
+                    file,
+                }));
             }
-            let mut text = String::new();
-            file.read_to_string(&mut text)?;
-            // Git has written its own words after the names.
-            let is_ref = |line: &&str| super::RefName::whole(line).is_ok();
-            return Ok(Some(RefJournal {
-                git_dir: git_dir.to_owned(),
-                left: text.lines().filter(is_ref).map(str::to_owned).collect(),
-                file,
-            }));
         }
     }
+}
+
+/// What is still to be changed. If nothing has been, nothing is; and what somebody has changed since is theirs.
+fn unchanged(git: &GitProgram, changes: &[RefChange]) -> Result<Vec<RefChange>, GitError> {
+    let mut rest = Vec::new();
+    let mut is_begun = false;
+    for change in changes {
+        let arguments = ["-q", "--verify", change.name.as_str()].map(OsStr::new);
+        let output = git.output("rev-parse", &arguments, b"")?;
+        let now = ObjectId::new(String::from_utf8_lossy(&output.stdout).trim());
+        is_begun |= now == change.new;
+        if now != change.new && now == change.old {
+            rest.push(change.clone());
+        }
+    }
+    if !is_begun {
+        rest.clear();
+    }
+    Ok(rest)
+}
+
+/// A change as git is told of it; none if it is something else.
+fn read_change(line: &str) -> Option<RefChange> {
+    let mut words = line.split(' ');
+    let verb = words.next()?;
+    let name = RefName::whole(words.next()?).ok()?;
+    let mut id = || ObjectId::new(words.next()?);
+    let (new, old) = match verb {
+        "update" => (Some(id()?), Some(id()?)),
+        "create" => (Some(id()?), None),
+        "delete" => (None, Some(id()?)),
+        _ => return None,
+    };
+    Some(RefChange { name, old, new })
 }
