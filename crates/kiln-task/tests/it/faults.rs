@@ -281,7 +281,26 @@ fn a_full_disk_leaves_nothing_behind() {
         assert!(engine.propose("git.p.v1").is_err());
         assert_eq!(refs(&world, place), before);
         world.git(place, &["fsck", "--strict"]);
+        assert_eq!(leftovers(&world.path(place)), Vec::<String>::new());
     }
+    assert_eq!(leftovers(&world.path("cache")), Vec::<String>::new());
+}
+
+/// What a git that failed has not removed.
+fn leftovers(directory: &std::path::Path) -> Vec<String> {
+    let mut pending = vec![directory.to_owned()];
+    let mut found = Vec::new();
+    while let Some(directory) = pending.pop() {
+        for entry in std::fs::read_dir(directory).expect("it is there").flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with("tmp_") || name.starts_with("fast_import_crash") {
+                found.push(name);
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                pending.push(entry.path());
+            }
+        }
+    }
+    found
 }
 
 /// A git that does not know `--atomic` at the other end.

@@ -2,6 +2,7 @@
 
 mod commit;
 mod package;
+mod quarantine;
 mod reader;
 mod tree;
 mod writer;

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::Stdio;
 
 use crate::contents::Contents;
 
 use super::super::id::ObjectId;
-use super::super::program::{GitError, GitProgram};
+use super::super::program::{GitError, GitProgram, failed};
 use super::commit::{Commit, Identity};
+use super::quarantine::Quarantine;
 use super::reader::{ObjectKind, Reader};
 use super::tree::{DIRECTORY, Tree, TreeEntry};
 
@@ -123,14 +125,30 @@ impl Writer<'_> {
             stream.extend(&*file.bytes);
             stream.extend(format!("\nget-mark :{mark}\n").into_bytes());
         }
-        let arguments = ["--quiet", "--force"].map(OsStr::new);
-        let output = self.git.run("fast-import", &arguments, &stream)?;
+        let output = self.import(&stream)?;
         let text = String::from_utf8_lossy(&output);
         let ids: Vec<ObjectId> = text.lines().filter_map(ObjectId::new).collect();
         match ids.len() == contents.len() {
             true => Ok(ids),
             false => Err(unexpected("fast-import", &text)),
         }
+    }
+
+    fn import(&self, stream: &[u8]) -> Result<Vec<u8>, GitError> {
+        let Some(git_dir) = self.git.git_dir() else {
+            return Err(unexpected("fast-import", "no repository"));
+        };
+        let quarantine = Quarantine::new(git_dir).map_err(GitError::Objects)?;
+        let git = self.git.with_objects(&quarantine.path, &quarantine.objects);
+        let arguments = ["--quiet", "--force"].map(OsStr::new);
+        let mut output = git.output("fast-import", &arguments, stream)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            output.stderr = without_report(git_dir, &said).into_bytes();
+            return Err(failed("fast-import", &output));
+        }
+        quarantine.release().map_err(GitError::Objects)?;
+        Ok(output.stdout)
     }
 
     /// The tree of a commit with another directory at a path; directories that become empty go.
@@ -243,6 +261,22 @@ impl Drop for TreeMaker {
         self.stdin = None;
         let _ = self.child.wait();
     }
+}
+
+/// Removes the report about its failure that git says to have written; the rest of what it says.
+fn without_report(git_dir: &Path, said: &str) -> String {
+    let mut rest = Vec::new();
+    for line in said.lines() {
+        let report = line.strip_prefix("fast-import: dumping crash report to ");
+        let name = report.and_then(|report| Path::new(report).file_name()?.to_str());
+        match name.filter(|name| name.starts_with("fast_import_crash_")) {
+            Some(name) => {
+                let _ = std::fs::remove_file(git_dir.join(name));
+            }
+            None => rest.push(line),
+        }
+    }
+    rest.join("\n")
 }
 
 fn id_of(command: &'static str, output: &[u8]) -> Result<ObjectId, GitError> {

@@ -52,6 +52,9 @@ pub enum GitError {
         /// How long it was waited for.
         patience: Duration,
     },
+    /// Objects cannot be written.
+    #[error("cannot write objects into the repository")]
+    Objects(#[source] io::Error),
     /// It says why it failed.
     #[error("git {command} failed: {message}")]
     Failed {
@@ -164,6 +167,31 @@ impl GitProgram {
             directory: Some(directory.to_owned()),
             ..self.clone()
         }
+    }
+
+    /// Git's own directory, if it is known.
+    pub(super) fn git_dir(&self) -> Option<&Path> {
+        self.git_dir.as_deref()
+    }
+
+    /// The same with another directory for new objects.
+    pub(super) fn with_objects(&self, new: &Path, others: &Path) -> GitProgram {
+        let mut git = self.clone();
+        // The others are a list in which a colon separates, unless it is quoted.
+        let others: OsString = match others.to_str() {
+            Some(text) => {
+                let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+                format!("\"{text}\"").into()
+            }
+            None => others.into(),
+        };
+        let variables = [
+            ("GIT_OBJECT_DIRECTORY", new.into()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", others),
+        ];
+        let variables = variables.map(|(name, value)| (name.into(), value));
+        git.variables.extend(variables);
+        git
     }
 
     /// The same with another index than the repository's own.
