@@ -74,17 +74,50 @@ fn heard(receiver: &Receiver<Vec<u8>>, end: Option<Instant>) -> Option<Vec<u8>> 
     }
 }
 
-/// Asks git to stop, so that it removes its locks, and then makes it.
+/// Asks git to stop, so that it removes its locks, and then makes it. Its helpers do not notice that it is gone while they wait
+/// for an answer, so they are asked as well.
 fn stop(child: &mut Child, stderr: &Receiver<Vec<u8>>) {
     #[cfg(unix)]
     {
         use rustix::process::{Pid, Signal, kill_process};
 
-        let _ = kill_process(Pid::from_child(child), Signal::TERM);
+        let mut family = vec![child.id()];
+        family.extend(descendants(child.id()));
+        let pids = family.into_iter().filter_map(|id| i32::try_from(id).ok());
+        for pid in pids.filter_map(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
         let _ = stderr.recv_timeout(GRACE);
     }
     #[cfg(not(unix))]
     let _ = (stderr, GRACE);
     let _ = child.kill();
     let _ = child.wait();
+}
+
+/// The processes that a process has started, and those that they have. Where the system does not list them there are none.
+#[cfg(unix)]
+fn descendants(process: u32) -> Vec<u32> {
+    let mut parents: Vec<(u32, u32)> = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let id = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        let stat = std::fs::read_to_string(entry.path().join("stat"));
+        // `ID (NAME) STATE PARENT …`, and a name may have anything in it.
+        let parent = stat.ok().and_then(|stat| {
+            let (_, rest) = stat.rsplit_once(") ")?;
+            rest.split(' ').nth(1)?.parse().ok()
+        });
+        parents.extend(id.zip(parent));
+    }
+    let mut found = vec![process];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        let children = parents.iter().filter(|(_, of)| *of == parent);
+        found.extend(children.map(|(id, _)| *id));
+        next += 1;
+    }
+    found.split_off(1)
 }

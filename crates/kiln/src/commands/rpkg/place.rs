@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use kiln_render::Log;
 use kiln_task::git::{
-    Atomicity, DEFAULT_LARGEST_PACKAGE, DEFAULT_MOST_FILES, DEFAULT_PATIENCE, GitError, GitOptions,
+    Atomicity, DEFAULT_LARGEST_PACKAGE, DEFAULT_MOST_FILES, DEFAULT_PATIENCE, GitOptions,
     GitProgram, Identity, Location, Revision, Snapshot,
 };
 use kiln_task::image::RegistryImages;
@@ -230,9 +230,9 @@ fn given(repo: &str, configs: &mut Vec<RepositoryConfig>) -> Result<String> {
     Ok(add(location(repo)?, configs))
 }
 
-/// What a path or an address means.
+/// What a path or an address means. As with git, what is there is a path, even with a colon in its name.
 pub(crate) fn location(repo: &str) -> Result<Location> {
-    if is_address(repo) {
+    if is_address(repo) && !Path::new(repo).exists() {
         return Ok(Location::Address(repo.to_owned()));
     }
     let path = std::path::absolute(repo)?;
@@ -346,15 +346,11 @@ pub(crate) fn git_options() -> Result<GitOptions> {
     })
 }
 
-/// Who waited in vain for another machine gets to know how to wait longer.
+/// Who waited in vain for another machine gets to know how to wait longer. The words tell it: errors that pass others on hide
+/// whose they are.
 pub(crate) fn explained(error: anyhow::Error) -> anyhow::Error {
-    let is_timeout = |cause: &(dyn std::error::Error + 'static)| {
-        matches!(
-            cause.downcast_ref::<GitError>(),
-            Some(GitError::TimedOut { .. })
-        )
-    };
-    if !error.chain().any(is_timeout) {
+    let is_timeout = format!("{error:#}").contains("the other side does not answer");
+    if !is_timeout || error.is::<Failed>() {
         return error;
     }
     Failed {

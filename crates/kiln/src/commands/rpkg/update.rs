@@ -61,6 +61,9 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<()> {
             .map(|gate| gate.condition_type)
             .collect();
         for change in &args.readiness_gates {
+            if matches!(change.as_str(), "" | "-") {
+                bail!("--readiness-gate must be TYPE or TYPE-, not {change:?}");
+            }
             match change.strip_suffix('-') {
                 Some(gone) => gates.retain(|gate| gate != gone),
                 None if gates.contains(change) => {}
