@@ -16,6 +16,7 @@ mod machine;
 mod outage;
 mod partition;
 mod proxy;
+mod recovery;
 mod registries;
 mod replicas;
 mod runner;

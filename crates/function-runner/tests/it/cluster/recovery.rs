@@ -1,0 +1,74 @@
+//! What keeps pods from being made, and passes: it is told at once, and forgotten when it is over.
+
+use tonic::Code;
+
+use super::images;
+use super::machine::Machine;
+use super::space::Space;
+
+const QUOTA: &str = "\
+apiVersion: v1
+kind: ResourceQuota
+metadata:
+  name: none
+  namespace: porch-fn-system
+spec:
+  hard: {pods: \"0\"}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quota_that_is_used_up_is_told_and_may_be_lifted() {
+    let Some(machine) = Machine::get() else {
+        return;
+    };
+    let space = Space::new(&machine, "quota");
+    let image = images::function(&machine, "quota");
+    machine.apply(&space.in_here(QUOTA));
+    // It is in force when somebody has counted.
+    space.until("resourcequotas", "counted", |quotas| {
+        quotas
+            .values()
+            .all(|quota| quota["status"]["used"]["pods"] == "0")
+    });
+    let runner = space.start(&[]).await;
+    let told = runner.caller.call(&image, &[]).await;
+    let told = told.expect_err("no pod may be made");
+    assert_eq!(told.code(), Code::Unavailable, "{told:?}");
+    assert!(told.message().contains("exceeded quota: none"), "{told:?}");
+    machine.kubectl(&["-n", &space.pods, "delete", "resourcequota", "none"]);
+    runner.caller.call(&image, &[]).await.expect("an answer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_may_come_later() {
+    let Some(machine) = Machine::get() else {
+        return;
+    };
+    let space = Space::new(&machine, "later");
+    let runner = space.start(&[]).await;
+    let name = format!("later-{}", space.own);
+    let image = format!("{}/kiln/{name}:v1", machine.registry);
+    let told = runner.caller.call(&image, &[]).await;
+    assert_eq!(told.expect_err("no image").code(), Code::NotFound);
+    images::function(&machine, &name);
+    runner.caller.call(&image, &[]).await.expect("an answer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_takes_no_pods_is_told_and_may_come_back() {
+    let Some(machine) = Machine::get_alone() else {
+        return;
+    };
+    let space = Space::new(&machine, "cordon");
+    let image = images::function(&machine, "cordon");
+    let runner = space.start(&[]).await;
+    let nodes = machine.kubectl(&["get", "nodes", "-o", "name"]);
+    let node = nodes.trim().trim_start_matches("node/");
+    machine.kubectl(&["cordon", node]);
+    let told = runner.caller.call(&image, &[]).await;
+    machine.kubectl(&["uncordon", node]);
+    let told = told.expect_err("no node takes it");
+    assert_eq!(told.code(), Code::Unavailable, "{told:?}");
+    assert!(told.message().contains("Unschedulable"), "{told:?}");
+    runner.caller.call(&image, &[]).await.expect("an answer");
+}
