@@ -219,6 +219,30 @@ async fn a_token_server_that_refuses_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn token_servers_that_send_us_elsewhere_give_nothing_away() {
+    let world = World::default();
+    guarded(&world, BEARER, || "Bearer t".to_owned());
+    world.add("auth.test:443", |_| {
+        Reply::new(307).with("location", "https://else.test/token")
+    });
+    world.add("else.test:443", |_| {
+        Reply::new(200).body(r#"{"token":"t"}"#)
+    });
+    read(&with_password(&world)).await.unwrap();
+    let asked = world.asked();
+    let elsewhere: Vec<_> = asked
+        .iter()
+        .filter(|line| line.contains("else.test"))
+        .collect();
+    assert_eq!(elsewhere, ["GET else.test:443/token"]);
+    // An identity is part of what is sent, so that it is not sent on at all.
+    let identity = client(&world, keychain(r#"{"identitytoken":"i"}"#));
+    let error = read(&identity).await.unwrap_err();
+    assert!(matches!(error, RegistryError::Redirect { .. }), "{error}");
+    assert!(!world.asked().concat().contains("else.test"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn strange_challenges_are_errors() {
     let strange = [
         "Negotiate",
