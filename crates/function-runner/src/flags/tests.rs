@@ -138,6 +138,8 @@ fn wrong_values_are_refused_before_anything_is_opened() {
     check_wrong(&["--port=65536"], "--port 65536 must be from 0 to 65535");
     check_wrong(&["--log-level=6"], "--log-level 6 must be from 0 to 5");
     check_wrong(&["--pod-ttl=-1s"], "--pod-ttl -1s must not be negative");
+    let nothing = "--scan-interval must be more than nothing";
+    check_wrong(&["--scan-interval=0s"], nothing);
     check_wrong(
         &["--pod-address-mode=ip"],
         "--pod-address-mode: \"ip\" is not a way to address pods; it is \"dns\", \"clusterip\" or \"podip\"",
