@@ -157,6 +157,25 @@ fn what_is_missing_is_not_fetched() {
 }
 
 #[test]
+fn a_partial_clone_is_told_to_be_one() {
+    let Some(place) = Place::new("a_partial_clone_is_told_to_be_one") else {
+        return;
+    };
+    place.publish();
+    place.run(
+        "git --git-dir up.git config uploadpack.allowFilter true
+        git clone --quiet --bare --filter=blob:none file://$PWD/up.git part.git",
+    );
+    // Some versions of git give up at what is missing, others say that it is.
+    let text = place.run("kiln rpkg get --repo part.git 2>&1 || true");
+    let is_told = text.contains("or a partial clone, for which nothing is fetched");
+    assert!(is_told || text == "No resources found.\n", "{text}");
+    place.run("git --git-dir part.git fetch --quiet --refetch --no-filter origin '+refs/*:refs/*'");
+    let table = place.run("kiln rpkg get --repo part.git -o name");
+    assert_eq!(table.lines().count(), 2, "{table}");
+}
+
+#[test]
 fn addresses_and_references_run_nothing() {
     let Some(hostile) = Hostile::new("addresses_and_references_run_nothing") else {
         return;

@@ -129,7 +129,9 @@ impl Search<'_> {
             let packages = packages_in(store, &place, &mut memory)?;
             self.add_placeholders(name, id, packages);
         }
-        memory.save();
+        if !store.is_partial() {
+            memory.save();
+        }
         Ok(())
     }
 

@@ -23,10 +23,7 @@ pub(super) struct Quarantine {
 impl Quarantine {
     /// A place in a repository, given by git's own directory.
     pub(super) fn new(git_dir: &Path) -> io::Result<Quarantine> {
-        let objects = match fs::read_to_string(git_dir.join("commondir")) {
-            Ok(common) => git_dir.join(common.trim_end()).join("objects"),
-            Err(_) => git_dir.join("objects"),
-        };
+        let objects = objects_in(git_dir);
         let turn = TURN.fetch_add(1, Ordering::Relaxed);
         let path = objects.join(format!("tmp_objdir-kiln-{}-{turn}", std::process::id()));
         fs::create_dir(&path)?;
@@ -65,6 +62,21 @@ impl Drop for Quarantine {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
     }
+}
+
+/// Where the objects of a repository are, which all its work trees share.
+fn objects_in(git_dir: &Path) -> PathBuf {
+    match fs::read_to_string(git_dir.join("commondir")) {
+        Ok(common) => git_dir.join(common.trim_end()).join("objects"),
+        Err(_) => git_dir.join("objects"),
+    }
+}
+
+/// Whether a repository may lack objects that somebody else has: it is a partial clone.
+pub(in crate::git) fn is_partial(git_dir: &Path) -> bool {
+    let packs = fs::read_dir(objects_in(git_dir).join("pack"));
+    let mut packs = packs.into_iter().flatten().flatten();
+    packs.any(|pack| pack.path().extension().is_some_and(|end| end == "promisor"))
 }
 
 /// A directory with the rights of another: repositories can be shared.

@@ -103,7 +103,7 @@ impl Reader {
         let mut line = Vec::new();
         self.stdout.read_until(b'\n', &mut line).map_err(broken)?;
         let Some(line) = line.strip_suffix(b"\n") else {
-            return Err(unexpected("its end"));
+            return Err(GitError::GaveUp { command: COMMAND });
         };
         let line = String::from_utf8_lossy(line);
         let Some((id, kind, size)) = header(&line) else {

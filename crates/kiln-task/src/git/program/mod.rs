@@ -63,6 +63,14 @@ pub enum GitError {
         /// What it says, without credentials.
         message: String,
     },
+    /// It stopped answering, as it does when an object is not there that should be.
+    #[error(
+        "git {command} gave up: the repository is damaged, or a partial clone, for which nothing is fetched (`git fetch --refetch --no-filter` completes it)"
+    )]
+    GaveUp {
+        /// The command.
+        command: &'static str,
+    },
     /// It answered something else than what was asked.
     #[error("git {command} gave an answer that makes no sense: {answer}")]
     Unexpected {

@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::id::{ObjectId, RefName};
 use super::objects::{
-    Limits, NewCommit, ObjectKind, ReadPackageError, Reader, Writer, read_package,
+    Limits, NewCommit, ObjectKind, ReadPackageError, Reader, Writer, is_partial, read_package,
 };
 use super::program::{GitError, GitProgram};
 use crate::contents::Contents;
@@ -267,6 +267,11 @@ impl GitStore {
     /// Whether a package is small enough to be read again once it is written.
     pub(crate) fn check_size(&self, contents: &Contents) -> Result<(), ReadPackageError> {
         self.limits.check(contents)
+    }
+
+    /// Whether objects may be missing and come later, so that it is no use to remember that they are not there.
+    pub(super) fn is_partial(&self) -> bool {
+        self.git.git_dir().is_some_and(is_partial)
     }
 
     /// The file that remembers what has been seen in the repository.
