@@ -81,10 +81,10 @@ fn stop(child: &mut Child, stderr: &Receiver<Vec<u8>>) {
     {
         use rustix::process::{Pid, Signal, kill_process};
 
-        let mut family = vec![child.id()];
-        family.extend(descendants(child.id()));
-        let pids = family.into_iter().filter_map(|id| i32::try_from(id).ok());
-        for pid in pids.filter_map(Pid::from_raw) {
+        let git = Pid::from_child(child);
+        let helpers = descendants(git.as_raw_nonzero().get());
+        let helpers = helpers.into_iter().filter_map(Pid::from_raw);
+        for pid in std::iter::once(git).chain(helpers) {
             let _ = kill_process(pid, Signal::TERM);
         }
         let _ = stderr.recv_timeout(GRACE);
@@ -97,26 +97,13 @@ fn stop(child: &mut Child, stderr: &Receiver<Vec<u8>>) {
 
 /// The processes that a process has started, and those that they have. Where the system does not list them there are none.
 #[cfg(unix)]
-fn descendants(process: u32) -> Vec<u32> {
-    let mut parents: Vec<(u32, u32)> = Vec::new();
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let id = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok());
-        let stat = std::fs::read_to_string(entry.path().join("stat"));
-        // `ID (NAME) STATE PARENT …`, and a name may have anything in it.
-        let parent = stat.ok().and_then(|stat| {
-            let (_, rest) = stat.rsplit_once(") ")?;
-            rest.split(' ').nth(1)?.parse().ok()
-        });
-        parents.extend(id.zip(parent));
-    }
+fn descendants(process: i32) -> Vec<i32> {
+    let all = kiln_sandbox::processes();
     let mut found = vec![process];
     let mut next = 0;
     while let Some(parent) = found.get(next).copied() {
-        let children = parents.iter().filter(|(_, of)| *of == parent);
-        found.extend(children.map(|(id, _)| *id));
+        let children = all.iter().filter(|other| other.parent == parent);
+        found.extend(children.map(|child| child.id));
         next += 1;
     }
     found.split_off(1)
