@@ -9,6 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::super::program::common_directory;
+
 /// Tells places apart that are used at the same time.
 static TURN: AtomicU64 = AtomicU64::new(0);
 
@@ -23,7 +25,7 @@ pub(super) struct Quarantine {
 impl Quarantine {
     /// A place in a repository, given by git's own directory.
     pub(super) fn new(git_dir: &Path) -> io::Result<Quarantine> {
-        let objects = objects_in(git_dir);
+        let objects = common_directory(git_dir).join("objects");
         let turn = TURN.fetch_add(1, Ordering::Relaxed);
         let path = objects.join(format!("tmp_objdir-kiln-{}-{turn}", std::process::id()));
         fs::create_dir(&path)?;
@@ -64,17 +66,9 @@ impl Drop for Quarantine {
     }
 }
 
-/// Where the objects of a repository are, which all its work trees share.
-fn objects_in(git_dir: &Path) -> PathBuf {
-    match fs::read_to_string(git_dir.join("commondir")) {
-        Ok(common) => git_dir.join(common.trim_end()).join("objects"),
-        Err(_) => git_dir.join("objects"),
-    }
-}
-
 /// Whether a repository may lack objects that somebody else has: it is a partial clone.
 pub(in crate::git) fn is_partial(git_dir: &Path) -> bool {
-    let packs = fs::read_dir(objects_in(git_dir).join("pack"));
+    let packs = fs::read_dir(common_directory(git_dir).join("objects").join("pack"));
     let mut packs = packs.into_iter().flatten().flatten();
     packs.any(|pack| pack.path().extension().is_some_and(|end| end == "promisor"))
 }

@@ -337,5 +337,13 @@ pub(crate) fn without_credentials(text: &str) -> String {
     clean + rest
 }
 
+/// Git's own directory that all work trees of a repository share.
+pub(super) fn common_directory(git_dir: &Path) -> PathBuf {
+    match std::fs::read_to_string(git_dir.join("commondir")) {
+        Ok(path) => git_dir.join(path.trim_end()),
+        Err(_) => git_dir.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use super::super::program::{GitError, GitProgram};
+use super::super::program::{GitError, GitProgram, common_directory};
 use super::ref_journal::RefJournal;
 use super::work_tree::{Pending, checked_out, recover};
 use super::{OpenError, PublishError, RefChange};
@@ -79,13 +79,6 @@ impl Local {
     ) -> Result<(), PublishError> {
         self.recover(git)?;
         publish(git, &self.common, changes)
-    }
-}
-
-fn common_directory(git_dir: &Path) -> PathBuf {
-    match std::fs::read_to_string(git_dir.join("commondir")) {
-        Ok(path) => git_dir.join(path.trim_end()),
-        Err(_) => git_dir.to_owned(),
     }
 }
 
