@@ -50,6 +50,8 @@ pub struct Config {
     pub allow_network: bool,
     /// How much memory a program in the sandbox may have.
     pub memory: Option<NonZeroUsize>,
+    /// How much memory a worker of native functions may have, in bytes; by the size of messages if not given.
+    pub native_memory: Option<u64>,
     /// What the pod runtime is told.
     pub pods: Pods,
 }

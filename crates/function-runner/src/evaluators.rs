@@ -7,17 +7,17 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow};
 use kiln_exec::{ExecRuntime, ImageRuntime, ImageTable, TableEvent};
 use kiln_functions::NativeRuntime;
-use kiln_functions::registry::Registry;
 use kiln_krm::image::with_prefix;
 use kiln_runtime::{FileValueError, FindError, FunctionSpec, Runner, Runtime, Target};
 use kiln_sandbox::{
     InForce, Sandbox, SandboxError, SandboxLimits, SandboxMode, SandboxPolicy, Surroundings,
 };
-use kiln_server::{Evaluator, Evaluators, Words};
+use kiln_server::{Evaluator, Evaluators, WorkerPool};
 
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::listed::Listed;
+use crate::workers::{WORKER_WORDS, native};
 
 /// The runtimes of this machine, with everything found out that can be wrong with them.
 pub(crate) struct Local {
@@ -32,8 +32,6 @@ impl Local {
             true => exec(config, environment)?,
             false => None,
         };
-        // They see and give what the programs do that they stand for.
-        let native = || NativeRuntime::through_the_wire(Registry::builtin());
         let native = config.runtimes.native.then(native);
         if exec.is_none() && native.is_none() && !config.runtimes.pod {
             tracing::warn!("no runtime is enabled: every function will be answered with NotFound");
@@ -49,7 +47,11 @@ impl Local {
     ///
     /// Exec comes before native although native is the first choice: it knows only what is listed, and what is listed goes
     /// where it is listed.
-    pub(crate) fn evaluators(self, listed: Arc<dyn Listed>) -> Evaluators {
+    pub(crate) fn evaluators(
+        self,
+        listed: Arc<dyn Listed>,
+        workers: Option<Arc<WorkerPool>>,
+    ) -> Evaluators {
         let exec = self.exec.map(|(table, exec)| Evaluator {
             name: "exec",
             runtime: Arc::new(Programs {
@@ -58,8 +60,9 @@ impl Local {
                 exec,
                 table,
             }),
-            words: Words::Runner,
+            words: kiln_server::Words::Runner,
             is_usable: true,
+            workers: None,
         });
         let native = self.native.map(|runtime| Evaluator {
             name: "native",
@@ -68,8 +71,9 @@ impl Local {
                 listed,
                 runtime,
             }),
-            words: Words::Wrapper,
+            words: WORKER_WORDS,
             is_usable: true,
+            workers,
         });
         Evaluators::new(exec.into_iter().chain(native).collect())
     }

@@ -52,6 +52,8 @@ pub struct Flags {
 struct ServiceFlags {
     max_concurrent: Key<i64>,
     max_concurrent_native: Key<i64>,
+    max_slow_native: Key<i64>,
+    native_memory: Key<i64>,
     max_concurrent_pod_calls: Key<i64>,
     max_queued: Key<i64>,
     max_held_bytes: Key<i64>,
@@ -206,6 +208,13 @@ impl Flags {
                 0,
                 i64::MAX,
             )?),
+            native_memory: Some(within(
+                "native-memory-limit",
+                parsed.get(self.service.native_memory),
+                0,
+                i64::MAX,
+            )?)
+            .filter(|memory| *memory > 0),
             pods: self.pods.config(parsed, environment)?,
         })
     }
@@ -226,6 +235,16 @@ impl ServiceFlags {
                 "max-concurrent-native",
                 0,
                 "How many built-in functions work on small lists at once, and as many on large ones; one for each core if 0",
+            ),
+            max_slow_native: set.add(
+                "max-slow-native",
+                0,
+                "How many built-in functions that take longer than 250ms run at once besides; 16 for each core if 0",
+            ),
+            native_memory: set.add(
+                "native-memory-limit",
+                0,
+                "How much memory a worker process of built-in functions may have, in `bytes`; if 0, 512 MiB or 48 times --max-request-body-size, whichever is more",
             ),
             max_concurrent_pod_calls: set.add(
                 "max-concurrent-pod-calls",
@@ -263,10 +282,12 @@ impl ServiceFlags {
         };
         let processes = count("max-concurrent-evaluations", self.max_concurrent)?;
         let native = count("max-concurrent-native", self.max_concurrent_native)?;
+        let slow = count("max-slow-native", self.max_slow_native)?;
         let forwarded = count("max-concurrent-pod-calls", self.max_concurrent_pod_calls)?;
         Ok(AdmissionOptions {
             processes: processes.unwrap_or(default.processes),
             native: native.unwrap_or(default.native),
+            slow: slow.unwrap_or(default.slow),
             forwarded: forwarded.unwrap_or(default.forwarded),
             queue: within(
                 "max-queued-evaluations",

@@ -12,6 +12,7 @@ mod listed;
 mod pod_runtime;
 mod run;
 mod telemetry;
+mod workers;
 
 pub use as_function::CalledAs;
 pub use config::{AddressMode, Config, Pods, Runtimes};
@@ -20,3 +21,4 @@ pub use flags::{Flags, Flavour};
 pub use listed::Listed;
 pub use pod_runtime::{PodRuntime, StartPods, StartingPods};
 pub use run::{Runner, prepare, serve};
+pub use workers::run_as_worker;

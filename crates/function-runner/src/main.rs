@@ -5,11 +5,14 @@ mod pods;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use function_runner::{CalledAs, Environment, Flags, Flavour, serve};
+use function_runner::{CalledAs, Environment, Flags, Flavour, run_as_worker, serve};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     let program = arguments.next().unwrap_or_default();
+    if let Some(code) = run_as_worker(&program, std::env::args_os().skip(1)) {
+        return code;
+    }
     if let Some(function) = CalledAs::of(&program) {
         return match function.run() {
             Ok(code) => code,

@@ -16,6 +16,7 @@ use crate::evaluators::Local;
 use crate::listed::NothingListed;
 use crate::pod_runtime::{self, PodRuntime, StartPods};
 use crate::telemetry;
+use crate::workers;
 
 /// How long the last traces may take to be sent when all calls are over.
 const LAST_TRACES: Duration = Duration::from_secs(3);
@@ -50,7 +51,8 @@ pub async fn prepare(
     // Last, because it takes longest, and pods may be started.
     let pods = pod_runtime::start(config, environment, start_pods).await?;
     let listed = pods.as_ref().map(|pods| pods.listed());
-    let mut evaluators = local.evaluators(listed.unwrap_or_else(|| Arc::new(NothingListed)));
+    let listed = listed.unwrap_or_else(|| Arc::new(NothingListed));
+    let mut evaluators = local.evaluators(listed, workers::start(config).await?);
     if let Some(pods) = &pods {
         let forwarder: Arc<dyn Forwarder> = Arc::<dyn PodRuntime>::clone(pods);
         evaluators = evaluators.with_forwarder(pod_runtime::NAME, forwarder);

@@ -44,6 +44,7 @@ mod sleep;
 mod starlark;
 mod test_helpers;
 mod upsert_resource;
+mod watched;
 pub mod wire;
 
 pub use function::{Context, Ending, Files, Function, FunctionList, NoFiles, Stopped};

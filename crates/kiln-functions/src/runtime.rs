@@ -13,6 +13,7 @@ use crate::function::{Context, Ending, Files, FunctionList, NoFiles};
 use crate::registry::{Behaviour, Registry};
 use crate::sdk::Finished;
 use crate::settle::settle;
+use crate::watched;
 use crate::wire;
 
 /// Finds native functions by their image.
@@ -20,6 +21,7 @@ pub struct NativeRuntime {
     registry: &'static Registry,
     crossing: Crossing,
     files: Arc<dyn Files>,
+    is_watched: bool,
 }
 
 /// How lists get to a function and back.
@@ -38,6 +40,7 @@ impl NativeRuntime {
             registry,
             crossing: Crossing::Tree,
             files: Arc::new(NoFiles),
+            is_watched: false,
         }
     }
 
@@ -55,6 +58,15 @@ impl NativeRuntime {
     pub fn with_files(self, files: Arc<dyn Files>) -> NativeRuntime {
         NativeRuntime { files, ..self }
     }
+
+    /// Functions that are left behind when their time is up or the caller gives up, even if they do not notice. For
+    /// programs that end then.
+    pub fn watched(self) -> NativeRuntime {
+        NativeRuntime {
+            is_watched: true,
+            ..self
+        }
+    }
 }
 
 impl Runtime for NativeRuntime {
@@ -67,57 +79,77 @@ impl Runtime for NativeRuntime {
             .find_image(image)
             .ok_or_else(|| FindError::not_found(function))?;
         Ok(Arc::new(NativeRunner {
+            image: image.clone(),
             behaviour,
             crossing: self.crossing,
             environment: function.env.clone(),
             files: Arc::clone(&self.files),
+            is_watched: self.is_watched,
         }))
     }
 }
 
 struct NativeRunner {
+    image: String,
     behaviour: &'static Behaviour,
     crossing: Crossing,
     environment: Vec<String>,
     files: Arc<dyn Files>,
+    is_watched: bool,
+}
+
+/// A call that owns all that it works on, so that it can run on any thread.
+struct Work {
+    behaviour: &'static Behaviour,
+    environment: Vec<String>,
+    files: Arc<dyn Files>,
+    run: RunContext,
+    given: Given,
+}
+
+/// What a function gets.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each call, and it is taken apart at once"
+)]
+enum Given {
+    Tree(FunctionList),
+    Wire(Vec<u8>),
+}
+
+/// What a program would leave behind.
+struct Done {
+    output: Output,
+    exit_code: i32,
+    stderr: String,
 }
 
 impl Runner for NativeRunner {
     fn run(&self, input: &Input<'_>, run: &RunContext) -> Result<Outcome, RunError> {
         let started = Instant::now();
-        let ctx = Context {
-            environment: &self.environment,
-            run,
-            files: self.files.as_ref(),
-        };
-        let (output, exit_code, stderr) = match self.crossing {
-            Crossing::Tree => {
-                let list = FunctionList {
+        let work = Work {
+            behaviour: self.behaviour,
+            environment: self.environment.clone(),
+            files: Arc::clone(&self.files),
+            run: run.clone(),
+            given: match self.crossing {
+                Crossing::Tree => Given::Tree(FunctionList {
                     items: input.items().iter().map(Resource::to_item).collect(),
                     config: input.function_config().cloned(),
                     ..FunctionList::default()
-                };
-                let finished = perform(self.behaviour, list, &ctx, Crossing::Tree)?;
-                let Finished {
-                    list, exit_code, ..
-                } = finished;
-                let results = self.behaviour.sdk.results(&list.results);
-                let output = Output::List(ResourceList {
-                    items: list.items,
-                    results,
-                    ..ResourceList::default()
-                });
-                (output, exit_code, list.stderr)
-            }
-            Crossing::Wire => {
-                let answer = wire::run(self.behaviour, input.wire().as_bytes(), &ctx)?;
-                (
-                    Output::Wire(answer.stdout.into_bytes()),
-                    answer.exit_code,
-                    answer.stderr,
-                )
-            }
+                }),
+                Crossing::Wire => Given::Wire(input.wire().as_bytes().to_vec()),
+            },
         };
+        let done = match self.is_watched {
+            true => watched::run(run, move || work.perform())?,
+            false => work.perform(),
+        };
+        let Done {
+            output,
+            exit_code,
+            stderr,
+        } = done?;
         Ok(Outcome {
             exit_code,
             signal: None,
@@ -129,6 +161,48 @@ impl Runner for NativeRunner {
 
     fn is_native(&self) -> bool {
         true
+    }
+
+    fn worker_image(&self) -> Option<&str> {
+        // Another process does not have the variables that this one was given.
+        self.environment.is_empty().then_some(self.image.as_str())
+    }
+}
+
+impl Work {
+    fn perform(self) -> Result<Done, RunError> {
+        let behaviour = self.behaviour;
+        let ctx = Context {
+            environment: &self.environment,
+            run: &self.run,
+            files: self.files.as_ref(),
+        };
+        match self.given {
+            Given::Tree(list) => {
+                let Finished {
+                    list, exit_code, ..
+                } = perform(behaviour, list, &ctx, Crossing::Tree)?;
+                let results = behaviour.sdk.results(&list.results);
+                let output = Output::List(ResourceList {
+                    items: list.items,
+                    results,
+                    ..ResourceList::default()
+                });
+                Ok(Done {
+                    output,
+                    exit_code,
+                    stderr: list.stderr,
+                })
+            }
+            Given::Wire(bytes) => {
+                let answer = wire::run(behaviour, bytes, &ctx)?;
+                Ok(Done {
+                    output: Output::Wire(answer.stdout.into_bytes()),
+                    exit_code: answer.exit_code,
+                    stderr: answer.stderr,
+                })
+            }
+        }
     }
 }
 

@@ -31,6 +31,11 @@ pub trait Runner: Send + Sync {
     fn is_native(&self) -> bool {
         false
     }
+
+    /// The image by which another process of the same program finds this function; none if only this process can run it.
+    fn worker_image(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Why there is no runner.

@@ -30,4 +30,4 @@ pub use environment::{ALLOWED_VARIABLES, NETWORK_VARIABLES, Surroundings};
 pub use measure::{Excess, InForce, Measure, SandboxError, StartError};
 pub use policy::{SandboxLimits, SandboxMode, SandboxPolicy};
 pub use processes::{Process, processes};
-pub use system::{Cell, Sandbox, Started};
+pub use system::{Cell, Sandbox, Started, confine_worker, lower_priority};

@@ -7,6 +7,7 @@
 mod access;
 mod child;
 mod cleanup;
+mod confine;
 mod filter;
 mod identity;
 mod kernel;
@@ -29,6 +30,7 @@ use crate::environment::{ALLOWED_VARIABLES, NETWORK_VARIABLES, Surroundings, cle
 use crate::measure::{Excess, Measure, SandboxError, StartError};
 use crate::policy::{SandboxLimits, SandboxPolicy};
 
+pub use confine::{confine_worker, lower_priority};
 pub(crate) use kernel::keep_all_descriptors;
 pub use spawn::Started;
 

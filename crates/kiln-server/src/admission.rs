@@ -22,6 +22,8 @@ pub enum Lane {
     Small,
     /// Native functions on larger lists.
     Large,
+    /// Native functions that take long, on lists of any size.
+    Slow,
     /// Functions that others run for us.
     Forwarded,
 }
@@ -31,7 +33,13 @@ const SMALL_LIST: usize = 256 * 1024;
 
 impl Lane {
     /// All there are.
-    pub const ALL: [Lane; 4] = [Lane::Processes, Lane::Small, Lane::Large, Lane::Forwarded];
+    pub const ALL: [Lane; 5] = [
+        Lane::Processes,
+        Lane::Small,
+        Lane::Large,
+        Lane::Slow,
+        Lane::Forwarded,
+    ];
 
     /// The lane of a call that is run here.
     pub(crate) fn of(is_native: bool, list: usize) -> Lane {
@@ -48,6 +56,7 @@ impl Lane {
             Lane::Processes => "processes",
             Lane::Small => "native-small",
             Lane::Large => "native-large",
+            Lane::Slow => "native-slow",
             Lane::Forwarded => "forwarded",
         }
     }
@@ -58,6 +67,7 @@ pub(crate) struct Admission {
     processes: Arc<Places>,
     small: Arc<Places>,
     large: Arc<Places>,
+    slow: Arc<Places>,
     forwarded: Arc<Places>,
 }
 
@@ -98,6 +108,7 @@ impl Admission {
             processes: places(Lane::Processes, options.processes),
             small: places(Lane::Small, options.native),
             large: places(Lane::Large, options.native),
+            slow: places(Lane::Slow, options.slow),
             forwarded: places(Lane::Forwarded, options.forwarded),
         }
     }
@@ -108,6 +119,7 @@ impl Admission {
             Lane::Processes => &self.processes,
             Lane::Small => &self.small,
             Lane::Large => &self.large,
+            Lane::Slow => &self.slow,
             Lane::Forwarded => &self.forwarded,
         };
         let permits = Arc::clone(&places.permits);

@@ -34,25 +34,40 @@ pub(crate) struct Evaluation {
 pub(crate) struct Evaluated {
     pub(crate) exit_code: Option<i32>,
     pub(crate) answer: Result<EvaluateFunctionResponse, Status>,
+    /// What the service logs about it.
+    pub(crate) warning: Option<String>,
+}
+
+impl Evaluated {
+    /// A function that did not run.
+    pub(crate) fn refused(status: Status) -> Evaluated {
+        Evaluated {
+            exit_code: None,
+            answer: Err(status),
+            warning: None,
+        }
+    }
 }
 
 impl Evaluation {
     /// Runs the function.
     pub(crate) fn evaluate(self) -> Evaluated {
-        let refused = |status| Evaluated {
-            exit_code: None,
-            answer: Err(status),
-        };
         let text = match std::str::from_utf8(&self.list) {
             Ok(text) => text,
-            Err(error) => return refused(status::unreadable(&error.to_string())),
+            Err(error) => {
+                return Evaluated::refused(status::unreadable(&error.to_string()));
+            }
         };
         match self.run(text) {
-            Ok(outcome) => Evaluated {
-                exit_code: Some(outcome.exit_code),
-                answer: self.answer(text, outcome),
-            },
-            Err(status) => refused(status),
+            Ok(outcome) => {
+                let mut warning = None;
+                Evaluated {
+                    exit_code: Some(outcome.exit_code),
+                    answer: self.answer(text, outcome, &mut warning),
+                    warning,
+                }
+            }
+            Err(status) => Evaluated::refused(status),
         }
     }
 
@@ -127,7 +142,12 @@ impl Evaluation {
         }
     }
 
-    fn answer(&self, text: &str, outcome: Outcome) -> Result<EvaluateFunctionResponse, Status> {
+    fn answer(
+        &self,
+        text: &str,
+        outcome: Outcome,
+        warning: &mut Option<String>,
+    ) -> Result<EvaluateFunctionResponse, Status> {
         let exit_text = outcome.exit_text();
         let success = outcome.is_success();
         let Outcome {
@@ -139,7 +159,7 @@ impl Evaluation {
         } = outcome;
         let output = self.output(text, output);
         if success {
-            return self.success(output, stderr);
+            return self.success(output, stderr, warning);
         }
         let mut failure = self.failure(exit_code, signal, stderr);
         let read = read_output(&output);
@@ -172,16 +192,20 @@ impl Evaluation {
         }
     }
 
-    fn success(&self, output: Bytes, stderr: Vec<u8>) -> Result<EvaluateFunctionResponse, Status> {
+    fn success(
+        &self,
+        output: Bytes,
+        stderr: Vec<u8>,
+        warning: &mut Option<String>,
+    ) -> Result<EvaluateFunctionResponse, Status> {
         match self.check_output(&output) {
             Ok(results) if results.has_errors() => {
-                tracing::warn!(
-                    image = self.image,
+                *warning = Some(format!(
                     "failed to evaluate function {} with structured results: {} and stderr: {}",
                     kiln_krm::gotext::quote(&self.image),
                     results.message(),
                     status::printed(&stderr)
-                );
+                ));
             }
             Ok(_) => {}
             Err(error) => {
@@ -239,7 +263,7 @@ fn read_output(output: &Bytes) -> Result<Results, String> {
 }
 
 /// An error and what is behind it.
-fn with_sources(error: &dyn std::error::Error) -> String {
+pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

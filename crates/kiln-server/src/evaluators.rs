@@ -6,6 +6,7 @@ use kiln_runtime::{FindError, FunctionSpec, Runner, Runtime};
 use tokio::sync::watch;
 
 use crate::forward::{ChosenForwarder, Forwarder};
+use crate::workers::WorkerPool;
 
 /// Runtimes in the order in which they are asked. "Not found" goes on to the next, every other answer is final.
 #[derive(Clone, Default)]
@@ -25,6 +26,8 @@ pub struct Evaluator {
     pub words: Words,
     /// Whether it can run anything at all. One that cannot is still named to callers whose function was not found.
     pub is_usable: bool,
+    /// Processes that run its functions; without any they run in this process.
+    pub workers: Option<Arc<WorkerPool>>,
 }
 
 /// How failures of functions are told.
@@ -49,6 +52,7 @@ pub(crate) struct Found {
     pub(crate) evaluator: &'static str,
     pub(crate) words: Words,
     pub(crate) runner: Arc<dyn Runner>,
+    pub(crate) workers: Option<Arc<WorkerPool>>,
 }
 
 impl Evaluators {
@@ -75,8 +79,13 @@ impl Evaluators {
         evaluators.chain(forwarder)
     }
 
-    /// Whether any function can be run, now and from now on.
+    /// Whether functions can be run, now and from now on. A server that has lost its workers cannot: other replicas
+    /// should get its calls.
     pub(crate) fn usable(&self) -> watch::Receiver<bool> {
+        let workers = self.evaluators.iter().find_map(|it| it.workers.as_ref());
+        if let Some(workers) = workers {
+            return workers.usable();
+        }
         let is_usable = self.evaluators.iter().any(|evaluator| evaluator.is_usable);
         match &self.forwarder {
             Some((_, forwarder)) if !is_usable => forwarder.usable(),
@@ -96,6 +105,7 @@ impl Evaluators {
                         evaluator: evaluator.name,
                         words: evaluator.words,
                         runner,
+                        workers: evaluator.workers.clone(),
                     }));
                 }
             }

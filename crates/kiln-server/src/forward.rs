@@ -75,6 +75,7 @@ impl ChosenForwarder {
                 return Evaluated {
                     exit_code: Some(0),
                     answer: Ok(response),
+                    warning: None,
                 };
             }
             Err(error) => error,
@@ -91,6 +92,7 @@ impl ChosenForwarder {
         Evaluated {
             exit_code,
             answer: Err(status),
+            warning: None,
         }
     }
 }

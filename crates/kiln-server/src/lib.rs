@@ -7,6 +7,7 @@
 //!
 //! Nothing here knows packages, Kubernetes or native functions. Nothing prints; what happens is told to `tracing`. Calls
 //! run on threads that may block, never on those that serve connections, so health is answered whatever functions do.
+//! Native functions run in worker processes ([`WorkerPool`]), so none of them can end or block the service.
 
 mod admission;
 mod body;
@@ -29,6 +30,7 @@ mod signals;
 mod status;
 mod tls;
 mod token;
+mod workers;
 
 pub use admission::Lane;
 pub use evaluators::{Evaluator, Evaluators, Words};
@@ -43,3 +45,4 @@ pub use server::{BindError, Server};
 pub use signals::stop_on_signals;
 pub use tls::{Tls, TlsError, TlsFiles};
 pub use token::Token;
+pub use workers::{WORKER_NAME, WorkerError, WorkerOptions, WorkerPool, work};

@@ -26,6 +26,9 @@ pub const DEFAULT_EVALUATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// How many bytes of requests are in memory at once unless told otherwise.
 pub const DEFAULT_MAX_HELD_BYTES: usize = 512 * 1024 * 1024;
 
+/// How many slow native functions run for each core unless told otherwise.
+const SLOW_PER_CORE: NonZeroUsize = NonZeroUsize::new(16).unwrap();
+
 /// How a server behaves.
 #[derive(Clone)]
 pub struct Options {
@@ -52,8 +55,10 @@ pub struct Options {
 pub struct AdmissionOptions {
     /// How many functions run as processes.
     pub processes: NonZeroUsize,
-    /// How many functions work in this process on small lists, and as many again on large ones.
+    /// How many native functions work on small lists, and as many again on large ones.
     pub native: NonZeroUsize,
+    /// How many native functions that take long run at once, besides those.
+    pub slow: NonZeroUsize,
     /// How many calls are passed on to others.
     pub forwarded: NonZeroUsize,
     /// How many calls wait for each of these.
@@ -76,12 +81,14 @@ impl Default for Options {
 }
 
 impl Default for AdmissionOptions {
-    /// Four processes a core, and one native function of each size.
+    /// Four processes a core, and one native function of each size. Slow ones work with a lower priority, so there can be
+    /// many: enough that functions which only wait keep no others waiting.
     fn default() -> AdmissionOptions {
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
         AdmissionOptions {
             processes: cores.saturating_mul(NonZeroUsize::MIN.saturating_add(3)),
             native: cores,
+            slow: cores.saturating_mul(SLOW_PER_CORE),
             forwarded: DEFAULT_MAX_FORWARDED,
             queue: DEFAULT_MAX_QUEUE,
         }

@@ -15,13 +15,14 @@ use tracing::{Instrument as _, Span, field};
 
 use crate::admission::{Admission, Lane, Place};
 use crate::deadline;
-use crate::evaluate::{Evaluated, Evaluation};
+use crate::evaluate::{Evaluated, Evaluation, with_sources};
 use crate::evaluators::{Chosen, Evaluators, Found};
 use crate::forward::{ChosenForwarder, ForwardedCall};
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::observer::{Finished, Observer};
 use crate::options::Options;
 use crate::status;
+use crate::workers::{Lease, WorkerCall, WorkerPool};
 
 /// When a request came in, which is when its time began.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +94,25 @@ impl Service {
         let evaluated = match self.choose(&call.image)? {
             Chosen::Here(found) => {
                 call.is_with(found.evaluator);
-                self.run_here(call, found, list, deadline, room(metadata))
-                    .await?
+                let worker_image = found.runner.worker_image();
+                match (found.workers.as_deref(), worker_image) {
+                    (Some(workers), Some(worker_image)) => {
+                        let worker_call = WorkerCall {
+                            image: call.image.clone(),
+                            worker_image: worker_image.to_owned(),
+                            list,
+                            deadline,
+                            max_output: self.max_output(),
+                            max_message_size: self.max_message_size,
+                            room: room(metadata),
+                        };
+                        self.run_in_worker(call, workers, worker_call).await?
+                    }
+                    _ => {
+                        self.run_here(call, found, list, deadline, room(metadata))
+                            .await?
+                    }
+                }
             }
             Chosen::Elsewhere(forwarder) => {
                 call.is_with(forwarder.name);
@@ -103,6 +121,9 @@ impl Service {
             }
         };
         call.exit_code = evaluated.exit_code;
+        if let Some(warning) = evaluated.warning {
+            tracing::warn!(image = call.image, "{warning}");
+        }
         evaluated.answer
     }
 
@@ -135,7 +156,7 @@ impl Service {
             ctx: RunContext {
                 deadline,
                 limits: Limits {
-                    max_output: 2 * self.max_message_size as u64,
+                    max_output: self.max_output(),
                     ..Limits::default()
                 },
                 ..RunContext::default()
@@ -144,6 +165,48 @@ impl Service {
             room,
         };
         self.run(call, evaluation, place, lane, deadline).await
+    }
+
+    /// How much a function may write, the list and what it prints together.
+    fn max_output(&self) -> u64 {
+        2 * self.max_message_size as u64
+    }
+
+    /// Runs in a worker process. When the caller goes away this future is dropped, and with it the lease, which ends the
+    /// call.
+    async fn run_in_worker(
+        &self,
+        call: &mut Call<'_>,
+        workers: &WorkerPool,
+        worker_call: WorkerCall,
+    ) -> Result<Evaluated, Status> {
+        let deadline = worker_call.deadline;
+        let lane = Lane::of(true, worker_call.list.len());
+        let place = self.place(call, lane, deadline).await?;
+        call.started = Some(Instant::now());
+        let taken = until(deadline, Lease::take(workers, place, &worker_call)).await;
+        let mut lease = match taken {
+            Some(Ok(lease)) => lease,
+            Some(Err(error)) => {
+                return Err(status::unavailable(&call.image, &with_sources(&error)));
+            }
+            None => return Err(timed_out(&call.image, deadline)),
+        };
+        let evaluation = lease.evaluate(&self.admission, worker_call);
+        let evaluation = evaluation.instrument(call.execution(lane));
+        tokio::select! {
+            evaluated = until(deadline, evaluation) => match evaluated {
+                Some(evaluated) => return Ok(evaluated),
+                None => {
+                    // Nothing of it may go on, and its place is free at once.
+                    lease.kill();
+                    return Err(timed_out(&call.image, deadline));
+                }
+            },
+            () = self.lifecycle.reached(Phase::Cancelling) => {}
+        }
+        lease.kill();
+        Err(status::interrupted(&call.image))
     }
 
     /// Passes the call on. When the caller goes away this future is dropped, and with it the call there.
@@ -211,7 +274,7 @@ impl Service {
         // then nobody else can have its thread.
         let (kept, lent) = match lane {
             Lane::Processes | Lane::Forwarded => (Some(place), None),
-            Lane::Small | Lane::Large => (None, Some(place)),
+            Lane::Small | Lane::Large | Lane::Slow => (None, Some(place)),
         };
         let span = call.execution(lane);
         let mut task = tokio::task::spawn_blocking(move || {

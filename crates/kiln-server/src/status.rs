@@ -149,6 +149,14 @@ pub(crate) fn panicked(image: &str) -> Status {
     Status::internal(format!("evaluating function {} panicked", quote(image)))
 }
 
+/// A native function whose worker process ended in the middle of the call.
+pub(crate) fn worker_died(image: &str, reason: &str) -> Status {
+    Status::internal(format!(
+        "function {} ended its worker process ({reason})",
+        quote(image)
+    ))
+}
+
 /// A function that could not be started, or a program that failed.
 pub(crate) fn failed_to_execute(reason: &str, failure: FunctionFailure, room: usize) -> Status {
     let text = format!(

@@ -1,4 +1,4 @@
-//! Ctrl-C and polite requests to end: functions run in process groups of their own, so that somebody has to tell them.
+//! Ctrl-C and other requests to end. Functions run in process groups of their own, so kiln passes the request on.
 
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -14,6 +14,10 @@ static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// Signals that come within this time of the first say the same.
 const ONE_WISH: Duration = Duration::from_millis(500);
+
+/// A command that has not ended by then is ended, whatever it does. Functions that run in this process cannot be killed, and
+/// reading or comparing very large files does not look at the token.
+const LAST_MOMENT: Duration = Duration::from_secs(10);
 
 /// A token that is cancelled when the user wants kiln to end. Asked for twice, kiln ends at once, and kills what is
 /// running. There is but one token.
@@ -43,13 +47,23 @@ fn listen() -> CancelToken {
                 cancelled.cancel();
             }
             let first = Instant::now();
+            std::thread::spawn(|| {
+                std::thread::sleep(LAST_MOMENT);
+                end_now(SIGNAL.load(Ordering::SeqCst));
+            });
             // `timeout` and some terminals send a signal twice, to us and to our group; that is one wish, and the first
             // has to have time to remove containers.
             if let Some(signal) = asked.find(|_| first.elapsed() >= ONE_WISH) {
-                process::kill_running();
-                let _ = signal_hook::low_level::emulate_default_handler(signal);
+                end_now(signal);
             }
         });
     }
     token
+}
+
+/// Ends kiln as the signal would have without a handler. Packages are safe: what is being written is finished or undone by
+/// the next command.
+fn end_now(signal: i32) {
+    process::kill_running();
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
 }

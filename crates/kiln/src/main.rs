@@ -27,6 +27,11 @@ use crate::ui::{Failed, Ui};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
+    if let [program, rest @ ..] = args.as_slice()
+        && let Some(code) = function_runner::run_as_worker(program, rest.iter().cloned())
+    {
+        return code;
+    }
     let environment = std::env::var_os(environment::KILN_COMPAT);
     let format = LogFormat::choose(&args);
     let compat = match Compat::choose(&args, environment) {

@@ -44,6 +44,7 @@ fn serve(config: &Config) -> Result<()> {
         runtime: Arc::new(entrypoint),
         words: Words::Wrapper,
         is_usable: true,
+        workers: None,
     }]);
     // One thread serves connections, which is little work; functions have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use tonic::Code;
 
 use crate::program::{CAT, LIST, Runner, World};
+use crate::workers::is_worker;
 
 const CLIENTS: usize = 200;
 const CALLS: usize = 50;
@@ -75,7 +76,7 @@ async fn a_program_that_takes_too_much_memory_is_refused_it() {
     settle(id, files).await;
 }
 
-/// Waits until the runner has no child and no more open files than when it was quiet, but for the few that it keeps for
+/// Waits until the runner has no child but its workers, and no more open files than when it was quiet, but for the few that it keeps for
 /// programs to come. Nobody tells that, so it is looked at again and again.
 async fn settle(id: u32, quiet: usize) {
     let is_quiet = async {
@@ -99,7 +100,9 @@ fn has_children(id: u32) -> bool {
         // A thread may end at any time.
         fs::read_to_string(thread.path().join("children")).unwrap_or_default()
     });
-    children.into_iter().any(|children| !children.is_empty())
+    let children: Vec<String> = children.collect();
+    let mut ids = children.iter().flat_map(|ids| ids.split_whitespace());
+    ids.any(|id| !id.parse().is_ok_and(is_worker))
 }
 
 fn open_files(id: u32) -> usize {

@@ -13,3 +13,4 @@ mod serving;
 mod signals;
 mod startup;
 mod telemetry;
+mod workers;

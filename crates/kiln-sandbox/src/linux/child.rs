@@ -59,7 +59,7 @@ impl Plan {
 }
 
 /// When memory is short, functions go first. Not everywhere allowed, and nothing depends on it.
-fn volunteer_to_be_killed() {
+pub(super) fn volunteer_to_be_killed() {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     if let Ok(file) = open(c"/proc/self/oom_score_adj", flags, Mode::empty()) {
         let _ = rustix::io::write(file, b"1000");

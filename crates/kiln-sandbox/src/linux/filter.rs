@@ -50,7 +50,7 @@ pub(super) fn compile(
 /// Goes before the rules, which know one answer only. Jumps are relative, so programs can be put one after the other.
 ///
 /// The numbers may be those of another architecture here; such calls are killed by the rules.
-fn missing_calls() -> BpfProgram {
+pub(super) fn missing_calls() -> BpfProgram {
     const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
     const EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     const GREATER: u32 = libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K;

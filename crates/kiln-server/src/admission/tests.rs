@@ -15,6 +15,7 @@ fn admission(places: usize, queue: usize) -> Arc<Admission> {
     let options = AdmissionOptions {
         processes: places,
         native: places,
+        slow: places,
         forwarded: places,
         queue,
     };

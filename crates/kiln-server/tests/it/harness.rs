@@ -122,12 +122,14 @@ pub(crate) fn evaluators(directory: &Path, words: Words) -> Evaluators {
             runtime: Arc::new(Natives),
             words: Words::Wrapper,
             is_usable: true,
+            workers: None,
         },
         Evaluator {
             name: "exec",
             runtime: Arc::new(scripts),
             words,
             is_usable: true,
+            workers: None,
         },
     ])
 }

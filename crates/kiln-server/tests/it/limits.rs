@@ -21,6 +21,7 @@ fn one_place(queue: usize) -> Options {
         admission: AdmissionOptions {
             processes: NonZeroUsize::MIN,
             native: NonZeroUsize::MIN,
+            slow: NonZeroUsize::MIN,
             forwarded: NonZeroUsize::MIN,
             queue,
         },

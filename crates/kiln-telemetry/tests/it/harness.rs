@@ -145,6 +145,7 @@ impl World {
             runtime: Arc::new(Found(Arc::clone(&functions))),
             words: Words::Runner,
             is_usable: true,
+            workers: None,
         }]);
         let options = Options {
             observer: telemetry.observer(),

@@ -124,7 +124,7 @@ impl RunningArgs {
         }
         if !self.no_native {
             let files = Arc::new(MountedFiles::new(&container.mounts));
-            runtimes.push(Box::new(native(ui.compat()).with_files(files)));
+            runtimes.push(Box::new(native(ui.compat()).with_files(files).watched()));
         }
         runtimes.push(Box::new(exec));
         let cancel = on_interrupt();

@@ -155,7 +155,7 @@ impl Runners for Rendering {
     ) -> Result<Arc<dyn Runtime>, Box<dyn Error + Send + Sync>> {
         let mut runtimes: Vec<Box<dyn Runtime>> = vec![Box::new(Builtins)];
         if self.is_native {
-            runtimes.push(Box::new(NativeRuntime::new(Registry::builtin())));
+            runtimes.push(Box::new(NativeRuntime::new(Registry::builtin()).watched()));
         }
         if let Some(exec) = &self.exec {
             runtimes.push(Box::new(Arc::clone(exec)));

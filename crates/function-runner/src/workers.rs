@@ -1,0 +1,70 @@
+//! Worker processes of native functions: the same program under another name.
+
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use kiln_functions::NativeRuntime;
+use kiln_functions::registry::Registry;
+use kiln_sandbox::SandboxMode;
+use kiln_server::{WORKER_NAME, Words, WorkerOptions, WorkerPool, work};
+
+use crate::config::Config;
+
+/// How native functions report failures: as the wrapper in a pod does, because they stand for images.
+pub(crate) const WORKER_WORDS: Words = Words::Wrapper;
+
+/// The program itself, even if its file has been replaced since it was started.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// A worker has room for the largest list, its tree, and as much again for what a function makes of it.
+const MEMORY_PER_MESSAGE_BYTE: u64 = 48;
+const LEAST_MEMORY: u64 = 512 << 20;
+
+/// Native functions see and give what the programs do that they stand for.
+pub(crate) fn native() -> NativeRuntime {
+    NativeRuntime::through_the_wire(Registry::builtin())
+}
+
+/// Starts the pool, if native functions are on.
+pub(crate) async fn start(config: &Config) -> Result<Option<Arc<WorkerPool>>> {
+    if !config.runtimes.native {
+        return Ok(None);
+    }
+    let program = PathBuf::from(OWN_PROGRAM);
+    let program = match program.exists() {
+        true => program,
+        false => std::env::current_exe().context("find the program for workers")?,
+    };
+    let by_message = MEMORY_PER_MESSAGE_BYTE.saturating_mul(config.max_message_size as u64);
+    let pool = WorkerPool::start(WorkerOptions {
+        program,
+        memory: config
+            .native_memory
+            .unwrap_or_else(|| by_message.max(LEAST_MEMORY)),
+        is_strict: config.sandbox == Some(SandboxMode::Strict),
+        spare: config.admission.native,
+    });
+    Ok(Some(pool.await.context("start workers")?))
+}
+
+/// Runs the program as a worker if it was started as one.
+pub fn run_as_worker(
+    program: &OsStr,
+    arguments: impl Iterator<Item = std::ffi::OsString>,
+) -> Option<ExitCode> {
+    if Path::new(program) != Path::new(WORKER_NAME) {
+        return None;
+    }
+    let arguments = arguments.map(|word| word.to_string_lossy().into_owned());
+    Some(match work(&native(), WORKER_WORDS, arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "{WORKER_NAME}: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}

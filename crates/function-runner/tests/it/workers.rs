@@ -1,0 +1,264 @@
+//! Native functions in worker processes: nothing that one does ends the runner, keeps others waiting or outlives it.
+
+use std::fs;
+use std::time::Duration;
+
+use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
+use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
+use tokio::task::JoinHandle;
+use tonic::transport::Endpoint;
+use tonic::{Code, Request, Response, Status};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
+
+use crate::program::{LIST, Runner, World};
+
+const NATIVE: &str = "set-namespace:v0.4.1";
+const SLEEP: &str = "sleep:latest";
+
+/// Much longer than the slowest machine takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn sleep_list(duration: &str) -> String {
+    LIST.replace("namespace: there", &format!("sleepSeconds: \"{duration}\""))
+}
+
+/// Calls on a connection of its own, with a deadline if one is given.
+fn call(
+    runner: &Runner,
+    image: &str,
+    list: String,
+    timeout: Option<Duration>,
+) -> JoinHandle<Result<EvaluateFunctionResponse, Status>> {
+    let endpoint = Endpoint::from_shared(format!("http://{}", runner.address));
+    let endpoint = endpoint.expect("an address");
+    let image = image.to_owned();
+    tokio::spawn(async move {
+        let channel = endpoint.connect().await.expect("a connection");
+        let mut client = FunctionEvaluatorClient::new(channel);
+        let mut request = Request::new(EvaluateFunctionRequest {
+            resource_list: list.into(),
+            image,
+        });
+        if let Some(timeout) = timeout {
+            request.set_timeout(timeout);
+        }
+        client
+            .evaluate_function(request)
+            .await
+            .map(Response::into_inner)
+    })
+}
+
+/// The worker processes of a runner.
+fn workers(runner: &Runner) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{}/task", runner.child.id())).expect("a process");
+    let children = threads.flatten().map(|thread| {
+        // A thread may end at any time.
+        fs::read_to_string(thread.path().join("children")).unwrap_or_default()
+    });
+    let children: Vec<String> = children.collect();
+    let ids = children.iter().flat_map(|ids| ids.split_whitespace());
+    let ids = ids.filter_map(|id| id.parse().ok());
+    ids.filter(|id| is_worker(*id)).collect()
+}
+
+pub(crate) fn is_worker(id: u32) -> bool {
+    let name = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    name.starts_with(b"kiln-worker\0")
+}
+
+fn kill(id: u32) {
+    let id = i32::try_from(id).ok().and_then(Pid::from_raw);
+    let _ = kill_process(id.expect("an id"), Signal::KILL);
+}
+
+/// The kernel does not announce what is asked here, so it is looked at again and again.
+async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    assert!(waited.is_ok(), "never: {what}");
+}
+
+/// A worker that is not waiting for a call: a function that sleeps waits for a lock with a timeout, not for the socket.
+async fn busy_worker(runner: &Runner) -> u32 {
+    let sleeps = |id: &u32| {
+        let call = fs::read_to_string(format!("/proc/{id}/syscall")).unwrap_or_default();
+        // futex, on x86-64 and on arm64.
+        call.starts_with("202 ") || call.starts_with("98 ")
+    };
+    let mut found = None;
+    eventually("a worker that sleeps", || {
+        found = workers(runner).into_iter().find(sleeps);
+        found.is_some()
+    })
+    .await;
+    found.expect("a worker")
+}
+
+#[tokio::test]
+async fn a_worker_is_confined() {
+    let world = World::empty();
+    let runner = world.start(&["--disable-runtimes=exec,pod", "--exec-sandbox=strict"]);
+    runner.call(NATIVE).await.expect("a list");
+    let is_confined = |id: u32| {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+        let lines = ["NoNewPrivs:\t1", "Seccomp:\t2", "CapEff:\t0000000000000000"];
+        lines.iter().all(|line| status.contains(line))
+    };
+    // One that has just been started confines itself before it takes a call.
+    eventually("all workers are confined", || {
+        let ids = workers(&runner);
+        !ids.is_empty() && ids.into_iter().all(is_confined)
+    })
+    .await;
+    for id in workers(&runner) {
+        let files = fs::read_dir(format!("/proc/{id}/fd")).expect("a process");
+        // The socket as standard input and once more, standard output and standard error.
+        assert_eq!(files.count(), 4);
+        let environment = fs::read(format!("/proc/{id}/environ")).expect("a process");
+        assert_eq!(environment, b"");
+    }
+}
+
+#[tokio::test]
+async fn a_function_is_killed_at_its_deadline_and_others_go_on() {
+    let world = World::empty();
+    let runner = world.start(&["--disable-runtimes=exec,pod", "--max-concurrent-native=1"]);
+    let timeout = Duration::from_millis(300);
+    let late: Vec<_> = (0..4)
+        .map(|_| call(&runner, SLEEP, sleep_list("3600"), Some(timeout)))
+        .collect();
+    for late in late {
+        let status = late.await.expect("no panic").expect_err("late");
+        // The client may notice first.
+        let codes = [Code::DeadlineExceeded, Code::Cancelled];
+        assert!(codes.contains(&status.code()), "{status:?}");
+    }
+    runner.call(NATIVE).await.expect("a list");
+    // Those that were late are gone; one for small lists and one for large ones may stay.
+    eventually("few workers are left", || workers(&runner).len() <= 2).await;
+}
+
+#[tokio::test]
+async fn functions_that_take_long_keep_no_others_waiting() {
+    let world = World::empty();
+    let runner = world.start(&["--disable-runtimes=exec,pod", "--max-concurrent-native=1"]);
+    let _sleeping: Vec<_> = (0..8)
+        .map(|_| call(&runner, SLEEP, sleep_list("3600"), None))
+        .collect();
+    busy_worker(&runner).await;
+    for _ in 0..3 {
+        let answered = tokio::time::timeout(PATIENCE, runner.call(NATIVE)).await;
+        answered.expect("does not wait").expect("a list");
+    }
+}
+
+#[tokio::test]
+async fn a_worker_that_is_killed_fails_its_call_only() {
+    let world = World::empty();
+    let runner = world.start(&["--disable-runtimes=exec,pod"]);
+    let sleeping = call(&runner, SLEEP, sleep_list("3600"), None);
+    kill(busy_worker(&runner).await);
+    let status = sleeping.await.expect("no panic").expect_err("killed");
+    assert_eq!(status.code(), Code::Internal);
+    let text = "function \"sleep:latest\" ended its worker process (signal 9)";
+    assert_eq!(status.message(), text);
+    // An idle worker that goes away is not even noticed.
+    for id in workers(&runner) {
+        kill(id);
+        eventually("a process has ended", || !is_worker(id)).await;
+    }
+    runner.call(NATIVE).await.expect("a list");
+}
+
+#[tokio::test]
+async fn memory_is_limited() {
+    let world = World::empty();
+    let limit = "--native-memory-limit=16000000";
+    let runner = world.start(&["--disable-runtimes=exec,pod", limit]);
+    let value = format!("namespace: {}", "v".repeat(4 << 20));
+    let large = LIST.replace("namespace: there", &value);
+    let called = call(&runner, NATIVE, large, None).await;
+    let status = called.expect("no panic").expect_err("too large");
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    let text = "function \"set-namespace:v0.4.1\": function used more than 16000000 bytes of memory and was killed";
+    assert_eq!(status.message(), text);
+    runner.call(NATIVE).await.expect("a list");
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_ends_the_function() {
+    let world = World::empty();
+    let runner = world.start(&["--disable-runtimes=exec,pod"]);
+    let sleeping = call(&runner, SLEEP, sleep_list("3600"), None);
+    let busy = busy_worker(&runner).await;
+    sleeping.abort();
+    eventually("the worker has ended", || !is_worker(busy)).await;
+}
+
+#[tokio::test]
+async fn workers_do_not_outlive_the_runner() {
+    let world = World::empty();
+    let mut runner = world.start(&["--disable-runtimes=exec,pod"]);
+    let _sleeping = call(&runner, SLEEP, sleep_list("3600"), None);
+    let busy = busy_worker(&runner).await;
+    let all = workers(&runner);
+    assert!(all.contains(&busy));
+    kill(runner.child.id());
+    runner.wait();
+    for id in all {
+        eventually("the worker has ended", || !is_worker(id)).await;
+    }
+}
+
+#[tokio::test]
+async fn health_follows_whether_there_can_be_workers() {
+    let world = World::empty();
+    let runner = world.start(&["--disable-runtimes=exec,pod", "--max-concurrent-native=1"]);
+    // Both on one connection: there cannot be another one below.
+    let channel = runner.channel().await;
+    let mut evaluator = FunctionEvaluatorClient::new(channel.clone());
+    let mut health = HealthClient::new(channel);
+    let request = HealthCheckRequest {
+        service: kiln_proto::SERVICE.to_owned(),
+    };
+    let mut statuses = health.watch(request).await.expect("a stream").into_inner();
+    let mut next = async || {
+        let message = tokio::time::timeout(PATIENCE, statuses.message()).await;
+        let message = message.expect("in time").expect("a message");
+        message.expect("a status").status
+    };
+    assert_eq!(next().await, 1, "SERVING");
+
+    let id = i32::try_from(runner.child.id())
+        .ok()
+        .and_then(Pid::from_raw);
+    let nothing = Rlimit {
+        current: Some(0),
+        maximum: getrlimit(Resource::Nofile).maximum,
+    };
+    let before = prlimit(id, Resource::Nofile, nothing).expect("a limit");
+    // Sockets for workers cannot be had any more.
+    for id in workers(&runner) {
+        kill(id);
+        eventually("a process has ended", || !is_worker(id)).await;
+    }
+    let request = EvaluateFunctionRequest {
+        resource_list: LIST.into(),
+        image: NATIVE.to_owned(),
+    };
+    let status = evaluator.evaluate_function(request).await;
+    let status = status.expect_err("no worker");
+    assert_eq!(status.code(), Code::Unavailable, "{status:?}");
+    assert_eq!(next().await, 2, "NOT_SERVING");
+
+    prlimit(id, Resource::Nofile, before).expect("a limit");
+    assert_eq!(next().await, 1, "SERVING");
+    runner.call(NATIVE).await.expect("a list");
+}

@@ -1,0 +1,194 @@
+//! Confines the calling process: a worker that computes on what it reads from one socket, and needs nothing else.
+//!
+//! A program that someone else wrote is confined before it starts ([`super::child`]). A worker is our own program: it
+//! confines itself once it has started, so it can be left with far less than a program needs to start at all. What it
+//! may still call is an allow list.
+
+use std::io;
+use std::process::id;
+
+use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetError, Scope};
+use libc::c_long;
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal,
+    setpriority_process, setrlimit,
+};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+use super::child::volunteer_to_be_killed;
+use super::{filter, kernel};
+use crate::measure::SandboxError;
+
+/// The newest version of Landlock whose rights we know. The library leaves out what the kernel does not know.
+const NEWEST: ABI = ABI::V9;
+
+/// Calls that a worker makes: its socket, memory, threads, time and its own end.
+const ALLOWED: &[c_long] = &[
+    libc::SYS_read,
+    libc::SYS_readv,
+    libc::SYS_write,
+    libc::SYS_writev,
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_close,
+    libc::SYS_brk,
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_munmap,
+    libc::SYS_madvise,
+    libc::SYS_futex,
+    libc::SYS_set_robust_list,
+    libc::SYS_rseq,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_getcpu,
+    libc::SYS_getpid,
+    libc::SYS_gettid,
+    libc::SYS_getrandom,
+    libc::SYS_getrusage,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_getres,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_gettimeofday,
+    libc::SYS_nanosleep,
+    libc::SYS_restart_syscall,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sigaltstack,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+];
+
+/// The priority of processes that let others go first; 0 is the usual one, 19 the lowest.
+const LOW_PRIORITY: i32 = 10;
+
+/// Confines the calling process for good. It must have one thread only, and must have opened what it needs.
+///
+/// From now on it has at most `memory` bytes more than it has already, opens nothing, reaches no other process and no
+/// network, and is killed when the thread that started it ends. `parent` is the process that started it.
+pub fn confine_worker(parent: u32, memory: u64) -> Result<(), SandboxError> {
+    // Needs files of /proc, so it comes before the rules about files.
+    volunteer_to_be_killed();
+    let data = step("set limits", data_limit(memory))?;
+    for (resource, limit) in [
+        (Resource::Core, 0),
+        (Resource::Data, data),
+        (Resource::Fsize, 0),
+        (Resource::Memlock, 0),
+        (Resource::Msgqueue, 0),
+    ] {
+        step("set limits", lower(resource, limit))?;
+    }
+    let none = CapabilitySet::empty();
+    let no_capabilities = CapabilitySets {
+        effective: none,
+        permitted: none,
+        inheritable: none,
+    };
+    step("drop capabilities", set_capabilities(None, no_capabilities))?;
+    let killed = set_parent_process_death_signal(Some(Signal::KILL));
+    step("end with the parent", killed)?;
+    let started_by = getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs());
+    if started_by != Some(parent) {
+        // The parent ended before the kernel knew that this process must not outlive it.
+        return step("end with the parent", Err(rustix::io::Errno::SRCH));
+    }
+    // The kernel takes neither rules nor filters without it.
+    step("give up new privileges", set_no_new_privs(true))?;
+    close_files().map_err(|error| SandboxError::Rules {
+        reason: error.to_string(),
+    })?;
+    if !filter::is_known_architecture() {
+        return Ok(());
+    }
+    let program = compile().map_err(|error| SandboxError::Filter {
+        reason: error.to_string(),
+    })?;
+    // Last, because it forbids all of the above.
+    step("filter system calls", kernel::install_filter(&program))
+}
+
+/// Lets others go first from now on. A process cannot take that back without privileges.
+pub fn lower_priority(process: Option<u32>) {
+    let process = process.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    if let Some(process) = process {
+        // Nothing depends on it.
+        let _ = setpriority_process(Some(process), LOW_PRIORITY);
+    }
+}
+
+fn step<T, E: Into<io::Error>>(
+    doing: &'static str,
+    result: Result<T, E>,
+) -> Result<T, SandboxError> {
+    result.map_err(|error| SandboxError::Confine {
+        doing,
+        source: error.into(),
+    })
+}
+
+/// What the process has now and `memory` bytes more. The limit counts everything that it can write to.
+fn data_limit(memory: u64) -> io::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let data = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmData:"))
+        .and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    Ok(data.unwrap_or_default() * 1024 + memory)
+}
+
+/// Limits only ever go down: what the system allows already is not exceeded.
+fn lower(resource: Resource, limit: u64) -> rustix::io::Result<()> {
+    let maximum = getrlimit(resource).maximum;
+    let limit = Some(maximum.map_or(limit, |maximum| maximum.min(limit)));
+    let limit = Rlimit {
+        current: limit,
+        maximum: limit,
+    };
+    setrlimit(resource, limit)
+}
+
+/// No file can be opened, as far as the kernel has Landlock; the filter forbids opening files as well.
+fn close_files() -> Result<(), RulesetError> {
+    let ruleset = Ruleset::default()
+        .handle_access(AccessFs::from_all(NEWEST))?
+        .handle_access(AccessNet::from_all(NEWEST))?
+        .scope(Scope::from_all(NEWEST))?;
+    ruleset.create()?.restrict_self().map(drop)
+}
+
+fn compile() -> Result<BpfProgram, seccompiler::BackendError> {
+    let equal = |argument, value: u64| {
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+    };
+    let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
+        ALLOWED.iter().map(|number| (*number, Vec::new())).collect();
+    // How a process aborts: a signal to itself.
+    let itself = SeccompRule::new(vec![equal(0, u64::from(id()))?])?;
+    rules.insert(libc::SYS_tgkill, vec![itself]);
+    // Threads of its own, and no other processes.
+    let threads = SeccompCmpOp::MaskedEq(u64::from(libc::CLONE_THREAD.unsigned_abs()));
+    let bit = u64::from(libc::CLONE_THREAD.unsigned_abs());
+    let thread = SeccompCondition::new(0, SeccompCmpArgLen::Dword, threads, bit)?;
+    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![thread])?]);
+    let name = SeccompRule::new(vec![equal(0, u64::from(libc::PR_SET_NAME.unsigned_abs()))?])?;
+    rules.insert(libc::SYS_prctl, vec![name]);
+    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
+    let filter = SeccompFilter::new(rules, refuse, SeccompAction::Allow, architecture)?;
+    // The C library makes threads with clone3 unless the kernel does not have it.
+    let mut program = filter::missing_calls();
+    program.extend(BpfProgram::try_from(filter)?);
+    Ok(program)
+}

@@ -1,0 +1,198 @@
+//! One call in a worker. The lease is a guard: however the call ends, the worker is given back or killed.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use kiln_proto::evaluator::EvaluateFunctionResponse;
+use kiln_runtime::Deadline;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use tonic::{Code, Status};
+
+use super::frame::{RequestHead, ResponseHead};
+use super::pool::{Shared, WorkerError, WorkerPool};
+use super::process::{Death, State, Worker};
+use crate::admission::{Admission, Lane, Place};
+use crate::evaluate::Evaluated;
+use crate::status;
+
+/// A call that takes longer is slow: it makes room for others, works with a lower priority, and its worker with it.
+const SLOW_AFTER: Duration = Duration::from_millis(250);
+
+/// How long a worker may go on with a call that the caller has cancelled. Starting another worker costs more than most
+/// calls, so a client that cancels much would otherwise cost more than one that does not.
+const CANCEL_GRACE: Duration = Duration::from_millis(50);
+
+/// A worker whose list was larger is not kept: the memory that it needed would stay with it.
+const LARGE: usize = 8 * 1024 * 1024;
+
+/// A call for a worker.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerCall {
+    pub(crate) image: String,
+    pub(crate) worker_image: String,
+    pub(crate) list: Bytes,
+    pub(crate) deadline: Option<Deadline>,
+    pub(crate) max_output: u64,
+    pub(crate) max_message_size: usize,
+    pub(crate) room: usize,
+}
+
+/// A worker that has one call, and the place of that call.
+pub(crate) struct Lease {
+    pool: Arc<Shared>,
+    worker: Option<Worker>,
+    place: Option<Place>,
+    is_slow: bool,
+    max_body: usize,
+    deadline: Option<Deadline>,
+}
+
+impl Lease {
+    /// Takes a worker for a call that has its place.
+    pub(crate) async fn take(
+        pool: &WorkerPool,
+        place: Place,
+        call: &WorkerCall,
+    ) -> Result<Lease, WorkerError> {
+        Ok(Lease {
+            worker: Some(pool.take().await?),
+            pool: pool.shared(),
+            place: Some(place),
+            is_slow: false,
+            max_body: call.max_message_size,
+            deadline: call.deadline,
+        })
+    }
+
+    /// Evaluates the call.
+    pub(crate) async fn evaluate(&mut self, admission: &Admission, call: WorkerCall) -> Evaluated {
+        let is_large = call.list.len() > LARGE;
+        let image = call.image.clone();
+        match self.exchange(admission, call).await {
+            Some(Ok((head, body))) => {
+                if head.ends || self.is_slow || is_large || body.len() > LARGE {
+                    self.kill();
+                }
+                evaluated(head, body)
+            }
+            Some(Err(error)) => {
+                let death = match self.worker.take() {
+                    Some(worker) => worker.death(&error).await,
+                    None => Death::Other(error.to_string()),
+                };
+                self.pool.replace();
+                tracing::warn!(image, ?death, "a native function ended its worker");
+                Evaluated::refused(self.status(&image, &death))
+            }
+            None => Evaluated::refused(status::panicked(&image)),
+        }
+    }
+
+    /// Sends the call and waits for the response. A call that turns out to be slow makes room for others.
+    async fn exchange(
+        &mut self,
+        admission: &Admission,
+        call: WorkerCall,
+    ) -> Option<io::Result<(ResponseHead, Bytes)>> {
+        let worker = self.worker.as_mut()?;
+        let id = worker.id();
+        let head = call.head();
+        let mut exchange = std::pin::pin!(worker.exchange(&head, call.list, self.max_body));
+        if let Ok(answered) = timeout(SLOW_AFTER, &mut exchange).await {
+            return Some(answered);
+        }
+        self.is_slow = true;
+        Some(tokio::select! {
+            answered = &mut exchange => answered,
+            Ok(place) = admission.enter(Lane::Slow) => {
+                self.place = Some(place);
+                kiln_sandbox::lower_priority(id);
+                exchange.await
+            }
+        })
+    }
+
+    /// Ends the worker, whatever it does.
+    pub(crate) fn kill(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            self.pool.lose(worker);
+        }
+    }
+
+    fn status(&self, image: &str, death: &Death) -> Status {
+        match death {
+            Death::Memory => {
+                let limit = kiln_sandbox::Excess::Memory(self.pool.memory());
+                status::over_limit(image, &kiln_runtime::RunError::OverLimit(limit).to_string())
+            }
+            Death::Stack => status::over_limit(
+                image,
+                "function needs more stack than it may have: its input is nested too deeply, or its \
+                 configuration recurses too deeply",
+            ),
+            Death::Other(reason) => status::worker_died(image, reason),
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(mut worker) = self.worker.take() else {
+            return;
+        };
+        let pool = Arc::clone(&self.pool);
+        match (worker.state(), Handle::try_current()) {
+            (State::Idle, _) => pool.give_back(worker),
+            (State::Working, Ok(runtime)) if !self.is_slow => {
+                let place = self.place.take();
+                let max_body = self.max_body;
+                let now = Instant::now();
+                let left = self.deadline.map(|it| it.at.saturating_duration_since(now));
+                let grace = left.map_or(CANCEL_GRACE, |left| left.min(CANCEL_GRACE));
+                runtime.spawn(async move {
+                    let _place = place;
+                    match timeout(grace, worker.receive(max_body)).await {
+                        Ok(Ok((head, _))) if !head.ends => pool.give_back(worker),
+                        _ => pool.lose(worker),
+                    }
+                });
+            }
+            _ => pool.lose(worker),
+        }
+    }
+}
+
+impl WorkerCall {
+    fn head(&self) -> RequestHead {
+        let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        let left = |deadline: Deadline| deadline.at.saturating_duration_since(Instant::now());
+        RequestHead {
+            image: self.image.clone(),
+            worker_image: self.worker_image.clone(),
+            timeout_micros: self.deadline.map(|deadline| micros(left(deadline))),
+            given_micros: self.deadline.map_or(0, |deadline| micros(deadline.timeout)),
+            max_output: self.max_output,
+            max_message_size: self.max_message_size as u64,
+            room: self.room as u64,
+        }
+    }
+}
+
+fn evaluated(head: ResponseHead, body: Bytes) -> Evaluated {
+    let code = Code::from_i32(head.code);
+    let answer = match code {
+        Code::Ok => Ok(EvaluateFunctionResponse {
+            resource_list: body,
+            log: head.log,
+        }),
+        code => Err(Status::with_details(code, head.message, head.details)),
+    };
+    Evaluated {
+        exit_code: head.exit_code,
+        answer,
+        warning: Some(head.warning).filter(|warning| !warning.is_empty()),
+    }
+}

@@ -1,0 +1,150 @@
+//! One worker process, seen from the service.
+
+use std::fmt;
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes, BytesMut};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::process::{Child, ChildStderr};
+use tokio::time::timeout;
+
+use super::frame::{self, Lengths, RequestHead, ResponseHead};
+use super::starter::Started;
+
+/// How many bytes are read at once while the size of a response is not known.
+const READ: usize = 16 * 1024;
+
+/// How long a process that has been killed may take to end, and how much of its last words is read.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+const MAX_LAST_WORDS: u64 = 4096;
+
+pub(super) struct Worker {
+    child: Child,
+    stderr: Option<ChildStderr>,
+    socket: UnixStream,
+    received: BytesMut,
+    state: State,
+}
+
+/// What a worker is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// It waits for a call.
+    Idle,
+    /// It gets a call. If that stops in between, nothing can be done with it any more.
+    Sending,
+    /// It works on a call, or its response is on the way.
+    Working,
+}
+
+/// Why a worker process ended in the middle of a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Death {
+    Memory,
+    Stack,
+    Other(String),
+}
+
+impl Worker {
+    /// Takes over a process that was just started. It is ready when it has sent its first frame ([`Worker::receive`]).
+    pub(super) fn new(started: Started) -> io::Result<Worker> {
+        let Started { mut child, socket } = started;
+        Ok(Worker {
+            stderr: child.stderr.take(),
+            child,
+            socket: UnixStream::from_std(socket)?,
+            received: BytesMut::new(),
+            state: State::Working,
+        })
+    }
+
+    pub(super) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether it is still there to take a call: an idle worker sends nothing, and does not hang up.
+    pub(super) fn is_alive(&self) -> bool {
+        let nothing_comes = self.socket.try_read(&mut [0]);
+        matches!(nothing_comes, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// Sends a call and waits for the response, whose list has at most `max_body` bytes.
+    pub(super) async fn exchange(
+        &mut self,
+        head: &RequestHead,
+        list: Bytes,
+        max_body: usize,
+    ) -> io::Result<(ResponseHead, Bytes)> {
+        self.state = State::Sending;
+        let mut request = frame::encode(head, list.len()).chain(list);
+        self.socket.write_all_buf(&mut request).await?;
+        self.state = State::Working;
+        self.receive(max_body).await
+    }
+
+    /// Waits for a response. Dropping the future loses nothing: it can be waited for again.
+    pub(super) async fn receive(&mut self, max_body: usize) -> io::Result<(ResponseHead, Bytes)> {
+        loop {
+            match Lengths::decode(&self.received, max_body)? {
+                Some(lengths) if self.received.len() >= lengths.total() => {
+                    let decoded = frame::decode(&mut self.received, lengths)?;
+                    self.state = State::Idle;
+                    return Ok(decoded);
+                }
+                Some(lengths) => self.received.reserve(lengths.total() - self.received.len()),
+                None => self.received.reserve(READ),
+            }
+            if self.socket.read_buf(&mut self.received).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// Why a worker failed whose socket no longer works. It is killed if it has not ended.
+    pub(super) async fn death(mut self, error: &io::Error) -> Death {
+        // What has ended already keeps its exit status.
+        let _ = self.child.start_kill();
+        let mut words = String::new();
+        let ended = async {
+            if let Some(stderr) = self.stderr.take() {
+                let mut stderr = stderr.take(MAX_LAST_WORDS);
+                let mut bytes = Vec::new();
+                let _ = stderr.read_to_end(&mut bytes).await;
+                words = String::from_utf8_lossy(&bytes).into_owned();
+            }
+            self.child.wait().await
+        };
+        match timeout(LAST_WORDS, ended).await {
+            _ if words.contains("memory allocation of") => Death::Memory,
+            _ if words.contains("overflowed its stack") => Death::Stack,
+            // It sent what it must not send.
+            _ if error.kind() == io::ErrorKind::InvalidData => Death::Other(error.to_string()),
+            Ok(Ok(status)) => Death::Other(describe(status)),
+            _ => Death::Other(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Worker");
+        shown.field("id", &self.id()).field("state", &self.state);
+        shown.finish_non_exhaustive()
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("signal {signal}"),
+        (None, Some(code)) => format!("exit status {code}"),
+        (None, None) => "no exit status".to_owned(),
+    }
+}

@@ -1,0 +1,138 @@
+//! What a worker process does: one call after the other, until the service closes the socket.
+
+use std::io::{self, BufReader};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use kiln_runtime::{Deadline, FunctionSpec, Limits, RunContext, Runtime};
+
+use super::frame::{self, RequestHead, ResponseHead};
+use crate::evaluate::{Evaluated, Evaluation};
+use crate::evaluators::{Found, Words};
+use crate::status;
+
+/// What a program is called (its first argument) to be a worker.
+pub const WORKER_NAME: &str = "kiln-worker";
+
+/// Small requests arrive with one system call.
+const READ_AHEAD: usize = 64 * 1024;
+
+/// Serves calls on standard input, which is a socket, with the functions of `runtime`. `arguments` are those that the
+/// service starts workers with.
+///
+/// The process is confined for good before the first call. It must not have other threads.
+pub fn work(
+    runtime: &dyn Runtime,
+    words: Words,
+    arguments: impl Iterator<Item = String>,
+) -> io::Result<()> {
+    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "not started as a worker");
+    let numbers: Option<Vec<u64>> = arguments.map(|word| word.parse().ok()).collect();
+    let (parent, memory, is_strict) = match numbers.as_deref() {
+        Some([parent, memory, is_strict]) => (*parent, *memory, *is_strict == 1),
+        _ => return Err(invalid()),
+    };
+    let parent = u32::try_from(parent).map_err(|_| invalid())?;
+    let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // A function that panics fails; the service reports it to the caller.
+    std::panic::set_hook(Box::new(|_| {}));
+    let confined = kiln_sandbox::confine_worker(parent, memory);
+    let ready = ResponseHead {
+        message: confined.as_ref().err().map(describe).unwrap_or_default(),
+        ..ResponseHead::default()
+    };
+    frame::write(&socket, &ready, &[])?;
+    if confined.is_err() && is_strict {
+        return Ok(());
+    }
+    let mut requests = BufReader::with_capacity(READ_AHEAD, &socket);
+    while let Some((head, list)) = frame::read::<RequestHead>(&mut requests)? {
+        let panicked = |_| {
+            let response = response(Evaluated::refused(status::panicked(&head.image)));
+            let (head, body) = response;
+            (ResponseHead { ends: true, ..head }, body)
+        };
+        let answered = AssertUnwindSafe(|| response(evaluate(&head, list, runtime, words)));
+        let (response, body) = catch_unwind(answered).unwrap_or_else(panicked);
+        frame::write(&socket, &response, &body)?;
+        if response.ends {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn describe(error: &kiln_sandbox::SandboxError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+fn evaluate(head: &RequestHead, list: Bytes, runtime: &dyn Runtime, words: Words) -> Evaluated {
+    let runner = match runtime.find(&FunctionSpec::image(&head.worker_image)) {
+        Ok(runner) => runner,
+        Err(error) => {
+            return Evaluated::refused(status::unavailable(&head.image, &error.to_string()));
+        }
+    };
+    let size = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
+    let deadline = head.timeout_micros.and_then(|micros| {
+        let at = Instant::now().checked_add(Duration::from_micros(micros))?;
+        let timeout = Duration::from_micros(head.given_micros);
+        Some(Deadline { at, timeout })
+    });
+    let evaluation = Evaluation {
+        image: head.image.clone(),
+        list,
+        found: Found {
+            evaluator: "native",
+            words,
+            runner: Arc::clone(&runner),
+            workers: None,
+        },
+        ctx: RunContext {
+            deadline,
+            limits: Limits {
+                max_output: head.max_output,
+                ..Limits::default()
+            },
+            ..RunContext::default()
+        },
+        max_message_size: size(head.max_message_size),
+        room: size(head.room),
+    };
+    evaluation.evaluate()
+}
+
+fn response(evaluated: Evaluated) -> (ResponseHead, Bytes) {
+    let Evaluated {
+        exit_code,
+        answer,
+        warning,
+    } = evaluated;
+    let head = ResponseHead {
+        exit_code,
+        warning: warning.unwrap_or_default(),
+        ..ResponseHead::default()
+    };
+    match answer {
+        Ok(response) => {
+            let log = response.log;
+            (ResponseHead { log, ..head }, response.resource_list)
+        }
+        Err(status) => {
+            let head = ResponseHead {
+                code: status.code() as i32,
+                message: status.message().to_owned(),
+                details: Bytes::copy_from_slice(status.details()),
+                ..head
+            };
+            (head, Bytes::new())
+        }
+    }
+}
