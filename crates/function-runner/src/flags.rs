@@ -239,7 +239,7 @@ impl ServiceFlags {
             max_slow_native: set.add(
                 "max-slow-native",
                 0,
-                "How many built-in functions that take longer than 250ms run at once besides; 16 for each core if 0",
+                "How many built-in functions that take longer than 100ms run at once besides; 16 for each core if 0",
             ),
             native_memory: set.add(
                 "native-memory-limit",

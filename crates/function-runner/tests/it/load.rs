@@ -110,7 +110,7 @@ fn open_files(id: u32) -> usize {
     files.count()
 }
 
-fn resident(id: u32) -> u64 {
+pub(crate) fn resident(id: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).expect("a process");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|line| line.split_whitespace().next());

@@ -11,6 +11,7 @@ mod program;
 mod reload;
 mod serving;
 mod signals;
+mod soak;
 mod startup;
 mod telemetry;
 mod workers;

@@ -19,7 +19,7 @@ use crate::evaluate::Evaluated;
 use crate::status;
 
 /// A call that takes longer is slow: it makes room for others, works with a lower priority, and its worker with it.
-const SLOW_AFTER: Duration = Duration::from_millis(250);
+const SLOW_AFTER: Duration = Duration::from_millis(100);
 
 /// How long a worker may go on with a call that the caller has cancelled. Starting another worker costs more than most
 /// calls, so a client that cancels much would otherwise cost more than one that does not.
