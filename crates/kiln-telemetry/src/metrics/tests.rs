@@ -115,6 +115,7 @@ fn places_and_queues_go_up_and_down() {
         [
             r#"kiln_evaluations_queued{lane="forwarded"} 0"#,
             r#"kiln_evaluations_queued{lane="native-large"} 0"#,
+            r#"kiln_evaluations_queued{lane="native-slow"} 0"#,
             r#"kiln_evaluations_queued{lane="native-small"} 0"#,
             r#"kiln_evaluations_queued{lane="processes"} 0"#,
         ]
