@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use crate::allowance::Charge;
 use crate::error::Position;
 use crate::lines::LineIndex;
 use crate::node::{Content, Extra, KnownTag, Node, NodeId, Style, Tag, Text};
@@ -13,7 +14,10 @@ use crate::noderef::NodeRef;
 use crate::tags::TagTable;
 
 /// One YAML document as an editable tree.
-#[derive(Clone, Debug)]
+///
+/// Inside an entered [`Allowance`](crate::Allowance) that is exceeded, a document stores no more text: new scalars and
+/// comments are empty, and copies have no children.
+#[derive(Debug)]
 pub struct Document {
     pub(crate) source: Arc<str>,
     pub(crate) pool: String,
@@ -29,6 +33,7 @@ pub struct Document {
     pub(crate) begin: usize,
     pub(crate) changed: bool,
     pub(crate) lines: OnceLock<LineIndex>,
+    pub(crate) charge: Charge,
 }
 
 /// Where a comment stands in relation to its node.
@@ -40,6 +45,29 @@ pub enum Slot {
     Line,
     /// On lines of its own below the node.
     Foot,
+}
+
+impl Clone for Document {
+    fn clone(&self) -> Document {
+        let nodes = self.nodes.len() * size_of::<Node>();
+        let extras = self.extras.len() * size_of::<Extra>();
+        let charge = Charge::of(size_of::<Document>() + self.pool.len() + nodes + extras);
+        Document {
+            source: self.source.clone(),
+            pool: self.pool.clone(),
+            nodes: self.nodes.clone(),
+            extras: self.extras.clone(),
+            tags: self.tags.clone(),
+            root: self.root,
+            head: self.head,
+            foot: self.foot,
+            span: self.span.clone(),
+            begin: self.begin,
+            changed: self.changed,
+            lines: self.lines.clone(),
+            charge,
+        }
+    }
 }
 
 impl Document {
@@ -80,6 +108,7 @@ impl Document {
             begin: 0,
             changed: false,
             lines: OnceLock::new(),
+            charge: Charge::of(size_of::<Document>()),
         }
     }
 
@@ -168,6 +197,9 @@ impl Document {
         let mut pending = vec![(node.id, top)];
         while let Some((from, to)) = pending.pop() {
             for child in node.doc.node(from).children() {
+                if self.charge.is_exceeded() {
+                    return top;
+                }
                 let copy = self.import_one(child, shared);
                 self.append_child(to, copy);
                 if child.first_child().is_some() {
@@ -321,7 +353,10 @@ impl Document {
 
     // ---- storage ---------------------------------------------------------------------------------------
 
+    /// Adds a node even when the allowance is exceeded: an id must always be that of a node of its own, or else trees
+    /// could become circles.
     pub(crate) fn add(&mut self, node: Node) -> NodeId {
+        self.charge.take(size_of::<Node>());
         let id = NodeId(self.nodes.len() as u32);
         if self.nodes.len() == self.nodes.capacity() {
             // Most documents get a few more nodes after they were read: twice as many would be never used.
@@ -362,6 +397,7 @@ impl Document {
     pub(crate) fn extra_mut(&mut self, id: NodeId) -> &mut Extra {
         let node = &mut self.nodes[id.index()];
         if node.extra == Node::NO_EXTRA {
+            self.charge.take(size_of::<Extra>());
             node.extra = self.extras.len() as u32;
             self.extras.push(Extra::default());
         }
@@ -377,7 +413,7 @@ impl Document {
     }
 
     pub(crate) fn intern(&mut self, text: &str) -> Text {
-        if text.is_empty() {
+        if text.is_empty() || !self.charge.take(text.len()) {
             return Text::EMPTY;
         }
         let start = self.pool.len();
@@ -396,6 +432,9 @@ impl Document {
         };
         if let Some(known) = KnownTag::from_short(&short) {
             return Tag::Known(known);
+        }
+        if !self.charge.take(short.len()) {
+            return Tag::Implicit;
         }
         // Parsing refuses a document with too many tags, so that only edits by the million could meet the limit.
         let number = self.tags.number_of(short.into_boxed_str());

@@ -7,6 +7,7 @@
 //! This crate is pure: no files, no environment, no clock. It accepts any input without panicking, needs time
 //! linear in its size, and refuses nesting beyond 10,000 levels.
 
+mod allowance;
 mod document;
 mod edit;
 mod emit;
@@ -24,6 +25,7 @@ mod sync_order;
 mod tags;
 mod visit;
 
+pub use allowance::{Allowance, EnteredAllowance, may_build, take_for_good};
 pub use document::{Document, Slot};
 pub use edit::{EditError, NodeMut};
 pub use emit::{Encoder, SequenceStyle, to_string};

@@ -86,6 +86,7 @@ impl Document {
         let offset = range.start as u32;
         let nodes = self.nodes.get(range).unwrap_or_default();
         let mut copy = Document::with_source(self.source.clone());
+        copy.charge.take(size_of_val(nodes));
         copy.nodes = Vec::with_capacity(nodes.len() + SPARE);
         for (place, node) in nodes.iter().enumerate() {
             let moved = |link: NodeId| match link {

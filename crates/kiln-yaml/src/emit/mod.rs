@@ -13,6 +13,7 @@ use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::thread;
 
+use crate::allowance::{Allowance, may_build};
 use crate::document::Document;
 use crate::node::NodeId;
 use crate::noderef::NodeRef;
@@ -33,7 +34,6 @@ pub enum SequenceStyle {
 }
 
 /// Writes documents to one stream; the second and later ones are preceded by `---`.
-#[derive(Default)]
 pub struct Encoder {
     sink: Sink,
     /// Comments that no node of an earlier document has written.
@@ -41,10 +41,33 @@ pub struct Encoder {
     has_documents: bool,
 }
 
+impl Default for Encoder {
+    fn default() -> Encoder {
+        Encoder::new()
+    }
+}
+
 impl Encoder {
-    /// An encoder with nothing written yet.
+    /// An encoder with nothing written yet. It writes no more than the allowance of the thread has left.
     pub fn new() -> Encoder {
-        Encoder::default()
+        let left = Allowance::current().map(|allowance| allowance.left());
+        Encoder::with_limit(left.map_or(usize::MAX, |left| {
+            usize::try_from(left).unwrap_or(usize::MAX)
+        }))
+    }
+
+    /// An encoder that stops soon after this many bytes. What it has written then is no whole document.
+    pub fn with_limit(limit: usize) -> Encoder {
+        Encoder {
+            sink: Sink::with_limit(limit),
+            left_over: Default::default(),
+            has_documents: false,
+        }
+    }
+
+    /// Whether the text is longer than it may be, and not whole.
+    pub fn is_over_limit(&self) -> bool {
+        self.sink.is_full()
     }
 
     /// Writes a document.
@@ -70,9 +93,10 @@ impl Encoder {
         let first = parts.next().unwrap_or(&[]);
         let list_node = doc.node(list);
         let carried = std::mem::take(&mut self.left_over);
+        let limit = self.sink.limit;
         thread::scope(|scope| {
             let later = parts.map(|items| {
-                let part = scope.spawn(move || Part::write(list_node, items, style));
+                let part = scope.spawn(move || Part::write(list_node, items, style, limit));
                 let written = || part.join().unwrap_or_else(|panic| resume_unwind(panic));
                 Later {
                     items,
@@ -84,8 +108,9 @@ impl Encoder {
         });
     }
 
-    /// The text written.
+    /// The text written. If the allowance of the thread ended it early, that allowance is exceeded.
     pub fn finish(self) -> String {
+        may_build(self.sink.out.len());
         self.sink.out
     }
 
@@ -100,7 +125,8 @@ impl Encoder {
         let items = replaced.map_or([].as_slice(), |(_, items)| items);
         let items = items.iter().chain(later.iter().flat_map(|part| part.items));
         let items: usize = items.map(|item| item.doc.span.len()).sum();
-        self.sink.out.reserve(doc.span.len() + items);
+        let bytes = doc.span.len() + items;
+        self.sink.out.reserve(bytes.min(self.sink.limit));
         let carried = carried.each_ref().map(String::as_str);
         let walk = Walk::new(&mut self.sink, style, replaced, carried).with_later(later);
         let left_over = walk.document(doc, self.has_documents);

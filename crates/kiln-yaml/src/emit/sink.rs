@@ -7,6 +7,8 @@ const SPACES: &str = "                                ";
 #[derive(Debug)]
 pub(super) struct Sink {
     pub(super) out: String,
+    /// From this many bytes on there is no need for more: the caller refuses the text.
+    pub(super) limit: usize,
     /// Where the current line begins in `out`.
     line_start: usize,
     /// Whether the last character was a blank, or nothing needs separating.
@@ -21,6 +23,7 @@ impl Default for Sink {
     fn default() -> Self {
         Sink {
             out: String::new(),
+            limit: usize::MAX,
             line_start: 0,
             whitespace: true,
             indention: true,
@@ -30,6 +33,19 @@ impl Default for Sink {
 }
 
 impl Sink {
+    pub(super) fn with_limit(limit: usize) -> Sink {
+        Sink {
+            limit,
+            ..Sink::default()
+        }
+    }
+
+    /// Whether the text is longer than it may be.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.out.len() > self.limit
+    }
+
     /// Bytes since the line began. Only compared with small indents, so that bytes do for characters.
     #[inline]
     pub(super) fn column(&self) -> usize {
@@ -58,8 +74,10 @@ impl Sink {
     pub(super) fn append(&mut self, other: &Sink) {
         self.indent(0);
         let before = self.out.len();
-        self.out.push_str(&other.out);
-        self.line_start = before + other.line_start;
+        if !self.is_full() {
+            self.out.push_str(&other.out);
+        }
+        self.line_start = self.out.len().min(before + other.line_start);
         self.whitespace = other.whitespace;
         self.indention = other.indention;
         self.foot_indent = other.foot_indent;
@@ -74,7 +92,10 @@ impl Sink {
         if self.foot_indent == Some(indent) {
             self.line_break();
         }
-        let mut missing = indent.saturating_sub(self.column());
+        let mut missing = match self.is_full() {
+            true => 0,
+            false => indent.saturating_sub(self.column()),
+        };
         while missing > 0 {
             let step = missing.min(SPACES.len());
             self.out.push_str(&SPACES[..step]);

@@ -141,7 +141,7 @@ impl<'a, 's> Walk<'a, 's> {
         self.node(root, Place::Root, false);
         self.write_line();
         self.write_foot();
-        while !self.frames.is_empty() {
+        while !self.frames.is_empty() && !self.sink.is_full() {
             self.step();
         }
         self.load("", "", doc.comment(Slot::Foot), "");

@@ -28,10 +28,11 @@ impl<'a> Part<'a> {
         list: NodeRef<'a>,
         items: &'a [NodeRef<'a>],
         style: SequenceStyle,
+        limit: usize,
     ) -> Part<'a> {
-        let mut sink = Sink::default();
+        let mut sink = Sink::with_limit(limit);
         let bytes: usize = items.iter().map(|item| item.doc.span.len()).sum();
-        sink.out.reserve(bytes);
+        sink.out.reserve(bytes.min(limit));
         let mut walk = Walk::new(&mut sink, style, None, [""; 5]);
         walk.indent = Some(0);
         walk.frames.push(Frame {
@@ -46,7 +47,7 @@ impl<'a> Part<'a> {
             tail: "",
             is_key: false,
         });
-        while !walk.is_at_end_of_items() {
+        while !walk.is_at_end_of_items() && !walk.sink.is_full() {
             walk.step();
         }
         let slots = walk.slots();

@@ -144,6 +144,11 @@ impl<'t> Builder<'t> {
         self.end_document()?;
         self.doc.span = self.documents_end..self.doc.span.end;
         self.documents_end = self.doc.span.end;
+        self.doc.charge.take(self.doc.span.len());
+        if self.doc.nodes.len() < self.doc.nodes.capacity() / 4 {
+            // A long text in few nodes.
+            self.doc.nodes.shrink_to_fit();
+        }
         let next = Document::with_source(self.source.clone());
         Ok(Some(std::mem::replace(&mut self.doc, next)))
     }

@@ -79,6 +79,11 @@ impl Arena {
         let first = doc.nodes.first().map_or(0, |root| root.start as usize);
         doc.begin = self.begin.unwrap_or(first);
         doc.span = 0..end;
+        doc.charge.take(end);
+        if doc.nodes.len() < doc.nodes.capacity() / 4 {
+            // A long text in few nodes.
+            doc.nodes.shrink_to_fit();
+        }
         doc
     }
 
