@@ -70,6 +70,32 @@ pub fn write_list_on(
     function_config: Option<&Document>,
     results: Option<&Document>,
 ) -> String {
+    let encoder = Encoder::new();
+    encode_list(encoder, threads, wrapper, items, function_config, results).finish()
+}
+
+/// The same, unless the text is longer than `limit` bytes: then no text, found out without building all of it.
+pub fn write_list_within(
+    limit: usize,
+    threads: NonZeroUsize,
+    wrapper: &Wrapper,
+    items: &[Resource],
+    function_config: Option<&Document>,
+    results: Option<&Document>,
+) -> Option<String> {
+    let encoder = Encoder::with_limit(limit);
+    let encoder = encode_list(encoder, threads, wrapper, items, function_config, results);
+    (!encoder.is_over_limit()).then(|| encoder.finish())
+}
+
+fn encode_list(
+    mut encoder: Encoder,
+    threads: NonZeroUsize,
+    wrapper: &Wrapper,
+    items: &[Resource],
+    function_config: Option<&Document>,
+    results: Option<&Document>,
+) -> Encoder {
     let mut list = Document::new_mapping();
     let root = list.root().id();
     for (key, value) in [
@@ -91,7 +117,9 @@ pub fn write_list_on(
         }
     }
     let items: Vec<NodeRef<'_>> = items.iter().map(Resource::root).collect();
-    let mut encoder = Encoder::new();
     encoder.document_with_items(threads, &list, sequence, &items);
-    encoder.finish()
+    encoder
 }
+
+#[cfg(test)]
+mod tests;

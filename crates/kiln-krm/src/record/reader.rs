@@ -37,6 +37,8 @@ pub enum UnknownKeys {
 
 /// Aliases inside aliases, and merges inside merges, are followed this deep.
 const MAX_DEPTH: usize = 200;
+/// Aliases stand for no more text than this, other than in Go, which has no such limit.
+const MAX_ALIASED_BYTES: usize = 32 << 20;
 /// No more problems than this are listed. (Go lists each pair of equal keys, whose number is quadratic.)
 const MAX_PROBLEMS: usize = 10_000;
 
@@ -51,6 +53,7 @@ pub struct Reader<'a> {
     depth: usize,
     reads: usize,
     reads_through_aliases: usize,
+    bytes_through_aliases: usize,
     /// The keys that merged mappings must not set any more; none outside of merges.
     settled: Option<HashSet<String>>,
 }
@@ -91,6 +94,7 @@ impl<'a> Reader<'a> {
             depth: 0,
             reads: 0,
             reads_through_aliases: 0,
+            bytes_through_aliases: 0,
             settled: None,
         };
         let mut value = V::default();
@@ -295,10 +299,19 @@ impl<'a> Reader<'a> {
             )));
         }
         self.enter()?;
+        self.bytes_through_aliases += doc.node(target).value().len();
+        if self.bytes_through_aliases > MAX_ALIASED_BYTES || !self.may_keep(doc.node(target)) {
+            return Err(excessive_aliasing());
+        }
         let done = then(self, doc.node(target))?;
         self.depth -= 1;
         self.open_aliases.remove(&alias.id());
         Ok(done)
+    }
+
+    /// An alias of a few bytes may stand for a long text.
+    fn may_keep(&self, target: NodeRef<'_>) -> bool {
+        kiln_yaml::take_for_good(target.value().len())
     }
 
     fn enter(&mut self) -> Result<(), Fatal> {

@@ -92,3 +92,16 @@ fn deep_unknown_values_are_not_descended_into() {
         "yaml: unmarshal errors:\n  line 3: cannot unmarshal !!seq into string"
     );
 }
+
+#[test]
+fn aliases_of_long_texts_are_excessive_however_few() {
+    let body = format!(
+        "info: {{description: &d '{}', keywords: [{}]}}\n",
+        "d".repeat(1 << 20),
+        "*d, ".repeat(90)
+    );
+    assert_eq!(
+        error_of(&body),
+        "yaml: document contains excessive aliasing"
+    );
+}

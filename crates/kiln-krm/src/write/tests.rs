@@ -216,3 +216,16 @@ fn the_older_writer_is_compact_and_knows_json_by_its_text() {
     );
     assert_eq!(write("{b: 1}\n"), "{b: 1}\n");
 }
+
+#[test]
+fn json_that_is_mostly_indentation_ends_where_the_allowance_does() {
+    let (open, close) = ("{a: ".repeat(3000), "}".repeat(3000));
+    let text = format!("a: {open}[{}]{close}\n", "x, ".repeat(3000));
+    let document = kiln_yaml::parse(&text).unwrap().unwrap();
+    assert!(json::to_json(&document).unwrap().len() > 18 << 20);
+    let allowance = kiln_yaml::Allowance::new(4 << 20);
+    let _entered = allowance.enter();
+    let error = json::to_json(&document).unwrap_err();
+    assert_eq!(error.0, json::Reason::TooLong);
+    assert!(allowance.is_exceeded());
+}

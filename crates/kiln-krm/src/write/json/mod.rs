@@ -11,7 +11,7 @@ pub use valid::is_valid;
 
 use std::collections::HashMap;
 
-use kiln_yaml::{Document, Kind, NodeId, NodeRef, SequenceStyle};
+use kiln_yaml::{Allowance, Document, Kind, NodeId, NodeRef, SequenceStyle, may_build};
 
 use crate::record::{alias_targets, allowed_alias_share};
 
@@ -62,6 +62,9 @@ pub enum Reason {
     /// Aliases that stand for much more than is there.
     #[error("yaml: document contains excessive aliasing")]
     ExcessiveAliasing,
+    /// The text is longer than the allowance of the thread.
+    #[error("json: the text is too long")]
+    TooLong,
     /// A merge key with something else than mappings.
     #[error("yaml: map merge requires map or sequence of maps as the value")]
     Merge,
@@ -94,6 +97,8 @@ struct Writer<'a> {
     open: Vec<Open<'a>>,
     written: usize,
     written_by_alias: usize,
+    /// How long the text may get: aliases and indentation may make it much longer than the document.
+    limit: usize,
 }
 
 impl<'a> Writer<'a> {
@@ -105,6 +110,9 @@ impl<'a> Writer<'a> {
             open: Vec::new(),
             written: 0,
             written_by_alias: 0,
+            limit: Allowance::current().map_or(usize::MAX, |allowance| {
+                usize::try_from(allowance.left()).unwrap_or(usize::MAX)
+            }),
         }
     }
 
@@ -117,6 +125,10 @@ impl<'a> Writer<'a> {
             };
             match open.children.next() {
                 Some((key, value)) => {
+                    if self.out.len() > self.limit {
+                        may_build(self.out.len());
+                        return Err(Reason::TooLong);
+                    }
                     if !std::mem::take(&mut open.is_first) {
                         self.out.push(',');
                     }
