@@ -5,7 +5,9 @@ use kiln_krm::annotations::PATH;
 use kiln_krm::results::{File, ResultItem, Severity};
 use kiln_yaml::{Document, NodeId};
 
+use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::output::Results;
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::Sdk;
 use crate::sdk::go;
@@ -59,7 +61,7 @@ impl Function for DeleteAnnotations {
                 Ending::Success
             }
             Err(error) => {
-                list.results = vec![failure(error.to_string())];
+                list.results = failure(error.to_string()).into();
                 // The SDK of its time leaves it to the program to print errors, and this one does not.
                 Ending::Exit {
                     code: 1,
@@ -79,8 +81,8 @@ fn keys(config: Option<&Document>) -> Result<Vec<String>, DeleteError> {
     }
 }
 
-fn delete_all(items: &mut [Resource], keys: &[String]) -> Result<Vec<ResultItem>, DeleteError> {
-    let mut results = Vec::new();
+fn delete_all(items: &mut [Resource], keys: &[String]) -> Result<Results, DeleteError> {
+    let mut results = Results::default();
     let mut count = 0;
     let mut last_name = String::new();
     for resource in items {
@@ -93,6 +95,9 @@ fn delete_all(items: &mut [Resource], keys: &[String]) -> Result<Vec<ResultItem>
             continue;
         }
         for key in keys {
+            if is_stopped() {
+                return Ok(results);
+            }
             if !delete(resource, key)? {
                 continue;
             }
@@ -112,7 +117,7 @@ fn delete_all(items: &mut [Resource], keys: &[String]) -> Result<Vec<ResultItem>
         true => "None of the resources had the provided annotations to delete".to_owned(),
         false => format!("The provided annotations were deleted from {count} resource(s)"),
     };
-    results.insert(0, info(summary));
+    results.push_first(info(summary));
     Ok(results)
 }
 

@@ -3,7 +3,10 @@
 use kiln_krm::Resource;
 use kiln_krm::results::{ResultItem, Severity};
 use kiln_runtime::RunContext;
-use kiln_yaml::Document;
+use kiln_yaml::{Allowance, Document};
+
+use crate::budget;
+use crate::output::{Printed, Results};
 
 /// A function of the catalog, or your own.
 ///
@@ -22,9 +25,9 @@ pub struct FunctionList {
     /// `functionConfig`, if there is one. Some SDKs take an empty mapping for none; that is for the function to say.
     pub config: Option<Document>,
     /// What the function has to report.
-    pub results: Vec<ResultItem>,
+    pub results: Results,
     /// What it prints besides.
-    pub stderr: String,
+    pub stderr: Printed,
     /// Places of items whose text may be read as another tree than the one they have: new text that needs quotes, a new
     /// comment inside of `[a, b]`. They are read again before the next function sees them.
     pub unsettled: Vec<usize>,
@@ -77,7 +80,7 @@ impl Files for NoFiles {
     }
 }
 
-/// The caller has given up, or the time is up.
+/// The caller has given up, the time is up, or the memory is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stopped;
 
@@ -88,10 +91,11 @@ impl From<Stopped> for Ending {
 }
 
 impl Context<'_> {
-    /// To be asked now and then by whoever takes long.
+    /// Whether the work may go on. Every loop over resources calls this: it ends a function that is late, whose caller has
+    /// given up, or that has asked for more memory than it may use.
     pub fn check(&self) -> Result<(), Stopped> {
-        let is_late = |deadline: kiln_runtime::Deadline| std::time::Instant::now() >= deadline.at;
-        match self.run.cancel.is_cancelled() || self.run.deadline.is_some_and(is_late) {
+        let is_exceeded = || Allowance::current().is_some_and(|allowance| allowance.is_exceeded());
+        match budget::is_over(self.run) || is_exceeded() {
             true => Err(Stopped),
             false => Ok(()),
         }

@@ -11,6 +11,7 @@
 mod annotate_apply_time_mutations;
 mod apply_replacements;
 mod apply_setters;
+mod budget;
 mod create_setters;
 mod delete_annotations;
 mod drop_comments;
@@ -27,6 +28,7 @@ mod kubeconform;
 mod kubeval;
 mod kustomize;
 mod list_setters;
+mod output;
 pub mod registry;
 mod remove_local_config_resources;
 mod runtime;
@@ -48,5 +50,6 @@ mod watched;
 pub mod wire;
 
 pub use function::{Context, Ending, Files, Function, FunctionList, NoFiles, Stopped};
+pub use output::{Printed, Results};
 pub use runtime::NativeRuntime;
 pub use starlark::StarlarkScript;

@@ -5,6 +5,7 @@ use kiln_krm::annotations::LOCAL_CONFIG;
 use kiln_krm::results::{ResultItem, Severity};
 
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::output::Results;
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::kyaml::{item, place_path};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
@@ -33,7 +34,7 @@ struct RemoveLocalConfigResources;
 
 impl Function for RemoveLocalConfigResources {
     fn run(&self, list: &mut FunctionList, _: &Context<'_>) -> Ending {
-        let mut removed: Vec<ResultItem> = Vec::new();
+        let mut removed = Results::default();
         list.items.retain(|resource| {
             let root = resource.root();
             let is_nothing = root.is_null() || !root.is_scalar() && root.is_empty();
@@ -50,7 +51,7 @@ impl Function for RemoveLocalConfigResources {
             list.report(Severity::Warning, message);
         } else {
             let message = format!("Number of resources pruned: {}", removed.len());
-            removed.insert(0, info(item(message, "", "")));
+            removed.push_first(info(item(message, "", "")));
             list.results = removed;
         }
         Ending::Success

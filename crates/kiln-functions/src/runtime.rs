@@ -9,6 +9,7 @@ use kiln_runtime::{
     FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
 };
 
+use crate::budget::{self, Bounds};
 use crate::function::{Context, Ending, Files, FunctionList, NoFiles};
 use crate::registry::{Behaviour, Registry};
 use crate::sdk::Finished;
@@ -191,7 +192,7 @@ impl Work {
                 Ok(Done {
                     output,
                     exit_code,
-                    stderr: list.stderr,
+                    stderr: list.stderr.into_string(),
                 })
             }
             Given::Wire(bytes) => {
@@ -213,14 +214,23 @@ pub(crate) fn perform(
     ctx: &Context<'_>,
     crossing: Crossing,
 ) -> Result<Finished, RunError> {
+    let bounds = Bounds::enter(ctx.run);
     let run = AssertUnwindSafe(|| {
         let mut list = list;
+        list.results = list.results.charged();
         let ending = behaviour.function.run(&mut list, ctx);
         if crossing == Crossing::Tree {
             settle(&mut list);
         }
         (list, ending)
     });
+    let over = |list: &FunctionList| match ctx.run.deadline {
+        Some(deadline) if !ctx.run.cancel.is_cancelled() => RunError::TimedOut {
+            timeout: deadline.timeout,
+            stderr: list.stderr.as_bytes().to_vec(),
+        },
+        _ => RunError::Cancelled,
+    };
     let (list, ending) = catch_unwind(run).unwrap_or_else(|panic| {
         let ending = Ending::Exit {
             code: 1,
@@ -228,16 +238,17 @@ pub(crate) fn perform(
         };
         (FunctionList::default(), ending)
     });
-    match (ending, ctx.run.deadline) {
-        (Ending::Stopped, Some(deadline)) if !ctx.run.cancel.is_cancelled() => {
-            Err(RunError::TimedOut {
-                timeout: deadline.timeout,
-                stderr: list.stderr.into_bytes(),
-            })
-        }
-        (Ending::Stopped, _) => Err(RunError::Cancelled),
-        (ending, _) => Ok(behaviour.sdk.finish(list, ending)),
+    // Before all else: what a function says that has reached a bound does not count.
+    let excess = bounds.excess();
+    drop(bounds);
+    if let Some(stderr) = excess {
+        let ending = Ending::Exit { code: 1, stderr };
+        return Ok(behaviour.sdk.finish(FunctionList::default(), ending));
     }
+    if ending == Ending::Stopped || budget::is_over(ctx.run) {
+        return Err(over(&list));
+    }
+    Ok(behaviour.sdk.finish(list, ending))
 }
 
 /// What is printed without its last line break, as it is of a container.

@@ -1,10 +1,12 @@
 //! set-enforcement-action: what Gatekeeper does about violations of the constraints in a package.
 
 use kiln_krm::Resource;
-use kiln_krm::results::{ResultItem, Severity};
+use kiln_krm::results::Severity;
 use kiln_yaml::{Document, Kind};
 
+use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::output::Results;
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::kyaml::{
     MissingMetadata, SetFieldError, data_map, failure, item, place_path, set_untagged,
@@ -65,7 +67,7 @@ impl Function for SetEnforcementAction {
             }
             Err(error) => {
                 let message = format!("failed to process policies: {error}");
-                list.results = vec![failure(message)];
+                list.results = failure(message).into();
                 Ending::Error(error.to_string())
             }
         }
@@ -84,9 +86,12 @@ fn action(config: Option<&Document>) -> Result<String, ActionError> {
 }
 
 /// Sets the action of all constraints; answers a result for each.
-fn set_all(items: &mut [Resource], action: &str) -> Result<Vec<ResultItem>, ActionError> {
-    let mut results = Vec::new();
+fn set_all(items: &mut [Resource], action: &str) -> Result<Results, ActionError> {
+    let mut results = Results::default();
     for resource in items {
+        if is_stopped() {
+            break;
+        }
         let root = resource.root();
         if root.is_null() || !root.is_scalar() && root.is_empty() {
             continue;
@@ -112,7 +117,7 @@ fn set_all(items: &mut [Resource], action: &str) -> Result<Vec<ResultItem>, Acti
     Ok(results)
 }
 
-fn results(mut policies: Vec<ResultItem>, action: &str) -> Vec<ResultItem> {
+fn results(mut policies: Results, action: &str) -> Results {
     let (severity, summary) = match policies.len() {
         0 => (
             Severity::Warning,
@@ -123,8 +128,8 @@ fn results(mut policies: Vec<ResultItem>, action: &str) -> Vec<ResultItem> {
             format!("Number of policies set to [{action}]: {count}"),
         ),
     };
-    policies.insert(0, item(summary, "", ""));
-    for policy in &mut policies {
+    policies.push_first(item(summary, "", ""));
+    for policy in policies.iter_mut() {
         severity.as_str().clone_into(&mut policy.severity);
     }
     policies

@@ -4,6 +4,7 @@
 
 use kiln_yaml::SequenceStyle;
 
+use crate::budget::is_stopped;
 use crate::function::FunctionList;
 
 /// Reads the unsettled resources of a list again from their own text. One that could not be read stays as it is.
@@ -11,6 +12,9 @@ pub(crate) fn settle(list: &mut FunctionList) {
     let mut places = std::mem::take(&mut list.unsettled);
     places.dedup();
     for place in places {
+        if is_stopped() {
+            return;
+        }
         let Some(resource) = list.items.get_mut(place) else {
             continue;
         };

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use kiln_krm::read::read_function_output;
 use kiln_krm::results::read_results;
-use kiln_krm::{Dialect, ResourceList, write_list_on};
+use kiln_krm::{Dialect, ResourceList, write_list_within};
 use kiln_runtime::RunError;
 use kiln_yaml::Document;
 
@@ -63,7 +63,7 @@ pub fn run_on(
     let list = FunctionList {
         items,
         config,
-        results,
+        results: results.into(),
         ..FunctionList::default()
     };
     let Finished {
@@ -85,14 +85,20 @@ pub fn run_on(
         .filter(|config| !(sdk.omits_what_is_empty() && is_empty(config)));
     let results = sdk.results(&list.results);
     let wrapper = sdk.wrapper(wrapper);
-    let mut stdout = write_list_on(threads, &wrapper, &list.items, config, results.as_ref());
+    let limit = ctx.run.limits.max_output;
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let (items, results) = (&list.items, results.as_ref());
+    let Some(mut stdout) = write_list_within(most, threads, &wrapper, items, config, results)
+    else {
+        return Err(RunError::OutputTooLarge { limit });
+    };
     if list.items.is_empty() && sdk.omits_what_is_empty() {
         stdout = without_items(&stdout);
     }
     stdout.push_str(&below_the_list);
     Ok(Answer {
         stdout,
-        stderr: list.stderr,
+        stderr: list.stderr.into_string(),
         exit_code,
     })
 }

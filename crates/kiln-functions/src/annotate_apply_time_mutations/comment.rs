@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::substitution::{Reference, Substitution};
 use super::value::{key_step, value_text};
+use crate::output::Printed;
 use crate::sdk::kyaml::Visitor;
 
 /// What such a comment begins with.
@@ -41,7 +42,7 @@ pub(super) enum CommentError {
 pub(super) struct Scan {
     pub(super) found: Vec<Found>,
     /// What is said on the way.
-    pub(super) log: String,
+    pub(super) log: Printed,
     pub(super) has_changed: bool,
 }
 
@@ -84,6 +85,9 @@ impl Visitor for Scan {
             path: path.clone(),
             reason,
         })?;
+        if !kiln_yaml::take_for_good(comment.len() + path.len() + value.len()) {
+            return Ok(());
+        }
         let mut token = format!("${{ref{}}}", self.found.len());
         match with_token(pattern, &token) {
             Some(text) => {

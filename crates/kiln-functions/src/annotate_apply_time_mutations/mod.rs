@@ -20,6 +20,7 @@ use kiln_krm::results::{Field, File, ResourceRef, ResultItem, Severity};
 use kiln_yaml::{EditError, go_quote};
 
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
+use crate::output::{Printed, Results};
 use crate::sdk::kyaml::{Generation, annotation_map, families, set_annotation_map, walk};
 use annotation::annotation_text;
 use comment::Scan;
@@ -71,8 +72,8 @@ impl Function for AnnotateApplyTimeMutations {
 #[derive(Default)]
 struct Work {
     declared: HashMap<Reference, Vec<Substitution>>,
-    results: Vec<ResultItem>,
-    log: String,
+    results: Results,
+    log: Printed,
     /// The places of resources that are not what they were.
     changed: Vec<usize>,
 }
@@ -194,7 +195,7 @@ impl Work {
 
     fn say(&mut self, line: &str) {
         self.log.push_str(line);
-        self.log.push('\n');
+        self.log.push_str("\n");
     }
 
     fn report(&mut self, severity: Severity, message: String, visited: &Visited) {

@@ -3,6 +3,7 @@
 use kiln_krm::Resource;
 use kiln_yaml::{NodeRef, Style};
 
+use crate::budget::is_stopped;
 use crate::kustomize::replacement::{
     DEFAULT_FIELD, Replacement, Source, is_nothing, look_up, path_elements,
 };
@@ -22,6 +23,9 @@ pub(super) fn keep_strings(items: &mut [Resource], replacements: &[Replacement])
         let selected = targets.iter().filter_map(|t| Some((t, t.select.as_ref()?)));
         for (target, select) in selected {
             for (place, item) in items.iter_mut().enumerate() {
+                if is_stopped() {
+                    return changed;
+                }
                 if !ResourceId::of(item.root()).is_selected_by(&select.id) {
                     continue;
                 }

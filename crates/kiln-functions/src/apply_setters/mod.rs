@@ -6,10 +6,11 @@ mod info;
 
 pub(crate) use info::INFO;
 
-use kiln_krm::results::ResultItem;
 use kiln_yaml::{Document, NodeId, Slot, Style, go_quote};
 
+use crate::budget::{is_stopped, replace_all};
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::output::Results;
 use crate::sdk::kyaml::{
     Generation, MissingMetadata, Visitor, data_map, failure, file_path, item, note, walk,
 };
@@ -83,7 +84,7 @@ impl Function for ApplySetters {
             }
             Err(error) => {
                 let message = format!("failed to apply setters: {error}");
-                list.results = vec![failure(message)];
+                list.results = failure(message).into();
                 Ending::Error(error.to_string())
             }
         }
@@ -92,7 +93,7 @@ impl Function for ApplySetters {
 
 struct Work {
     setters: Vec<Setter>,
-    results: Vec<ResultItem>,
+    results: Results,
     file_path: String,
     /// Whether something was written that may read differently.
     needs_settling: bool,
@@ -113,7 +114,7 @@ impl Work {
         };
         Work {
             setters: data_map(config).into_iter().map(setter).collect(),
-            results: Vec::new(),
+            results: Results::default(),
             file_path: String::new(),
             needs_settling: false,
         }
@@ -134,7 +135,7 @@ impl Work {
     /// Whether a pattern has a name for which there is a value.
     fn concerns(&self, pattern: &str) -> bool {
         let mut setters = self.setters.iter();
-        setters.any(|setter| pattern.contains(&setter.reference))
+        setters.any(|setter| is_stopped() || pattern.contains(&setter.reference))
     }
 
     fn report(&mut self, value: &str, field_path: &str) {
@@ -216,13 +217,16 @@ impl Visitor for Work {
         };
         let mut text = pattern.to_owned();
         for setter in &self.setters {
+            if is_stopped() {
+                return Ok(());
+            }
             if text.contains(&setter.reference) {
-                text = text.replace(&setter.reference, &setter.value);
+                text = replace_all(&text, &setter.reference, &setter.value);
             }
         }
         if !references(&text).is_empty() {
             for (name, value) in current_values(pattern, document.node(node).value()) {
-                text = text.replace(&reference_to(&name), &value);
+                text = replace_all(&text, &reference_to(&name), &value);
             }
         }
         let missing = references(&text);

@@ -7,10 +7,11 @@ mod replacer;
 
 pub(crate) use info::INFO;
 
-use kiln_krm::results::ResultItem;
 use kiln_yaml::{Document, NodeId, Slot, Style, go_quote};
 
+use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::output::Results;
 use crate::sdk::kyaml::{
     Generation, MissingMetadata, Visitor, data_map, failure, file_path, item, walk,
 };
@@ -72,7 +73,7 @@ impl Function for CreateSetters {
             }
             Err(error) => {
                 let message = format!("failed to create setters: {error}");
-                list.results = vec![failure(message)];
+                list.results = failure(message).into();
                 Ending::Error(error.to_string())
             }
         }
@@ -83,7 +84,7 @@ struct Work {
     scalars: Replacer,
     lists: Vec<ListSetter>,
     annotations: Annotations,
-    results: Vec<ResultItem>,
+    results: Results,
     file_path: String,
 }
 
@@ -116,7 +117,7 @@ impl Work {
             scalars: Replacer::new(scalars),
             lists,
             annotations,
-            results: Vec::new(),
+            results: Results::default(),
             file_path: String::new(),
         })
     }
@@ -140,7 +141,9 @@ impl Work {
         let values = sorted_values(document, list);
         let mut commented = key;
         if document.node(list).style() == Style::FLOW {
-            let finds_something = values.iter().any(|value| self.scalars.finds_in(value));
+            let finds_something = values
+                .iter()
+                .any(|value| is_stopped() || self.scalars.finds_in(value));
             match finds_something {
                 true => document.set_style(list, Style::NONE),
                 false => commented = list,

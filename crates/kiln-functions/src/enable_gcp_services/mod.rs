@@ -15,10 +15,10 @@ use std::collections::HashMap;
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::{FamilyError, LOCAL_CONFIG};
-use kiln_krm::results::ResultItem;
 use kiln_yaml::EditError;
 
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
+use crate::output::Results;
 use crate::sdk::kyaml::{Families, failure, families};
 use report::Report;
 use set::{OWNER, ServiceSet};
@@ -70,7 +70,7 @@ impl Function for EnableGcpServices {
             }
             Err(EnableError::Stopped(stopped)) => stopped.into(),
             Err(error) => {
-                list.results = vec![failure(format!("failed to add services: {error}"))];
+                list.results = failure(format!("failed to add services: {error}")).into();
                 Ending::Error(error.to_string())
             }
         }
@@ -89,7 +89,7 @@ impl EnableGcpServices {
         list: &mut FunctionList,
         families: Families,
         ctx: &Context<'_>,
-    ) -> Result<Vec<ResultItem>, EnableError> {
+    ) -> Result<Results, EnableError> {
         let items = &mut list.items;
         let sets = declared(items)?;
         // Sets are treated in turn; one that lists nothing is an error, but not for those before it.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use kiln_krm::Resource;
 use kiln_krm::results::{File, ResourceRef, ResultItem, Severity};
 
+use crate::output::Results;
+
 /// What was done for one set. What has been removed and generated again has been recreated.
 #[derive(Default)]
 pub(super) struct Report {
@@ -42,9 +44,9 @@ impl Report {
 }
 
 /// All results by file, then by what they say.
-pub(super) fn sorted(reports: Vec<Report>) -> Vec<ResultItem> {
+pub(super) fn sorted(reports: Vec<Report>) -> Results {
     let results = reports.into_iter().flat_map(Report::into_results);
-    let mut results: Vec<ResultItem> = results.collect();
+    let mut results: Results = results.collect();
     results.sort_by_cached_key(|result| {
         let path = result.file.as_ref().map(|file| file.path.clone());
         let about = result.resource_ref.as_ref().map(|about| {

@@ -10,6 +10,8 @@ use kiln_krm::{Resource, paths, records};
 use kiln_yaml::{Document, EditError, NodeRef, SequenceStyle};
 
 use super::{EnableError, Words};
+use crate::budget::is_stopped;
+use crate::function::Stopped;
 use crate::sdk::kyaml::Families;
 
 /// The annotation that says for which set a service was generated.
@@ -114,8 +116,14 @@ impl ServiceSet {
         families: Families,
         words: Words,
     ) -> Result<(Resource, String), EnableError> {
+        if is_stopped() {
+            return Err(EnableError::Stopped(Stopped));
+        }
         let mut resource = Resource::new(to_document(&self.service(service)));
         for (key, value) in &self.metadata.annotations {
+            if is_stopped() {
+                break;
+            }
             if !OWN_ANNOTATIONS.contains(&key.as_str()) {
                 resource.set_annotation(key, value)?;
             }

@@ -101,6 +101,9 @@ impl Function for EnsureNameSubstring {
             }
         }
         for (place, resource) in list.items.iter_mut().enumerate() {
+            if let Err(stopped) = ctx.check() {
+                return stopped.into();
+            }
             if History::of(resource, generation).forget() {
                 list.unsettled.push(place);
             }

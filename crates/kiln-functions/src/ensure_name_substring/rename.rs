@@ -6,6 +6,7 @@ use kiln_krm::Resource;
 use kiln_yaml::{Document, NodeId, NodeRef, SequenceStyle, to_string};
 
 use super::config::{Config, Mode};
+use crate::budget::is_stopped;
 use crate::kustomize::replacement::look_up;
 use crate::kustomize::{
     Creation, FieldPath, FieldSpec, FilterError, Generation, History, PreviousIdsError, ResourceId,
@@ -82,6 +83,9 @@ impl<'c> Renamer<'c> {
         }
         let mut needs_reading = false;
         for spec in specs(self.config) {
+            if is_stopped() {
+                break;
+            }
             let of_type = ResourceId {
                 version: spec.version.to_string(),
                 ..selector(&spec.group, &spec.kind)

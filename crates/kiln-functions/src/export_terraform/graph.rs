@@ -8,6 +8,7 @@ use kiln_krm::records;
 
 use super::Version;
 use super::object::Object;
+use crate::budget::is_stopped;
 
 /// A resource in a [`Graph`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -191,13 +192,17 @@ impl<'a> Graph<'a> {
 
     /// All resources of a kind, by name.
     pub(super) fn of_kind(&self, kind: &str) -> &[Id] {
-        self.by_kind.get(kind).map_or(&[], Vec::as_slice)
+        match is_stopped() {
+            true => &[],
+            false => self.by_kind.get(kind).map_or(&[], Vec::as_slice),
+        }
     }
 
     /// Those of a kind that belong or refer to a resource.
     pub(super) fn children_of_kind(&self, id: Id, kind: &str) -> Vec<Id> {
         let children = self.entry(id).children.iter().copied();
         children
+            .take_while(|_| !is_stopped())
             .filter(|child| self.entry(*child).kind == kind)
             .collect()
     }

@@ -2,10 +2,12 @@
 
 use std::fmt::{Display, Write};
 
+use crate::output::Printed;
+
 /// A text that grows by lines. Each begins with its line break, so that what follows decides whether there is one.
 #[derive(Default)]
 pub(super) struct Hcl {
-    text: String,
+    text: Printed,
 }
 
 /// How the attributes of a block are set: how far to the right, and where their values begin.
@@ -43,7 +45,7 @@ impl Hcl {
 
     /// A line without anything, on which the next thing may still be written.
     pub(super) fn blank(&mut self) {
-        self.text.push('\n');
+        self.text.push_str("\n");
     }
 
     /// Something more on the same line.

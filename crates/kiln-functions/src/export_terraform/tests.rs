@@ -102,7 +102,7 @@ fn what_cannot_be_read_is_said_and_passed_over() {
     };
     let list = run(&[&policy("x"), FOLDER]);
     assert_eq!(
-        list.stderr,
+        &*list.stderr,
         "Failure to find bindings in 7 (found = true): unable to get fields [spec bindings] as \
          *[]terraformgenerator.iamBinding with error: incorrect type, was *fnsdk.scalarVariant\n"
     );

@@ -1,10 +1,13 @@
 //! Comments about setters, from the old form to the new one.
 
+use std::rc::Rc;
+
 use kiln_krm::Resource;
 use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style};
 
 use super::Edition;
 use super::setters::{Definition, SETTER, SUBSTITUTION, Setters, meaning};
+use crate::budget::is_stopped;
 use crate::sdk::kyaml::{as_comment, fields};
 
 /// Rewrites the comments of a resource.
@@ -26,7 +29,7 @@ pub(super) fn fix(
 /// A node, and what the key or the list says that it stands in.
 struct Place<'a> {
     node: NodeRef<'a>,
-    outer: Option<Declared>,
+    outer: Option<Rc<Declared>>,
 }
 
 /// What a comment declares: the comment that takes its place, if it is about a setter. What is wrong with the setter
@@ -43,7 +46,12 @@ fn changes(
         node: document.root(),
         outer: None,
     }];
+    // All items of a list may get the comment of the list.
+    let mut bytes = 0;
     while let Some(Place { node, outer }) = open.pop() {
+        if is_stopped() || !kiln_yaml::may_build(bytes) {
+            break;
+        }
         let from = open.len();
         match node.kind() {
             Kind::Mapping => {
@@ -55,24 +63,28 @@ fn changes(
                     let outer = match &about_list {
                         // It has been rewritten before anybody reads it.
                         Some(_) => None,
-                        None => declared(key, setters),
+                        None => declared(key, setters).map(Rc::new),
                     };
                     changes.extend(about_list.map(|comment| (key.id(), comment)));
                     open.push(Place { node: value, outer });
                 }
             }
             Kind::Sequence => {
-                let outer = declared(node, setters);
+                let outer = declared(node, setters).map(Rc::new);
                 open.extend(node.items().map(|node| Place {
                     node,
                     outer: outer.clone(),
                 }));
             }
             Kind::Scalar => {
-                let comment = match declared(node, setters).or(outer) {
+                let comment = match declared(node, setters) {
                     Some(declared) => declared?,
-                    None => None,
+                    None => match outer.as_deref() {
+                        Some(outer) => outer.clone()?,
+                        None => None,
+                    },
                 };
+                bytes += comment.as_ref().map_or(0, String::len);
                 changes.extend(comment.map(|comment| (node.id(), comment)));
             }
             Kind::Alias => {}

@@ -14,6 +14,7 @@ use kiln_yaml::{Document, NodeRef, SequenceStyle};
 
 use super::packages::Packages;
 use super::{Edition, Fix, FixError, Report, path, setters};
+use crate::budget::is_stopped;
 use crate::function::FunctionList;
 use crate::sdk::kyaml::{Generation, annotation_map, set_annotation_map};
 
@@ -34,6 +35,9 @@ impl Fix {
     ) -> Vec<FirstFunction> {
         let mut functions = Vec::new();
         for resource in &mut list.items {
+            if is_stopped() {
+                break;
+            }
             if packages.of_file(path(resource)) != Some(package) {
                 continue;
             }
@@ -83,7 +87,7 @@ impl Fix {
             let note = format!(
                 "This package is already fixed as it is on latest apiVersion {API_VERSION}"
             );
-            report.notes.push((path(resource).to_owned(), note));
+            report.note(path(resource), note);
             return Ok(());
         } else {
             self.upgrade_first_alpha(resource, functions, report)?
@@ -102,7 +106,7 @@ impl Fix {
     ) -> Result<FirstKptfile, FixError> {
         let file = path(resource).to_owned();
         let note = format!("Updated apiVersion to {API_VERSION}");
-        report.notes.push((file.clone(), note));
+        report.note(&file, note);
         let mut root = resource.document_mut().root_mut();
         root.set_string(&["apiVersion"], API_VERSION)
             .map_err(|error| FixError::Setters(error.to_string()))?;
@@ -113,6 +117,9 @@ impl Fix {
         let mutators = kptfile.pipeline.as_mut().map(|it| &mut it.mutators);
         let mutators = mutators.map(Vec::as_mut_slice).unwrap_or_default();
         for at in 0..mutators.len() {
+            if is_stopped() {
+                break;
+            }
             // Whichever function it is, those of the first are taken.
             let first = mutators.first().map(|it| it.config_map.clone());
             let Some(function) = mutators.get_mut(at) else {
@@ -127,7 +134,7 @@ impl Fix {
             function.config_map = BTreeMap::new();
             self.setters_file().clone_into(&mut function.config_path);
             let note = "Moved setters from configMap to configPath".to_owned();
-            report.notes.push((setters_path.clone(), note));
+            report.note(&setters_path, note);
         }
         Ok(kptfile)
     }
@@ -142,7 +149,7 @@ impl Fix {
         let invalid = |error: String| FixError::Kptfile("v1alpha1", error);
         let document = read_again(resource).map_err(invalid)?;
         let old = AlphaKptfile::decode(&document).map_err(|it| invalid(it.to_string()))?;
-        let mut note = |text: String| report.notes.push((file.clone(), text));
+        let mut note = |text: String| report.note(&file, text);
         let mut new = FirstKptfile {
             api_version: API_VERSION.to_owned(),
             kind: resource.kind().to_owned(),
@@ -204,7 +211,7 @@ impl Fix {
                 ..FirstFunction::default()
             });
             let text = "Transformed \"openAPI\" definitions to \"apply-setters\" function";
-            report.notes.push((file.clone(), text.to_owned()));
+            report.note(&file, text.to_owned());
         }
         pipeline.mutators.extend(functions);
         new.pipeline = Some(pipeline);

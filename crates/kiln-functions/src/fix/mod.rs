@@ -23,6 +23,7 @@ use packages::Packages;
 use setters::Setters;
 
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::output::Results;
 use crate::sdk::kyaml::{MissingMetadata, failure, item, lift_comments};
 
 /// The function, in all its versions.
@@ -49,6 +50,15 @@ struct Report {
     notes: Vec<(String, String)>,
     /// Files with setters that are new.
     created: Vec<Resource>,
+}
+
+impl Report {
+    /// Notes something about a file.
+    fn note(&mut self, file: &str, note: String) {
+        if kiln_yaml::take_for_good(file.len() + note.len()) {
+            self.notes.push((file.to_owned(), note));
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +88,7 @@ impl Function for Fix {
                 list.items.append(&mut report.created);
                 list.unsettled.extend(0..list.items.len());
                 let notes = report.notes.into_iter();
-                let results: Vec<_> = notes.map(|(file, note)| item(note, "", &file)).collect();
+                let results: Results = notes.map(|(file, note)| item(note, "", &file)).collect();
                 if !results.is_empty() {
                     list.results = results;
                 }
@@ -89,7 +99,7 @@ impl Function for Fix {
                 if matches!(error, FixError::Comments(_)) {
                     list.items.clear();
                 }
-                list.results = vec![failure(format!("failed to fix package: {error}"))];
+                list.results = failure(format!("failed to fix package: {error}")).into();
                 Ending::Error(error.to_string())
             }
         }
@@ -138,7 +148,7 @@ impl Fix {
                 let note = "Please refer to https://googlecontainertools.github.io/kpt/reference/live/alpha/, this \
                             package is using \"inventory-object\"";
                 let file = path(resource).to_owned();
-                report.notes.push((file, note.to_owned()));
+                report.note(&file, note.to_owned());
                 continue;
             }
             let package = packages.of_file(path(resource));

@@ -7,6 +7,7 @@ use kiln_krm::kptfile::FILE_NAME;
 use kiln_krm::paths::{base, directory, join};
 
 use super::path;
+use crate::budget::is_stopped;
 
 /// The packages of files that are no Kptfiles.
 pub(super) struct Packages {
@@ -24,6 +25,9 @@ impl Packages {
         for file in files {
             let mut dir = directory(file);
             let package = loop {
+                if is_stopped() {
+                    break None;
+                }
                 if kptfiles.contains(join(&[&dir, FILE_NAME]).as_str()) {
                     break Some(dir);
                 }

@@ -75,7 +75,7 @@ impl Function for Gatekeeper {
             Ok(objects) => objects,
             Err(error) => return Ending::Error(format!("{error}\n")),
         };
-        list.results = match validate(&objects, ctx) {
+        let results = match validate(&objects, ctx) {
             Ok(findings) => match report::results(findings) {
                 Ok(results) => results,
                 Err(fault) => vec![failure(fault)],
@@ -83,6 +83,7 @@ impl Function for Gatekeeper {
             Err(Halt::Fault(fault)) => vec![failure(fault)],
             Err(Halt::Stopped(stopped)) => return stopped.into(),
         };
+        list.results = results.into();
         match list.results.iter().any(|item| item.severity == "error") {
             true => Ending::Error(format!("{}\n", report::text(&list.results))),
             false => Ending::Success,

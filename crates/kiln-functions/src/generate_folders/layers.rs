@@ -6,6 +6,7 @@ use kiln_yaml::NodeRef;
 
 use super::folder::{Source, field};
 use super::{Order, References};
+use crate::budget::is_stopped;
 use crate::sdk::typescript::{Exception, JsType, js_type};
 
 /// How many folders there may be: their number is the product of the sizes of all layers.
@@ -45,6 +46,9 @@ pub(super) fn folders(
             path.pop();
             continue;
         };
+        if is_stopped() {
+            break;
+        }
         folders.push(source.folder(Some(name.value()), Some(name), &path));
         if folders.len() > MAX_FOLDERS {
             return Err(Exception("RangeError: too many folders".to_owned()));

@@ -19,6 +19,7 @@ use kiln_yaml::NodeRef;
 use tree::TreeError;
 
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::output::Results;
 use crate::sdk::typescript::{Exception, Objects, in_step};
 
 /// The function, in all its versions.
@@ -75,11 +76,7 @@ impl Function for GenerateFolders {
 }
 
 impl GenerateFolders {
-    fn generate(
-        &self,
-        objects: &mut Objects,
-        results: &mut Vec<ResultItem>,
-    ) -> Result<(), Exception> {
+    fn generate(&self, objects: &mut Objects, results: &mut Results) -> Result<(), Exception> {
         let of_type = |objects: &Objects, api_version: &str| -> Vec<kiln_krm::Resource> {
             let is_wanted = |object: &&kiln_krm::Resource| {
                 let text = |key| object.root().get(key).map(NodeRef::value);

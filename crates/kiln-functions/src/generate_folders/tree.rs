@@ -6,6 +6,7 @@ use kiln_krm::Resource;
 use kiln_yaml::NodeRef;
 
 use super::folder::{Source, field};
+use crate::budget::is_stopped;
 use crate::sdk::typescript::{Exception, JsType, js_type};
 
 /// How many folders there may be: a subtree may be used any number of times, also by other subtrees.
@@ -111,6 +112,9 @@ impl<'a> Tree<'a> {
                 path.pop();
                 continue;
             };
+            if is_stopped() {
+                break;
+            }
             folders.push(source.folder(node.name, None, &path));
             if folders.len() > MAX_FOLDERS {
                 let text = "RangeError: too many folders";

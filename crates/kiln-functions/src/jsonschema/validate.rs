@@ -5,8 +5,11 @@
 //! around it. kubeconform shows the outermost group only, so a group further in is told as `validation failed`. Where
 //! the library follows Go's map order, the order of the text is followed here.
 
+use std::cell::Cell;
+
 use kiln_yaml::go_quote;
 
+use crate::budget::is_stopped;
 use crate::sdk::json::{Content, Json, JsonRef};
 
 use super::schema::{Additional, Range, Schema, SchemaId, Schemas, Type};
@@ -36,6 +39,7 @@ pub(crate) fn validate(schemas: &Schemas, value: JsonRef<'_>) -> Result<Vec<Viol
         schemas,
         path: String::new(),
         depth: 0,
+        bytes: Cell::new(0),
     };
     let outermost = match validator.validate(root, value)? {
         None => Vec::new(),
@@ -60,6 +64,8 @@ struct Validator<'a> {
     schemas: &'a Schemas,
     path: String,
     depth: usize,
+    /// The length of all faults, those that nobody gets included.
+    bytes: Cell<usize>,
 }
 
 type Checked = Result<Option<Fault>, TooDeep>;
@@ -71,8 +77,8 @@ impl<'a> Validator<'a> {
         }
         self.depth += 1;
         let checked = match self.schemas.get(id) {
-            Some(schema) => self.check(schema, value),
-            None => Ok(None),
+            Some(schema) if !is_stopped() => self.check(schema, value),
+            _ => Ok(None),
         };
         self.depth -= 1;
         checked
@@ -347,8 +353,11 @@ impl<'a> Validator<'a> {
     }
 
     fn fault_with(&self, message: String, causes: Vec<Fault>) -> Fault {
+        self.bytes
+            .set(self.bytes.get() + self.path.len() + message.len());
+        let may_build = kiln_yaml::may_build(self.bytes.get());
         Fault {
-            path: self.path.clone(),
+            path: may_build.then(|| self.path.clone()).unwrap_or_default(),
             message,
             is_group: false,
             causes,
@@ -386,6 +395,7 @@ fn equal(left: JsonRef<'_>, right: JsonRef<'_>) -> bool {
                 let before = open.len();
                 let pairs = left
                     .fields()
+                    .take_while(|_| !is_stopped())
                     .filter_map(|(name, part)| Some((part, right.get(name)?)));
                 open.extend(pairs);
                 let (left, right) = (left.fields().len(), right.fields().len());
@@ -405,7 +415,8 @@ fn duplicates(array: JsonRef<'_>) -> Option<(usize, usize)> {
     let mut pairs = items.iter().enumerate();
     pairs.find_map(|(second, item)| {
         let before = items.get(..second)?;
-        let first = before.iter().position(|other| equal(*other, *item))?;
+        let mut before = before.iter().take_while(|_| !is_stopped());
+        let first = before.position(|other| equal(*other, *item))?;
         Some((first, second))
     })
 }

@@ -13,8 +13,10 @@ use std::collections::HashMap;
 use kiln_krm::results::{Field, File, ResultItem, Severity};
 use kiln_yaml::NodeRef;
 
+use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::jsonschema::{Schemas, validate};
+use crate::output::Results;
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::Sdk;
 use crate::sdk::go::{resource_ref, text};
@@ -49,21 +51,20 @@ impl Function for Kubeconform {
             locations,
             schemas: HashMap::new(),
         };
-        let mut results = Vec::new();
+        let mut results = Results::default();
         for item in &list.items {
             if let Err(stopped) = ctx.check() {
                 return stopped.into();
             }
-            match run.check(item.root()) {
-                Ok(found) => results.extend(found),
-                Err(error) => return Ending::Error(error),
+            if let Err(error) = run.check(item.root(), &mut results) {
+                return Ending::Error(error);
             }
         }
         let ending = match results.is_empty() {
             true => Ending::Success,
             false => Ending::Failure,
         };
-        list.results.append(&mut results);
+        list.results.append(results);
         ending
     }
 }
@@ -77,16 +78,18 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// What there is to say about an item.
-    fn check(&mut self, item: NodeRef<'_>) -> Result<Vec<ResultItem>, String> {
+    fn check(&mut self, item: NodeRef<'_>, results: &mut Results) -> Result<(), String> {
         let json = read(item, Scalars::Yaml12).map_err(|error| {
             format!(
                 "failed to marshal object: failed to convert KubeObject to typed map: unable to convert object to \
                  *map[string]interface {{}} with error: {error}"
             )
         })?;
-        let mut results = Vec::new();
         for resource in resources(json.root()) {
             for (path, message) in self.check_resource(resource)? {
+                if is_stopped() {
+                    return Ok(());
+                }
                 results.push(ResultItem {
                     message,
                     severity: Severity::Error.as_str().to_owned(),
@@ -100,7 +103,7 @@ impl Run<'_> {
                 });
             }
         }
-        Ok(results)
+        Ok(())
     }
 
     /// Paths and messages.

@@ -17,8 +17,10 @@ use std::collections::{BTreeMap, HashMap};
 use kiln_krm::results::{Field, File, ResultItem, Severity};
 use kiln_yaml::NodeRef;
 
+use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Files, Function, FunctionList};
 use crate::jsonschema::{ParseError, Schemas, Table, UnknownFields, kind_suffix, parse};
+use crate::output::Results;
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::Sdk;
 use crate::sdk::go::{resource_ref, text};
@@ -54,18 +56,17 @@ impl Function for Kubeval {
             files: ctx.files,
             schemas: HashMap::new(),
         };
-        let mut results = Vec::new();
+        let mut results = Results::default();
         for item in &list.items {
             if let Err(stopped) = ctx.check() {
                 return stopped.into();
             }
-            match run.check(item.root()) {
-                Ok(found) => results.extend(found),
-                Err(error) => return exit(1, &error),
+            if let Err(error) = run.check(item.root(), &mut results) {
+                return exit(1, &error);
             }
         }
         let failed = !results.is_empty();
-        list.results.append(&mut results);
+        list.results.append(results);
         match failed {
             true => exit(1, ""),
             false => Ending::Success,
@@ -124,7 +125,7 @@ enum Verdict {
 }
 
 impl Run<'_> {
-    fn check(&mut self, item: NodeRef<'_>) -> Result<Vec<ResultItem>, String> {
+    fn check(&mut self, item: NodeRef<'_>, results: &mut Results) -> Result<(), String> {
         let json = read(item, Scalars::Yaml12).map_err(|error| error.to_string())?;
         let root = json.root();
         let mut faults = Vec::new();
@@ -140,13 +141,15 @@ impl Run<'_> {
             match self.check_resource(resource)? {
                 Verdict::Faults(mut found) => faults.append(&mut found),
                 // The program prints this instead of everything else.
-                Verdict::Failed(output) => return Ok(vec![failure(item, &output)]),
+                Verdict::Failed(output) => {
+                    results.push(failure(item, &output));
+                    return Ok(());
+                }
             }
         }
-        Ok(faults
-            .iter()
-            .map(|fault| fault_result(item, fault))
-            .collect())
+        let faults = faults.iter().take_while(|_| !is_stopped());
+        results.extend(faults.map(|fault| fault_result(item, fault)));
+        Ok(())
     }
 
     fn check_resource(&mut self, resource: JsonRef<'_>) -> Result<Verdict, String> {

@@ -1,6 +1,7 @@
 //! Whether a value follows a schema, in the words and the order of the library that kubeval uses
 //! (xeipuuv/gojsonschema, 2018). Where it follows Go's map order, the order of the text is followed here.
 
+use crate::budget::is_stopped;
 use crate::jsonschema::{Additional, Format, Schema, SchemaId, Schemas, TooDeep, Type};
 use crate::sdk::json::{Content, JsonRef};
 
@@ -13,6 +14,7 @@ pub(super) fn validate(schemas: &Schemas, value: JsonRef<'_>) -> Result<Vec<Stri
         schemas,
         path: String::new(),
         depth: 0,
+        bytes: 0,
     };
     let mut faults = Vec::new();
     if let Some(root) = schemas.root() {
@@ -25,13 +27,15 @@ struct Validator<'a> {
     schemas: &'a Schemas,
     path: String,
     depth: usize,
+    /// The length of all complaints, those that nobody gets included.
+    bytes: usize,
 }
 
 type Checked = Result<(), TooDeep>;
 
 impl Validator<'_> {
     fn validate(&mut self, id: SchemaId, value: JsonRef<'_>, faults: &mut Vec<String>) -> Checked {
-        let Some(schema) = self.schemas.get(id) else {
+        let Some(schema) = self.schemas.get(id).filter(|_| !is_stopped()) else {
             return Ok(());
         };
         if self.depth >= MAX_DEPTH {
@@ -189,7 +193,7 @@ impl Validator<'_> {
         Ok(())
     }
 
-    fn enumeration(&self, schema: &Schema, value: JsonRef<'_>, faults: &mut Vec<String>) {
+    fn enumeration(&mut self, schema: &Schema, value: JsonRef<'_>, faults: &mut Vec<String>) {
         let Some(values) = &schema.enumeration else {
             return;
         };
@@ -199,16 +203,16 @@ impl Validator<'_> {
             .filter_map(|value| value.root().to_text())
             .collect();
         if !texts.iter().any(|allowed| Some(allowed) == text.as_ref()) {
-            let place = self.place();
-            let allowed = texts.join(", ");
-            self.complain(
-                faults,
-                &format!("{place} must be one of the following: {allowed}"),
+            let message = format!(
+                "{} must be one of the following: {}",
+                self.place(),
+                texts.join(", ")
             );
+            self.complain(faults, &message);
         }
     }
 
-    fn string(&self, schema: &Schema, text: &str, faults: &mut Vec<String>) {
+    fn string(&mut self, schema: &Schema, text: &str, faults: &mut Vec<String>) {
         let length = text.chars().count();
         if let Some(min) = schema.length.min.filter(|min| length < *min) {
             self.complain(
@@ -235,8 +239,11 @@ impl Validator<'_> {
         }
     }
 
-    fn complain(&self, faults: &mut Vec<String>, message: &str) {
-        faults.push(format!("{}: {message}", self.place()));
+    fn complain(&mut self, faults: &mut Vec<String>, message: &str) {
+        self.bytes += self.path.len() + message.len();
+        if kiln_yaml::may_build(self.bytes) {
+            faults.push(format!("{}: {message}", self.place()));
+        }
     }
 
     fn place(&self) -> &str {

@@ -9,6 +9,7 @@ use super::aliases::Aliases;
 use super::field_spec::{FieldSpec, split_path};
 use super::round_trip::NotJson;
 use super::{Generation, resource_id_text};
+use crate::budget::is_stopped;
 
 /// What is made where the path ends and there is nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,6 +85,9 @@ pub(crate) fn apply_spec(
     };
     let mut pending = vec![root];
     while let Some(step) = pending.pop() {
+        if is_stopped() {
+            break;
+        }
         let done = walk.step(document, &step, &mut pending, set);
         if let Err(FilterError(error)) = done {
             let mut text = error;

@@ -9,7 +9,9 @@ use kiln_yaml::{Document, go_quote};
 use super::decode::{DecodeError, Reader, StructShape, Value, decode};
 use super::path_filter::{Creation, FieldPath, FilterError, apply_spec, entry_setter};
 use super::{FieldSpec, Generation};
+use crate::budget::is_stopped;
 use crate::function::{Ending, FunctionList};
+use crate::output::Results;
 
 /// Why a typed configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -62,6 +64,9 @@ pub(crate) fn set_entries(
     mut note: impl FnMut(FieldPath<'_>, &str, &str),
 ) -> Result<(), FilterError> {
     for (key, value) in entries {
+        if is_stopped() {
+            break;
+        }
         let mut entry = entry_setter(key, value);
         for spec in specs {
             let mut set = |document: &mut Document, node, path: FieldPath<'_>| {
@@ -82,10 +87,10 @@ pub(crate) fn fail(list: &mut FunctionList, generation: Generation, message: Str
         Generation::June2021 => format!("[error] : {message}"),
         _ => format!("[error]: {message}"),
     };
-    list.results = vec![ResultItem {
+    list.results = Results::from(ResultItem {
         message,
         severity: Severity::Error.as_str().to_owned(),
         ..ResultItem::default()
-    }];
+    });
     Ending::Error(printed)
 }

@@ -14,6 +14,7 @@ use kiln_krm::results::{ResultItem, Severity};
 use kiln_yaml::{Document, NodeId, NodeRef, SequenceStyle, Slot};
 
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::output::Results;
 use crate::sdk::kyaml::{failure, note};
 use crate::setters::{current_values, list_comment, name_in, pattern_of};
 
@@ -56,7 +57,7 @@ impl Function for ListSetters {
 
 fn fail(list: &mut FunctionList, error: String) -> Ending {
     let message = format!("failed to list setters: {error}");
-    list.results = vec![failure(message)];
+    list.results = failure(message).into();
     Ending::Error(error)
 }
 
@@ -136,7 +137,7 @@ impl Found {
         }
     }
 
-    fn results(self) -> Vec<ResultItem> {
+    fn results(self) -> Results {
         let line = |name: &str, value: &str, kind: &str, count: usize| {
             let text = format!("Name: {name}, Value: {value}, Type: {kind}, Count: {count}");
             (name.to_owned(), text)
@@ -152,10 +153,11 @@ impl Found {
         if lines.is_empty() {
             let severity = Severity::Warning.as_str().to_owned();
             let nothing = note("no setters found");
-            return vec![ResultItem {
+            let nothing = ResultItem {
                 severity,
                 ..nothing
-            }];
+            };
+            return nothing.into();
         }
         lines.into_iter().map(|(_, line)| note(line)).collect()
     }

@@ -4,6 +4,7 @@ use regex::Regex;
 
 use super::glob::{BadPattern, Glob};
 use super::{Rules, SearchError};
+use crate::budget::{is_stopped, replace_all};
 use crate::sdk::go_regexp;
 
 /// A checked configuration. What is not given is empty.
@@ -127,6 +128,9 @@ impl Matcher {
             matching.push(*element == "**" && so_far);
         }
         for element in path.split('.') {
+            if is_stopped() {
+                return false;
+            }
             let mut next = vec![false];
             for (pattern, pair) in pattern.iter().zip(matching.windows(2)) {
                 let &[shorter, same] = pair else { continue };
@@ -152,7 +156,10 @@ impl Matcher {
         let groups = groups.iter().flat_map(|groups| groups.iter());
         for (number, group) in groups.enumerate().skip(1) {
             let group = group.map(|group| group.as_str()).unwrap_or_default();
-            resolved = resolved.replace(&format!("${{{number}}}"), group);
+            resolved = replace_all(&resolved, &format!("${{{number}}}"), group);
+            if is_stopped() {
+                break;
+            }
         }
         match has_reference(&resolved) {
             true => Err(Unresolved),

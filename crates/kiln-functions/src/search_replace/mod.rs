@@ -9,10 +9,10 @@ mod tests;
 pub(crate) use info::INFO;
 
 use kiln_krm::Resource;
-use kiln_krm::results::ResultItem;
 use kiln_yaml::{Document, Kind, NodeId, Slot, Style, go_quote};
 
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::output::Results;
 use crate::sdk::go_regexp::RegexpError;
 use crate::sdk::kyaml::{
     Generation, MissingMetadata, SetFieldError, Visitor, as_comment, data_map, failure, file_path,
@@ -88,7 +88,7 @@ impl Function for SearchReplace {
                 let error = error.to_string();
                 let quoted = go_quote(&error);
                 let message = format!("failed to perform search-replace operation: {quoted}");
-                list.results = vec![failure(message)];
+                list.results = failure(message).into();
                 Ending::Error(error)
             }
         }
@@ -97,7 +97,7 @@ impl Function for SearchReplace {
 
 struct Work {
     matcher: Matcher,
-    results: Vec<ResultItem>,
+    results: Results,
     file_path: String,
     /// Whether something was written that may read differently.
     needs_settling: bool,
@@ -107,7 +107,7 @@ impl Work {
     fn new(matcher: Matcher) -> Work {
         Work {
             matcher,
-            results: Vec::new(),
+            results: Results::default(),
             file_path: String::new(),
             needs_settling: false,
         }

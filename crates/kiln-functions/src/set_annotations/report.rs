@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use kiln_krm::results::{Field, File, ResultItem};
 
+use crate::budget::is_stopped;
 use crate::kustomize::{FieldPath, json_text};
+use crate::output::Results;
 
 /// The annotations set, by where they were set.
 #[derive(Default)]
@@ -22,19 +24,24 @@ impl Report {
         key: &str,
         value: &str,
     ) {
+        if !kiln_yaml::take_for_good(file.len() + key.len() + value.len()) {
+            return;
+        }
         let place = (file.to_owned(), index.to_owned(), path.text());
         let annotations = self.set.entry(place).or_default();
         annotations.insert(key.to_owned(), value.to_owned());
     }
 
-    pub(super) fn into_results(self) -> Vec<ResultItem> {
+    pub(super) fn into_results(self) -> Results {
         if self.set.is_empty() {
-            return vec![ResultItem {
+            let nothing = ResultItem {
                 message: "no annotations applied".to_owned(),
                 ..ResultItem::default()
-            }];
+            };
+            return nothing.into();
         }
-        let mut results: Vec<ResultItem> = self.set.into_iter().map(result).collect();
+        let set = self.set.into_iter().take_while(|_| !is_stopped());
+        let mut results: Results = set.map(result).collect();
         results.sort_by_cached_key(|result| {
             let (file, field) = (result.file.clone(), result.field.clone());
             let (file, field) = (file.unwrap_or_default(), field.unwrap_or_default());

@@ -18,6 +18,7 @@ use crate::kustomize::{
     Creation, FieldPath, FieldSpec, FilterError, Generation, Image, apply_spec, expect_scalar,
     through_json,
 };
+use crate::output::Results;
 use crate::sdk::go::{field, resource_ref, text};
 
 /// The function, by what it does when it fails.
@@ -263,6 +264,13 @@ impl Setter<'_> {
     }
 
     fn note(&mut self, path: String, before: String, after: String, about: &About) {
+        // It is kept twice: to be sorted by, and as a result.
+        let (id, file) = (&about.resource, &about.file);
+        let names = id.api_version.len() + id.kind.len() + id.name.len() + id.namespace.len();
+        let bytes = names + file.path.len() + path.len() + 2 * (before.len() + after.len());
+        if !kiln_yaml::take_for_good(2 * bytes) {
+            return;
+        }
         let message = format!("set image from {before} to {after}");
         let ResourceRef {
             api_version,
@@ -290,15 +298,15 @@ impl Setter<'_> {
         self.set.entry(place).or_default().push(result);
     }
 
-    fn into_results(self) -> Vec<ResultItem> {
-        let results: Vec<ResultItem> = self.set.into_values().flatten().collect();
+    fn into_results(self) -> Results {
+        let results: Results = self.set.into_values().flatten().collect();
         match results.is_empty() {
             false => results,
-            true => vec![ResultItem {
+            true => Results::from(ResultItem {
                 message: "no images changed".to_owned(),
                 severity: Severity::Info.as_str().to_owned(),
                 ..ResultItem::default()
-            }],
+            }),
         }
     }
 }

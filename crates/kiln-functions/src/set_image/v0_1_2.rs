@@ -13,6 +13,7 @@ use super::v0_1_3::Setter;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::kustomize::Image;
 use crate::kustomize::decode::{Reader, decode};
+use crate::output::Results;
 use crate::sdk::go::{
     Formatting, about_object, field, is_gvk, nested_text, set_text, short_text, text,
 };
@@ -58,7 +59,7 @@ impl Function for SetImage {
         }
         if let Some(specs) = &config.additional {
             let mut setter = Setter::new(&config.image);
-            let mut results = Vec::new();
+            let mut results = Results::default();
             for resource in &mut list.items {
                 if let Err(stopped) = ctx.check() {
                     return stopped.into();
@@ -72,7 +73,7 @@ impl Function for SetImage {
                 }
             }
             count += setter.count;
-            list.results.extend(results);
+            list.results.append(results);
             list.unsettled = (0..list.items.len()).collect();
         }
         let message = format!("summary: updated a total of {count} image(s)");

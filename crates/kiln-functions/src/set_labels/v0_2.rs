@@ -11,6 +11,7 @@ use kiln_krm::results::Severity;
 use kiln_yaml::{NodeId, NodeRef};
 
 use super::kinds;
+use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::sdk::go::{
     self, FieldType, Formatting, StructType, check_struct, field, is_local_config, nested_text,
@@ -39,7 +40,7 @@ enum Missing {
 }
 
 impl Function for SetLabels {
-    fn run(&self, list: &mut FunctionList, _: &Context<'_>) -> Ending {
+    fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let config = list.config.as_ref().map(|config| config.root());
         let labels = match config {
             Some(config) if is_given(config) => match read_labels(config) {
@@ -82,6 +83,9 @@ impl Function for SetLabels {
         }
         let mut errors = Vec::new();
         for resource in resources {
+            if let Err(stopped) = ctx.check() {
+                return stopped.into();
+            }
             errors.extend(setter.set_in_resource(resource).err());
         }
         let (count, failed) = (setter.count, !errors.is_empty());
@@ -295,6 +299,9 @@ impl Setter<'_> {
         missing: Missing,
     ) -> Result<(), Misfit> {
         for (key, value) in self.labels {
+            if is_stopped() {
+                break;
+            }
             let mut whole = path.to_vec();
             whole.push(key);
             let old = nested_text(resource.document().node(place.node), &whole);

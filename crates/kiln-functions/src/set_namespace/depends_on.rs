@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use kiln_krm::Resource;
 
 use super::visit::Places;
+use crate::budget::is_stopped;
 use crate::sdk::depends_on::{DEPENDS_ON, parts};
 use crate::sdk::go::{Formatting, is_local_config, set_text, text};
 
@@ -64,6 +65,9 @@ pub(super) fn follow(
     };
     let known: HashSet<String> = items.iter().filter(is_ours).map(known_as).collect();
     for resource in items {
+        if is_stopped() {
+            break;
+        }
         if !is_ours(&&*resource) {
             continue;
         }

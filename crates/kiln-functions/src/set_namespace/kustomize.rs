@@ -8,6 +8,7 @@ use kiln_krm::Resource;
 use kiln_krm::meta::Meta;
 use kiln_yaml::{Document, Kind, NodeId};
 
+use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::kustomize::decode::{FieldShape, Shape, StructShape};
 use crate::kustomize::{
@@ -149,6 +150,9 @@ fn set_subjects(
         ));
     }
     for subject in document.child_ids(subjects.id()) {
+        if is_stopped() {
+            break;
+        }
         let node = document.node(subject);
         if node.is_null() {
             continue;

@@ -11,6 +11,7 @@ use kiln_yaml::{Document, NodeId, NodeRef};
 
 use super::config::{self, Config};
 use super::depends_on::Reference;
+use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::sdk::depends_on::DEPENDS_ON;
 use crate::sdk::go::{
@@ -95,6 +96,9 @@ fn check_origins(resources: &[&mut Resource], must_agree: bool) -> Result<Report
     let mut warnings = Vec::new();
     let mut namespaces = BTreeSet::new();
     for resource in resources {
+        if is_stopped() {
+            break;
+        }
         let root = resource.root();
         let upstream = text(root, &["metadata", "annotations", UPSTREAM_IDENTIFIER]);
         if upstream.is_empty() {
@@ -160,6 +164,9 @@ impl SetNamespace {
             .zip(&scopes)
             .filter(|(_, scoped)| !**scoped)
         {
+            if is_stopped() {
+                break;
+            }
             self.visit_cluster_scoped(resource, &mut change);
         }
         for (resource, _) in resources
@@ -167,6 +174,9 @@ impl SetNamespace {
             .zip(&scopes)
             .filter(|(_, scoped)| **scoped)
         {
+            if is_stopped() {
+                break;
+            }
             let root = resource.root();
             let top = root.id();
             let current = text(root, &["metadata", "namespace"]).to_owned();
@@ -218,6 +228,9 @@ impl SetNamespace {
                 })
                 .collect();
             for (subject, current) in subjects {
+                if is_stopped() {
+                    break;
+                }
                 let new = change.decide("", &current, String::new);
                 change.set(resource, subject, &["namespace"], &new);
             }
@@ -254,6 +267,9 @@ impl SetNamespace {
         let mut old = BTreeSet::new();
         let mut count = 0;
         for resource in resources {
+            if is_stopped() {
+                break;
+            }
             let annotations = resource.root().get_path(&["metadata", "annotations"]);
             let value = annotations.and_then(|annotations| annotations.get(DEPENDS_ON));
             let value = value.and_then(NodeRef::as_text).unwrap_or_default();

@@ -6,6 +6,7 @@
 use kiln_krm::Resource;
 use kiln_yaml::{Document, NodeId, NodeRef};
 
+use crate::budget::is_stopped;
 use crate::kustomize::round_trip;
 use crate::sdk::go::{Formatting, field, nested_text, set_text, slice, text};
 
@@ -55,6 +56,9 @@ impl Places {
         resource: &mut Resource,
         decide: &mut dyn FnMut(Found<'_>) -> String,
     ) -> Result<(), Misfit> {
+        if is_stopped() {
+            return Ok(());
+        }
         let top = resource.root().id();
         let special = self.special(resource.root());
         match special {
@@ -105,6 +109,9 @@ fn visit_subjects(
         .map(|subject| (subject.id(), field(subject, "namespace").is_some()))
         .collect();
     for (subject, has_namespace) in &subjects {
+        if is_stopped() {
+            return Ok(());
+        }
         if *has_namespace {
             set(resource, *subject, &["namespace"], decide)?;
         }
@@ -112,6 +119,9 @@ fn visit_subjects(
     let document = resource.document_mut();
     let rewritten = document.new_sequence_node();
     for (subject, _) in subjects {
+        if is_stopped() {
+            return Ok(());
+        }
         let plain = Document::from_node(document.node(subject));
         // What has no form in JSON stays as it is.
         let plain = round_trip(&plain).unwrap_or(plain);

@@ -1,5 +1,6 @@
 //! Native functions as their users see them.
 
+mod bounds;
 mod properties;
 mod recorded;
 mod recorded_gcp;

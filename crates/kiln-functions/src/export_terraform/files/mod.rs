@@ -17,12 +17,14 @@ use std::collections::BTreeMap;
 use super::Version;
 use super::graph::{Graph, Id};
 use super::hcl::Hcl;
+use crate::budget::is_stopped;
+use crate::output::Printed;
 
 /// Writes all files that have anything in them. Those about the whole come only with those about resources.
 pub(super) fn write(
     graph: &Graph<'_>,
     version: Version,
-    log: &mut String,
+    log: &mut Printed,
 ) -> Result<BTreeMap<String, String>, TemplateError> {
     let mut files = BTreeMap::new();
     let mut put = |name: &str, content: Option<String>| {
@@ -99,7 +101,7 @@ impl Spot {
 struct Export<'g, 'a> {
     graph: &'g Graph<'a>,
     version: Version,
-    log: &'g mut String,
+    log: &'g mut Printed,
     hcl: Hcl,
 }
 
@@ -116,6 +118,7 @@ impl<'g, 'a> Export<'g, 'a> {
     fn created(&self, kind: &str) -> impl Iterator<Item = Id> + use<'g, 'a> {
         let graph = self.graph;
         let ids = graph.of_kind(kind).iter().copied();
+        let ids = ids.take_while(|_| !is_stopped());
         ids.filter(|id| graph.entry(*id).object.is_some())
     }
 

@@ -232,11 +232,21 @@ impl Decoder {
             return node;
         }
         let document = node.document();
-        match self.aliases.target(document, node.id()) {
-            Some(target) => document.node(target),
+        let target = self.aliases.target(document, node.id());
+        let target = target.map(|target| document.node(target));
+        // An alias of a few bytes may stand for a long text.
+        match target.filter(|target| kiln_yaml::take_for_good(size(*target))) {
+            Some(target) => target,
             None => node,
         }
     }
+}
+
+/// About how many bytes a tree takes when it is read.
+fn size(node: NodeRef<'_>) -> usize {
+    let mut bytes = 0;
+    node.visit(|visit| bytes += size_of::<Value>() + visit.node.value().len());
+    bytes
 }
 
 fn go_type(shape: &Shape) -> String {

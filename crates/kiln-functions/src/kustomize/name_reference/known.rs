@@ -9,6 +9,7 @@ use super::super::resource_id::{PreviousIdsError, ResourceId};
 use super::super::resource_map::effective_namespace;
 use super::super::scope::is_cluster_scoped;
 use super::history::{affixes, previous_ids};
+use crate::budget::is_stopped;
 
 /// All resources of a list, by their places.
 pub(super) struct Known {
@@ -94,7 +95,8 @@ impl Known {
         let (Some(named), Some(referrer)) = (named, self.resources.get(referrer)) else {
             return Ok(None);
         };
-        let named = named.iter().filter_map(|place| {
+        let named = named.iter().take_while(|_| !is_stopped());
+        let named = named.filter_map(|place| {
             let one = self.resources.get(*place)?;
             Some((*place, one))
         });

@@ -15,6 +15,7 @@ use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot};
 use super::Generation;
 use super::path_filter::{Creation, FilterError, apply_spec};
 use super::resource_id::{PreviousIdsError, ResourceId};
+use crate::budget::is_stopped;
 pub(crate) use history::{History, original_id};
 use known::{Known, Wanted};
 use table::Reference;
@@ -45,6 +46,9 @@ pub(crate) fn fix_references(
     let mut unsettled = Vec::new();
     let mut outcome = Ok(());
     for (place, resource) in items.iter_mut().enumerate() {
+        if is_stopped() {
+            break;
+        }
         let noted = referrers.get_mut(place).map(std::mem::take);
         let mut history = History::of(resource, generation);
         history.note_referrers(&noted.unwrap_or_default());
@@ -56,7 +60,10 @@ pub(crate) fn fix_references(
                 unsettled.push(place);
             }
             if let Some(noted) = referrers.get_mut(referral) {
-                noted.push(id.clone());
+                // A resource may be referred to by many, whose names may be long.
+                if kiln_yaml::take_for_good(id.len()) {
+                    noted.push(id.clone());
+                }
             }
         }
         if outcome.is_err() {
@@ -164,6 +171,9 @@ impl Fix<'_> {
             Kind::Mapping => self.mapping(document, node),
             Kind::Sequence => {
                 for item in document.child_ids(node) {
+                    if is_stopped() {
+                        break;
+                    }
                     let found = document.node(item);
                     match found.kind() {
                         _ if found.is_null() => {}

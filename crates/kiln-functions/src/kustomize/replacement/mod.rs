@@ -19,6 +19,7 @@ use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 use super::label_selector::LabelSelector;
 use super::path_filter::FilterError;
 use super::{Generation, ResourceId, split_dotted};
+use crate::budget::is_stopped;
 
 /// The field that is meant when none is named.
 pub(crate) const DEFAULT_FIELD: &str = "metadata.name";
@@ -90,6 +91,9 @@ impl Work<'_> {
                 return error("target must specify resources to select");
             };
             for item in 0..self.items.len() {
+                if is_stopped() {
+                    return Ok(());
+                }
                 if self.is_target(item, select, target)? {
                     self.write(item, target, &mut given)?;
                 }
@@ -142,6 +146,9 @@ impl Work<'_> {
     fn source_item(&self, source: &Source) -> Result<usize, ReplaceError> {
         let mut found = None;
         for (place, resource) in self.items.iter().enumerate() {
+            if is_stopped() {
+                break;
+            }
             let ids = ids(resource).map_err(|ReplaceError(error)| match self.generation {
                 Generation::Of2025 => ReplaceError(format!("error getting node IDs: {error}")),
                 _ => ReplaceError(error),
@@ -202,6 +209,9 @@ impl Work<'_> {
             let create = options.is_some_and(|options| options.create);
             let create = create.then(|| self.value(given).root().kind());
             for found in self.targets(item, field, &path, create)? {
+                if is_stopped() {
+                    return Ok(());
+                }
                 self.set(item, found, options, given)?;
             }
         }

@@ -6,6 +6,7 @@ use regex::Regex;
 use super::super::Generation;
 use super::super::path_filter::{FilterError, kind_error, new_of_kind};
 use super::lookup::{Found, name_and_value, new_item};
+use crate::budget::is_stopped;
 use crate::sdk::go_regexp;
 
 /// Finds nodes in the order of the document. With a kind, what is missing on the way is made, and a new last node is of
@@ -29,6 +30,9 @@ pub(super) fn find(
     };
     let mut all = Vec::new();
     while let Some(step) = matcher.pending.pop() {
+        if is_stopped() {
+            break;
+        }
         match path.get(step.at) {
             None => all.push(step.found),
             Some(element) => matcher.enter(document, &step, element)?,
@@ -159,7 +163,8 @@ impl Matcher<'_> {
             let expression =
                 go_regexp::compile(expression).map_err(|error| FilterError(error.to_string()))?;
             let is_match = |item: &NodeId| is_match(document.node(*item), name, &expression);
-            found = all.into_iter().filter(is_match).collect();
+            let all = all.into_iter().take_while(|_| !is_stopped());
+            found = all.filter(is_match).collect();
         }
         if found.is_empty() && self.create.is_some() {
             found.push(new_item(document, step.found.node, name, expression));

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kiln_yaml::{Kind, NodeId, NodeRef};
+use kiln_yaml::{Kind, NodeId, NodeRef, take_for_good};
 
 use super::{Json, Node};
+use crate::budget::is_stopped;
 
 /// What plain scalars mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +42,9 @@ pub(crate) fn read(root: NodeRef<'_>, scalars: Scalars) -> Result<Json, JsonErro
         through_aliases: 0,
     };
     while let Some((node, at)) = reader.open.pop() {
+        if is_stopped() {
+            break;
+        }
         reader.read_node(node, at)?;
     }
     Ok(Json {
@@ -68,7 +72,12 @@ impl<'a> Reader<'a> {
         };
         if self.aliases.is_some() {
             self.through_aliases += 1;
-            if self.through_aliases > ALIASED_NODES {
+            // An alias of a few bytes may stand for a long text.
+            let text = match &value {
+                Node::String(text) => text.len(),
+                _ => 0,
+            };
+            if self.through_aliases > ALIASED_NODES || !take_for_good(text) {
                 return Err(JsonError::TooLarge);
             }
         }
@@ -139,6 +148,9 @@ impl<'a> Reader<'a> {
 
     fn key(&mut self, key: NodeRef<'a>) -> Result<String, JsonError> {
         let key = self.resolve(key)?;
+        if self.aliases.is_some() && !take_for_good(key.value().len()) {
+            return Err(JsonError::TooLarge);
+        }
         if !key.is_scalar() {
             return Err(JsonError::Key);
         }

@@ -2,12 +2,16 @@
 
 use kiln_yaml::{Document, NodeId, NodeRef, Slot};
 
+use crate::budget::is_stopped;
 use crate::function::FunctionList;
 
 /// Puts a comment above the first field of an item above the item itself, in all lists of all resources. An item that
 /// has a comment already keeps that one, and the other is lost.
 pub(crate) fn lift_comments(list: &mut FunctionList) {
     for (place, resource) in list.items.iter_mut().enumerate() {
+        if is_stopped() {
+            break;
+        }
         let lifted = comments_to_lift(resource.document());
         if lifted.is_empty() {
             // Nobody is to take it for changed.

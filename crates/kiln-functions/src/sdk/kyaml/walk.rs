@@ -1,12 +1,14 @@
 //! The walk over a resource that many functions of the catalog make: mappings before what is in them, values in order.
 //!
 //! A visitor may change the tree. What it puts into a collection that is still to be entered is walked over too; aliases
-//! are not followed. The walk keeps its own stack, so depth costs no call frames.
+//! are not followed. The walk keeps its own stack, so depth costs no call frames. It ends early when the call is to stop.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef};
+
+use crate::budget::is_stopped;
 
 /// What is done on the walk. Paths are kyaml's, unless a visitor has its own: `.spec.containers[0].image`.
 pub(crate) trait Visitor {
@@ -43,6 +45,9 @@ pub(crate) fn walk<V: Visitor>(document: &mut Document, visitor: &mut V) -> Resu
     let root = document.root().id();
     open.extend(enter(document, visitor, root, &path)?);
     while let Some(frame) = open.last_mut() {
+        if is_stopped() {
+            break;
+        }
         path.truncate(frame.base);
         let next = match &mut frame.children {
             Children::Entries(entries) => entries.next().map(|(key, value)| {

@@ -7,6 +7,7 @@ use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style};
 use super::Exception;
 use super::resolve::{Plain, number_text, resolve};
 use super::style::{new_key, set_text};
+use crate::budget::is_stopped;
 
 /// How many nodes aliases may make of a document.
 const MAX_NODES: usize = 1_000_000;
@@ -49,6 +50,9 @@ fn expand(document: &mut Document, original: &Document) -> Result<Vec<NodeId>, E
     let mut nodes = Vec::new();
     let mut open = vec![document.root().id()];
     while let Some(id) = open.pop() {
+        if is_stopped() {
+            break;
+        }
         nodes.push(id);
         if nodes.len() > MAX_NODES {
             let text = "RangeError: Maximum call stack size exceeded";

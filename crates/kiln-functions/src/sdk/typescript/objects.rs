@@ -7,6 +7,7 @@ use kiln_yaml::{Document, NodeRef};
 
 use super::document::through_js_yaml;
 use super::{Exception, JsType, js_type};
+use crate::budget::is_stopped;
 
 /// Objects by their keys. One that is put in replaces the one with the same key.
 #[derive(Default)]
@@ -19,6 +20,9 @@ impl Objects {
     pub(crate) fn new(items: Vec<Resource>) -> Result<Objects, Exception> {
         let mut objects = Objects::default();
         for mut item in items {
+            if is_stopped() {
+                break;
+            }
             let document = through_js_yaml(item.document())?;
             *item.document_mut() = document;
             objects.insert(item)?;

@@ -11,11 +11,12 @@ mod types;
 pub(crate) use types::Types;
 
 use kiln_yaml::{Document, EditError, NodeId, NodeRef, Style, TypeId};
-use order::{compare_fields, has_sorted_lists, sort_field};
+use order::{compare_fields, has_sorted_lists, leads_to_sorted_list, sort_field};
 use types::Scalar;
 
 use super::config::Generation;
 use super::fields::{SetFieldError, check_path};
+use crate::budget::is_stopped;
 
 const STRATEGY: &str = "config.kubernetes.io/formatting";
 
@@ -59,6 +60,9 @@ pub(crate) fn format(
     }];
     let mut is_changed = false;
     while let Some(place) = open.pop() {
+        if is_stopped() {
+            break;
+        }
         let node = document.node(place.node);
         if node.is_scalar() {
             if let (Some((generation, types)), Some(known)) = (styles, place.known)
@@ -96,6 +100,8 @@ impl Place {
     fn entry(&self, key: NodeRef<'_>, value: NodeRef<'_>, styles: Styles) -> [Place; 2] {
         let name = key.value();
         let path = self.path.as_ref().map(|path| format!("{path}.{name}"));
+        // Ways that lead to no sorted list are forgotten, so that none gets long.
+        let path = path.filter(|path| leads_to_sorted_list(path));
         let of = |(of, (_, types)): (TypeId, (Generation, Types))| types.field(of, name);
         [
             Place {

@@ -19,6 +19,11 @@ pub(super) fn has_sorted_lists(api_version: &str, kind: &str) -> bool {
     SORTED_KINDS.contains(&kind) && SORTED_API_VERSIONS.contains(&api_version)
 }
 
+/// Whether a list that is sorted stands at a path or below it.
+pub(super) fn leads_to_sorted_list(path: &str) -> bool {
+    SORTED_LISTS.iter().any(|(list, _)| list.starts_with(path))
+}
+
 /// The field that the items of the list at a path are sorted by; empty if by themselves.
 pub(super) fn sort_field(path: &str) -> Option<&'static str> {
     let list = SORTED_LISTS.iter().find(|(list, _)| *list == path);

@@ -1,0 +1,119 @@
+//! The bounds of one call: how much its documents, results and messages may hold, and when it has to stop.
+//!
+//! Both are found by way of the thread, so that no loop, however deep, needs to be passed anything. Invariant: once a bound is
+//! reached it stays reached until the call ends. Loops may therefore end early and leave half of their work undone:
+//! [`perform`](crate::runtime::perform) looks at the bounds after every function and discards what it left behind.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use kiln_runtime::{Deadline, Limits, RunContext};
+use kiln_yaml::{Allowance, EnteredAllowance};
+
+/// What a call may hold besides twice its output: small outputs still need trees, which take more room than text.
+const BASE: u64 = 96 << 20;
+
+/// How many times [`is_stopped`] is asked before it looks at the clock again.
+const CALLS_PER_LOOK: u32 = 64;
+
+thread_local! {
+    static CALL: RefCell<Option<Call>> = const { RefCell::new(None) };
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+    static IS_STOPPED: Cell<bool> = const { Cell::new(false) };
+}
+
+struct Call {
+    run: RunContext,
+    allowance: Arc<Allowance>,
+}
+
+/// The bounds of a call, in force on this thread until dropped.
+pub(crate) struct Bounds {
+    allowance: Arc<Allowance>,
+    previous: Option<Call>,
+    _entered: EnteredAllowance,
+}
+
+impl Bounds {
+    pub(crate) fn enter(run: &RunContext) -> Bounds {
+        let allowance = Allowance::new(bytes(run.limits));
+        let call = Call {
+            run: run.clone(),
+            allowance: Arc::clone(&allowance),
+        };
+        IS_STOPPED.set(false);
+        CALLS.set(0);
+        Bounds {
+            _entered: allowance.enter(),
+            previous: CALL.replace(Some(call)),
+            allowance,
+        }
+    }
+
+    /// Why the function fails if it has asked for more bytes than there are.
+    pub(crate) fn excess(&self) -> Option<String> {
+        self.allowance.is_exceeded().then(|| {
+            let limit = in_words(self.allowance.limit());
+            format!(
+                "function needs more than {limit} for its resources, results and messages; use smaller values or fewer \
+                 resources, or raise the limit: --max-output of the command line, --max-request-body-size of a service\n"
+            )
+        })
+    }
+}
+
+impl Drop for Bounds {
+    fn drop(&mut self) {
+        CALL.set(self.previous.take());
+        IS_STOPPED.set(false);
+    }
+}
+
+/// Whether the call of this thread has to stop: it is late, the caller has given up, or it has asked for too many bytes.
+/// Cheap enough for inner loops.
+pub(crate) fn is_stopped() -> bool {
+    let calls = CALLS.get();
+    CALLS.set(calls.wrapping_add(1));
+    if calls.is_multiple_of(CALLS_PER_LOOK) && !IS_STOPPED.get() {
+        let stopped = CALL.with_borrow(|call| {
+            let call = call.as_ref();
+            call.is_some_and(|call| is_over(&call.run) || call.allowance.is_exceeded())
+        });
+        IS_STOPPED.set(stopped);
+    }
+    IS_STOPPED.get()
+}
+
+/// Whether the time of a call is up, or its caller has given up.
+pub(crate) fn is_over(run: &RunContext) -> bool {
+    let is_late = |deadline: Deadline| std::time::Instant::now() >= deadline.at;
+    run.cancel.is_cancelled() || run.deadline.is_some_and(is_late)
+}
+
+/// A text with all occurrences of `from` replaced, as [`str::replace`] does it, or an empty text if that would be more than
+/// the call may hold.
+pub(crate) fn replace_all(text: &str, from: &str, to: &str) -> String {
+    let grows_by = to.len().saturating_sub(from.len());
+    let bytes = match grows_by {
+        0 => text.len(),
+        _ => {
+            let count = text.matches(from).count();
+            text.len().saturating_add(count.saturating_mul(grows_by))
+        }
+    };
+    match kiln_yaml::may_build(bytes) {
+        true => text.replace(from, to),
+        false => String::new(),
+    }
+}
+
+fn bytes(limits: Limits) -> u64 {
+    limits.max_output.saturating_mul(2).saturating_add(BASE)
+}
+
+fn in_words(bytes: u64) -> String {
+    match bytes {
+        _ if bytes >= 10 << 30 => format!("{} GiB", bytes >> 30),
+        _ => format!("{} MiB", bytes >> 20),
+    }
+}

@@ -1,0 +1,198 @@
+//! No input makes a function use much more memory than its output limit, or go on after its deadline.
+//!
+//! What a call holds at its peak is the oracle; an allocator counts it for each thread. Calls have the limits that they
+//! have in a service with messages of 6 MiB.
+
+mod hostile;
+
+use std::time::Duration;
+
+use allocation_counter::measure as count;
+use hostile::{CASES, Case, list};
+use kiln_functions::registry::{Behaviour, Registry};
+use kiln_functions::wire::{self, Answer};
+use kiln_functions::{Context, NativeRuntime, NoFiles};
+use kiln_krm::Dialect;
+use kiln_krm::read::read_input;
+use kiln_runtime::{Deadline, FunctionSpec, Input, Limits, RunContext, RunError, Runtime};
+
+/// Twice a message.
+const MAX_OUTPUT: u64 = 12 << 20;
+
+/// What a call may hold at its peak: its allowance of 120 MiB, and as much again each for what it builds before it stores
+/// it, for copies of results, and for what the allocator grows by.
+const MOST: u64 = 480 << 20;
+
+fn limited() -> RunContext {
+    RunContext {
+        // A guard against hangs, not a measure.
+        deadline: Deadline::after(Duration::from_secs(120)),
+        limits: Limits {
+            max_output: MAX_OUTPUT,
+            ..Limits::default()
+        },
+        ..RunContext::default()
+    }
+}
+
+fn run(behaviour: &Behaviour, input: &str, run: &RunContext) -> Result<Answer, RunError> {
+    let ctx = Context {
+        environment: &[],
+        files: &NoFiles,
+        run,
+    };
+    wire::run(behaviour, input.as_bytes(), &ctx)
+}
+
+/// How a call ended that was given too much.
+#[derive(Debug)]
+enum Ended {
+    /// It was refused for the bytes it asked for, or for the length of its answer.
+    OverLimit,
+    /// With an answer, be it an error of its own.
+    Answered,
+}
+
+#[track_caller]
+fn measure(name: &str, behaviour: &Behaviour, input: &str) -> Ended {
+    let mut outcome = None;
+    let peak = count(|| outcome = Some(run(behaviour, input, &limited()))).bytes_max;
+    let outcome = outcome.expect("it was run");
+    let tags = behaviour.tags;
+    assert!(
+        peak < MOST,
+        "{name} {tags:?} held {} MiB for an input of {} KiB",
+        peak >> 20,
+        input.len() >> 10
+    );
+    match outcome {
+        Err(RunError::OutputTooLarge { limit: MAX_OUTPUT }) => Ended::OverLimit,
+        Err(error) => panic!("{name} {tags:?}: {error}"),
+        Ok(answer) => {
+            let stderr = &answer.stderr;
+            assert!(!stderr.contains("panicked"), "{name} {tags:?}: {stderr}");
+            match stderr.starts_with("function needs more than 120 MiB for its resources") {
+                true => {
+                    assert_eq!(answer.exit_code, 1);
+                    assert!(stderr.contains("--max-output"), "{stderr}");
+                    Ended::OverLimit
+                }
+                false => Ended::Answered,
+            }
+        }
+    }
+}
+
+/// All functions in all their versions, but for the one that sleeps.
+fn behaviours() -> impl Iterator<Item = (&'static str, &'static Behaviour)> {
+    let functions = Registry::builtin().functions();
+    let functions = functions.filter(|info| info.name != "sleep");
+    functions.flat_map(|info| {
+        info.behaviours
+            .iter()
+            .map(|behaviour| (info.name, behaviour))
+    })
+}
+
+#[test]
+fn long_values_for_many_resources_end_at_the_limit() {
+    for Case {
+        function,
+        input,
+        expected,
+    } in CASES
+    {
+        let input = input();
+        let info = Registry::builtin().function(function).unwrap();
+        let over: Vec<&str> = info
+            .behaviours
+            .iter()
+            .filter(|behaviour| matches!(measure(function, behaviour, &input), Ended::OverLimit))
+            .flat_map(|behaviour| behaviour.tags)
+            .copied()
+            .collect();
+        let newest = info.newest().unwrap().tags.first().unwrap();
+        match expected {
+            hostile::Expected::OverLimit => assert!(
+                over.contains(newest),
+                "{function} is not refused; versions that are: {over:?}"
+            ),
+            hostile::Expected::Bounded => {}
+        }
+    }
+}
+
+#[test]
+fn every_function_is_bounded_whatever_it_is_configured_with() {
+    for config in hostile::configurations() {
+        let input = list(&hostile::ordinary(60), &config);
+        for (name, behaviour) in behaviours() {
+            measure(name, behaviour, &input);
+        }
+    }
+}
+
+#[test]
+fn a_large_package_is_not_refused() {
+    // As many resources as fit into a message of 6 MiB.
+    let items = hostile::ordinary(30_000);
+    let config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {namespace: prod, prepend: x-}}";
+    let input = list(&items, config);
+    assert!(input.len() > 5 << 20, "{}", input.len());
+    for info in Registry::builtin()
+        .functions()
+        .filter(|info| info.name != "sleep")
+    {
+        let ended = measure(info.name, info.newest().unwrap(), &input);
+        assert!(matches!(ended, Ended::Answered), "{}", info.name);
+    }
+}
+
+#[test]
+fn trees_are_bounded_like_text() {
+    let case = CASES
+        .iter()
+        .find(|case| case.function == "set-labels")
+        .unwrap();
+    let input = (case.input)();
+    let given = read_input(input.into_bytes(), Dialect::Current).unwrap();
+    let input = Input::new(
+        Dialect::Current,
+        &given.items,
+        given.function_config.as_ref(),
+    );
+    let runtime = NativeRuntime::new(Registry::builtin());
+    let runner = runtime
+        .find(&FunctionSpec::image("set-labels:latest"))
+        .unwrap();
+    let mut outcome = None;
+    let peak = count(|| outcome = Some(runner.run(&input, &limited()))).bytes_max;
+    assert!(peak < MOST, "{peak}");
+    let outcome = outcome.expect("it was run").unwrap();
+    assert_eq!(outcome.exit_code, 1);
+    let stderr = outcome.stderr_text();
+    assert!(
+        stderr.starts_with("function needs more than 120 MiB"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn work_that_has_no_end_stops_at_the_deadline() {
+    for (function, input) in hostile::ENDLESS {
+        let late = RunContext {
+            deadline: Deadline::after(Duration::from_millis(200)),
+            ..limited()
+        };
+        let behaviour = Registry::builtin()
+            .function(function)
+            .unwrap()
+            .newest()
+            .unwrap();
+        let outcome = run(behaviour, &input(), &late);
+        assert!(
+            matches!(outcome, Err(RunError::TimedOut { .. })),
+            "{function}: {outcome:?}"
+        );
+    }
+}
