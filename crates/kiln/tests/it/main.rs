@@ -1,5 +1,6 @@
 //! The kiln binary from the outside.
 
+mod bounds;
 mod compat;
 mod deploy;
 mod docs;
