@@ -13,7 +13,7 @@ use kiln_yaml::{Allowance, EnteredAllowance};
 /// What a call may hold besides twice its output: small outputs still need trees, which take more room than text.
 const BASE: u64 = 96 << 20;
 
-/// How many times [`is_stopped`] is asked before it looks at the clock again.
+/// How many times [`is_stopped`] is called before it reads the clock again.
 const CALLS_PER_LOOK: u32 = 64;
 
 thread_local! {
@@ -72,16 +72,18 @@ impl Drop for Bounds {
 /// Whether the call of this thread has to stop: it is late, the caller has given up, or it has asked for too many bytes.
 /// Cheap enough for inner loops.
 pub(crate) fn is_stopped() -> bool {
+    if IS_STOPPED.get() {
+        return true;
+    }
     let calls = CALLS.get();
     CALLS.set(calls.wrapping_add(1));
-    if calls.is_multiple_of(CALLS_PER_LOOK) && !IS_STOPPED.get() {
-        let stopped = CALL.with_borrow(|call| {
-            let call = call.as_ref();
-            call.is_some_and(|call| is_over(&call.run) || call.allowance.is_exceeded())
-        });
-        IS_STOPPED.set(stopped);
-    }
-    IS_STOPPED.get()
+    let looks = calls.is_multiple_of(CALLS_PER_LOOK);
+    let stopped = CALL.with_borrow(|call| {
+        let call = call.as_ref();
+        call.is_some_and(|call| call.allowance.is_exceeded() || looks && is_over(&call.run))
+    });
+    IS_STOPPED.set(stopped);
+    stopped
 }
 
 /// Whether the time of a call is up, or its caller has given up.

@@ -198,6 +198,9 @@ impl Visitor for Work {
         path: &str,
     ) -> Result<(), SetError> {
         for (key, value) in entries {
+            if is_stopped() {
+                break;
+            }
             if document.node(*value).is_sequence() {
                 self.set_list(document, (*key, *value), path)?;
             }

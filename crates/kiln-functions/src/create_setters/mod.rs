@@ -173,6 +173,9 @@ impl Visitor for Work {
         path: &str,
     ) -> Result<(), Self::Error> {
         for (key, value) in entries {
+            if is_stopped() {
+                break;
+            }
             if document.node(*value).is_sequence() {
                 self.visit_list(document, (*key, *value), path);
             }

@@ -11,6 +11,7 @@ pub(crate) use info::INFO;
 use kiln_krm::Resource;
 use kiln_yaml::{Document, Kind, NodeId, Slot, Style, go_quote};
 
+use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::sdk::go_regexp::RegexpError;
@@ -164,6 +165,9 @@ impl Visitor for Work {
             return Ok(());
         }
         for (key, list) in entries {
+            if is_stopped() {
+                break;
+            }
             let list_node = document.node(*list);
             if !list_node.is_sequence() || list_node.is_empty() {
                 continue;
