@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::net::{TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
@@ -12,7 +13,7 @@ use std::time::SystemTime;
 
 use libc::c_long;
 
-use super::kernel::{Argument, call};
+use super::kernel::{Argument, call, map};
 
 /// Tries one thing.
 pub(crate) fn run(words: &[&str]) -> io::Result<()> {
@@ -36,6 +37,104 @@ pub(crate) fn run(words: &[&str]) -> io::Result<()> {
             let path = terminated(path);
             let arguments = [libc::AT_FDCWD.into(), path.as_slice().into()];
             call(libc::SYS_utimensat, &arguments).map(drop)
+        }
+        ["open-times", path] => {
+            let file = File::open(path)?;
+            call(libc::SYS_utimensat, &[file.as_raw_fd().into()]).map(drop)
+        }
+        ["attribute", path] => {
+            let (path, name) = (terminated(path), terminated("user.kiln"));
+            let (path, name) = (path.as_slice().into(), name.as_slice().into());
+            let value = b"x".as_slice().into();
+            call(libc::SYS_setxattr, &[path, name, value, 1.into()]).map(drop)
+        }
+        ["open-attribute", path] => {
+            let (file, name) = (File::open(path)?, terminated("user.kiln"));
+            let (file, name) = (file.as_raw_fd().into(), name.as_slice().into());
+            let value = b"x".as_slice().into();
+            call(libc::SYS_fsetxattr, &[file, name, value, 1.into()]).map(drop)
+        }
+        ["fcntl", path, command, argument] => {
+            let file = File::open(path)?;
+            let arguments = [file.as_raw_fd().into(), number(command)?, number(argument)?];
+            call(libc::SYS_fcntl, &arguments).map(drop)
+        }
+        ["ioctl", path, request] => {
+            let file = File::open(path)?;
+            let request: c_long = request.parse().map_err(|_| bad_word())?;
+            // Memory enough for what any of them writes there.
+            let mut memory = [0_u8; 4096];
+            let arguments = [
+                file.as_raw_fd().into(),
+                Argument::Number(request),
+                Argument::Number(memory.as_mut_ptr() as c_long),
+            ];
+            call(libc::SYS_ioctl, &arguments).map(drop)
+        }
+        ["watch", path] => {
+            let path = terminated(path);
+            let watch = call(libc::SYS_inotify_init1, &[])?;
+            let everything = (libc::IN_ALL_EVENTS as i32).into();
+            let arguments = [Argument::Number(watch), path.as_slice().into(), everything];
+            call(libc::SYS_inotify_add_watch, &arguments).map(drop)
+        }
+        ["prctl", option, argument] => {
+            call(libc::SYS_prctl, &[number(option)?, number(argument)?]).map(drop)
+        }
+        // Both set what is set already, in case they succeed.
+        ["priority", kind, of] => call(
+            libc::SYS_setpriority,
+            &[number(kind)?, number(of)?, 0.into()],
+        )
+        .map(drop),
+        ["io-priority", kind, of] => {
+            let best_effort = (2 << 13 | 4).into();
+            let arguments = [number(kind)?, number(of)?, best_effort];
+            call(libc::SYS_ioprio_set, &arguments).map(drop)
+        }
+        ["scheduler", process] => {
+            let parameters = [0_u8; 4];
+            let normal = libc::SCHED_OTHER.into();
+            let arguments = [number(process)?, normal, parameters.as_slice().into()];
+            call(libc::SYS_sched_setscheduler, &arguments).map(drop)
+        }
+        ["affinity", process] => {
+            let all = [0xff_u8; 8];
+            let arguments = [number(process)?, 8.into(), all.as_slice().into()];
+            call(libc::SYS_sched_setaffinity, &arguments).map(drop)
+        }
+        ["capable", capability] => {
+            let capability: u32 = capability.parse().map_err(|_| bad_word())?;
+            let status = std::fs::read_to_string("/proc/self/status")?;
+            let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+            let set = line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+            match set.ok_or_else(bad_word)? >> capability & 1 {
+                0 => Err(ErrorKind::PermissionDenied.into()),
+                _ => Ok(()),
+            }
+        }
+        ["pass-file"] => {
+            // An empty message; with one, open files could be passed.
+            let (one, _other) = UnixStream::pair()?;
+            let message = [0_u8; 56];
+            let arguments = [one.as_raw_fd().into(), message.as_slice().into()];
+            call(libc::SYS_sendmsg, &arguments).map(drop)
+        }
+        ["socket-buffer"] => {
+            let (one, _other) = UnixStream::pair()?;
+            let size = (1_i32 << 20).to_ne_bytes();
+            let arguments = [
+                one.as_raw_fd().into(),
+                libc::SOL_SOCKET.into(),
+                libc::SO_SNDBUF.into(),
+                size.as_slice().into(),
+                4.into(),
+            ];
+            call(libc::SYS_setsockopt, &arguments).map(drop)
+        }
+        ["reserve", gigabytes] => {
+            let gigabytes: usize = gigabytes.parse().map_err(|_| bad_word())?;
+            map(gigabytes << 30, libc::PROT_NONE).map(drop)
         }
         ["touch", path] => File::create(path)?.set_modified(SystemTime::now()),
         ["tcp", address] => TcpStream::connect(address).map(drop),

@@ -15,12 +15,35 @@ pub(crate) fn call(number: c_long, arguments: &[Argument<'_>]) -> io::Result<c_l
     }
     let [a, b, c, d, e, f] = words;
     #[expect(unsafe_code, reason = "what is to be tried is what no library offers")]
-    // SAFETY: the calls of this program only read from the memory that they are given, which outlives the call, and
-    // whose length they are told or which ends with NUL.
+    // SAFETY: the calls of this program only read from the memory that they are given, or write to memory that is large
+    // enough for it. It outlives the call, and its length is passed too or it ends with NUL.
     let answer = unsafe { libc::syscall(number, a, b, c, d, e, f) };
     match answer {
         -1 => Err(io::Error::last_os_error()),
         answer => Ok(answer),
+    }
+}
+
+/// Maps memory that nothing is reserved for; its address.
+pub(crate) fn map(size: usize, protection: i32) -> io::Result<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    #[expect(unsafe_code, reason = "no library maps memory without using it")]
+    // SAFETY: the kernel chooses an address where nothing is.
+    let memory = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
+    match memory {
+        libc::MAP_FAILED => Err(io::Error::last_os_error()),
+        memory => Ok(memory as usize),
+    }
+}
+
+/// Reads one byte in each part of memory that was mapped to be read.
+pub(crate) fn read_each(memory: usize, size: usize, part: usize) {
+    for offset in (0..size).step_by(part) {
+        #[expect(unsafe_code, reason = "what is to be tried is what no library offers")]
+        // SAFETY: the address is inside of what `map` has mapped, which stays, and all of it is zeros.
+        unsafe {
+            ((memory + offset) as *const u8).read_volatile();
+        }
     }
 }
 

@@ -29,5 +29,6 @@ pub use descriptors::keep_descriptors;
 pub use environment::{ALLOWED_VARIABLES, NETWORK_VARIABLES, Surroundings};
 pub use measure::{Excess, InForce, Measure, SandboxError, StartError};
 pub use policy::{SandboxLimits, SandboxMode, SandboxPolicy};
+pub use processes::is_watcher;
 pub use processes::{Process, processes};
 pub use system::{Cell, Sandbox, Started, confine_worker, lower_priority};

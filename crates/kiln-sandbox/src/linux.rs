@@ -5,12 +5,18 @@
 //! containers allow them, and nothing that they would keep away is left reachable without.
 
 mod access;
+mod answers;
 mod child;
 mod cleanup;
+mod commands;
 mod confine;
+mod file_user;
 mod filter;
+mod homes;
 mod identity;
 mod kernel;
+mod mask;
+mod parent_watch;
 mod places;
 mod scratch;
 mod spawn;
@@ -32,23 +38,26 @@ use crate::policy::{SandboxLimits, SandboxPolicy};
 
 pub use confine::{confine_worker, lower_priority};
 pub(crate) use kernel::keep_all_descriptors;
+pub(crate) use parent_watch::watcher;
 pub use spawn::Started;
 
 use child::{Plan, Step};
 use filter::Owners;
+use homes::Homes;
 use identity::{Identity, Passage, Users};
+use parent_watch::Noted;
 use places::{Allowed, Places};
 use scratch::{Scratch, ScratchRoot};
 use spawn::Start;
 use support::Support;
+use watch::Bounds;
 
 /// What functions are run in. One serves any number of runs at the same time.
 pub struct Sandbox {
     policy: SandboxPolicy,
     support: Support,
     environment: Vec<(OsString, OsString)>,
-    /// Where the user keeps everything, secrets too.
-    home: Option<PathBuf>,
+    homes: Homes,
     filter: Arc<BpfProgram>,
     /// For functions that have rights on our files.
     filter_of_owners: Arc<BpfProgram>,
@@ -74,15 +83,15 @@ impl Sandbox {
         }
         let compile =
             |owners| filter::compile(&support, policy.allow_network, owners).map(Arc::new);
-        let variables = surroundings.environment.iter();
-        let mut homes = variables.filter(|(name, _)| name == "HOME");
-        let home = homes.next().map(|(_, path)| PathBuf::from(path));
+        let homes = Homes::find(&surroundings.environment);
+        // As early as possible: it is a copy of this process, and keeps the memory that it was made with.
+        parent_watch::ensure();
         Ok(Sandbox {
-            home,
             environment: cleaned(surroundings.environment, &allowed, &policy.variables),
             filter: compile(Owners::Others)?,
             filter_of_owners: compile(Owners::Same)?,
-            places: Places::open(&policy.read)?,
+            places: Places::open(&policy.read, &homes)?,
+            homes,
             scratch: ScratchRoot::new(&surroundings.temporary, users)?,
             support,
             policy,
@@ -97,7 +106,7 @@ impl Sandbox {
     /// Prepares one run of `program`, with `memory` instead of the policy's if given.
     pub fn cell(&self, program: &Path, memory: Option<u64>) -> Result<Cell, SandboxError> {
         let scratch = self.scratch.take()?;
-        let program_places = places::of_program(program, self.home.as_deref());
+        let program_places = places::of_program(program, &self.homes);
         let identity = match scratch.owner() {
             None => Identity::Same,
             Some(user) => Identity::Other(user, self.passage(program, &program_places)),
@@ -117,6 +126,7 @@ impl Sandbox {
                 true => &self.filter_of_owners,
                 false => &self.filter,
             }),
+            noted: Noted::take(),
         };
         let mut environment = self.environment.clone();
         let home = scratch.path().as_os_str().to_owned();
@@ -125,7 +135,11 @@ impl Sandbox {
         Ok(Cell {
             plan,
             environment,
-            limits,
+            bounds: Bounds {
+                limits,
+                owner: scratch.owner(),
+                socket_buffer: self.support.socket_buffer,
+            },
             scratch,
         })
     }
@@ -134,6 +148,7 @@ impl Sandbox {
     fn passage(&self, program: &Path, places: &[Allowed]) -> Passage {
         let read = places.iter().map(|(path, _)| path);
         let read = read.chain(&self.policy.read).map(PathBuf::as_path);
+        let read = read.chain([program]);
         let is_open =
             || access::everybody_reads(read) && access::everybody_passes(self.scratch.path());
         match access::everybody_executes(program) {
@@ -155,7 +170,7 @@ impl fmt::Debug for Sandbox {
 pub struct Cell {
     plan: Plan,
     environment: Vec<(OsString, OsString)>,
-    limits: SandboxLimits,
+    bounds: Bounds,
     scratch: Scratch,
 }
 
@@ -165,8 +180,8 @@ impl Cell {
         self.scratch.path()
     }
 
-    /// Starts a program in here: with the cleaned environment, in the private directory, as leader of a session. `name`
-    /// is what it is called by.
+    /// Starts a program in here: with the cleaned environment, in the private directory, as leader of a process group.
+    /// `name` is what it is called by. One program at a time.
     pub fn start(
         &self,
         program: &Path,
@@ -189,20 +204,31 @@ impl Cell {
 
     /// Whether the processes in the group of `leader` use more than they may, all together.
     pub fn excess(&self, leader: Pid) -> Option<Excess> {
-        watch::excess(leader, &self.limits)
+        self.bounds.excess(leader)
     }
+}
+
+/// How many addresses a process may reserve: so many that a table of all of them fits into `memory`. A page of the table
+/// is for 512 pages of memory. Go, Node, Java and .NET reserve far more than they use, but no function needs less than
+/// the least of this.
+fn address_space(memory: u64) -> u64 {
+    const LEAST: u64 = 16 << 30;
+    memory.saturating_mul(512).max(LEAST)
 }
 
 /// Limits only ever go down: what the system says already is not exceeded.
 fn rlimits(limits: &SandboxLimits, identity: Identity) -> Vec<(Resource, Rlimit)> {
     let mut wanted = vec![
+        (Resource::As, address_space(limits.memory)),
         (Resource::Core, 0),
         (Resource::Cpu, limits.cpu.as_secs().max(1)),
         (Resource::Data, limits.memory),
         (Resource::Fsize, limits.file_size),
         (Resource::Memlock, 64 << 10),
         (Resource::Msgqueue, 0),
+        (Resource::Nice, 0),
         (Resource::Nofile, limits.open_files),
+        (Resource::Rtprio, 0),
     ];
     if let Identity::Other(..) = identity {
         // Of a user that we share with others, others' processes would count too.

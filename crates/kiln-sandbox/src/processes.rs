@@ -39,6 +39,15 @@ pub fn processes() -> Vec<Process> {
     processes.collect()
 }
 
+/// Whether a process is the one that ends functions when this process is killed. It is a child of this process, and no
+/// function.
+pub fn is_watcher(process: i32) -> bool {
+    #[cfg(target_os = "linux")]
+    return crate::linux::watcher() == Some(process);
+    #[cfg(not(target_os = "linux"))]
+    return process < 0;
+}
+
 /// Reads a line like `7 (name) S 1 …`; the name may have anything in it, parentheses too.
 fn parse(id: i32, stat: &[u8]) -> Option<Process> {
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;

@@ -54,7 +54,7 @@ pub(super) fn ask(leader: Pid) {
 /// Who descends from whom, by what `/proc` says.
 #[cfg(target_os = "linux")]
 mod family {
-    use kiln_sandbox::{Process, processes};
+    use kiln_sandbox::{Process, is_watcher, processes};
     use rustix::process::{Pid, WaitOptions, child_subreaper, getpid, waitpid};
 
     use crate::process::registry;
@@ -97,6 +97,7 @@ mod family {
         let orphans = processes.iter().filter(|process| {
             process.parent == us
                 && has_left(process)
+                && !is_watcher(process.id)
                 && process.started >= leader.started
                 && !is_started_here(process.id)
         });

@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getppid, set_parent_process_death_signal, setrlimit, setsid,
-    umask,
+    Pid, Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setpgid,
+    setrlimit, umask,
 };
 use rustix::thread::set_no_new_privs;
 use seccompiler::BpfProgram;
 
 use super::identity::Identity;
 use super::kernel;
+use super::parent_watch::Noted;
 use super::places::allow_own_process;
 
 /// Everything that the child needs.
@@ -28,13 +29,18 @@ pub(super) struct Plan {
     pub(super) rlimits: Vec<(Resource, Rlimit)>,
     pub(super) ruleset: OwnedFd,
     pub(super) filter: Arc<BpfProgram>,
+    /// Where to note the process, so that it does not outlive a parent that is killed.
+    pub(super) noted: Noted,
 }
 
 impl Plan {
     /// Confines the calling process, which has one thread. Each step stands where it does for a reason.
     pub(super) fn enter(&self) -> io::Result<()> {
-        // Away from the terminal. Nobody leaves the session later, so that killing the group kills all.
-        Step::Session.done(setsid().map(drop))?;
+        // No process leaves the group later, so that killing the group kills all. Not a session: on systems that share
+        // out computing time by session (`sched_autogroup_enabled`) each run would begin with a new share, and wait twice
+        // as long on a busy machine. The terminal stays out of reach without: it is not among the files.
+        Step::Group.done(setpgid(None, None))?;
+        self.noted.note(getpid());
         Step::Descriptors.done(kernel::keep_all_descriptors())?;
         // Both need what is in /proc, so they come before the rules about files.
         volunteer_to_be_killed();
@@ -69,7 +75,7 @@ pub(super) fn volunteer_to_be_killed() {
 /// A step of confining. The child can tell the parent nothing but one number, so the step goes above the error's.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
-    Session = 1,
+    Group = 1,
     Descriptors,
     Files,
     Limits,
@@ -94,7 +100,7 @@ impl Step {
     pub(super) fn of(error: &io::Error) -> Option<(&'static str, io::Error)> {
         let number = error.raw_os_error()?;
         let doing = match number >> SHIFT {
-            1 => "make a session",
+            1 => "make a process group",
             2 => "keep open files",
             3 => "restrict files",
             4 => "set limits",

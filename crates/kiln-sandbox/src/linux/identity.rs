@@ -75,14 +75,14 @@ pub(super) enum Passage {
     Open,
     /// To pass directories and read files that are closed to others.
     Closed,
-    /// To execute a file as well that others may not.
+    /// To execute a file as well that others may not. The right to do so ends when that file is executed.
     Locked,
 }
 
 impl Identity {
     /// Whether it has rights on files that are ours: then what Landlock lets pass has to be refused by the filter.
     pub(super) fn shares_our_files(self) -> bool {
-        matches!(self, Identity::Same | Identity::Other(_, Passage::Locked))
+        self == Identity::Same
     }
 
     /// Makes the calling process, which has one thread, this user. For use in the child: only system calls.
@@ -90,21 +90,26 @@ impl Identity {
         let Identity::Other(number, passage) = self else {
             return set_capabilities(None, only(CapabilitySet::empty()));
         };
-        let kept = match passage {
-            Passage::Open => CapabilitySet::empty(),
-            Passage::Closed => CapabilitySet::DAC_READ_SEARCH,
-            Passage::Locked => CapabilitySet::DAC_OVERRIDE,
+        // What the ambient set does not have is lost by exec, which checks the rights of the process that it ends.
+        let (ambient, until_exec) = match passage {
+            Passage::Open => (CapabilitySet::empty(), CapabilitySet::empty()),
+            Passage::Closed => (CapabilitySet::DAC_READ_SEARCH, CapabilitySet::empty()),
+            Passage::Locked => (CapabilitySet::DAC_READ_SEARCH, CapabilitySet::DAC_OVERRIDE),
         };
         let (user, group) = (Uid::from_raw(number), Gid::from_raw(number));
         set_thread_groups(&[])?;
         set_thread_res_gid(group, group, group)?;
-        set_keep_capabilities(!kept.is_empty())?;
+        set_keep_capabilities(!ambient.is_empty())?;
         set_thread_res_uid(user, user, user)?;
-        if kept.is_empty() {
+        if ambient.is_empty() {
             return Ok(());
         }
-        set_capabilities(None, only(kept))?;
-        configure_capability_in_ambient_set(kept, true)
+        let sets = CapabilitySets {
+            inheritable: ambient,
+            ..only(ambient | until_exec)
+        };
+        set_capabilities(None, sets)?;
+        configure_capability_in_ambient_set(ambient, true)
     }
 }
 

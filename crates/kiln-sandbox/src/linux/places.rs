@@ -3,6 +3,7 @@
 //! Rules only allow. Where a directory of the system has secrets beside what every program reads, the files are named
 //! one by one.
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use landlock::{
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat, stat};
 
+use super::homes::Homes;
 use super::kernel;
 use crate::measure::SandboxError;
 
@@ -106,15 +108,14 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The system's places, as far as there are such, and those of `read`, which have to be there.
-    pub(super) fn open(read: &[PathBuf]) -> Result<Places, SandboxError> {
-        let of_system = [(PROGRAMS, READ), (FACTS, LIST), (DEVICES, DEVICE)];
-        let of_system = of_system
-            .into_iter()
-            .flat_map(|(paths, access)| paths.iter().map(move |path| (Path::new(path), access)));
-        let mut rules: Vec<_> = of_system
-            .filter_map(|(path, access)| rule(path, access).ok())
-            .collect();
+    /// The system's places without `homes`, as far as there are such, and those of `read`, which have to be there.
+    pub(super) fn open(read: &[PathBuf], homes: &Homes) -> Result<Places, SandboxError> {
+        let mut rules = Vec::new();
+        for (paths, access) in [(PROGRAMS, READ), (FACTS, LIST), (DEVICES, DEVICE)] {
+            for path in paths {
+                add_without_homes(&mut rules, Path::new(path), access, homes);
+            }
+        }
         for path in read {
             let opened = rule(path, READ).map_err(|source| SandboxError::Path {
                 path: path.clone(),
@@ -152,6 +153,26 @@ impl Places {
     }
 }
 
+/// Adds a place of the system, if it is there. Of one that contains a home, everything is added but the home. Links in it
+/// are left out: what counts is where they lead.
+fn add_without_homes(
+    rules: &mut Vec<(OwnedFd, BitFlags<AccessFs>)>,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+    homes: &Homes,
+) {
+    if !homes.are_shown_by(path) {
+        rules.extend(rule(path, access).ok());
+        return;
+    }
+    let entries = path.read_dir().ok().filter(|_| !homes.are_at(path));
+    for entry in entries.into_iter().flatten().filter_map(Result::ok) {
+        if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+            add_without_homes(rules, &entry.path(), access, homes);
+        }
+    }
+}
+
 fn build<'a>(
     rules: impl Iterator<Item = &'a (OwnedFd, BitFlags<AccessFs>)>,
     allow_network: bool,
@@ -170,14 +191,14 @@ fn build<'a>(
     Ok(created.into())
 }
 
-/// What a program sees of itself: its directory, and that of the file behind if it is a link. Of a directory where
-/// anybody may put files (`/tmp`), of the root and of `home` it sees nothing but itself.
-pub(super) fn of_program(program: &Path, home: Option<&Path>) -> Vec<Allowed> {
+/// What a program sees of itself: its directory, and that of the file behind if it is a link. Of a directory that every
+/// user may write to (`/tmp`), of the root and of a directory that is or contains a home it sees only itself.
+pub(super) fn of_program(program: &Path, homes: &Homes) -> Vec<Allowed> {
     let behind = program.canonicalize().ok();
     let mut places: Vec<Allowed> = Vec::new();
     for path in [Some(program), behind.as_deref()].into_iter().flatten() {
         let place = match path.parent() {
-            Some(parent) if is_own(parent) && Some(parent) != home => parent,
+            Some(parent) if is_own(parent) && !homes.are_shown_by(parent) => parent,
             _ => path,
         };
         if !places.iter().any(|(known, _)| known == place) {
@@ -188,19 +209,60 @@ pub(super) fn of_program(program: &Path, home: Option<&Path>) -> Vec<Allowed> {
 }
 
 fn is_own(directory: &Path) -> bool {
-    let is_root = directory.parent().is_none();
+    let is_root = directory
+        .canonicalize()
+        .is_ok_and(|path| path.parent().is_none());
     !is_root && stat(directory).is_ok_and(|stat| stat.st_mode & 0o002 == 0)
 }
 
-/// Lets the calling process see its own side of `/proc`. Those of others, its children's too, stay closed, for what
-/// they were started with is nobody's business. For use in the child: only system calls.
+/// What a function may read of its own process. Not `net`, which lists the connections of the machine, and so not `task`,
+/// in which each thread has it too; not `ns`, `mem` and `pagemap`.
+const OWN_PROCESS: &[&CStr] = &[
+    c"auxv",
+    c"cgroup",
+    c"cmdline",
+    c"comm",
+    c"coredump_filter",
+    c"environ",
+    c"fd",
+    c"fdinfo",
+    c"gid_map",
+    c"io",
+    c"limits",
+    c"maps",
+    c"mountinfo",
+    c"mounts",
+    c"oom_score",
+    c"oom_score_adj",
+    c"smaps",
+    c"smaps_rollup",
+    c"stat",
+    c"statm",
+    c"status",
+    c"uid_map",
+];
+
+/// Lets the calling process see its own part of `/proc`. Those of others, its children's too, stay closed, because they
+/// show what a process was started with. For use in the child: only system calls.
 pub(super) fn allow_own_process(ruleset: BorrowedFd<'_>) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    match openat(CWD, c"/proc/self", flags, Mode::empty()) {
-        Ok(place) => kernel::add_rule(ruleset, place.as_fd(), LIST.bits()),
-        // There may be no /proc; then there is nothing to see.
-        Err(_) => Ok(()),
+    // There may be no /proc; then there is nothing to see.
+    let Ok(process) = openat(CWD, c"/proc/self", flags, Mode::empty()) else {
+        return Ok(());
+    };
+    for name in OWN_PROCESS {
+        // Kernels are built without some of them.
+        if let Ok(place) = openat(&process, *name, flags, Mode::empty()) {
+            let is_directory = *name == c"fd" || *name == c"fdinfo";
+            let access = if is_directory {
+                LIST
+            } else {
+                LIST & AccessFs::from_file(NEWEST)
+            };
+            kernel::add_rule(ruleset, place.as_fd(), access.bits())?;
+        }
     }
+    Ok(())
 }
 
 fn rule(path: &Path, access: BitFlags<AccessFs>) -> io::Result<(OwnedFd, BitFlags<AccessFs>)> {

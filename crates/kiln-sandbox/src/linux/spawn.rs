@@ -19,6 +19,7 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{DumpableBehavior, Pid, WaitOptions, chdir, set_dumpable_behavior, waitpid};
 
 use super::child::Plan;
+use super::mask::SignalMask;
 
 /// What a process is started with.
 pub(super) struct Start<'a> {
@@ -34,7 +35,7 @@ pub(super) struct Start<'a> {
 /// A process that has been started and is to be waited for.
 #[derive(Debug)]
 pub struct Started {
-    /// Its number, which is also that of its group and of its session.
+    /// Its number, which is also that of its group.
     pub id: Pid,
     /// What it reads.
     pub stdin: PipeWriter,
@@ -136,7 +137,7 @@ impl Birth<'_> {
     fn give(&self) -> io::Result<Pid> {
         let mut stack: Vec<MaybeUninit<u128>> = Vec::with_capacity(STACK);
         let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
-        let mask = Mask::block_all()?;
+        let mask = SignalMask::block_all()?;
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         #[expect(
             unsafe_code,
@@ -176,7 +177,7 @@ impl Birth<'_> {
         }
         chdir(self.directory)?;
         self.plan.enter()?;
-        Mask::none()?;
+        SignalMask::none()?;
         #[expect(
             unsafe_code,
             reason = "the last step has to be one that does not allocate"
@@ -246,55 +247,4 @@ fn give_up_handlers() -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The signals that the calling thread does not hear of, given back as they were when it is dropped.
-struct Mask {
-    before: libc::sigset_t,
-}
-
-impl Mask {
-    fn block_all() -> io::Result<Mask> {
-        let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
-        let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-        #[expect(unsafe_code, reason = "no library does so")]
-        // SAFETY: both are memory of the right type, sets of zeros are sets, and the mask is that of this thread alone.
-        unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            match libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) {
-                0 => Ok(Mask {
-                    before: before.assume_init(),
-                }),
-                error => Err(io::Error::from_raw_os_error(error)),
-            }
-        }
-    }
-
-    /// Lets all signals through, for good.
-    fn none() -> io::Result<()> {
-        let none = MaybeUninit::<libc::sigset_t>::zeroed();
-        #[expect(unsafe_code, reason = "no library does so")]
-        // SAFETY: a set of zeros is the empty set.
-        let answer = unsafe {
-            libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut())
-        };
-        match answer {
-            0 => Ok(()),
-            error => Err(io::Error::from_raw_os_error(error)),
-        }
-    }
-}
-
-impl Drop for Mask {
-    fn drop(&mut self) {
-        #[expect(unsafe_code, reason = "no library does so")]
-        // SAFETY: the set is the one that the system gave us.
-        unsafe {
-            libc::pthread_sigmask(
-                libc::SIG_SETMASK,
-                &raw const self.before,
-                std::ptr::null_mut(),
-            );
-        }
-    }
 }

@@ -28,6 +28,8 @@ pub(super) struct Support {
     pub(super) sees_processes: bool,
     /// Whether this process can be dumped.
     pub(super) is_dumpable: bool,
+    /// How much a socket holds, in bytes.
+    pub(super) socket_buffer: u64,
 }
 
 impl Support {
@@ -38,6 +40,7 @@ impl Support {
             own_users: Users::are_ours_to_give(),
             sees_processes: !processes().is_empty(),
             is_dumpable: is_dumpable(),
+            socket_buffer: socket_buffer(),
         }
     }
 
@@ -51,6 +54,13 @@ impl Support {
         let reason = reason.to_owned();
         Err(SandboxError::Unsupported { reason })
     }
+}
+
+/// What the system sets, or what it has by default.
+fn socket_buffer() -> u64 {
+    const DEFAULT: u64 = 212_992;
+    let set = std::fs::read_to_string("/proc/sys/net/core/wmem_default").unwrap_or_default();
+    set.trim().parse().unwrap_or(DEFAULT)
 }
 
 /// Asked for once: while a child is made, it may be otherwise for a moment.

@@ -23,7 +23,28 @@ pub(super) const MISSING: &[c_long] = &[
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
     libc::SYS_perf_event_open,
+    // The names of files that other calls make and open, in directories that the function cannot list.
     libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_inotify_init,
+    libc::SYS_inotify_init1,
+    libc::SYS_inotify_add_watch,
+    // Takes from a number that the whole system shares.
+    libc::SYS_io_setup,
+];
+
+/// Answered as if the file system did not have attributes, because programs that copy files then do without. Attributes
+/// of a file can be changed by every user that may write to it, whatever Landlock allows.
+pub(super) const UNSUPPORTED: &[c_long] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
 ];
 
 /// Refused whatever is asked of them.
@@ -38,6 +59,7 @@ pub(super) const REFUSED: &[c_long] = &[
     libc::SYS_kcmp,
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
+    libc::SYS_get_robust_list,
     // Leaving the group, in which everybody is found and killed.
     libc::SYS_setsid,
     libc::SYS_setpgid,
@@ -48,10 +70,20 @@ pub(super) const REFUSED: &[c_long] = &[
     libc::SYS_accept,
     libc::SYS_accept4,
     // What stays when the function has gone: System V's memory, queues and semaphores, message queues, keys.
+    // An object that another process of the user made can be used by its number, without a call that opens it.
     libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
     libc::SYS_msgget,
+    libc::SYS_msgctl,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
     libc::SYS_semget,
+    libc::SYS_semctl,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
     libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     libc::SYS_add_key,
     libc::SYS_keyctl,
     libc::SYS_request_key,
@@ -130,27 +162,28 @@ pub(super) const OF_OWNERS: &[c_long] = &[
     FCHMODAT2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-    SETXATTRAT,
-    REMOVEXATTRAT,
 ];
 
-/// Calls whose first argument is a process, 0 for the caller, and which the same user may do to any of its processes.
-/// (`prlimit64` is one of them for every user.)
+/// Calls that pass open files from one process to another. A file in transit is counted in no process, nor is the memory
+/// that it holds.
+pub(super) const OF_TRANSIT: &[c_long] = &[libc::SYS_sendmsg, libc::SYS_sendmmsg];
+
+/// Calls whose first argument is a process, 0 for the caller, and which a user may do to all of its processes.
 pub(super) const OF_PROCESSES: &[c_long] = &[
+    libc::SYS_prlimit64,
     libc::SYS_sched_setaffinity,
     libc::SYS_sched_setattr,
     libc::SYS_sched_setparam,
     libc::SYS_sched_setscheduler,
 ];
 
-/// The same with the process as second argument.
-pub(super) const OF_PRIORITIES: &[c_long] = &[libc::SYS_setpriority, libc::SYS_ioprio_set];
+/// The same with the process as second argument, and before it the kind of number: that of a process, or else that of a
+/// group or of a user, where 0 is all processes of the caller's group or user.
+pub(super) const OF_PRIORITIES: &[(c_long, u32)] = &[
+    (libc::SYS_setpriority, 0),
+    // `IOPRIO_WHO_PROCESS`
+    (libc::SYS_ioprio_set, 1),
+];
 
 // Too new for the library to know them everywhere; since 424 the numbers are the same on all architectures.
 const FCHMODAT2: c_long = 452;

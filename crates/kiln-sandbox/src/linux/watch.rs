@@ -1,10 +1,13 @@
-//! What a function's processes use together, which the kernel counts only one by one.
+//! What a function's processes use together, which the kernel counts only one by one, and what it does not count: the
+//! tables of their memory, and what their sockets and pipes hold.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
+use super::file_user::FileUser;
 use crate::measure::Excess;
 use crate::policy::SandboxLimits;
 use crate::processes::{Process, processes};
@@ -12,23 +15,64 @@ use crate::processes::{Process, processes};
 /// How long a look at all processes serves those who ask.
 const FRESH: Duration = Duration::from_millis(20);
 
-/// What the group of `leader` has too much of. Nobody leaves a group in a sandbox, so these are all.
-pub(super) fn excess(leader: Pid, limits: &SandboxLimits) -> Option<Excess> {
-    let leader = leader.as_raw_nonzero().get();
-    let everybody = look();
-    let members = everybody.iter().filter(|process| process.group == leader);
-    let members: Vec<&Process> = members.collect();
-    let threads: u64 = members.iter().map(|process| process.threads).sum();
-    if threads > limits.processes {
-        return Some(Excess::Processes(limits.processes));
+/// How much a pipe holds: functions cannot make theirs larger.
+const PIPE: u64 = 64 << 10;
+
+/// What a function may use, and what is needed to count it.
+pub(super) struct Bounds {
+    pub(super) limits: SandboxLimits,
+    /// The function's own user, if it has one.
+    pub(super) owner: Option<u32>,
+    /// How much a socket holds, in bytes.
+    pub(super) socket_buffer: u64,
+}
+
+impl Bounds {
+    /// What the group of `leader` has too much of. Nobody leaves a group in a sandbox, so these are all.
+    pub(super) fn excess(&self, leader: Pid) -> Option<Excess> {
+        let leader = leader.as_raw_nonzero().get();
+        let everybody = look();
+        let members = everybody.iter().filter(|process| process.group == leader);
+        let members: Vec<&Process> = members.collect();
+        let threads: u64 = members.iter().map(|process| process.threads).sum();
+        if threads > self.limits.processes {
+            return Some(Excess::Processes(self.limits.processes));
+        }
+        let memory = self.limits.memory;
+        let used = |of: fn(i32) -> Option<u64>| -> u64 {
+            let each = members.iter().filter_map(|process| of(process.id));
+            each.fold(0, u64::saturating_add)
+        };
+        let _user = self.owner.map(FileUser::take);
+        let left = memory.saturating_sub(self.in_buffers(&members));
+        // Pages that several share count for each at first; to share them out takes the kernel longer.
+        let is_too_much = used(resident) > left && used(proportional) > left;
+        is_too_much.then_some(Excess::Memory(memory))
     }
-    let used = |of: fn(i32) -> Option<u64>| -> u64 {
-        let each = members.iter().filter_map(|process| of(process.id));
-        each.fold(0, u64::saturating_add)
-    };
-    // Pages that several share count for each at first; to share them out takes the kernel longer.
-    let is_too_much = used(resident) > limits.memory && used(proportional) > limits.memory;
-    is_too_much.then_some(Excess::Memory(limits.memory))
+
+    /// What the sockets and pipes of the members can hold.
+    fn in_buffers(&self, members: &[&Process]) -> u64 {
+        let mut counted = BTreeSet::new();
+        let mut sum = 0_u64;
+        for process in members {
+            let files = std::fs::read_dir(format!("/proc/{}/fd", process.id));
+            let files = files.into_iter().flatten().filter_map(Result::ok);
+            for file in files.filter_map(|entry| std::fs::read_link(entry.path()).ok()) {
+                let Some(name) = file.to_str() else {
+                    continue;
+                };
+                let size = match name.split_once(':') {
+                    Some(("socket", _)) => self.socket_buffer,
+                    Some(("pipe", _)) => PIPE,
+                    _ => continue,
+                };
+                if counted.insert(name.to_owned()) {
+                    sum = sum.saturating_add(size);
+                }
+            }
+        }
+        sum
+    }
 }
 
 /// All processes, looked at by one for all who ask at about the same time.
@@ -45,22 +89,26 @@ fn look() -> Arc<[Process]> {
     everybody
 }
 
-/// Memory that is not a file's, in bytes.
+/// Memory that is not a file's, and the tables of all of it, in bytes.
 fn resident(process: i32) -> Option<u64> {
     sum(
         &format!("/proc/{process}/status"),
-        ["RssAnon:", "RssShmem:"],
+        &["RssAnon:", "RssShmem:", "VmPTE:"],
     )
 }
 
 /// The same with shared pages shared out; where we may not see that, without.
 fn proportional(process: i32) -> Option<u64> {
     let path = format!("/proc/{process}/smaps_rollup");
-    sum(&path, ["Pss_Anon:", "Pss_Shmem:"]).or_else(|| resident(process))
+    let Some(pages) = sum(&path, &["Pss_Anon:", "Pss_Shmem:"]) else {
+        return resident(process);
+    };
+    let tables = sum(&format!("/proc/{process}/status"), &["VmPTE:"]);
+    Some(pages.saturating_add(tables.unwrap_or_default()))
 }
 
 /// Adds the lines of a file that begin like one of `fields` and go on with a number of KiB.
-fn sum(path: &str, fields: [&str; 2]) -> Option<u64> {
+fn sum(path: &str, fields: &[&str]) -> Option<u64> {
     let text = std::fs::read_to_string(path).ok()?;
     let numbers = text.lines().filter_map(|line| {
         let rest = fields.iter().find_map(|field| line.strip_prefix(field))?;

@@ -1,15 +1,19 @@
 //! Everything that a function might try, and may not.
 
+use std::io::BufRead;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use kiln_sandbox::{SandboxPolicy, processes};
 
 use crate::world::{
-    Place, check_denied, check_denied_inside, check_done, inside, inside_with, outside, skip,
+    HOSTILE, Place, check_denied, check_denied_inside, check_done, inside, inside_program,
+    inside_with, outside, set_mode, skip,
 };
 
 #[test]
@@ -34,6 +38,18 @@ fn other_processes_are_not_looked_at() {
         check_denied(&["read", &format!("/proc/{us}/{file}")]);
     }
     check_done(&["read", "/proc/self/status"]);
+    check_done(&["list", "/proc/self/fd"]);
+}
+
+#[test]
+fn connections_of_the_machine_are_not_looked_at() {
+    for file in ["tcp", "unix", "dev"] {
+        check_denied(&["read", &format!("/proc/self/net/{file}")]);
+        check_denied(&["read", &format!("/proc/thread-self/net/{file}")]);
+        check_denied(&["read", &format!("/proc/net/{file}")]);
+    }
+    check_denied(&["list", "/proc/self/net"]);
+    check_denied(&["list", "/proc/self/task"]);
 }
 
 #[test]
@@ -80,6 +96,211 @@ fn what_is_known_about_a_file_stays_as_it_is() {
 }
 
 #[test]
+fn what_is_known_about_an_open_file_stays_as_it_is() {
+    // The function may read it: it is beside the program.
+    let place = Place::new();
+    let program = place.program();
+    let file = place.file("file");
+    let before = std::fs::metadata(&file).unwrap();
+    for words in [
+        ["open-times", &file].as_slice(),
+        &["attribute", &file],
+        &["open-attribute", &file],
+        &["ioctl", &file, SET_FLAGS],
+        &["ioctl", &file, SET_EXTENDED_FLAGS],
+        &["fcntl", &file, SET_LEASE, "0"],
+        &["fcntl", &file, SET_HINT, "0"],
+    ] {
+        let Some(inside) = inside_program(&program, words) else {
+            return;
+        };
+        // Times may be answered with success; what counts is that they stay.
+        let is_refused = inside.starts_with("denied: ") || words[0] == "open-times";
+        assert!(is_refused, "{words:?}: {inside}");
+        let after = std::fs::metadata(&file).unwrap();
+        assert_eq!(
+            (after.ctime(), after.ctime_nsec()),
+            (before.ctime(), before.ctime_nsec()),
+            "{words:?}"
+        );
+    }
+    assert_eq!(outside(&["open-times", &file]), "done");
+    assert_eq!(outside(&["fcntl", &file, SET_LEASE, "0"]), "done");
+}
+
+/// `FS_IOC_SETFLAGS`, `FS_IOC_FSSETXATTR`, `F_SETLEASE`, `F_SET_RW_HINT`.
+const SET_FLAGS: &str = "1074292226";
+const SET_EXTENDED_FLAGS: &str = "1075599392";
+const SET_LEASE: &str = "1024";
+const SET_HINT: &str = "1036";
+
+#[test]
+fn a_program_that_only_its_owner_may_execute_gets_no_right_by_that() {
+    let place = Place::new();
+    let program = place.program();
+    set_mode(&program, 0o700);
+    let file = place.file("file");
+    set_mode(Path::new(&file), 0o600);
+    let before = std::fs::metadata(&file).unwrap();
+    // CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_CHOWN
+    for words in [
+        ["capable", "1"].as_slice(),
+        &["capable", "3"],
+        &["capable", "0"],
+        &["chmod", &file],
+        &["times", &file],
+        &["times", "/etc/passwd"],
+        &["open-attribute", "/etc/passwd"],
+        &["ioctl", "/etc/passwd", SET_FLAGS],
+        &["write", &file],
+        &["truncate", &file],
+    ] {
+        let Some(inside) = inside_program(&program, words) else {
+            return;
+        };
+        assert!(inside.starts_with("denied: "), "{words:?}: {inside}");
+    }
+    let passwd = std::fs::metadata("/etc/passwd").unwrap();
+    inside_program(&program, &["open-times", "/etc/passwd"]);
+    inside_program(&program, &["open-times", &file]);
+    let changed = |path: &str| {
+        let now = std::fs::metadata(path).unwrap();
+        (now.ctime(), now.ctime_nsec())
+    };
+    assert_eq!(changed(&file), (before.ctime(), before.ctime_nsec()));
+    assert_eq!(
+        changed("/etc/passwd"),
+        (passwd.ctime(), passwd.ctime_nsec())
+    );
+    // It reads what its owner reads.
+    assert_eq!(inside_program(&program, &["read", &file]).unwrap(), "done");
+}
+
+#[test]
+fn names_of_files_are_not_watched() {
+    check_denied(&["watch", "/tmp"]);
+    check_denied(&["watch", "/usr"]);
+    // F_NOTIFY with DN_CREATE
+    check_denied(&["fcntl", "/usr", "1026", "4"]);
+    check_refused(libc::SYS_fanotify_init);
+}
+
+#[test]
+fn signals_and_pipes_are_left_as_they_are() {
+    // F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETPIPE_SZ
+    let us = std::process::id().to_string();
+    for [command, argument] in [["8", &us], ["10", "9"]] {
+        check_denied(&["fcntl", "/dev/null", command, argument]);
+    }
+    check_denied_inside(&["fcntl", "/proc/self/fd/0", "1031", "1048576"]);
+    // F_GETFD, F_GETFL, FIONREAD
+    check_done(&["fcntl", "/dev/null", "1", "0"]);
+    check_done(&["fcntl", "/dev/null", "3", "0"]);
+    check_done(&["ioctl", "/proc/self/fd/0", "21531"]);
+}
+
+#[test]
+fn terminals_and_file_systems_are_not_driven() {
+    // TIOCSTI, TIOCSCTTY, TIOCLINUX, FIFREEZE, FITRIM, FIOASYNC, FS_IOC_ADD_ENCRYPTION_KEY, PIDFD_GET_INFO
+    for request in [
+        0x5412,
+        0x540e,
+        0x541c,
+        0xc004_5877_u32,
+        0xc018_5879,
+        0x5452,
+        0xc050_6617,
+        0xc040_ff0b,
+    ] {
+        let words = ["ioctl", "/dev/null", &request.to_string()];
+        if let Some(inside) = inside(&words) {
+            assert!(inside.contains("os error 1)"), "{request:#x}: {inside}");
+        }
+    }
+    check_denied_inside(&["read", "/dev/tty"]);
+}
+
+#[test]
+fn only_the_caller_gets_another_priority() {
+    let us = std::process::id().to_string();
+    // Of processes, groups and users; for the priority of input and output they begin with 1.
+    for (attack, [process, group, user]) in [
+        ("priority", ["0", "1", "2"]),
+        ("io-priority", ["1", "2", "3"]),
+    ] {
+        check_done(&[attack, process, "0"]);
+        check_denied_inside(&[attack, process, &us]);
+        check_denied_inside(&[attack, group, "0"]);
+        check_denied_inside(&[attack, user, "0"]);
+    }
+    for attack in ["scheduler", "affinity"] {
+        check_done(&[attack, "0"]);
+        check_denied(&[attack, &us]);
+    }
+}
+
+#[test]
+fn a_process_does_not_hide_or_outlive() {
+    // PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_PTRACER, PR_SCHED_CORE, PR_SET_MM, PR_SET_IO_FLUSHER
+    for [option, argument] in [
+        ["1", "0"],
+        ["1", "15"],
+        ["4", "0"],
+        ["1499557217", "-1"],
+        ["62", "0"],
+        ["35", "0"],
+        ["57", "1"],
+    ] {
+        if let Some(inside) = inside(&["prctl", option, argument]) {
+            assert!(inside.contains("os error 1)"), "{option}: {inside}");
+        }
+    }
+    // PR_SET_PDEATHSIG to the signal that is set, PR_GET_DUMPABLE, PR_SET_TIMERSLACK
+    for [option, argument] in [["1", "9"], ["3", "0"], ["29", "1"]] {
+        check_done(&["prctl", option, argument]);
+    }
+}
+
+#[test]
+fn a_function_does_not_outlive_a_runner_that_is_killed() {
+    let mut host = Command::new(HOSTILE);
+    let mut host = host.arg("host").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let stdout = host.stdout.as_mut().unwrap();
+    std::io::BufReader::new(stdout)
+        .read_line(&mut line)
+        .unwrap();
+    if line.starts_with("denied: ") {
+        skip(&line);
+        return;
+    }
+    let ids: Vec<i32> = line
+        .split_whitespace()
+        .map(|id| id.parse().unwrap())
+        .collect();
+    let were_running = ids.iter().all(|id| is_running(*id));
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let ([function, daemon], true) = (ids.as_slice(), were_running) else {
+        panic!("{line}");
+    };
+    let started = Instant::now();
+    while is_running(*function) || is_running(*daemon) {
+        assert!(started.elapsed() < PATIENCE, "{function}, {daemon}");
+        std::thread::yield_now();
+    }
+}
+
+/// A hang of the test, not of the function.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn is_running(process: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    // Names are cut off.
+    stat.is_ok_and(|stat| !stat.contains(") Z ") && stat.contains("(kiln-sandbox-ho"))
+}
+
+#[test]
 fn the_private_directory_is_for_everything() {
     for words in [["create", "file"], ["touch", "file"]] {
         check_done(&words);
@@ -114,6 +335,9 @@ fn no_kind_of_socket_is_made() {
         }
     }
     check_done(&["pair"]);
+    // What is in transit, or in larger buffers, is not counted.
+    check_denied_inside(&["pass-file"]);
+    check_denied(&["socket-buffer"]);
 }
 
 #[test]
@@ -191,6 +415,13 @@ fn the_kernel_is_left_alone() {
         libc::SYS_memfd_create,
         libc::SYS_keyctl,
         libc::SYS_shmget,
+        libc::SYS_shmat,
+        libc::SYS_shmctl,
+        libc::SYS_semctl,
+        libc::SYS_msgrcv,
+        libc::SYS_mq_unlink,
+        libc::SYS_io_setup,
+        libc::SYS_get_robust_list,
         libc::SYS_clone3,
         libc::SYS_init_module,
         libc::SYS_chroot,

@@ -1,8 +1,12 @@
 //! How much of everything.
 
-use kiln_sandbox::{SandboxLimits, SandboxPolicy};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 
-use crate::world::{check_done, inside, inside_with};
+use kiln_sandbox::{Excess, SandboxLimits, SandboxPolicy, processes};
+use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
+
+use crate::world::{HOSTILE, check_done, inside, inside_with, sandbox, skip};
 
 fn limited(limits: SandboxLimits) -> SandboxPolicy {
     SandboxPolicy {
@@ -45,4 +49,63 @@ fn memory_is_bounded() {
     let large = inside_with(policy, &["memory", "300"]).unwrap();
     assert!(large.starts_with("denied: "), "{large}");
     check_done(&["memory", "300"]);
+}
+
+#[test]
+fn addresses_are_bounded() {
+    let policy = limited(SandboxLimits {
+        memory: 256 << 20,
+        ..SandboxLimits::default()
+    });
+    // As much as the runtimes reserve that reserve much, and what would need larger tables than there is memory.
+    let Some(large) = inside_with(policy.clone(), &["reserve", "100"]) else {
+        return;
+    };
+    assert_eq!(large, "done");
+    let larger = inside_with(policy, &["reserve", "200"]).unwrap();
+    assert!(larger.starts_with("denied: "), "{larger}");
+    // .NET reserves that much.
+    check_done(&["reserve", "256"]);
+}
+
+#[test]
+fn memory_of_the_kernel_counts_too() {
+    if processes().is_empty() {
+        skip("/proc shows the processes of another system");
+        return;
+    }
+    // 400 sockets hold about 85 MB, the tables of 15 GiB take 30 MiB.
+    for (words, small, large) in [
+        (["hold-sockets", "200"], 64, 256),
+        (["hold-tables", "15"], 24, 256),
+    ] {
+        for (megabytes, expected) in [(small, true), (large, false)] {
+            let memory = megabytes << 20;
+            let policy = limited(SandboxLimits {
+                memory,
+                ..SandboxLimits::default()
+            });
+            let excess = expected.then_some(Excess::Memory(memory));
+            match excess_of(policy, &words) {
+                Some(found) => assert_eq!(found, excess, "{words:?}, {megabytes} MiB"),
+                None => return,
+            }
+        }
+    }
+}
+
+/// What the hostile program uses too much of when it has taken what it wants; none without a sandbox.
+fn excess_of(policy: SandboxPolicy, words: &[&str]) -> Option<Option<Excess>> {
+    let sandbox = sandbox(policy)?;
+    let program = Path::new(HOSTILE);
+    let cell = sandbox.cell(program, None).unwrap();
+    let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    let started = cell.start(program, "hostile", &words).unwrap();
+    let mut line = String::new();
+    BufReader::new(started.stdout).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n", "{words:?}");
+    let excess = cell.excess(started.id);
+    kill_process(started.id, Signal::KILL).unwrap();
+    waitpid(Some(started.id), WaitOptions::empty()).unwrap();
+    Some(excess)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kiln_sandbox::SandboxPolicy;
 
-use crate::world::{Place, run_in, run_in_cell, sandbox_in, sandbox_of};
+use crate::world::{Place, run_in, run_in_cell, sandbox_in, sandbox_of, set_mode};
 
 const SHELL: &str = "/bin/sh";
 
@@ -139,29 +139,51 @@ fn functions_see_their_directory_and_what_they_are_given() {
 }
 
 #[test]
-fn functions_see_nothing_of_a_home_or_of_a_place_that_is_everybodys() {
-    use std::os::unix::fs::PermissionsExt;
+fn functions_see_nothing_of_a_home_or_of_a_directory_that_all_may_write_to() {
     let own = Place::new();
     let script = own.join("function");
     own.file("beside");
     std::fs::write(&script, "#!/bin/sh\ncat ${0%/*}/beside\n").unwrap();
-    let set_mode = |path: &Path, mode| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-    };
     set_mode(Path::new(&script), 0o755);
-    let elsewhere = "/nowhere";
     let home = own.path().to_str().unwrap();
+    let (elsewhere, inside) = (Place::new(), own.join("home"));
+    std::fs::create_dir(&inside).unwrap();
+    let (link, parent_link) = (elsewhere.join("link"), elsewhere.join("parent"));
+    std::os::unix::fs::symlink(home, &link).unwrap();
+    std::os::unix::fs::symlink(own.path().parent().unwrap(), &parent_link).unwrap();
+    let through_parent = format!(
+        "{parent_link}/{}",
+        own.path().file_name().unwrap().display()
+    );
     for (mode, home, expected) in [
-        (0o755, elsewhere, "kept"),
+        (0o755, "/nowhere", "kept"),
+        (0o755, elsewhere.path().to_str().unwrap(), "kept"),
+        (0o755, "", "kept"),
         (0o755, home, ""),
-        (0o1777, elsewhere, ""),
+        (0o755, &format!("{home}/"), ""),
+        (0o755, &format!("{home}/./home/.."), ""),
+        (0o755, &link, ""),
+        (0o755, &through_parent, ""),
+        (0o755, &inside, ""),
+        (0o755, &format!("{link}/home//"), ""),
+        (0o1777, "/nowhere", ""),
     ] {
         set_mode(own.path(), mode);
         let policy = SandboxPolicy::default();
         let Some(sandbox) = sandbox_of(policy, &std::env::temp_dir(), home) else {
             return;
         };
-        let output = run_in(&sandbox, Path::new(&script), &[]);
-        assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+        for path in [
+            &script,
+            &format!("{link}/function"),
+            &format!("{link}/home/../function"),
+        ] {
+            let output = run_in(&sandbox, Path::new(path), &[]);
+            assert_eq!(
+                String::from_utf8_lossy(&output.stdout),
+                expected,
+                "{path}, HOME={home}"
+            );
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A sandbox, and the hostile program inside and outside of it.
 
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
@@ -9,7 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kiln_sandbox::{Cell, Sandbox, SandboxError, SandboxPolicy, Surroundings};
 use rustix::process::{WaitOptions, waitpid};
 
-const HOSTILE: &str = env!("CARGO_BIN_EXE_kiln-sandbox-hostile");
+/// The program that tries what it should not.
+pub(crate) const HOSTILE: &str = env!("CARGO_BIN_EXE_kiln-sandbox-hostile");
 
 /// A sandbox, or none, loudly, where the system has none.
 pub(crate) fn sandbox(policy: SandboxPolicy) -> Option<Sandbox> {
@@ -79,6 +81,16 @@ pub(crate) fn inside_with(policy: SandboxPolicy, words: &[&str]) -> Option<Strin
     Some(said(&output))
 }
 
+/// What a copy of the hostile program prints in a sandbox.
+pub(crate) fn inside_program(program: &Path, words: &[&str]) -> Option<String> {
+    let output = run_in(&sandbox(SandboxPolicy::default())?, program, words);
+    Some(said(&output))
+}
+
+pub(crate) fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
 pub(crate) fn inside(words: &[&str]) -> Option<String> {
     inside_with(SandboxPolicy::default(), words)
 }
@@ -144,6 +156,14 @@ impl Place {
     /// The path of something in it, as text.
     pub(crate) fn join(&self, name: &str) -> String {
         self.path.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// A copy of the hostile program in it.
+    pub(crate) fn program(&self) -> PathBuf {
+        let program = self.path.join("hostile");
+        std::fs::copy(HOSTILE, &program).unwrap();
+        set_mode(&program, 0o755);
+        program
     }
 
     /// The path of a new file in it.

@@ -1,0 +1,90 @@
+//! What takes something and keeps it until it is killed.
+
+#![expect(clippy::print_stdout, reason = "tests wait for what is printed")]
+
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use kiln_sandbox::{Sandbox, SandboxPolicy, Surroundings};
+
+use super::kernel::{call, map, read_each};
+
+/// Tries one thing, and waits if it was done; none if it is not one of these.
+pub(crate) fn run(words: &[&str]) -> Option<io::Result<()>> {
+    Some(match *words {
+        ["hold-sockets", pairs] => hold_sockets(pairs).and_then(wait),
+        ["hold-tables", gigabytes] => hold_tables(gigabytes).and_then(wait),
+        ["linger"] => wait(()),
+        ["daemon"] => start_daemon(),
+        ["host"] => host(),
+        _ => return None,
+    })
+}
+
+/// Fills the buffers of both ends of so many pairs.
+fn hold_sockets(pairs: &str) -> io::Result<Vec<UnixStream>> {
+    let mut held = Vec::new();
+    for _ in 0..number(pairs)? {
+        let (one, other) = UnixStream::pair()?;
+        for mut end in [&one, &other] {
+            end.set_nonblocking(true)?;
+            while end.write(&[0; 4096]).is_ok() {}
+        }
+        held.extend([one, other]);
+    }
+    Ok(held)
+}
+
+/// Reads memory that nothing was ever written to: it takes none, but tables.
+fn hold_tables(gigabytes: &str) -> io::Result<()> {
+    let size = number(gigabytes)? << 30;
+    let memory = map(size, libc::PROT_READ)?;
+    read_each(memory, size, 2 << 20);
+    Ok(())
+}
+
+/// Starts a process that stays, asks the kernel to outlive its parent, and prints both numbers.
+fn start_daemon() -> io::Result<()> {
+    let mut daemon = Command::new(std::env::current_exe()?);
+    daemon
+        .arg("linger")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    let daemon = daemon.stderr(Stdio::null()).spawn()?;
+    let _ = call(libc::SYS_prctl, &[libc::PR_SET_PDEATHSIG.into(), 0.into()]);
+    println!("{} {}", std::process::id(), daemon.id());
+    park()
+}
+
+/// Runs the daemon in a sandbox, as a program that runs functions does.
+fn host() -> io::Result<()> {
+    let surroundings = Surroundings {
+        environment: Vec::new(),
+        temporary: std::env::temp_dir(),
+    };
+    let sandbox = Sandbox::new(SandboxPolicy::default(), surroundings).map_err(io::Error::other)?;
+    let program: PathBuf = std::env::current_exe()?;
+    let cell = sandbox.cell(&program, None).map_err(io::Error::other)?;
+    let started = cell.start(&program, "hostile", &["daemon".to_owned()]);
+    let mut started = started.map_err(io::Error::other)?;
+    io::copy(&mut started.stdout, &mut io::stdout())?;
+    park()
+}
+
+fn wait<T>(_held: T) -> io::Result<()> {
+    println!("ready");
+    park()
+}
+
+fn park() -> io::Result<()> {
+    io::stdout().flush()?;
+    loop {
+        std::thread::park();
+    }
+}
+
+fn number(word: &str) -> io::Result<usize> {
+    word.parse().map_err(|_| io::Error::other("not a number"))
+}
