@@ -14,6 +14,7 @@ mod read;
 mod render;
 mod rpkg;
 mod runner;
+mod sandbox;
 mod yaml;
 
 use std::io::{self, Write};
@@ -47,6 +48,8 @@ enum Command {
     Pods(pods::Args),
     /// Steps in the life of package revisions, by kiln and by hand.
     Rpkg(rpkg::Args),
+    /// A program run with and without the sandbox, on a machine as it is and on a busy one.
+    Sandbox(sandbox::Args),
     /// One function run in this process, as a line of JSON.
     Native(functions::NativeArgs),
     /// One measurement in this process, as a line of JSON.
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Runner(args) => runner::run(args, &mut out),
         Command::Pods(args) => pods::run(args, &mut out),
         Command::Rpkg(args) => rpkg::run(args, &mut out),
+        Command::Sandbox(args) => sandbox::run(args, &mut out),
         Command::Native(args) => functions::run_native(args, &mut out),
         Command::Measure(args) => measure::run(args, &mut out),
         Command::Child(args) => child::run(args, &mut out),

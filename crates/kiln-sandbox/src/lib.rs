@@ -7,7 +7,7 @@
 //! The only crate with unsafe code; every block says why it is sound, and there are as few as can be.
 //!
 //! Deliberately absent: feeding processes and waiting for them, which is `kiln-runtime`'s; control groups, because few
-//! who run functions may make them.
+//! users that run functions may make them.
 
 mod descriptors;
 mod environment;

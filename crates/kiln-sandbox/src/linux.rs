@@ -5,7 +5,6 @@
 //! containers allow them, and nothing that they would keep away is left reachable without.
 
 mod access;
-mod answers;
 mod child;
 mod cleanup;
 mod commands;
@@ -18,6 +17,7 @@ mod kernel;
 mod mask;
 mod parent_watch;
 mod places;
+mod program;
 mod scratch;
 mod spawn;
 mod support;

@@ -5,10 +5,8 @@ use std::time::{Duration, Instant};
 use kiln_sandbox::{Cell, Excess};
 use rustix::process::Pid;
 
-/// Most functions have ended by then, and nobody has looked.
-const FIRST: Duration = Duration::from_millis(30);
-
-/// What a function can do in that time is bounded by the limits of its processes.
+/// What a function can do in that time is bounded by the limits of its processes. Most functions have ended by then, on a
+/// busy machine too, and no look was needed: a look reads the states of all processes of the system.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// When to look next.
@@ -20,7 +18,7 @@ pub(super) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(super) fn new(cell: &'a Cell, leader: Pid) -> Watch<'a> {
-        let next = Instant::now() + FIRST;
+        let next = Instant::now() + INTERVAL;
         Watch { cell, leader, next }
     }
 

@@ -1,21 +1,31 @@
 //! The list of system calls as a program for the kernel.
 
-use std::collections::BTreeMap;
-
 use libc::c_long;
-use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
-    SeccompFilter, SeccompRule, TargetArch,
-};
+use seccompiler::BpfProgram;
 
-use super::answers::{Answers, FAILS_AS_MISSING, FAILS_AS_UNSUPPORTED};
 use super::commands::{BUFFER_SIZES, FCNTL, IOCTL, IOCTL_OF_NETWORK, PRCTL};
+use super::program::{Condition, Rules};
 use super::support::Support;
 use super::syscalls::{
     MISSING, NEWEST, OF_NETWORK, OF_OWNERS, OF_PRIORITIES, OF_PROCESSES, OF_TRANSIT, REFUSED,
     UNSUPPORTED,
 };
 use crate::measure::SandboxError;
+
+/// The answer to what is not allowed.
+const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+
+/// The answer of a kernel that does not have the call.
+const MISS: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+
+/// The answer of a file system that does not have the feature.
+const UNSUPPORT: u32 = libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP as u32;
+
+/// An error that is none: the caller sees success, and nothing is done.
+const SUCCEED: u32 = libc::SECCOMP_RET_ERRNO;
+
+/// What the kernel takes.
+const MOST_INSTRUCTIONS: usize = 4096;
 
 /// Whether there are filters for this architecture.
 pub(super) fn is_known_architecture() -> bool {
@@ -40,141 +50,117 @@ pub(super) fn compile(
     allow_network: bool,
     owners: Owners,
 ) -> Result<BpfProgram, SandboxError> {
-    let compiled = rules(support, allow_network, owners).and_then(|rules| {
-        let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
-        let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-        let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, architecture)?;
-        BpfProgram::try_from(filter)
-    });
-    let mut program = answers(support, owners);
-    program.extend(compiled.map_err(|error| SandboxError::Filter {
-        reason: error.to_string(),
-    })?);
-    Ok(program)
+    let program = rules(support, allow_network, owners).compile(NEWEST, MISS);
+    match program.len() {
+        0..=MOST_INSTRUCTIONS => Ok(program),
+        length => Err(SandboxError::Filter {
+            reason: format!("it has {length} instructions, the kernel takes {MOST_INSTRUCTIONS}"),
+        }),
+    }
 }
 
-/// What goes before the rules, which have one answer only.
-fn answers(support: &Support, owners: Owners) -> BpfProgram {
-    let mut answers = Answers::new();
-    answers.above(NEWEST, FAILS_AS_MISSING);
+fn rules(support: &Support, allow_network: bool, owners: Owners) -> Rules {
+    let mut rules = Rules::default();
     for number in MISSING {
-        answers.call(*number, FAILS_AS_MISSING);
+        rules.always(*number, MISS);
     }
     for number in UNSUPPORTED {
-        answers.call(*number, FAILS_AS_UNSUPPORTED);
+        rules.always(*number, UNSUPPORT);
     }
-    if support.landlock < RESTRICTS_TRUNCATING {
-        // Its flags are in memory, and may ask for truncating.
-        answers.call(libc::SYS_openat2, FAILS_AS_MISSING);
-    }
-    if owners == Owners::Same {
-        // The times of an open file. The filter cannot see which file it is, and `touch`, `cp -p` and `tar` fail if they
-        // cannot set times, in the private directory too: they are answered with success, and the times stay.
-        answers.succeed_if_null(libc::SYS_utimensat, 1);
-    }
-    answers.into_program()
-}
-
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
-
-/// The calls that are refused; without conditions always, else if all of one rule hold.
-fn rules(support: &Support, allow_network: bool, owners: Owners) -> Result<Rules, BackendError> {
-    let mut rules = Rules::new();
     let allowed: &[c_long] = if allow_network { OF_NETWORK } else { &[] };
-    let refused = REFUSED.iter().filter(|number| !allowed.contains(number));
-    for number in refused {
-        rules.insert(*number, Vec::new());
+    for number in REFUSED.iter().filter(|number| !allowed.contains(number)) {
+        rules.always(*number, REFUSE);
     }
-    for namespace in NAMESPACES {
-        let bits = namespace.unsigned_abs();
-        let has_bits = condition(0, SeccompCmpOp::MaskedEq(u64::from(bits)), bits)?;
-        refuse_if(&mut rules, libc::SYS_clone, vec![has_bits])?;
+    for namespace in NAMESPACES.map(i32::unsigned_abs) {
+        let has_bits = Condition::HasBits(0, namespace, namespace);
+        rules.when(libc::SYS_clone, vec![has_bits], REFUSE);
     }
-    refuse_by_process(&mut rules)?;
-    refuse_by_command(&mut rules, allow_network)?;
-    refuse_by_socket(&mut rules, allow_network)?;
+    refuse_by_process(&mut rules);
+    refuse_by_command(&mut rules, allow_network);
+    refuse_by_socket(&mut rules, allow_network);
     if support.landlock < RESTRICTS_TRUNCATING {
-        rules.insert(libc::SYS_truncate, Vec::new());
-        refuse_truncating_readers(&mut rules)?;
+        refuse_truncating(&mut rules);
     }
     if owners == Owners::Same {
         for number in OF_OWNERS {
-            rules.insert(*number, Vec::new());
+            rules.always(*number, REFUSE);
         }
-        // Of a file by its name. Of an open file see above.
-        let named = SeccompCondition::new(1, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
-        refuse_if(&mut rules, libc::SYS_utimensat, vec![named])?;
+        // The times of an open file. The filter cannot see which file it is, and `touch`, `cp -p` and `tar` fail if they
+        // cannot set times, in the private directory too: they are answered with success, and the times stay.
+        let is_open = vec![Condition::WideIsNull(1)];
+        rules.when(libc::SYS_utimensat, is_open, SUCCEED);
+        // Those of a file by its name.
+        rules.always(libc::SYS_utimensat, REFUSE);
     }
-    Ok(rules)
+    rules
 }
 
 /// A process may change itself, and no other.
-fn refuse_by_process(rules: &mut Rules) -> Result<(), BackendError> {
+fn refuse_by_process(rules: &mut Rules) {
     for number in OF_PROCESSES {
-        refuse_if(rules, *number, vec![is_not(0, 0)?])?;
+        rules.when(*number, vec![Condition::IsNot(0, 0)], REFUSE);
     }
     for (number, kind) in OF_PRIORITIES {
-        refuse_if(rules, *number, vec![is_not(0, *kind)?])?;
-        refuse_if(rules, *number, vec![is_not(1, 0)?])?;
+        rules.when(*number, vec![Condition::IsNot(0, *kind)], REFUSE);
+        rules.when(*number, vec![Condition::IsNot(1, 0)], REFUSE);
     }
-    Ok(())
 }
 
-fn refuse_by_command(rules: &mut Rules, allow_network: bool) -> Result<(), BackendError> {
+fn refuse_by_command(rules: &mut Rules, allow_network: bool) {
     let mut requests = IOCTL.to_vec();
     if allow_network {
         requests.extend(IOCTL_OF_NETWORK);
     }
     for (number, argument, allowed) in [
-        (libc::SYS_fcntl, 1, FCNTL),
-        (libc::SYS_ioctl, 1, &requests),
-        (libc::SYS_prctl, 0, PRCTL),
+        (libc::SYS_fcntl, 1, FCNTL.to_vec()),
+        (libc::SYS_ioctl, 1, requests),
+        (libc::SYS_prctl, 0, PRCTL.to_vec()),
     ] {
-        let others = allowed.iter().map(|value| is_not(argument, *value));
-        refuse_if(rules, number, others.collect::<Result<_, _>>()?)?;
+        let other = Condition::IsNoneOf(argument, allowed);
+        rules.when(number, vec![other], REFUSE);
     }
-    // A process that dies with its parent may say so again, and nothing else.
-    let sets_signal = is(0, libc::PR_SET_PDEATHSIG.unsigned_abs())?;
-    let kill = u64::from(libc::SIGKILL.unsigned_abs());
-    let other = SeccompCondition::new(1, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, kill)?;
-    refuse_if(rules, libc::SYS_prctl, vec![sets_signal, other])
+    // A process that dies with its parent may ask for that again, and for nothing else.
+    let sets_signal = Condition::Is(0, libc::PR_SET_PDEATHSIG.unsigned_abs());
+    let to_another = Condition::WideIsNot(1, libc::SIGKILL.unsigned_abs());
+    rules.when(libc::SYS_prctl, vec![sets_signal, to_another], REFUSE);
 }
 
-fn refuse_by_socket(rules: &mut Rules, allow_network: bool) -> Result<(), BackendError> {
+fn refuse_by_socket(rules: &mut Rules, allow_network: bool) {
     // Datagram sockets can be sent from to any address; the others of a pair are bound to each other.
-    let kind = SeccompCmpOp::MaskedEq(SOCKET_KIND);
-    let datagram = condition(1, kind, libc::SOCK_DGRAM.unsigned_abs())?;
-    refuse_if(rules, libc::SYS_socketpair, vec![datagram])?;
+    let datagram = Condition::HasBits(1, SOCKET_KIND, libc::SOCK_DGRAM.unsigned_abs());
+    rules.when(libc::SYS_socketpair, vec![datagram], REFUSE);
     if allow_network {
         let families = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-        let others = families.map(|family| is_not(0, family.unsigned_abs()));
-        let others = others.into_iter().collect::<Result<_, _>>()?;
-        refuse_if(rules, libc::SYS_socket, others)?;
+        let other = Condition::IsNoneOf(0, families.map(i32::unsigned_abs).to_vec());
+        rules.when(libc::SYS_socket, vec![other], REFUSE);
         // Which addresses the machine has. Others of that family talk to other parts of the kernel.
-        let netlink = is(0, libc::AF_NETLINK.unsigned_abs())?;
-        let other = is_not(2, libc::NETLINK_ROUTE.unsigned_abs())?;
-        return refuse_if(rules, libc::SYS_socket, vec![netlink, other]);
+        let netlink = Condition::Is(0, libc::AF_NETLINK.unsigned_abs());
+        let other = Condition::IsNot(2, libc::NETLINK_ROUTE.unsigned_abs());
+        rules.when(libc::SYS_socket, vec![netlink, other], REFUSE);
+        return;
     }
-    rules.insert(libc::SYS_socket, Vec::new());
+    rules.always(libc::SYS_socket, REFUSE);
     for number in OF_TRANSIT {
-        rules.insert(*number, Vec::new());
+        rules.always(*number, REFUSE);
     }
     for option in BUFFER_SIZES {
-        let of_sockets = is(1, libc::SOL_SOCKET.unsigned_abs())?;
-        let conditions = vec![of_sockets, is(2, *option)?];
-        refuse_if(rules, libc::SYS_setsockopt, conditions)?;
+        let of_sockets = Condition::Is(1, libc::SOL_SOCKET.unsigned_abs());
+        let conditions = vec![of_sockets, Condition::Is(2, *option)];
+        rules.when(libc::SYS_setsockopt, conditions, REFUSE);
     }
-    Ok(())
 }
 
 /// To open a file only for reading and truncate it is reading for old versions of Landlock.
-fn refuse_truncating_readers(rules: &mut Rules) -> Result<(), BackendError> {
+fn refuse_truncating(rules: &mut Rules) {
+    rules.always(libc::SYS_truncate, REFUSE);
     let truncate = libc::O_TRUNC.unsigned_abs();
-    let flags = SeccompCmpOp::MaskedEq(u64::from(truncate | libc::O_ACCMODE.unsigned_abs()));
-    let conditions = |argument| Ok(vec![condition(argument, flags.clone(), truncate)?]);
+    let mask = truncate | libc::O_ACCMODE.unsigned_abs();
+    let reads = |argument| vec![Condition::HasBits(argument, mask, truncate)];
     #[cfg(target_arch = "x86_64")]
-    refuse_if(rules, libc::SYS_open, conditions(1)?)?;
-    refuse_if(rules, libc::SYS_openat, conditions(2)?)
+    rules.when(libc::SYS_open, reads(1), REFUSE);
+    rules.when(libc::SYS_openat, reads(2), REFUSE);
+    // Its flags are in memory.
+    rules.always(libc::SYS_openat2, MISS);
 }
 
 /// New namespaces of all kinds that clone makes.
@@ -189,31 +175,4 @@ const NAMESPACES: [i32; 7] = [
 ];
 
 /// The rest of a socket's type are flags.
-const SOCKET_KIND: u64 = 0xf;
-
-fn refuse_if(
-    rules: &mut Rules,
-    number: c_long,
-    conditions: Vec<SeccompCondition>,
-) -> Result<(), BackendError> {
-    let rule = SeccompRule::new(conditions)?;
-    rules.entry(number).or_default().push(rule);
-    Ok(())
-}
-
-fn is(argument: u8, value: u32) -> Result<SeccompCondition, BackendError> {
-    condition(argument, SeccompCmpOp::Eq, value)
-}
-
-fn is_not(argument: u8, value: u32) -> Result<SeccompCondition, BackendError> {
-    condition(argument, SeccompCmpOp::Ne, value)
-}
-
-/// The kernel looks at 32 bits of these arguments, and so does the filter.
-fn condition(
-    argument: u8,
-    operator: SeccompCmpOp,
-    value: u32,
-) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value.into())
-}
+const SOCKET_KIND: u32 = 0xf;

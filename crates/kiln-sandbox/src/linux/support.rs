@@ -85,7 +85,7 @@ pub(super) fn measures(support: &Support, policy: &SandboxPolicy) -> Vec<Measure
     };
     let calls = "no tracing, mounting, namespaces, io_uring, keys, modules";
     let together = match support.sees_processes {
-        true => "and watched for all processes together",
+        true => "and watched for all processes together, with tables, sockets and pipes",
         false => BLIND,
     };
     let memory = format!("{} bytes a process, {together}", limits.memory);

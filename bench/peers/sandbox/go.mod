@@ -1,0 +1,3 @@
+module kiln/bench/sandbox
+
+go 1.24
