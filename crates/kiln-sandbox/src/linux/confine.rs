@@ -14,17 +14,17 @@ use rustix::process::{
     setpriority_process, setrlimit,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
-};
+use seccompiler::BpfProgram;
 
 use super::child::volunteer_to_be_killed;
-use super::{filter, kernel};
+use super::filter::{MISS, REFUSE, is_known_architecture};
+use super::kernel;
+use super::program::{ALLOW, Condition, Rules};
+use super::syscalls::NEWEST;
 use crate::measure::SandboxError;
 
 /// The newest version of Landlock whose rights we know. The library leaves out what the kernel does not know.
-const NEWEST: ABI = ABI::V9;
+const NEWEST_LANDLOCK: ABI = ABI::V9;
 
 /// Calls that a worker makes: its socket, memory, threads, time and its own end.
 const ALLOWED: &[c_long] = &[
@@ -109,14 +109,11 @@ pub fn confine_worker(parent: u32, memory: u64) -> Result<(), SandboxError> {
     close_files().map_err(|error| SandboxError::Rules {
         reason: error.to_string(),
     })?;
-    if !filter::is_known_architecture() {
+    if !is_known_architecture() {
         return Ok(());
     }
-    let program = compile().map_err(|error| SandboxError::Filter {
-        reason: error.to_string(),
-    })?;
     // Last, because it forbids all of the above.
-    step("filter system calls", kernel::install_filter(&program))
+    step("filter system calls", kernel::install_filter(&filter()))
 }
 
 /// Lets others go first from now on. A process cannot take that back without privileges.
@@ -162,33 +159,27 @@ fn lower(resource: Resource, limit: u64) -> rustix::io::Result<()> {
 /// No file can be opened, as far as the kernel has Landlock; the filter forbids opening files as well.
 fn close_files() -> Result<(), RulesetError> {
     let ruleset = Ruleset::default()
-        .handle_access(AccessFs::from_all(NEWEST))?
-        .handle_access(AccessNet::from_all(NEWEST))?
-        .scope(Scope::from_all(NEWEST))?;
+        .handle_access(AccessFs::from_all(NEWEST_LANDLOCK))?
+        .handle_access(AccessNet::from_all(NEWEST_LANDLOCK))?
+        .scope(Scope::from_all(NEWEST_LANDLOCK))?;
     ruleset.create()?.restrict_self().map(drop)
 }
 
-fn compile() -> Result<BpfProgram, seccompiler::BackendError> {
-    let equal = |argument, value: u64| {
-        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
-    };
-    let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
-        ALLOWED.iter().map(|number| (*number, Vec::new())).collect();
+fn filter() -> BpfProgram {
+    let mut rules = Rules::otherwise(REFUSE);
+    for call in ALLOWED {
+        rules.always(*call, ALLOW);
+    }
     // How a process aborts: a signal to itself.
-    let itself = SeccompRule::new(vec![equal(0, u64::from(id()))?])?;
-    rules.insert(libc::SYS_tgkill, vec![itself]);
-    // Threads of its own, and no other processes.
-    let threads = SeccompCmpOp::MaskedEq(u64::from(libc::CLONE_THREAD.unsigned_abs()));
-    let bit = u64::from(libc::CLONE_THREAD.unsigned_abs());
-    let thread = SeccompCondition::new(0, SeccompCmpArgLen::Dword, threads, bit)?;
-    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![thread])?]);
-    let name = SeccompRule::new(vec![equal(0, u64::from(libc::PR_SET_NAME.unsigned_abs()))?])?;
-    rules.insert(libc::SYS_prctl, vec![name]);
-    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
-    let filter = SeccompFilter::new(rules, refuse, SeccompAction::Allow, architecture)?;
-    // The C library makes threads with clone3 unless the kernel does not have it.
-    let mut program = filter::missing_calls();
-    program.extend(BpfProgram::try_from(filter)?);
-    Ok(program)
+    let itself = Condition::Is(0, id());
+    rules.when(libc::SYS_tgkill, vec![itself], ALLOW);
+    // Threads of its own, and no other processes. The C library makes them with clone3, whose flags a filter cannot see,
+    // unless the kernel does not have it.
+    let bit = libc::CLONE_THREAD.unsigned_abs();
+    let is_thread = Condition::HasBits(0, bit, bit);
+    rules.when(libc::SYS_clone, vec![is_thread], ALLOW);
+    rules.always(libc::SYS_clone3, MISS);
+    let sets_name = Condition::Is(0, libc::PR_SET_NAME.unsigned_abs());
+    rules.when(libc::SYS_prctl, vec![sets_name], ALLOW);
+    rules.compile(NEWEST, MISS)
 }

@@ -4,7 +4,7 @@ use libc::c_long;
 use seccompiler::BpfProgram;
 
 use super::commands::{BUFFER_SIZES, FCNTL, IOCTL, IOCTL_OF_NETWORK, PRCTL};
-use super::program::{Condition, Rules};
+use super::program::{ALLOW, Condition, Rules};
 use super::support::Support;
 use super::syscalls::{
     MISSING, NEWEST, OF_NETWORK, OF_OWNERS, OF_PRIORITIES, OF_PROCESSES, OF_TRANSIT, REFUSED,
@@ -13,10 +13,10 @@ use super::syscalls::{
 use crate::measure::SandboxError;
 
 /// The answer to what is not allowed.
-const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+pub(super) const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 
 /// The answer of a kernel that does not have the call.
-const MISS: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+pub(super) const MISS: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
 
 /// The answer of a file system that does not have the feature.
 const UNSUPPORT: u32 = libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP as u32;
@@ -60,7 +60,7 @@ pub(super) fn compile(
 }
 
 fn rules(support: &Support, allow_network: bool, owners: Owners) -> Rules {
-    let mut rules = Rules::default();
+    let mut rules = Rules::otherwise(ALLOW);
     for number in MISSING {
         rules.always(*number, MISS);
     }

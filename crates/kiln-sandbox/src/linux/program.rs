@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use libc::c_long;
 use seccompiler::{BpfProgram, sock_filter};
 
-/// The answers that calls get, if all conditions of a rule hold; the first such rule counts. Other calls are made.
-#[derive(Default)]
+/// The answers that calls get, if all conditions of a rule hold; the first such rule counts.
 pub(super) struct Rules {
+    /// The answer to all other calls.
+    otherwise: u32,
     calls: BTreeMap<u32, Vec<Rule>>,
 }
 
@@ -54,7 +55,18 @@ const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
 /// Fewer calls than that are compared one by one.
 const LEAF: usize = 3;
 
+/// The answer that lets a call pass.
+pub(super) const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+
 impl Rules {
+    /// No rules: all calls get the same answer.
+    pub(super) fn otherwise(answer: u32) -> Rules {
+        Rules {
+            otherwise: answer,
+            calls: BTreeMap::new(),
+        }
+    }
+
     /// A call gets the answer whatever its arguments are.
     pub(super) fn always(&mut self, call: c_long, answer: u32) {
         self.when(call, Vec::new(), answer);
@@ -80,18 +92,19 @@ impl Rules {
             instruction(RETURN, answer),
         ];
         let blocks = self.calls.iter();
-        let blocks: Vec<_> = blocks.map(|(call, rules)| (*call, block(rules))).collect();
-        program.extend(tree(&blocks));
+        let blocks = blocks.map(|(call, rules)| (*call, block(rules, self.otherwise)));
+        let blocks: Vec<_> = blocks.collect();
+        program.extend(tree(&blocks, self.otherwise));
         program
     }
 }
 
 /// Finds the call, whose number is loaded, and goes to its block.
-fn tree(blocks: &[(u32, BpfProgram)]) -> BpfProgram {
+fn tree(blocks: &[(u32, BpfProgram)], otherwise: u32) -> BpfProgram {
     if blocks.len() > LEAF {
         let (left, right) = blocks.split_at(blocks.len() / 2);
         let first = right.first().map_or(0, |(call, _)| *call);
-        let (left, right) = (tree(left), tree(right));
+        let (left, right) = (tree(left, otherwise), tree(right, otherwise));
         let mut program = vec![branch(NOT_LESS, first, 0, 1), jump(left.len())];
         program.extend(left);
         program.extend(right);
@@ -102,18 +115,18 @@ fn tree(blocks: &[(u32, BpfProgram)]) -> BpfProgram {
         program.extend([branch(EQUAL, *call, 1, 0), jump(block.len())]);
         program.extend(block.iter().cloned());
     }
-    program.push(instruction(RETURN, libc::SECCOMP_RET_ALLOW));
+    program.push(instruction(RETURN, otherwise));
     program
 }
 
 /// The rules of one call.
-fn block(rules: &[Rule]) -> BpfProgram {
+fn block(rules: &[Rule], otherwise: u32) -> BpfProgram {
     let mut program = Vec::new();
     for rule in rules {
         program.extend(rule_instructions(rule));
     }
     if rules.iter().all(|rule| !rule.conditions.is_empty()) {
-        program.push(instruction(RETURN, libc::SECCOMP_RET_ALLOW));
+        program.push(instruction(RETURN, otherwise));
     }
     program
 }
