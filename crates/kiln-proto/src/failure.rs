@@ -1,8 +1,11 @@
 //! Failed functions as details of a gRPC status.
 //!
-//! A status travels in trailers, and peers limit those far below messages: Go's gRPC at 16 MiB, hyper at 16 KiB, proxies in
-//! between as they like. So a server fits a failure into what its client says it takes ([`ROOM_METADATA`]), and into
-//! [`DEFAULT_ROOM`] if it says nothing. Peers that do not know the detail pass over it.
+//! A status travels in trailers, and peers limit those far below messages: Go's gRPC at 16 MiB, hyper at 16 KiB, gRPC's C core
+//! (Python, C++, Ruby) at 8 KiB, proxies in between as they like. So a server fits a failure into what its client takes by
+//! [`ROOM_METADATA`], and into [`DEFAULT_ROOM`] without it; [`fit`] keeps every status below the lowest of these limits for
+//! clients that announce nothing. Peers that do not know the detail pass over it.
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -11,6 +14,7 @@ use tonic::{Code, Status};
 use tonic_types::pb;
 
 use crate::FunctionFailure;
+use crate::omit::{encoded_len, omit_middle, omit_middle_encoded};
 
 /// The request metadata by which a client says how many bytes of details it takes, as a decimal number. Its own limit
 /// of trailers must be half as much again (they travel in base64), and leave room for the text of the status.
@@ -21,6 +25,16 @@ pub const DEFAULT_ROOM: usize = 8 * 1024;
 
 /// How many bytes of details a client gets at most, whatever it asks for.
 pub const MAX_ROOM: usize = 8 * 1024 * 1024;
+
+/// How many bytes the text of a status has at most as `grpc-message`, for any client.
+pub const MAX_ENCODED_MESSAGE: usize = 6 * 1024;
+
+/// How many bytes text and details have together, as they travel, for a client that announces no room. The C core takes
+/// 8 KiB of trailers, names and 32 bytes for each included; the others (status, content type, date) need the rest.
+const MAX_ENCODED_STATUS: usize = 7 * 1024 + 512;
+
+/// How long a text in the details is at most: it has to fit into what [`header_limit`](crate::transport::header_limit) leaves.
+pub const MAX_WHOLE_MESSAGE: usize = 256 * 1024;
 
 const TYPE_URL: &str = "type.googleapis.com/kiln.evaluator.v1.FunctionFailure";
 
@@ -66,6 +80,76 @@ pub fn with_details(code: Code, message: String, details: Vec<Any>) -> Status {
         details,
     };
     Status::with_details(code, message, whole.encode_to_vec().into())
+}
+
+/// A status such that its client can receive it. The text is cut to [`MAX_ENCODED_MESSAGE`]; the whole text is in the details
+/// for a client that announced room. For a client that did not, text and details together stay below the limit of the
+/// C core: the details lose their large parts, and are left out if they still do not fit, because they repeat the text.
+pub fn fit(status: &Status, announced_room: Option<usize>) -> Status {
+    let message = whole_message(status);
+    let cut = omit_middle_encoded(&message, MAX_ENCODED_MESSAGE);
+    let takes_more = announced_room.is_some_and(|room| room > DEFAULT_ROOM);
+    let details = match status.details() {
+        [] if takes_more && *cut != *message => {
+            let whole = pb::Status {
+                code: status.code() as i32,
+                message: omit_middle(&message, MAX_WHOLE_MESSAGE).into_owned(),
+                details: Vec::new(),
+            };
+            whole.encode_to_vec()
+        }
+        [] => Vec::new(),
+        details if takes_more => details.to_vec(),
+        details => {
+            let text: usize = cut.chars().map(encoded_len).sum();
+            // Four bytes in base64 for every three.
+            let room = MAX_ENCODED_STATUS.saturating_sub(text) / 4 * 3;
+            fit_details(status.code(), details, &cut, room).unwrap_or_default()
+        }
+    };
+    Status::with_details(status.code(), &*cut, details.into())
+}
+
+/// Details in at most `room` bytes, with `message` as their text; none if that is not possible.
+fn fit_details(code: Code, details: &[u8], message: &str, room: usize) -> Option<Vec<u8>> {
+    let mut whole = match pb::Status::decode(details) {
+        Ok(whole) if whole.code == code as i32 => whole,
+        // Details of a kind that is not known here.
+        _ => return (details.len() <= room).then(|| details.to_vec()),
+    };
+    // Go's clients take the text from here.
+    message.clone_into(&mut whole.message);
+    let over = whole.encoded_len().saturating_sub(room);
+    let failure = whole
+        .details
+        .iter_mut()
+        .find(|any| any.type_url == TYPE_URL);
+    if over > 0
+        && let Some(any) = failure
+        && let Ok(failure) = FunctionFailure::decode(any.value.as_slice())
+    {
+        // Sizes before sizes take a few bytes more or less.
+        let left = any.value.len().saturating_sub(over + 8);
+        any.value = failure.fitted(left).encode_to_vec();
+    }
+    (whole.encoded_len() <= room).then(|| whole.encode_to_vec())
+}
+
+/// The text of a status before [`fit`] cut it, if the details have it.
+pub fn whole_message(status: &Status) -> Cow<'_, str> {
+    let whole = match status.details() {
+        [] => None,
+        details => pb::Status::decode(details).ok(),
+    };
+    match whole {
+        Some(whole)
+            if whole.code == status.code() as i32
+                && whole.message.len() >= status.message().len() =>
+        {
+            Cow::Owned(whole.message)
+        }
+        _ => Cow::Borrowed(status.message()),
+    }
 }
 
 /// The failure that a status carries; none if it carries none that can be read.

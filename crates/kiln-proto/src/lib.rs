@@ -19,7 +19,7 @@ pub mod transport;
 pub use code::go_code_name;
 pub use generated::evaluator;
 pub use generated::kiln_evaluator_v1::FunctionFailure;
-pub use omit::omit_middle;
+pub use omit::{omit_middle, omit_middle_encoded};
 pub use tonic_types;
 
 /// The name of the service, as health checks ask for it.

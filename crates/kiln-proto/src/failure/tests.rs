@@ -5,7 +5,9 @@ use prost::Message as _;
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
-use super::{from_status, to_status, with_details};
+use super::{
+    DEFAULT_ROOM, MAX_ENCODED_MESSAGE, fit, from_status, to_status, whole_message, with_details,
+};
 use crate::FunctionFailure;
 
 fn failure(stderr: usize, output: usize, results: usize) -> FunctionFailure {
@@ -73,4 +75,104 @@ fn a_status_without_the_detail_has_no_failure() {
     assert_eq!(from_status(&other), None);
     let garbage = Status::with_details(Code::Internal, "x", Bytes::from_static(b"\xff\xff"));
     assert_eq!(from_status(&garbage), None);
+}
+
+/// The sizes of text and of everything in the headers that the transport makes of a status, as peers count them.
+fn sizes(status: &Status) -> (usize, usize) {
+    let response = status.clone().into_http::<()>();
+    let headers = response.headers();
+    let size = |name: &str| headers.get(name).map_or(0, |value| value.len());
+    let all = headers.iter();
+    let all = all.map(|(name, value)| name.as_str().len() + value.len() + 32);
+    (size("grpc-message"), all.sum())
+}
+
+/// Texts that have from one to nine bytes on their way for each character.
+fn long_texts() -> Vec<String> {
+    let parts = ["x", " ", "a b", "\n", "é", "\u{202e}", "😀", "{\"a\": <%>}"];
+    let texts = parts
+        .iter()
+        .flat_map(|part| [2_000, 6_000, 60_000].map(|size| part.repeat(size / part.len())));
+    texts.collect()
+}
+
+#[test]
+fn a_status_for_any_client_is_below_the_limit_of_the_c_core() {
+    for text in long_texts() {
+        let plain = Status::internal(text.clone());
+        let detailed = to_status(
+            Code::Internal,
+            text.clone(),
+            failure(50_000, 9_000, 900),
+            DEFAULT_ROOM,
+        );
+        let other = Status::with_details(Code::Unknown, text.clone(), vec![0xff; 9_000].into());
+        for status in [plain, detailed, other] {
+            let fitted = fit(&status, None);
+            let (message, all) = sizes(&fitted);
+            assert!(message <= MAX_ENCODED_MESSAGE, "{message} bytes");
+            // A date comes on top.
+            assert!(all + 128 < 8 * 1024, "{all} bytes");
+            assert_eq!(fitted.code(), status.code());
+            let whole = whole_message(&fitted);
+            assert_eq!(whole, fitted.message(), "Go's clients take this one");
+        }
+    }
+}
+
+#[test]
+fn a_status_that_fits_is_not_changed() {
+    let sent = failure(100, 2000, 50);
+    let status = to_status(
+        Code::Internal,
+        "text".to_owned(),
+        sent.clone(),
+        DEFAULT_ROOM,
+    );
+    let fitted = fit(&status, None);
+    assert_eq!(
+        (fitted.message(), fitted.details()),
+        ("text", status.details())
+    );
+}
+
+#[test]
+fn large_parts_of_a_failure_go_before_the_failure_does() {
+    let text = "t".repeat(2500);
+    let status = to_status(
+        Code::Internal,
+        text,
+        failure(50_000, 9_000, 900),
+        DEFAULT_ROOM,
+    );
+    let failure = from_status(&fit(&status, None)).expect("a failure");
+    assert_eq!(failure.exit_code, 3);
+    assert!(
+        failure.stderr_omitted > 40_000,
+        "{}",
+        failure.stderr_omitted
+    );
+}
+
+#[test]
+fn a_client_with_room_gets_the_whole_text() {
+    for text in long_texts() {
+        let room = 1_000_000;
+        let plain = Status::internal(text.clone());
+        let detailed = to_status(
+            Code::Internal,
+            text.clone(),
+            failure(50_000, 9_000, 900),
+            room,
+        );
+        for status in [plain, detailed.clone()] {
+            let fitted = fit(&status, Some(room));
+            assert!(sizes(&fitted).0 <= MAX_ENCODED_MESSAGE);
+            assert_eq!(whole_message(&fitted), text);
+        }
+        assert_eq!(
+            from_status(&fit(&detailed, Some(room))),
+            Some(failure(50_000, 9_000, 900))
+        );
+    }
 }
