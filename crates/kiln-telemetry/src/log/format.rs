@@ -142,7 +142,8 @@ fn push_value(out: &mut String, value: &Value) {
     }
 }
 
-/// A JSON string, which is also what klog's readers understand. Nothing in it can begin a new line or move a cursor.
+/// A JSON string, which is also what klog's readers understand. Nothing in it can begin a new line, move a cursor, turn the
+/// direction of the text or hide: whatever callers send, a reader sees all of it, in its order.
 fn quote(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
@@ -152,11 +153,30 @@ fn quote(out: &mut String, text: &str) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() || c == '\u{2028}' || c == '\u{2029}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            ' '..='~' => out.push(c),
+            c if is_visible(c) => out.push(c),
+            c => {
+                // JSON writes what is beyond 16 bits as a pair.
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
             }
-            c => out.push(c),
         }
     }
     out.push('"');
+}
+
+/// Whether a character shows: not a control, format or separator character, and not one that readers are to ignore.
+fn is_visible(c: char) -> bool {
+    // Characters that Unicode calls ignorable though they are letters or marks.
+    let is_ignorable = matches!(c,
+        '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}');
+    // The standard library has the tables of all others. A mark is escaped only where nothing is before it.
+    let mut buffer = [b'a'; 5];
+    let (_, encoded) = buffer.split_at_mut(1);
+    let size = 1 + c.encode_utf8(encoded).len();
+    let after_a_letter = std::str::from_utf8(buffer.get(..size).unwrap_or_default());
+    let is_printed = after_a_letter.is_ok_and(|text| text.escape_debug().nth(1) == Some(c));
+    is_printed && !is_ignorable
 }

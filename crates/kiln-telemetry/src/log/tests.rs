@@ -179,6 +179,48 @@ fn nothing_breaks_a_line() {
     assert_eq!(record["image"], hostile);
 }
 
+/// Characters that turn the direction of a text, take no room, or are nothing but format or control.
+const UNSEEN: &str = "\u{7f}\u{80}\u{85}\u{9b}\u{ad}\u{34f}\u{61c}\u{115f}\u{17b4}\u{180e}\u{200b}\u{200d}\u{200e}\u{200f}\
+    \u{2028}\u{2029}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2060}\u{2064}\u{2066}\u{2067}\u{2068}\u{2069}\u{206f}\
+    \u{3164}\u{fe0f}\u{feff}\u{ffa0}\u{fff9}\u{fffb}\u{110bd}\u{13430}\u{1bca0}\u{1d173}\u{e0001}\u{e0041}\u{e0100}\u{f0000}";
+
+#[test]
+fn what_a_reader_would_not_see_is_escaped() {
+    for c in UNSEEN.chars() {
+        let hostile = format!("set-labels:v1{c}gpj.exe");
+        for format in [LogFormat::Text, LogFormat::Json] {
+            let text = logged("2", format, || {
+                let span = tracing::info_span!("evaluate", request_id = hostile.as_str());
+                let error: Box<dyn std::error::Error> = hostile.clone().into();
+                span.in_scope(|| {
+                    tracing::info!(image = hostile, debug = ?hostile, shown = %hostile, error, "{hostile}");
+                });
+            });
+            assert!(!text.contains(c), "{:?} in {text:?}", c);
+            let units = c
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .map(|unit| format!("\\u{unit:04x}"))
+                .collect::<String>();
+            assert!(text.contains(&units), "{units} in {text}");
+        }
+        let text = logged("2", LogFormat::Json, || {
+            tracing::info!(image = hostile, "x");
+        });
+        let record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(record["image"], hostile);
+    }
+}
+
+#[test]
+fn texts_of_all_languages_stay_readable() {
+    let readable = "ünïcödé cafe\u{301} 日本語 हिन्दी ภาษาไทย עברית العربية 한국어 😀 → ≤ “…”";
+    for format in [LogFormat::Text, LogFormat::Json] {
+        let text = logged("2", format, || tracing::info!("{readable}"));
+        assert!(text.contains(&format!("\"{readable}\"")), "{text}");
+    }
+}
+
 #[test]
 fn long_values_are_cut() {
     let long = "ü".repeat(10_000);
