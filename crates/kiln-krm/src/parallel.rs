@@ -56,7 +56,10 @@ pub fn try_map<T: Send, R: Send, E: Send>(
     };
     let mut all = Vec::with_capacity(items.len());
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(do_some)).collect();
+        // Where the system gives no more threads, those that there are do the work.
+        let others: Vec<_> = (1..threads)
+            .map_while(|_| thread::Builder::new().spawn_scoped(scope, do_some).ok())
+            .collect();
         all.extend(do_some());
         for other in others {
             all.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use kiln_proto::FunctionFailure;
 use kiln_proto::evaluator::EvaluateFunctionResponse;
-use kiln_proto::failure::from_status;
+use kiln_proto::failure::{from_status, whole_message};
 use kiln_proto::transport::causes;
 use kiln_runtime::{Deadline, Outcome, Output, RunError};
 use tonic::{Code, ConnectError, Status};
@@ -75,7 +75,7 @@ impl Asked<'_> {
         {
             return timed_out(deadline);
         }
-        let message = status.message();
+        let message = &*whole_message(status);
         if let Some(connect) = causes(status).find(|cause| cause.is::<ConnectError>()) {
             let cause = connect.source().map_or_else(String::new, with_causes);
             return self.remote(

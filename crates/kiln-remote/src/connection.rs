@@ -55,6 +55,9 @@ pub(crate) enum Ended {
 impl Connection {
     /// Starts the thread; nothing is sent yet.
     pub(crate) fn start(endpoint: &Endpoint, options: &RemoteOptions) -> Result<Self, SetupError> {
+        // The runtime panics where this is an error.
+        let probe = std::thread::Builder::new().spawn(|| ());
+        probe.map_err(SetupError::Thread)?.join().ok();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("kiln-remote")

@@ -96,8 +96,13 @@ impl Encoder {
         let limit = self.sink.limit;
         thread::scope(|scope| {
             let later = parts.map(|items| {
-                let part = scope.spawn(move || Part::write(list_node, items, style, limit));
-                let written = || part.join().unwrap_or_else(|panic| resume_unwind(panic));
+                let write = move || Part::write(list_node, items, style, limit);
+                let thread = thread::Builder::new().spawn_scoped(scope, write);
+                let written = move || match thread {
+                    Ok(part) => part.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                    // The system gives no more threads: this one writes the part when its turn comes.
+                    Err(_) => write(),
+                };
                 Later {
                     items,
                     written: Box::new(written),
