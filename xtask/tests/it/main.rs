@@ -1,0 +1,3 @@
+//! The scripts of this repository.
+
+mod cluster_down;
