@@ -33,6 +33,10 @@ fuzz target seconds="60" *args:
 differential *args:
     fuzz/differential {{ args }}
 
+# Packages made up from a seed, through kpt with the original functions and through kiln.
+packages-differential *args:
+    fuzz/packages {{ args }}
+
 # Speed and memory (yaml, read or limits).
 bench what="yaml":
     bench/run {{ what }}

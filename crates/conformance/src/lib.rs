@@ -7,6 +7,7 @@
 pub mod cases;
 mod differential;
 mod inputs;
+mod packages;
 mod report;
 mod yaml;
 
@@ -29,6 +30,8 @@ enum Command {
     Yaml(yaml::Args),
     /// Mutated inputs, compared with what Go makes of them at this moment.
     Differential(differential::Args),
+    /// Packages made up from a seed, rendered by kpt with the original functions and by kiln.
+    Packages(packages::Args),
     /// Golden case directories, against any program that speaks `kpt fn`.
     Cases(cases::Args),
     /// Writes the inputs of recorded sets to files.
@@ -42,6 +45,7 @@ pub fn main() -> ExitCode {
     let outcome = match &args.command {
         Command::Yaml(args) => yaml::run(args, &mut out).map(closing),
         Command::Differential(args) => differential::run(args, &mut out).map(closing),
+        Command::Packages(args) => packages::run(args, &mut out).map(closing),
         Command::Cases(args) => {
             cases::run(args, &mut out).map(|tally| Some((tally.to_string(), tally.failed == 0)))
         }

@@ -14,8 +14,8 @@ mod default_mode;
 mod engine;
 mod gaps;
 mod judge;
-mod process;
-mod values;
+pub(crate) mod process;
+pub(crate) mod values;
 mod world;
 
 use std::fmt;

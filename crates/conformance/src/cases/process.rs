@@ -14,16 +14,16 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a program did.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// None if it was stopped because its time was over.
-    pub(super) code: Option<i32>,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs a program with nothing on its standard input. Its streams go through files in `scratch`, so that a process
 /// that it leaves behind holds nobody up.
-pub(super) fn run(command: &mut Command, scratch: &Path) -> io::Result<Outcome> {
+pub(crate) fn run(command: &mut Command, scratch: &Path) -> io::Result<Outcome> {
     let (out, err) = (scratch.join("stdout"), scratch.join("stderr"));
     let mut child = command
         .stdin(Stdio::null())

@@ -92,7 +92,7 @@ fn contents(root: &Path) -> Result<BTreeMap<String, String>> {
     Ok(all)
 }
 
-pub(super) fn are_same(wanted: &str, got: &str) -> bool {
+pub(crate) fn are_same(wanted: &str, got: &str) -> bool {
     wanted == got || documents(wanted).is_some_and(|wanted| documents(got) == Some(wanted))
 }
 

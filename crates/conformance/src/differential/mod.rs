@@ -25,7 +25,7 @@ use crate::yaml::{Check, LOADER_STACK, check_all, collect_sets, load};
 use minimise::minimise;
 use mutate::Mutator;
 use oracle::Oracle;
-use random::Random;
+pub(crate) use random::Random;
 
 /// Inputs asked about at once.
 const BATCH: usize = 4096;

@@ -1,12 +1,12 @@
 //! Numbers that depend on nothing but a seed, the same on every machine and in every version.
 
 /// A SplitMix64 generator.
-pub(super) struct Random {
+pub(crate) struct Random {
     state: u64,
 }
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         let mut random = Random { state: seed };
         // Neighbouring seeds begin with unrelated numbers.
         random.state = random.next();
@@ -22,7 +22,7 @@ impl Random {
     }
 
     /// A number below `limit`; zero if there is none.
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         match limit {
             0 => 0,
             limit => (self.next() % limit as u64) as usize,
@@ -30,12 +30,12 @@ impl Random {
     }
 
     /// True once in `n` times.
-    pub(super) fn one_in(&mut self, n: usize) -> bool {
+    pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
     /// One of `choices`.
-    pub(super) fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices[self.below(choices.len())]
     }
 }

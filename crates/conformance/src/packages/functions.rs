@@ -1,0 +1,160 @@
+//! The functions that packages are rendered with, and configurations for them.
+
+use std::path::Path;
+
+use crate::differential::Random;
+
+/// Names of the functions, and the tags of their newest images that kiln has.
+pub(super) const FUNCTIONS: [(&str, &str); 11] = [
+    ("set-namespace", "v0.4.5"),
+    ("set-labels", "v0.2.5"),
+    ("set-annotations", "v0.1.5"),
+    ("apply-setters", "v0.2.2"),
+    ("search-replace", "v0.2.3"),
+    ("ensure-name-substring", "v0.2.1"),
+    ("starlark", "v0.5.5"),
+    ("apply-replacements", "v0.1.5"),
+    ("upsert-resource", "v0.2.1"),
+    ("create-setters", "v0.1.1"),
+    ("delete-annotations", "latest"),
+];
+
+const REGISTRY: &str = "ghcr.io/kptdev/krm-functions-catalog";
+
+/// How a Kptfile names functions.
+#[derive(Clone, Copy)]
+pub(super) enum Form<'a> {
+    /// By their images, which kiln has built in.
+    Image,
+    /// As programs of a directory.
+    Programs(&'a Path),
+}
+
+/// A function of a pipeline.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Step {
+    pub(super) function: &'static str,
+    /// What comes after the function's name, as it is in the Kptfile.
+    config: String,
+    /// A file of the package with the configuration.
+    pub(super) file: Option<(String, String)>,
+}
+
+impl Step {
+    pub(super) fn yaml(&self, form: Form<'_>) -> String {
+        format!("    - {}\n{}", self.reference(form), self.config)
+    }
+
+    /// The field that names the function.
+    pub(super) fn reference(&self, form: Form<'_>) -> String {
+        match form {
+            Form::Image => {
+                let tag = FUNCTIONS.iter().find(|(name, _)| *name == self.function);
+                let tag = tag.map_or("latest", |(_, tag)| tag);
+                format!("image: {REGISTRY}/{}:{tag}", self.function)
+            }
+            Form::Programs(directory) => {
+                format!("exec: {}", directory.join(self.function).display())
+            }
+        }
+    }
+
+    /// A function with a configuration of its kind.
+    pub(super) fn random(function: &'static str, number: usize, random: &mut Random) -> Step {
+        let map = |pairs: &[(&str, &str)]| {
+            let lines: String = pairs
+                .iter()
+                .map(|(key, value)| format!("        {key}: {value}\n"))
+                .collect();
+            Step {
+                function,
+                config: format!("      configMap:\n{lines}"),
+                file: None,
+            }
+        };
+        let file = |text: String| {
+            let path = format!("fn-{number}.yaml");
+            Step {
+                function,
+                config: format!("      configPath: {path}\n"),
+                file: Some((path, text)),
+            }
+        };
+        match function {
+            "set-namespace" => map(&[("namespace", random.pick(&["prod", "\"n-1\"", "staging"]))]),
+            "set-labels" => map(&[
+                ("tier", random.pick(&["front", "\"1\"", "'yes'"])),
+                ("app.kubernetes.io/part-of", "shop"),
+            ]),
+            "set-annotations" => map(&[
+                ("owner", random.pick(&["team-a", "\"a: b\"", "\"true\""])),
+                ("example.com/note", "\"two words\""),
+            ]),
+            "apply-setters" => map(&[
+                ("replicas", random.pick(&["\"5\"", "\"3\""])),
+                ("image", random.pick(&["nginx", "\"reg.io/n:1\""])),
+                ("env", "\"[prod, test]\""),
+            ]),
+            "create-setters" => map(&[
+                ("replicas", "\"3\""),
+                ("image", "nginx"),
+                ("env", "\"[dev, test]\""),
+            ]),
+            "search-replace" => match random.below(3) {
+                0 => map(&[("by-value", "nginx"), ("put-value", "httpd")]),
+                1 => map(&[
+                    ("by-path", "spec.replicas"),
+                    ("put-value", random.pick(&["\"7\"", "\"null\""])),
+                ]),
+                _ => map(&[
+                    ("by-value-regex", "\"(.*)-web\""),
+                    ("put-value", "\"${1}-site\""),
+                ]),
+            },
+            "ensure-name-substring" => map(&[(
+                random.pick(&["prepend", "append"]),
+                random.pick(&["dev-", "\"-x\""]),
+            )]),
+            "delete-annotations" => map(&[("annotationKeys", "\"owner,example.com/note\"")]),
+            "starlark" => file(starlark(random)),
+            "upsert-resource" => file(format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {}\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  added: \"1\" # by upsert\n",
+                random.pick(&["settings", "brand-new"])
+            )),
+            _ => file(REPLACEMENTS.to_owned()),
+        }
+    }
+}
+
+fn starlark(random: &mut Random) -> String {
+    let body = random.pick(&[
+        "for r in ctx.resource_list[\"items\"]:\n    r[\"metadata\"].setdefault(\"annotations\", {})[\"star\"] = \"lark\"",
+        "for r in ctx.resource_list[\"items\"]:\n    if r[\"kind\"] == \"Deployment\":\n      r[\"spec\"][\"replicas\"] = 9",
+        "ctx.resource_list[\"items\"] = [r for r in ctx.resource_list[\"items\"] if r[\"kind\"] != \"Service\"]",
+    ]);
+    format!(
+        "apiVersion: fn.kpt.dev/v1alpha1\nkind: StarlarkRun\nmetadata:\n  name: run\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\nsource: |-\n  def run():\n    {}\n  run()\n",
+        body.replace('\n', "\n  ")
+    )
+}
+
+const REPLACEMENTS: &str = "\
+apiVersion: fn.kpt.dev/v1alpha1
+kind: ApplyReplacements
+metadata:
+  name: replace
+  annotations:
+    config.kubernetes.io/local-config: \"true\"
+replacements:
+- source:
+    kind: ConfigMap
+    name: settings
+    fieldPath: data.mode
+  targets:
+  - select:
+      kind: Deployment
+    fieldPaths:
+    - metadata.annotations.mode
+    options:
+      create: true
+";

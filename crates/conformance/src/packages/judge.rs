@@ -1,0 +1,210 @@
+//! What is asked of kiln, with kpt as the measure.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use anyhow::Result;
+use similar::{ChangeTag, TextDiff};
+
+use super::package::Package;
+use super::peers::{Files, Peers, Rendered, Tool};
+use crate::cases::values;
+use crate::report;
+
+/// What is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Check {
+    /// Whether rendering succeeds, in kpt's mode.
+    CompatExit,
+    /// All files to the byte, in kpt's mode.
+    CompatBytes,
+    /// Whether rendering succeeds, by default.
+    Exit,
+    /// The values of all files.
+    Values,
+    /// That comments are neither lost nor doubled.
+    Comments,
+    /// How many lines change.
+    Lines,
+    /// That rendering again changes nothing.
+    Idempotence,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Check::CompatExit => "compat-exit",
+            Check::CompatBytes => "compat-bytes",
+            Check::Exit => "exit",
+            Check::Values => "values",
+            Check::Comments => "comments",
+            Check::Lines => "lines",
+            Check::Idempotence => "idempotence",
+        })
+    }
+}
+
+/// What differs.
+#[derive(Debug)]
+pub(super) struct Difference {
+    pub(super) check: Check,
+    pub(super) text: String,
+}
+
+/// All checks that a package fails.
+pub(super) fn judge(package: &Package, peers: &Peers) -> Result<Vec<Difference>> {
+    let kpt = peers.render(package, Tool::Kpt, 2)?;
+    let compat = peers.render(package, Tool::KilnAsKpt, 1)?;
+    let kiln = peers.render(package, Tool::Kiln, 2)?;
+    let ([kpt, kpt_again], [compat], [kiln, kiln_again]) =
+        (kpt.as_slice(), compat.as_slice(), kiln.as_slice())
+    else {
+        return Ok(Vec::new());
+    };
+    let mut all = Vec::new();
+    all.extend(exit(Check::CompatExit, kpt, compat));
+    if kpt.is_success && compat.is_success {
+        all.extend(files(Check::CompatBytes, kpt, compat, |_, a, b| a == b));
+    }
+    all.extend(exit(Check::Exit, kpt, kiln));
+    if kpt.is_success && kiln.is_success {
+        all.extend(files(Check::Values, kpt, kiln, is_same));
+        all.extend(comments(&package.files, &kpt.files, &kiln.files));
+        all.extend(lines(&package.files, &kpt.files, &kiln.files));
+        // A pipeline may be one that never comes to rest; then kpt's values move, too.
+        let is_at_rest = files(Check::Values, kpt, kpt_again, is_same).is_none();
+        if is_at_rest {
+            all.extend(files(Check::Idempotence, kiln, kiln_again, |_, a, b| {
+                a == b
+            }));
+        }
+    }
+    Ok(all)
+}
+
+fn exit(check: Check, kpt: &Rendered, kiln: &Rendered) -> Option<Difference> {
+    (kpt.is_success != kiln.is_success).then(|| Difference {
+        check,
+        text: format!(
+            "kpt {}, kiln {}; kpt:\n{}\nkiln:\n{}",
+            success(kpt),
+            success(kiln),
+            kpt.talk,
+            kiln.talk
+        ),
+    })
+}
+
+fn success(rendered: &Rendered) -> &'static str {
+    match rendered.is_success {
+        true => "succeeds",
+        false => "fails",
+    }
+}
+
+/// The first file that differs.
+fn files(
+    check: Check,
+    wanted: &Rendered,
+    got: &Rendered,
+    is_same: impl Fn(&str, &str, &str) -> bool,
+) -> Option<Difference> {
+    let mut paths: Vec<&String> = wanted.files.keys().chain(got.files.keys()).collect();
+    paths.sort();
+    paths.dedup();
+    paths.into_iter().find_map(|path| {
+        let text = match (wanted.files.get(path), got.files.get(path)) {
+            (Some(a), Some(b)) if is_same(path, a, b) => return None,
+            (Some(a), Some(b)) => format!("{path}:\n{}", report::diff(a, b, true)),
+            (None, _) => format!("{path} is not expected"),
+            (_, None) => format!("{path} is missing"),
+        };
+        Some(Difference { check, text })
+    })
+}
+
+/// By value; JSON and YAML alike, which the one is a part of. The Kptfile is compared in kpt's mode only.
+fn is_same(path: &str, wanted: &str, got: &str) -> bool {
+    path == "Kptfile" || values::are_same(wanted, got)
+}
+
+/// Comments that kpt keeps are there, and none is there more often than in the input or in kpt's output.
+pub(super) fn comments(input: &Files, kpt: &Files, kiln: &Files) -> Option<Difference> {
+    let (input, kpt, kiln) = (count(input), count(kpt), count(kiln));
+    let of =
+        |counts: &BTreeMap<String, usize>, comment: &str| counts.get(comment).copied().unwrap_or(0);
+    let mut names = input.keys().chain(kpt.keys()).chain(kiln.keys());
+    let wrong = names.find_map(|comment| {
+        let (had, wanted, got) = (of(&input, comment), of(&kpt, comment), of(&kiln, comment));
+        let what = if got < wanted.min(had) {
+            "lost"
+        } else if got > wanted.max(had) {
+            "doubled"
+        } else {
+            return None;
+        };
+        Some(format!(
+            "the comment {comment:?} is {what}: {had} times in the input, {wanted} with kpt, {got} with kiln"
+        ))
+    });
+    wrong.map(|text| Difference {
+        check: Check::Comments,
+        text,
+    })
+}
+
+/// Comments by text. What looks like one inside of a text counts the same in all outputs.
+fn count(files: &Files) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for (path, text) in files {
+        if path.ends_with("Kptfile") || path.ends_with(".json") {
+            continue;
+        }
+        for line in text.lines() {
+            let comment = match line.trim_start().strip_prefix('#') {
+                Some(comment) => Some(comment),
+                None => line.split_once(" #").map(|(_, comment)| comment),
+            };
+            if let Some(comment) = comment {
+                *counts.entry(comment.trim().to_owned()).or_default() += 1;
+            }
+        }
+    }
+    counts
+}
+
+/// kiln changes no more lines of the input than kpt does.
+fn lines(input: &Files, kpt: &Files, kiln: &Files) -> Option<Difference> {
+    let (with_kpt, with_kiln) = (changed(input, kpt), changed(input, kiln));
+    (with_kiln > with_kpt).then(|| {
+        let diffs: String = kiln
+            .iter()
+            .filter(|(path, text)| *path != "Kptfile" && input.get(*path) != Some(text))
+            .map(|(path, text)| {
+                let old = input.get(path).map_or("", String::as_str);
+                format!("{path}:\n{}\n", report::diff(old, text, true))
+            })
+            .collect();
+        Difference {
+            check: Check::Lines,
+            text: format!("kiln changes {with_kiln} lines, kpt {with_kpt}; kiln:\n{diffs}"),
+        }
+    })
+}
+
+fn changed(old: &Files, new: &Files) -> usize {
+    let mut paths: Vec<&String> = old.keys().chain(new.keys()).collect();
+    paths.retain(|path| *path != "Kptfile");
+    paths.sort();
+    paths.dedup();
+    let text = |files: &Files, path: &str| files.get(path).cloned().unwrap_or_default();
+    let changes = |path: &&String| {
+        let (old, new) = (text(old, path), text(new, path));
+        let diff = TextDiff::from_lines(&old, &new);
+        let changes = diff.iter_all_changes();
+        changes
+            .filter(|change| change.tag() != ChangeTag::Equal)
+            .count()
+    };
+    paths.iter().map(changes).sum()
+}

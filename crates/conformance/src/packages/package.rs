@@ -1,0 +1,54 @@
+//! A package in memory: files, and the pipeline of its Kptfile.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::functions::{Form, Step};
+
+/// A package whose Kptfile is written from its pipeline, so that both tools get the same but for the name of functions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Package {
+    /// All files but the Kptfile, by path.
+    pub(super) files: BTreeMap<String, String>,
+    pub(super) pipeline: Vec<Step>,
+}
+
+impl Package {
+    pub(super) fn write(&self, directory: &Path, form: Form<'_>) -> io::Result<()> {
+        for (path, text) in &self.files {
+            write(&directory.join(path), text)?;
+        }
+        write(&directory.join("Kptfile"), &self.kptfile(form))
+    }
+
+    fn kptfile(&self, form: Form<'_>) -> String {
+        let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
+        let steps = self.pipeline.iter().map(|step| step.yaml(form));
+        let steps: String = steps.collect();
+        match steps.is_empty() {
+            true => head.to_owned(),
+            false => format!("{head}pipeline:\n  mutators:\n{steps}"),
+        }
+    }
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(path, text)
+}
+
+/// All files with their names before them.
+impl fmt::Display for Package {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "--- Kptfile\n{}", self.kptfile(Form::Image))?;
+        for (path, text) in &self.files {
+            writeln!(f, "--- {path}\n{}", crate::report::numbered(text))?;
+        }
+        Ok(())
+    }
+}

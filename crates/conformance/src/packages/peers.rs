@@ -1,0 +1,133 @@
+//! The two tools, and a package rendered by one of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use tempfile::TempDir;
+
+use super::functions::{FUNCTIONS, Form};
+use super::package::Package;
+use crate::cases::process;
+
+pub(super) struct Peers {
+    kpt: PathBuf,
+    originals: PathBuf,
+    kiln: PathBuf,
+    functions: Vec<&'static str>,
+}
+
+/// Which tool renders, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Tool {
+    Kpt,
+    KilnAsKpt,
+    Kiln,
+}
+
+/// Files by path, as they are after a number of renders.
+pub(super) type Files = BTreeMap<String, String>;
+
+pub(super) struct Rendered {
+    pub(super) is_success: bool,
+    /// What was printed.
+    pub(super) talk: String,
+    /// The files, with the functions of the Kptfile named as in [`Form::Image`] and without its status.
+    pub(super) files: Files,
+}
+
+impl Peers {
+    pub(super) fn new(kpt: &Path, originals: &Path, kiln: &Path) -> Result<Peers> {
+        let whole = |path: &Path| {
+            fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))
+        };
+        let originals = whole(originals)?;
+        let names = FUNCTIONS.iter().map(|(name, _)| *name);
+        let functions: Vec<&str> = names
+            .filter(|name| originals.join(name).is_file())
+            .collect();
+        if functions.is_empty() {
+            bail!("{} has no function", originals.display());
+        }
+        Ok(Peers {
+            kpt: whole(kpt)?,
+            originals,
+            kiln: whole(kiln)?,
+            functions,
+        })
+    }
+
+    /// The functions that there is an original of.
+    pub(super) fn functions(&self) -> &[&'static str] {
+        &self.functions
+    }
+
+    /// Renders a package so many times; the outcome of each.
+    pub(super) fn render(
+        &self,
+        package: &Package,
+        tool: Tool,
+        times: usize,
+    ) -> Result<Vec<Rendered>> {
+        let top = TempDir::new()?;
+        let directory = top.path().join("pkg");
+        let form = match tool {
+            Tool::Kpt => Form::Programs(&self.originals),
+            Tool::KilnAsKpt | Tool::Kiln => Form::Image,
+        };
+        package.write(&directory, form)?;
+        let mut all = Vec::new();
+        for _ in 0..times {
+            let mut command = match tool {
+                Tool::Kpt => Command::new(&self.kpt),
+                Tool::KilnAsKpt | Tool::Kiln => Command::new(&self.kiln),
+            };
+            match tool {
+                Tool::Kpt => command.args(["fn", "render", "--allow-exec"]),
+                Tool::KilnAsKpt => command.args(["--compat=kpt", "fn", "render"]),
+                Tool::Kiln => command.args(["fn", "render"]),
+            };
+            command
+                .arg(&directory)
+                .env_clear()
+                .env("HOME", top.path())
+                .env("PATH", "/usr/bin:/bin");
+            let outcome = process::run(&mut command, top.path())?;
+            all.push(Rendered {
+                is_success: outcome.code == Some(0),
+                talk: outcome.stderr + &outcome.stdout,
+                files: self.files(package, &directory)?,
+            });
+        }
+        Ok(all)
+    }
+
+    fn files(&self, package: &Package, directory: &Path) -> Result<Files> {
+        let mut files = Files::new();
+        let mut pending = vec![directory.to_owned()];
+        while let Some(next) = pending.pop() {
+            for entry in fs::read_dir(&next)? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    pending.push(path);
+                    continue;
+                }
+                let name = path.strip_prefix(directory)?.display().to_string();
+                let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+                files.insert(name, text);
+            }
+        }
+        if let Some(kptfile) = files.get_mut("Kptfile") {
+            for step in &package.pipeline {
+                let program = step.reference(Form::Programs(&self.originals));
+                *kptfile = kptfile.replace(&program, &step.reference(Form::Image));
+            }
+            if let Some(status) = kptfile.find("\nstatus:") {
+                kptfile.truncate(status + 1);
+            }
+        }
+        Ok(files)
+    }
+}
