@@ -24,9 +24,9 @@ pub struct Config {
     pub runtimes: Runtimes,
     /// Where the programs of the exec runtime are.
     pub functions: PathBuf,
-    /// The table of the exec runtime.
-    pub config: PathBuf,
-    /// Whether the exec runtime is left out if the table is not there.
+    /// The table of the exec runtime; none if the runtime works without one.
+    pub config: Option<PathBuf>,
+    /// Whether the exec runtime works without a table if the file is missing.
     pub config_is_optional: bool,
     /// What short names of images begin with.
     pub default_image_prefix: String,
@@ -54,6 +54,8 @@ pub struct Config {
     pub native_memory: Option<u64>,
     /// What the pod runtime is told.
     pub pods: Pods,
+    /// Values that were given and are not used, to be logged.
+    pub warnings: Vec<String>,
 }
 
 /// Which runtimes are on.
@@ -70,6 +72,8 @@ pub struct Runtimes {
 /// What the pod runtime is told.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pods {
+    /// The file that names the cluster; found as controller-runtime finds it if not given.
+    pub kubeconfig: Option<PathBuf>,
     /// Settings by image, and which to start with.
     pub cache_config: PathBuf,
     /// Whether to start pods before they are needed.

@@ -1,7 +1,7 @@
 //! The runtimes of this machine that flags turn on.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -21,7 +21,7 @@ use crate::workers::{WORKER_WORDS, native};
 
 /// The runtimes of this machine, with everything found out that can be wrong with them.
 pub(crate) struct Local {
-    exec: Option<(ImageRuntime, ExecRuntime)>,
+    exec: Option<(Option<ImageRuntime>, ExecRuntime)>,
     native: Option<NativeRuntime>,
     prefix: String,
 }
@@ -84,7 +84,7 @@ struct Programs {
     prefix: String,
     listed: Arc<dyn Listed>,
     exec: ExecRuntime,
-    table: ImageRuntime,
+    table: Option<ImageRuntime>,
 }
 
 impl Runtime for Programs {
@@ -98,7 +98,10 @@ impl Runtime for Programs {
                 let program = program.to_string_lossy().into_owned();
                 self.exec.find(&FunctionSpec::new(Target::Program(program)))
             }
-            None => self.table.find(function),
+            None => match &self.table {
+                Some(table) => table.find(function),
+                None => Err(FindError::not_found(function)),
+            },
         }
     }
 }
@@ -122,18 +125,46 @@ impl Runtime for Builtins {
     }
 }
 
-/// Programs that a table lists, and what runs them; none if there is no table and none is needed.
-fn exec(config: &Config, environment: &Environment) -> Result<Option<(ImageRuntime, ExecRuntime)>> {
+/// What runs programs, and the table that lists them; none where no program can be listed.
+fn exec(
+    config: &Config,
+    environment: &Environment,
+) -> Result<Option<(Option<ImageRuntime>, ExecRuntime)>> {
+    let path = table_path(config);
+    // FunctionConfig objects list programs too.
+    if path.is_none() && !config.runtimes.pod {
+        return Ok(None);
+    }
     let search_path = environment.get("PATH").cloned().unwrap_or_default();
     let mut exec = ExecRuntime::new(search_path);
-    let name = config.config.display().to_string();
+    if let Some(sandbox) = sandbox(config, environment)? {
+        exec = exec.with_sandbox(Arc::new(sandbox));
+    }
+    let table = path
+        .map(|path| load_table(path, config, exec.clone()))
+        .transpose()?;
+    Ok(Some((table, exec)))
+}
+
+/// The file with the table; none if the runtime works without one.
+fn table_path(config: &Config) -> Option<PathBuf> {
+    let path = config.config.as_ref()?;
+    if config.config_is_optional && !is_there(path) {
+        tracing::info!("no {}: the exec runtime has no table", path.display());
+        return None;
+    }
+    Some(path.clone())
+}
+
+fn load_table(path: PathBuf, config: &Config, exec: ExecRuntime) -> Result<ImageRuntime> {
+    let name = path.display().to_string();
     let listener = move |event: TableEvent<'_>| match event {
         TableEvent::Replaced(table) => {
             tracing::info!(
                 images = table.len(),
                 "{name} has changed and was read again"
             );
-            tell_of(table);
+            log_table(table);
         }
         TableEvent::Kept(reason) => {
             tracing::error!(
@@ -141,26 +172,14 @@ fn exec(config: &Config, environment: &Environment) -> Result<Option<(ImageRunti
             );
         }
     };
-    let load = |exec| {
-        ImageRuntime::load(
-            config.config.clone(),
-            config.functions.clone(),
-            config.default_image_prefix.clone(),
-            exec,
-            listener,
-        )
-    };
-    if config.config_is_optional && !is_there(&config.config) {
-        tracing::info!(
-            "no {}: the exec runtime has no functions",
-            config.config.display()
-        );
-        return Ok(None);
-    }
-    if let Some(sandbox) = sandbox(config, environment)? {
-        exec = exec.with_sandbox(Arc::new(sandbox));
-    }
-    let runtime = load(exec.clone()).map_err(|error| {
+    let runtime = ImageRuntime::load(
+        path,
+        config.functions.clone(),
+        config.default_image_prefix.clone(),
+        exec,
+        listener,
+    );
+    let runtime = runtime.map_err(|error| {
         let hint = "another file is given with --config, and --disable-runtimes=exec turns the exec runtime off";
         match error {
             FileValueError::Make(reason) => anyhow!("the exec runtime's configuration: {reason}"),
@@ -168,8 +187,8 @@ fn exec(config: &Config, environment: &Environment) -> Result<Option<(ImageRunti
                 .context(format!("cannot read the exec runtime's configuration ({hint})")),
         }
     })?;
-    tell_of(&runtime.table());
-    Ok(Some((runtime, exec)))
+    log_table(&runtime.table());
+    Ok(runtime)
 }
 
 fn is_there(path: &Path) -> bool {
@@ -177,7 +196,7 @@ fn is_there(path: &Path) -> bool {
     !matches!(found, Err(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
-fn tell_of(table: &ImageTable) {
+fn log_table(table: &ImageTable) {
     for duplicate in table.duplicates() {
         tracing::warn!(
             "image {} is listed more than once: it runs {}, not {}",

@@ -13,11 +13,12 @@ use kiln_server::{
     AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_HELD_BYTES,
     DEFAULT_MAX_QUEUE, TlsFiles,
 };
-use kiln_telemetry::{LogFormatError, LogLevel};
+use kiln_telemetry::LogFormatError;
 
-use crate::config::{Config, Runtimes};
+use crate::config::Config;
 use crate::environment::Environment;
 
+mod lenient;
 mod pods;
 
 use pods::PodFlags;
@@ -33,7 +34,6 @@ pub enum Flavour {
 
 /// The flags of the runner.
 pub struct Flags {
-    flavour: Flavour,
     set: FlagSet,
     port: Key<i64>,
     listen_address: Key<String>,
@@ -81,7 +81,6 @@ impl Flags {
         };
         let mut set = FlagSet::new(program);
         Flags {
-            flavour,
             port: set.add("port", 9445, "The server port"),
             listen_address: set.text(
                 "listen-address",
@@ -111,7 +110,7 @@ impl Flags {
             config: set.text(
                 "config",
                 "./config.yaml",
-                "The `file` that maps images to executables of the exec runtime",
+                "The `file` that maps images to executables of the exec runtime; none if empty",
             ),
             default_image_prefix: set.text(
                 "default-image-prefix",
@@ -147,17 +146,22 @@ impl Flags {
     }
 
     /// At least one message of the size that is allowed has to fit.
-    fn held_bytes(&self, parsed: &Parsed) -> Result<usize, String> {
-        let least = parsed.get(self.max_request_body_size);
+    fn held_bytes(&self, parsed: &Parsed, message_size: usize) -> Result<usize, String> {
+        let least = i64::try_from(message_size).unwrap_or(i64::MAX);
         let held = parsed.get(self.service.max_held_bytes);
-        within("max-held-bytes", held, least, i64::MAX)
+        match parsed.is_given(self.service.max_held_bytes) {
+            true => within("max-held-bytes", held, least, i64::MAX),
+            // Porch has no such flag, so a large message must not need it.
+            false => within("max-held-bytes", held.max(least), least, i64::MAX),
+        }
     }
 
     fn config(&self, parsed: &Parsed, environment: &Environment) -> Result<Config, String> {
-        if let Some(argument) = parsed.rest().first() {
-            return Err(format!(
-                "unexpected argument {argument:?}: only flags are taken (booleans as --flag=false)"
-            ));
+        let mut warnings = Vec::new();
+        lenient::ignore(parsed.rest(), &mut warnings);
+        let table = given(parsed.get(self.config));
+        if table.is_none() {
+            warnings.push("--config is empty: the exec runtime has no table".to_owned());
         }
         let address = parsed.get(self.listen_address);
         let address: Option<IpAddr> = match address.as_str() {
@@ -170,27 +174,24 @@ impl Flags {
         let prefix = parsed.get(self.default_image_prefix);
         check_prefix(&prefix).map_err(|error| format!("--default-image-prefix: {error}"))?;
         let functions = PathBuf::from(parsed.get(self.functions));
+        let max_message_size =
+            lenient::message_size(parsed.get(self.max_request_body_size), &mut warnings);
         Ok(Config {
             address,
             port: within("port", parsed.get(self.port), 0, u16::MAX.into())?,
-            log_level: LogLevel::clamped(within("log-level", parsed.get(self.log_level), 0, 5)?),
+            log_level: lenient::log_level(parsed.get(self.log_level), &mut warnings),
             log_format: parsed
                 .get(self.log_format)
                 .parse()
                 .map_err(|error: LogFormatError| format!("--log-format: {error}"))?,
-            runtimes: runtimes(&parsed.get(self.disable_runtimes))?,
+            runtimes: lenient::runtimes(&parsed.get(self.disable_runtimes), &mut warnings),
             // Without the dots in between, as Go makes paths whole.
             functions: environment.directory.join(functions).components().collect(),
-            config: parsed.get(self.config).into(),
-            config_is_optional: self.flavour == Flavour::Serve && !parsed.is_given(self.config),
+            config: table,
+            config_is_optional: !parsed.is_given(self.config),
             default_image_prefix: prefix,
-            max_message_size: within(
-                "max-request-body-size",
-                parsed.get(self.max_request_body_size),
-                1,
-                i32::MAX.into(),
-            )?,
-            max_held_bytes: self.held_bytes(parsed)?,
+            max_message_size,
+            max_held_bytes: self.held_bytes(parsed, max_message_size)?,
             admission: self.service.admission(parsed)?,
             evaluation_timeout: Some(not_negative(
                 "evaluation-timeout",
@@ -215,7 +216,8 @@ impl Flags {
                 i64::MAX,
             )?)
             .filter(|memory| *memory > 0),
-            pods: self.pods.config(parsed, environment)?,
+            pods: self.pods.config(parsed, environment, &mut warnings)?,
+            warnings,
         })
     }
 }
@@ -363,29 +365,6 @@ impl SecurityFlags {
                 .map_err(|reason| format!("--exec-sandbox {text:?} {reason}")),
         }
     }
-}
-
-/// All runtimes but those of a list.
-fn runtimes(disabled: &str) -> Result<Runtimes, String> {
-    let mut runtimes = Runtimes {
-        native: true,
-        exec: true,
-        pod: true,
-    };
-    for name in disabled.split(',').map(str::trim) {
-        match name {
-            "" => {}
-            "native" => runtimes.native = false,
-            "exec" => runtimes.exec = false,
-            "pod" => runtimes.pod = false,
-            _ => {
-                return Err(format!(
-                    "unknown runtime {name:?} in --disable-runtimes: there are native, exec and pod"
-                ));
-            }
-        }
-    }
-    Ok(runtimes)
 }
 
 fn given(path: String) -> Option<PathBuf> {

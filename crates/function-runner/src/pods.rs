@@ -120,7 +120,10 @@ fn options(
     let variable = |name: &str| Some(environment.get(name)?.to_string_lossy().into_owned());
     let proxies = Proxies::from_variables(variable)?;
     Ok(Options {
-        cluster: Cluster::Infer,
+        cluster: match &pods.kubeconfig {
+            Some(path) => Cluster::Kubeconfig(path.clone()),
+            None => Cluster::Infer,
+        },
         proxies: proxies.clone(),
         replica: replica(environment),
         namespace: pods.namespace.clone(),

@@ -144,6 +144,9 @@ pub fn serve(
         .context("start threads")?;
     let served = runtime.block_on(async {
         let telemetry = telemetry::start(config, environment)?;
+        for warning in &config.warnings {
+            tracing::warn!("{warning}");
+        }
         let runner = prepare(config, environment, telemetry.observer(), start_pods).await?;
         runner.run().await;
         telemetry.shutdown(LAST_TRACES).await;

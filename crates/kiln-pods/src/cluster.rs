@@ -33,18 +33,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) async fn find(options: &Options) -> Result<(kube::Client, String), StartError> {
     let (client, namespace) = match &options.cluster {
         Cluster::Client(client) => (client.clone(), None),
-        Cluster::Infer => match Config::incluster() {
-            Ok(config) => {
-                let namespace = config.default_namespace.clone();
-                (directly(config)?, Some(namespace))
-            }
-            Err(outside) => {
-                let file = Kubeconfig::read().map_err(|error| {
-                    StartError::NoCluster(format!("{}; {}", told(&error), told(&outside)).into())
-                })?;
-                by_file(file, &options.proxies).await?
-            }
-        },
+        Cluster::Infer => infer(&options.proxies).await?,
         Cluster::Kubeconfig(path) => {
             let file = Kubeconfig::read_from(path).map_err(no_cluster)?;
             by_file(file, &options.proxies).await?
@@ -56,6 +45,26 @@ pub(crate) async fn find(options: &Options) -> Result<(kube::Client, String), St
         client,
         namespace.unwrap_or_else(|| OWN_NAMESPACE.to_owned()),
     ))
+}
+
+/// In the order of controller-runtime: the file that `KUBECONFIG` names, the service account, the file in the home
+/// directory.
+async fn infer(proxies: &Proxies) -> Result<(kube::Client, Option<String>), StartError> {
+    if let Some(file) = Kubeconfig::from_env().map_err(no_cluster)? {
+        return by_file(file, proxies).await;
+    }
+    match Config::incluster() {
+        Ok(config) => {
+            let namespace = config.default_namespace.clone();
+            Ok((directly(config)?, Some(namespace)))
+        }
+        Err(outside) => {
+            let file = Kubeconfig::read().map_err(|error| {
+                StartError::NoCluster(format!("{}; {}", told(&error), told(&outside)).into())
+            })?;
+            by_file(file, proxies).await
+        }
+    }
 }
 
 /// The cluster of a file's context, and the namespace that it names.

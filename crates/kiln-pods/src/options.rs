@@ -61,7 +61,7 @@ pub struct Options {
 /// How the API server is found.
 #[derive(Clone)]
 pub enum Cluster {
-    /// As every client finds it: a file that the environment names, or the service account.
+    /// As controller-runtime finds it: a file that the environment names, the service account, or the user's own file.
     Infer,
     /// A file.
     Kubeconfig(PathBuf),

@@ -13,9 +13,9 @@ use tonic::{Code, ConnectError, Status};
 use crate::address::Address;
 use crate::error::EvalError;
 
-/// The flag by which users of ours and of Porch say how large messages may be, and the runner's own.
+/// The flags for the size of messages: of kiln and the seed's porch-server, of the runner, and of Porch's own porch-server.
 const LIMIT_FLAGS: &str = "raise --function-runner-grpc-max-message-size here and --max-request-body-size of the \
-     runner to the same value";
+     runner to the same value (porch-server's flag is --max-request-body-size, too)";
 
 /// A runner's clock may be a little ahead of ours.
 const TOLERANCE: Duration = Duration::from_millis(100);

@@ -29,7 +29,7 @@ pub(crate) fn request_too_large(size: usize, limit: usize) -> Status {
     Status::resource_exhausted(format!(
         "the request has {size} bytes, more than the limit of {limit} bytes; \
          a higher limit is set with --max-request-body-size here and with \
-         --function-runner-grpc-max-message-size in Porch"
+         --function-runner-grpc-max-message-size in Porch (porch-server: --max-request-body-size)"
     ))
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn answer_too_large(image: &str, size: usize, limit: usize) -> Status
     Status::resource_exhausted(format!(
         "the answer of function {} has {size} bytes, more than the limit of {limit} bytes; \
          a higher limit is set with --max-request-body-size here and with \
-         --function-runner-grpc-max-message-size in Porch",
+         --function-runner-grpc-max-message-size in Porch (porch-server: --max-request-body-size)",
         quote(image)
     ))
 }

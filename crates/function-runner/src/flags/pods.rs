@@ -6,11 +6,13 @@ use std::time::Duration;
 use kiln_goflag::{FlagSet, GoDuration, Key, Parsed};
 use kiln_runtime::go_duration;
 
-use super::not_negative;
+use super::{given, lenient, not_negative};
 use crate::config::{AddressMode, Pods};
 use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
 
 const CACHE_CONFIG: &str = "/pod-cache-config/pod-cache-config.yaml";
+
+const SCAN_INTERVAL: u32 = 60;
 
 const MAX_WAITLIST: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
@@ -18,6 +20,7 @@ const MAX_WAITLIST: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 const SHORTEST_LEASE: Duration = Duration::from_secs(3);
 
 pub(super) struct PodFlags {
+    kubeconfig: Key<String>,
     cache_config: Key<String>,
     warm_up: Key<bool>,
     namespace: Key<String>,
@@ -38,6 +41,11 @@ pub(super) struct PodFlags {
 impl PodFlags {
     pub(super) fn new(set: &mut FlagSet) -> PodFlags {
         PodFlags {
+            kubeconfig: set.text(
+                "kubeconfig",
+                "",
+                "The `file` with the address and credentials of the cluster; needed outside of a cluster only",
+            ),
             cache_config: set.text(
                 "pod-cache-config",
                 CACHE_CONFIG,
@@ -56,7 +64,7 @@ impl PodFlags {
             ),
             scan_interval: set.add(
                 "scan-interval",
-                GoDuration::from_seconds(60),
+                GoDuration::from_seconds(SCAN_INTERVAL),
                 "How often to look for pods to end",
             ),
             template: set.text(
@@ -116,6 +124,7 @@ impl PodFlags {
         &self,
         parsed: &Parsed,
         environment: &Environment,
+        warnings: &mut Vec<String>,
     ) -> Result<Pods, String> {
         // What is not positive means the default, as it does to Porch.
         let at_least_one = |value: i64, otherwise: NonZeroUsize| {
@@ -127,10 +136,9 @@ impl PodFlags {
             let shortest = go_duration(SHORTEST_LEASE);
             return Err(format!("--pod-lease-period must be at least {shortest}"));
         }
-        let scan_interval = not_negative("scan-interval", parsed.get(self.scan_interval))?;
-        if scan_interval.is_zero() {
-            return Err("--scan-interval must be more than nothing".to_owned());
-        }
+        let default = Duration::from_secs(SCAN_INTERVAL.into());
+        let scan_interval =
+            lenient::scan_interval(parsed.get(self.scan_interval), default, warnings);
         let address_mode = match parsed.get(self.address_mode).as_str() {
             "dns" => AddressMode::Dns,
             "clusterip" => AddressMode::ClusterIp,
@@ -143,10 +151,11 @@ impl PodFlags {
         };
         let image = environment.get(WRAPPER_SERVER_IMAGE);
         Ok(Pods {
+            kubeconfig: given(parsed.get(self.kubeconfig)),
             cache_config: parsed.get(self.cache_config).into(),
             warm_up: parsed.get(self.warm_up),
             namespace: parsed.get(self.namespace),
-            ttl: not_negative("pod-ttl", parsed.get(self.ttl))?,
+            ttl: lenient::pod_ttl(parsed.get(self.ttl), warnings),
             scan_interval,
             template: Some(parsed.get(self.template)).filter(|name| !name.is_empty()),
             max_waitlist_length: at_least_one(parsed.get(self.max_waitlist_length), MAX_WAITLIST),

@@ -46,8 +46,9 @@ fn defaults_are_those_of_porch() {
         (None, 9445, LogLevel::DEFAULT)
     );
     assert_eq!(config.functions, Path::new("/work/functions"));
-    assert_eq!(config.config, Path::new("./config.yaml"));
-    assert!(!config.config_is_optional);
+    assert_eq!(config.config.as_deref(), Some(Path::new("./config.yaml")));
+    assert!(config.config_is_optional && config.warnings.is_empty());
+    assert_eq!(config.pods.kubeconfig, None);
     assert_eq!(config.max_message_size, 6_291_456);
     assert_eq!(
         config.default_image_prefix,
@@ -131,15 +132,7 @@ fn kiln_serve_is_for_a_machine_of_ones_own() {
 #[test]
 fn wrong_values_are_refused_before_anything_is_opened() {
     check_wrong(&["--nope"], "flag provided but not defined: -nope");
-    check_wrong(
-        &["--disable-runtimes=exec,podd"],
-        "unknown runtime \"podd\" in --disable-runtimes: there are native, exec and pod",
-    );
     check_wrong(&["--port=65536"], "--port 65536 must be from 0 to 65535");
-    check_wrong(&["--log-level=6"], "--log-level 6 must be from 0 to 5");
-    check_wrong(&["--pod-ttl=-1s"], "--pod-ttl -1s must not be negative");
-    let nothing = "--scan-interval must be more than nothing";
-    check_wrong(&["--scan-interval=0s"], nothing);
     check_wrong(
         &["--pod-address-mode=ip"],
         "--pod-address-mode: \"ip\" is not a way to address pods; it is \"dns\", \"clusterip\" or \"podip\"",
@@ -149,8 +142,8 @@ fn wrong_values_are_refused_before_anything_is_opened() {
         "--pod-lease-period must be at least 3s",
     );
     check_wrong(
-        &["--max-request-body-size=0"],
-        "--max-request-body-size 0 must be from 1 to 2147483647",
+        &["--max-request-body-size=1000", "--max-held-bytes=999"],
+        "--max-held-bytes 999 must be from 1000 to 9223372036854775807",
     );
     check_wrong(
         &["--listen-address=x"],
@@ -172,10 +165,84 @@ fn wrong_values_are_refused_before_anything_is_opened() {
         &["--exec-sandbox=lax"],
         "--exec-sandbox \"lax\" must be one of: strict, off",
     );
-    check_wrong(
-        &["--warm-up-pod-cache", "false"],
-        "unexpected argument \"false\": only flags are taken (booleans as --flag=false)",
+}
+
+/// A command line that starts Porch's runner starts this one, and `kiln serve`; returns what is warned of.
+#[track_caller]
+fn check_accepted(arguments: &[&str], warning: &str) -> Config {
+    for flavour in [Flavour::FunctionRunner, Flavour::Serve] {
+        let config = parse(flavour, arguments).expect("flags");
+        assert_eq!(config.warnings, [warning]);
+    }
+    runner(arguments)
+}
+
+#[test]
+fn what_porch_accepts_is_accepted_with_a_warning() {
+    let config = check_accepted(
+        &["--disable-runtimes=exec,podd"],
+        "unknown runtime \"podd\" in --disable-runtimes is ignored: the runtimes are native, exec and pod",
     );
+    assert!(config.runtimes.native && !config.runtimes.exec && config.runtimes.pod);
+
+    let config = check_accepted(
+        &["--log-level=6"],
+        "--log-level 6 is not from 0 to 5: 5 is used",
+    );
+    assert_eq!(config.log_level, LogLevel::clamped(5));
+    let config = check_accepted(
+        &["--log-level=-1"],
+        "--log-level -1 is not from 0 to 5: 0 is used",
+    );
+    assert_eq!(config.log_level, LogLevel::clamped(0));
+
+    let config = check_accepted(
+        &["--config="],
+        "--config is empty: the exec runtime has no table",
+    );
+    assert_eq!(config.config, None);
+
+    let config = check_accepted(
+        &["--warm-up-pod-cache", "false", "--port=1"],
+        "unexpected argument \"false\": it and the 1 after it are ignored (write booleans as --flag=false)",
+    );
+    assert!(config.pods.warm_up && config.port == 9445);
+}
+
+#[test]
+fn sizes_and_times_that_mean_nothing_get_their_defaults() {
+    for interval in ["0s", "-5s"] {
+        let config = check_accepted(
+            &[&format!("--scan-interval={interval}")],
+            &format!("--scan-interval {interval} is not positive: the default of 1m0s is used"),
+        );
+        assert_eq!(config.pods.scan_interval, Duration::from_secs(60));
+    }
+    let config = check_accepted(&["--pod-ttl=-1s"], "--pod-ttl -1s is negative: 0s is used");
+    assert_eq!(config.pods.ttl, Duration::ZERO);
+    for size in ["0", "-1"] {
+        let config = check_accepted(
+            &[&format!("--max-request-body-size={size}")],
+            &format!("--max-request-body-size {size} is not from 1 to 2147483647: 6291456 is used"),
+        );
+        assert_eq!(config.max_message_size, 6_291_456);
+    }
+    let config = check_accepted(
+        &["--max-request-body-size=3000000000"],
+        "--max-request-body-size 3000000000 is not from 1 to 2147483647: 2147483647 is used",
+    );
+    assert_eq!(config.max_message_size, 2_147_483_647);
+    assert_eq!(config.max_held_bytes, 2_147_483_647, "one has to fit");
+}
+
+#[test]
+fn a_kubeconfig_can_be_named() {
+    let config = runner(&["--kubeconfig=/etc/kube"]);
+    assert_eq!(
+        config.pods.kubeconfig.as_deref(),
+        Some(Path::new("/etc/kube"))
+    );
+    assert_eq!(runner(&["--kubeconfig="]).pods.kubeconfig, None);
 }
 
 #[test]

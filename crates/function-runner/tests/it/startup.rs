@@ -28,12 +28,6 @@ fn wrong_flags_exit_with_two() {
         2,
         &["invalid value \"5\" for flag -pod-ttl: parse error"],
     );
-    check(
-        &world,
-        &["--disable-runtimes=x"],
-        2,
-        &["unknown runtime \"x\""],
-    );
 }
 
 #[test]
@@ -80,10 +74,90 @@ fn the_pod_runtime_needs_a_cluster() {
     assert!(!text.contains("listening"), "{text}");
 }
 
+/// A kubeconfig that is named is read, whatever the environment says.
 #[test]
-fn the_exec_runtime_needs_its_table() {
+fn a_kubeconfig_that_is_named_is_read() {
+    let world = World::new();
+    std::fs::write(world.path("environment"), "clusters: []\n").expect("a file");
+    let mut command = world.command(&["--kubeconfig=named"]);
+    let output = command
+        .env("WRAPPER_SERVER_IMAGE", "wrapper:v1")
+        .env("KUBECONFIG", world.path("environment"))
+        .output()
+        .expect("a program");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("no Kubernetes cluster is configured"),
+        "{text}"
+    );
+    assert!(text.contains("\"named\""), "{text}");
+}
+
+/// Inside of a cluster, a file that the environment names comes before the service account, as in controller-runtime.
+#[test]
+fn a_kubeconfig_of_the_environment_comes_before_the_service_account() {
+    let world = World::new();
+    let output = world
+        .command(&[])
+        .env("WRAPPER_SERVER_IMAGE", "wrapper:v1")
+        .env("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+        .env("KUBERNETES_SERVICE_PORT", "1")
+        .env("KUBECONFIG", world.path("no-such-file"))
+        .output()
+        .expect("a program");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("no-such-file"), "{text}");
+    assert!(!text.contains("serviceaccount"), "{text}");
+}
+
+#[test]
+fn without_a_table_the_runner_starts() {
+    for arguments in [
+        &["--disable-runtimes=pod"][..],
+        &["--disable-runtimes=pod", "--config="],
+    ] {
+        let world = World::empty();
+        let runner = world.start(arguments);
+        assert!(!runner.address.is_empty());
+    }
+}
+
+#[test]
+fn what_is_not_used_is_logged_as_a_warning() {
+    let world = World::new();
+    let runner = world.start(&[
+        "--disable-runtimes=pod,wasm",
+        "--log-level=9",
+        "--scan-interval=0",
+        "--max-request-body-size=0",
+        "serve",
+        "--port=1",
+    ]);
+    let listens = |line: &String| line.contains("function runner is listening");
+    let log: String = runner
+        .lines
+        .iter()
+        .take_while(|line| !listens(line))
+        .collect();
+    for part in [
+        "unknown runtime \"wasm\"",
+        "--log-level 9 is not from 0 to 5",
+        "--scan-interval 0s is not positive",
+        "--max-request-body-size 0 is not from 1",
+        "unexpected argument \"serve\"",
+    ] {
+        let line = log.lines().find(|line| line.contains(part));
+        let line = line.unwrap_or_else(|| panic!("{part:?} is not in {log}"));
+        assert!(line.starts_with('W'), "{line} is not a warning");
+    }
+}
+
+#[test]
+fn the_exec_runtime_needs_the_table_that_is_named() {
     let world = World::empty();
-    let arguments = ["--disable-runtimes=pod"];
+    let arguments = ["--disable-runtimes=pod", "--config=./config.yaml"];
     let parts = [
         "./config.yaml",
         "No such file",

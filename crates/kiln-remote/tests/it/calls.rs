@@ -103,7 +103,7 @@ fn requests_over_the_limit_are_not_sent() {
         error.to_string(),
         "func eval \"example.com/fn:v1\" failed: rpc error: code = ResourceExhausted desc = trying to send message \
          larger than max (86 vs. 50): raise --function-runner-grpc-max-message-size here and \
-         --max-request-body-size of the runner to the same value"
+         --max-request-body-size of the runner to the same value (porch-server's flag is --max-request-body-size, too)"
     );
 }
 

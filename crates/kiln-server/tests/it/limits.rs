@@ -42,7 +42,7 @@ async fn a_large_request_is_refused_with_limit_size_and_flag() {
     assert_eq!(status.code(), Code::ResourceExhausted);
     let wanted = format!(
         "the request has {size} bytes, more than the limit of 2000 bytes; a higher limit is set with \
-         --max-request-body-size here and with --function-runner-grpc-max-message-size in Porch"
+         --max-request-body-size here and with --function-runner-grpc-max-message-size in Porch (porch-server: --max-request-body-size)"
     );
     assert_eq!(status.message(), wanted);
 }
