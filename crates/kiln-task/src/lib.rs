@@ -30,7 +30,7 @@ pub use metadata::{KptfileChangeError, PackageMetadata};
 pub use names::{
     InvalidName, InvalidRepositoryName, PackageName, RevisionName, check_repository_name,
 };
-pub use package_context::PackageContextError;
+pub use package_context::{PackageContextError, PackageContextStyle};
 pub use render::{RenderSettings, RenderStatus, RenderedContents, Runners, render_contents};
 pub use repository::{
     CreateBranchError, Repositories, Repository, RepositoryConfig, RepositoryError, RunnerOptions,

@@ -15,6 +15,7 @@ use crate::git::{
     RefChange, Revision, Snapshot, Tasks, changes_on, log_of,
 };
 use crate::image::{ImageError, PackageImages, RegistryImages};
+use crate::package_context::PackageContextStyle;
 
 /// What is known about a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +30,8 @@ pub struct RepositoryConfig {
     pub directory: String,
     /// Whether its packages are deployed, and so get to know where.
     pub deployment: bool,
+    /// What the packages of a deployment repository get to know.
+    pub package_context: PackageContextStyle,
     /// The namespace it belongs to.
     pub namespace: String,
     /// How functions of its packages are run.
@@ -60,6 +63,7 @@ impl RepositoryConfig {
             branch: "main".to_owned(),
             directory: String::new(),
             deployment: false,
+            package_context: PackageContextStyle::default(),
             namespace: "default".to_owned(),
             runner: RunnerOptions::default(),
         }

@@ -10,7 +10,7 @@ use crate::lifecycle::Lifecycle;
 use crate::merge::{Conflict, add_merge_keys};
 use crate::metadata::{KptfileChangeError, Manner, PackageMetadata, apply};
 use crate::names::{InvalidName, RevisionName};
-use crate::package_context::{PackageContext, PackageContextError, generate};
+use crate::package_context::{PackageContext, PackageContextError, PackageContextStyle, generate};
 use crate::render::RenderStatus;
 use crate::repository::Repository;
 use crate::task::{InitTask, Task};
@@ -130,7 +130,7 @@ impl Engine<'_> {
         }
         let made = self.source(&name.package, &task)?;
         let mut contents = made.contents;
-        if repository.config.deployment {
+        if is_context_written(&repository, &task) {
             generate(&mut contents, &context(&repository, name))?;
         }
         if matches!(task, Task::Clone(_) | Task::Upgrade(_)) {
@@ -201,7 +201,17 @@ fn context<'a>(repository: &'a Repository, name: &'a RevisionName) -> PackageCon
         repository: &repository.config.name,
         namespace: &repository.config.namespace,
         deployment: repository.config.deployment,
+        style: repository.config.package_context,
     }
+}
+
+/// Porch writes the context of a clone and leaves it alone from then on.
+fn is_context_written(repository: &Repository, task: &Task) -> bool {
+    repository.config.deployment
+        && match repository.config.package_context {
+            PackageContextStyle::Seed => true,
+            PackageContextStyle::Porch => matches!(task, Task::Clone(_)),
+        }
 }
 
 /// Whether the revision fits to what is there.

@@ -21,6 +21,20 @@ pub(crate) const FILE: &str = "package-context.yaml";
 
 const NAME: &str = "kptfile.kpt.dev";
 
+/// The keys that only the seed's package contexts have.
+const SEED_KEYS: [&str; 3] = ["deployment", "namespace", "repository"];
+
+/// Which keys package contexts have, and when they are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PackageContextStyle {
+    /// Every new revision: the Kptfile's name, the path, the repository, its namespace, and that it is deployed; in
+    /// packages inside of the package, too.
+    #[default]
+    Seed,
+    /// Clones only: the path of the package, as its name and as its path. Packages inside keep what they have.
+    Porch,
+}
+
 /// What a deployed package gets to know.
 #[derive(Clone, Debug)]
 pub(crate) struct PackageContext<'a> {
@@ -29,6 +43,7 @@ pub(crate) struct PackageContext<'a> {
     pub(crate) repository: &'a str,
     pub(crate) namespace: &'a str,
     pub(crate) deployment: bool,
+    pub(crate) style: PackageContextStyle,
 }
 
 /// Why a package was not told.
@@ -63,7 +78,7 @@ fn empty_text() -> String {
     )
 }
 
-/// Tells the packages in `contents`.
+/// Writes the contexts of the packages in `contents`.
 pub(crate) fn generate(
     contents: &mut Contents,
     context: &PackageContext<'_>,
@@ -77,7 +92,11 @@ fn generate_all(contents: &mut Contents, context: &PackageContext<'_>) -> Result
         .filter(|path| path.name() == FILE_NAME)
         .map(|path| path.directory().to_owned())
         .collect();
-    for package in &packages {
+    let is_written = |package: &&String| match context.style {
+        PackageContextStyle::Seed => true,
+        PackageContextStyle::Porch => package.is_empty(),
+    };
+    for package in packages.iter().filter(is_written) {
         let files: Vec<PackagePath> = contents
             .paths()
             .filter(|path| is_resource_file(path.name()) && owner(path, &packages) == Some(package))
@@ -93,7 +112,7 @@ fn generate_all(contents: &mut Contents, context: &PackageContext<'_>) -> Result
             if !contains(&bytes, NAME.as_bytes()) {
                 continue;
             }
-            if let Some(new) = told(path.as_str(), &bytes, &data)? {
+            if let Some(new) = written(path.as_str(), &bytes, &data)? {
                 is_told = true;
                 contents.write(path, &new)?;
             }
@@ -121,12 +140,17 @@ fn contains(bytes: &[u8], word: &[u8]) -> bool {
     bytes.windows(word.len()).any(|window| window == word)
 }
 
-/// What the ConfigMap of a package is to say, sorted.
-fn data_of(
-    contents: &Contents,
-    package: &str,
-    context: &PackageContext<'_>,
-) -> Vec<(&'static str, String)> {
+/// The fields of a ConfigMap's data, sorted; those without a value are removed.
+type Data = Vec<(&'static str, Option<String>)>;
+
+fn data_of(contents: &Contents, package: &str, context: &PackageContext<'_>) -> Data {
+    if context.style == PackageContextStyle::Porch {
+        let path = || Some(context.path.to_owned());
+        let mut data = vec![("name", path()), ("package-path", path())];
+        // In a clone of a package of another repository they would be wrong.
+        data.extend(SEED_KEYS.map(|key| (key, None)));
+        return data;
+    }
     let path = match package {
         "" => FILE_NAME.to_owned(),
         package => format!("{package}/{FILE_NAME}"),
@@ -137,17 +161,17 @@ fn data_of(
         package => format!("{}/{package}", context.path),
     };
     vec![
-        ("deployment", context.deployment.to_string()),
-        ("name", kptfile.metadata.name),
-        ("namespace", context.namespace.to_owned()),
-        ("package-path", package_path),
-        ("repository", context.repository.to_owned()),
+        ("deployment", Some(context.deployment.to_string())),
+        ("name", Some(kptfile.metadata.name)),
+        ("namespace", Some(context.namespace.to_owned())),
+        ("package-path", Some(package_path)),
+        ("repository", Some(context.repository.to_owned())),
     ]
 }
 
-/// A file in which every such ConfigMap says what it is to say; none if there is no such ConfigMap in it. Everything else in
-/// it keeps its bytes.
-fn told(path: &str, bytes: &[u8], data: &[(&str, String)]) -> Result<Option<Vec<u8>>, Reason> {
+/// A file in which every such ConfigMap has the data; none if there is no such ConfigMap in it. Everything else in it keeps
+/// its bytes.
+fn written(path: &str, bytes: &[u8], data: &Data) -> Result<Option<Vec<u8>>, Reason> {
     let resources = read_loose_file(bytes.to_vec(), Dialect::Current);
     let resources = resources.map_err(|error| Reason::Read {
         path: path.to_owned(),
@@ -165,9 +189,10 @@ fn told(path: &str, bytes: &[u8], data: &[(&str, String)]) -> Result<Option<Vec<
         {
             is_told = true;
             let document = text.document_mut();
-            let edited = data
-                .iter()
-                .try_for_each(|(key, value)| set_data(document, key, value));
+            let edited = data.iter().try_for_each(|(key, value)| match value {
+                Some(value) => set_data(document, key, value),
+                None => document.root_mut().remove(&["data", key]).map(|_| ()),
+            });
             edited.map_err(|error| Reason::Edit {
                 path: path.to_owned(),
                 error,
@@ -205,8 +230,8 @@ fn is_context(resource: &Resource) -> bool {
 }
 
 /// Adds the ConfigMap; behind what is in the way.
-fn add(contents: &mut Contents, data: &[(&str, String)]) -> Result<(), Reason> {
-    let new = told(FILE, empty_text().as_bytes(), data)?.unwrap_or_default();
+fn add(contents: &mut Contents, data: &Data) -> Result<(), Reason> {
+    let new = written(FILE, empty_text().as_bytes(), data)?.unwrap_or_default();
     let present = contents.bytes(FILE).map(<[u8]>::to_vec).unwrap_or_default();
     let text = match present.is_empty() {
         true => new,

@@ -1,6 +1,6 @@
 //! What packages are told, and what is left of what they had.
 
-use super::{FILE, PackageContext, generate};
+use super::{FILE, PackageContext, PackageContextStyle, generate};
 use crate::contents::Contents;
 
 const CONTEXT: PackageContext<'_> = PackageContext {
@@ -8,6 +8,12 @@ const CONTEXT: PackageContext<'_> = PackageContext {
     repository: "prod",
     namespace: "default",
     deployment: true,
+    style: PackageContextStyle::Seed,
+};
+
+const PORCH: PackageContext<'_> = PackageContext {
+    style: PackageContextStyle::Porch,
+    ..CONTEXT
 };
 
 fn package(files: &[(&str, &str)]) -> Contents {
@@ -24,12 +30,17 @@ fn kptfile(name: &str) -> String {
 
 #[track_caller]
 fn check(files: &[(&str, &str)], path: &str, expected: &str) {
+    check_context(&CONTEXT, files, path, expected);
+}
+
+#[track_caller]
+fn check_context(context: &PackageContext<'_>, files: &[(&str, &str)], path: &str, expected: &str) {
     let mut contents = package(files);
-    generate(&mut contents, &CONTEXT).expect("it can be told");
+    generate(&mut contents, context).expect("it can be written");
     let text = String::from_utf8_lossy(contents.bytes(path).expect("the file is there"));
     assert_eq!(text, expected);
     let once = contents.clone();
-    generate(&mut contents, &CONTEXT).expect("it can be told again");
+    generate(&mut contents, context).expect("it can be written again");
     assert_eq!(contents, once, "twice is once");
 }
 
@@ -93,6 +104,34 @@ fn packages_inside_learn_their_own_names() {
     let mut contents = package(&files);
     generate(&mut contents, &CONTEXT).expect("it can be told");
     assert!(contents.get("cache/package-context.yaml").is_none());
+}
+
+#[test]
+fn porchs_context_has_the_path_twice_and_nothing_of_the_seed() {
+    let new = format!("{HEAD}data:\n  name: apps/web\n  package-path: apps/web\n");
+    let kptfile = kptfile("web");
+    check_context(&PORCH, &[("Kptfile", &kptfile)], FILE, &new);
+    let old = format!(
+        "{HEAD}data:\n  name: db # was\n  deployment: \"true\"\n  extra: \"1\"\n  namespace: n\n  package-path: db\n  repository: r\n"
+    );
+    let new =
+        format!("{HEAD}data:\n  name: apps/web # was\n  extra: \"1\"\n  package-path: apps/web\n");
+    check_context(&PORCH, &[("Kptfile", &kptfile), (FILE, &old)], FILE, &new);
+}
+
+#[test]
+fn porchs_context_leaves_packages_inside_alone() {
+    let inside = format!("{HEAD}data:\n  name: example\n");
+    let files = [
+        ("Kptfile", kptfile("web")),
+        ("db/Kptfile", kptfile("db")),
+        ("db/package-context.yaml", inside.clone()),
+    ];
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (*path, text.as_str()))
+        .collect();
+    check_context(&PORCH, &files, "db/package-context.yaml", &inside);
 }
 
 #[test]

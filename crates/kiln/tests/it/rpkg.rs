@@ -35,6 +35,7 @@ stories![
     inspect,
     lifecycle,
     nested,
+    porch_context,
     push,
     render_failure,
     repositories,

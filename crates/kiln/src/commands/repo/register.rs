@@ -5,7 +5,7 @@ use clap::Args;
 use kiln_task::git::Location;
 use kiln_task::{PackagePath, Repository, check_repository_name};
 
-use super::registry::{Entry, Registry, Runner};
+use super::registry::{ContextStyle, Entry, Registry, Runner};
 use crate::cli::go_bool;
 use crate::commands::rpkg::place::{git_options, location, name_of};
 use crate::ui::Ui;
@@ -31,6 +31,9 @@ pub(super) struct RegisterArgs {
     /// Packages of this repository are deployed, and get to know where
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     deployment: Option<bool>,
+    /// What package-context.yaml holds in packages of a deployment repository
+    #[arg(long, value_name = "STYLE", value_enum, default_value_t)]
+    package_context: ContextStyle,
     /// A sentence about the repository
     #[arg(long, value_name = "TEXT", default_value = "")]
     description: String,
@@ -79,6 +82,11 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
     if args.sync_schedule.is_some() {
         ui.warn("--sync-schedule has no effect: a repository is read whenever it is needed");
     }
+    if args.package_context != ContextStyle::default() && !args.deployment.unwrap_or(false) {
+        ui.warn(
+            "--package-context has no effect without --deployment: only packages of deployment repositories get a package context",
+        );
+    }
     let place = location(repo)?;
     let name = args.name.clone().unwrap_or_else(|| name_of(&place));
     check_repository_name(&name)?;
@@ -96,6 +104,7 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
         branch: args.branch.clone(),
         directory: directory.to_owned(),
         deployment: args.deployment.unwrap_or(false),
+        package_context: args.package_context,
         namespace: args.namespace.clone(),
         description: args.description.clone(),
         runner: Runner {

@@ -11,10 +11,13 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use clap::ValueEnum;
 use kiln_krm::write::json::to_json;
 use kiln_remote::Address;
 use kiln_task::git::{Location, Snapshot};
-use kiln_task::{Repository, RepositoryConfig, RunnerOptions, check_repository_name};
+use kiln_task::{
+    PackageContextStyle, Repository, RepositoryConfig, RunnerOptions, check_repository_name,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::function::running::{go_time, size};
@@ -43,12 +46,38 @@ pub(super) struct Entry {
     pub(super) directory: String,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) deployment: bool,
+    #[serde(default, skip_serializing_if = "ContextStyle::is_default")]
+    pub(super) package_context: ContextStyle,
     #[serde(default = "default_namespace")]
     pub(super) namespace: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) description: String,
     #[serde(default, skip_serializing_if = "Runner::is_empty")]
     pub(super) runner: Runner,
+}
+
+/// Which package contexts the packages of a deployment repository get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum ContextStyle {
+    /// Name (of the Kptfile), package-path, repository, namespace and deployment, in every new revision
+    #[default]
+    Seed,
+    /// Name and package-path, both the package's path, in clones
+    Porch,
+}
+
+impl ContextStyle {
+    fn is_default(&self) -> bool {
+        *self == ContextStyle::default()
+    }
+
+    fn style(self) -> PackageContextStyle {
+        match self {
+            ContextStyle::Seed => PackageContextStyle::Seed,
+            ContextStyle::Porch => PackageContextStyle::Porch,
+        }
+    }
 }
 
 /// How functions of a repository's packages are run.
@@ -113,6 +142,7 @@ impl Entry {
             .trim_matches('/')
             .clone_into(&mut config.directory);
         config.deployment = self.deployment;
+        config.package_context = self.package_context.style();
         config.namespace.clone_from(&self.namespace);
         let runner = self.runner.options();
         config.runner =
