@@ -162,7 +162,7 @@ impl Evaluation {
             return self.success(output, stderr, warning);
         }
         let mut failure = self.failure(exit_code, signal, stderr);
-        let read = read_output(&output);
+        let read = self.read_output(&output);
         if let Ok(results) = &read {
             failure.results = results.text.clone().into();
         }
@@ -240,26 +240,31 @@ impl Evaluation {
 
     /// Whether the answer of a function that succeeded is a list, and its results if it may have some.
     fn check_output(&self, output: &Bytes) -> Result<Results, String> {
-        let text = std::str::from_utf8(output).map_err(|error| error.to_string())?;
+        let (runner, words) = (&self.found.runner, self.found.words);
+        let text = std::str::from_utf8(output).unwrap_or_default();
         let looks_fine = list::looks_like_list(text);
-        let results = if self.found.runner.is_native() && looks_fine {
+        let results = if runner.is_native() && looks_fine {
             list::read_written(text).or_else(|_| list::read(text))
         } else if looks_fine
-            && self.found.words == Words::Runner
+            && words == Words::Runner
             && text.len() > READ_WHOLE
-            && list::results_part(text).is_none()
+            && list::is_plain_answer(text)
         {
             Ok(Results::default())
         } else {
-            list::read(text)
+            list::read_answer(output, words)
         };
         results.map_err(|error| error.to_string())
     }
-}
 
-fn read_output(output: &Bytes) -> Result<Results, String> {
-    let text = std::str::from_utf8(output).map_err(|error| error.to_string())?;
-    list::read(text).map_err(|error| error.to_string())
+    /// The results in the answer of a function that failed. A native one need not have an answer.
+    fn read_output(&self, output: &Bytes) -> Result<Results, String> {
+        let results = match std::str::from_utf8(output) {
+            Ok(text) if self.found.runner.is_native() => list::read(text),
+            _ => list::read_answer(output, self.found.words),
+        };
+        results.map_err(|error| error.to_string())
+    }
 }
 
 /// An error and what is behind it.

@@ -1,26 +1,41 @@
 //! Lists on their way through: whether they are lists, and what results are in them.
 //!
 //! Programs get and give text, so most lists are never parsed: that they are lists is plain to see ([`is_plain_list`]).
-//! Whatever is not so plain is parsed, and the words for what is wrong are those of the Go SDK.
+//! Whatever is not so plain is parsed, and the words for what is wrong are those of the Go SDK that Porch uses.
+//!
+//! A request may be empty. An answer may not ([`read_answer`]): a caller takes every resource that is missing from the
+//! answer for one that the function removed. So an answer without a list, or with `items` that are not a list, is an
+//! error here.
 
 use kiln_krm::gotext::quote;
 use kiln_krm::results::{ResultItem, Severity, read_results};
-use kiln_yaml::{Document, SequenceStyle, is_ordinary, parse_all, parse_first};
-use memchr::{memchr_iter, memmem};
+use kiln_yaml::{Document, Kind, NodeRef, SequenceStyle, is_ordinary, parse_all, parse_first};
+use memchr::memmem;
 
-/// Why a text is no list, in the words of the Go SDK.
+use crate::evaluators::Words;
+use plain_fields::{field_part, has_plain_fields};
+
+mod plain_fields;
+
+/// Why a text is not a list, in the words of the Go SDK.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum ListError {
-    #[error(
-        "failed to parse ResourceList as a single KubeObject: failed to parse input bytes: {0}"
-    )]
+    #[error("failed to parse input bytes: failed to parse input bytes: {0}")]
     Malformed(kiln_yaml::Error),
-    #[error(
-        "failed to parse ResourceList as a single KubeObject: expected exactly one object, got {0}"
-    )]
+    #[error("failed to parse input bytes: failed to extract objects: unhandled node kind {0}")]
+    NotAnObject(u8),
+    #[error("failed to parse input bytes: expected exactly one object, got {0}")]
     Count(usize),
     #[error("input was of unexpected kind {}; expected ResourceList", quote(.0))]
     Kind(String),
+    #[error("failed when tried to get functionConfig: wrong type, got: {0}")]
+    FunctionConfig(&'static str),
+    #[error("failed when tried to get items: incorrect type, was {0}")]
+    Items(&'static str),
+    #[error("failed to extract objects from items: unhandled node kind {0}")]
+    Item(u8),
+    #[error("failed when trying to get results: incorrect type, was {0}")]
+    ResultsType(&'static str),
     #[error("failed to decode results: {0}")]
     Results(String),
 }
@@ -103,27 +118,10 @@ pub(crate) fn is_plain_list(text: &str) -> bool {
 /// The field `results` of a list that has its fields, and nothing else, at the beginning of lines. That holds for what is
 /// plainly a list and for what we wrote.
 pub(crate) fn results_part(text: &str) -> Option<&str> {
-    const FIELD: &str = "results:";
-    let bytes = text.as_bytes();
-    let is_field = |at: &usize| {
-        let begins = *at == 0 || bytes.get(at - 1) == Some(&b'\n');
-        begins
-            && matches!(
-                bytes.get(at + FIELD.len()),
-                None | Some(b' ' | b'\n' | b'\r')
-            )
-    };
-    let start = memmem::find_iter(bytes, FIELD).find(is_field)?;
-    let part = text.get(start..)?;
-    let ends = |at: &usize| {
-        let next = part.as_bytes().get(at + 1);
-        !matches!(next, None | Some(b' ' | b'-' | b'#' | b'\n' | b'\r'))
-    };
-    let end = memchr_iter(b'\n', part.as_bytes()).find(ends);
-    part.get(..end.map_or(part.len(), |end| end + 1))
+    field_part(text, "results")
 }
 
-/// Reads a list for the results in it. Text without anything is a list without anything.
+/// Reads the list of a request for the results in it. Text without anything is a list without anything.
 pub(crate) fn read(text: &str) -> Result<Results, ListError> {
     if text.trim().is_empty() {
         return Ok(Results::default());
@@ -131,16 +129,84 @@ pub(crate) fn read(text: &str) -> Result<Results, ListError> {
     if is_plain_list(text) {
         return read_written(text);
     }
-    let documents = parse_all(text.as_bytes()).map_err(ListError::Malformed)?;
-    let [document] = documents.as_slice() else {
-        return Err(ListError::Count(documents.len()));
-    };
-    let root = document.root();
-    let kind = root.get("kind").map(|kind| kind.value());
-    if kind != Some("ResourceList") {
-        return Err(ListError::Kind(kind.unwrap_or_default().to_owned()));
+    results(&only_document(text.as_bytes())?)
+}
+
+/// Reads the answer of a function for the results in it; an error if Porch's wrapper would not take it for a list.
+///
+/// The runner is more lenient than the wrapper in one point: it does not look at the configuration in an answer, because
+/// Porch's runner passes it on as it is.
+pub(crate) fn read_answer(answer: &[u8], words: Words) -> Result<Results, ListError> {
+    if let Ok(text) = std::str::from_utf8(answer)
+        && is_plain_list(text)
+        && has_plain_fields(text)
+    {
+        return read_written(text);
     }
-    results(document)
+    let document = only_document(answer)?;
+    let root = document.root();
+    if let Some(config) = root.get("functionConfig")
+        && words == Words::Wrapper
+        && !config.is_mapping()
+    {
+        return Err(ListError::FunctionConfig(go_type(config)));
+    }
+    if let Some(items) = root.get("items") {
+        if !items.is_sequence() {
+            return Err(ListError::Items(go_type(items)));
+        }
+        if let Some(item) = items.items().find(|item| !item.is_mapping()) {
+            return Err(ListError::Item(go_kind(item)));
+        }
+    }
+    results(&document)
+}
+
+/// Whether an answer that has the kind of a list can be taken for one without reading all of it: its items are plainly
+/// resources, and it has no results.
+pub(crate) fn is_plain_answer(text: &str) -> bool {
+    results_part(text).is_none() && has_plain_fields(text)
+}
+
+/// The one document of a text, if it is a list by its kind.
+fn only_document(text: &[u8]) -> Result<Document, ListError> {
+    let mut documents = parse_all(text).map_err(ListError::Malformed)?;
+    let roots = || documents.iter().map(Document::root);
+    if let Some(root) = roots().find(|root| !root.is_mapping()) {
+        return Err(ListError::NotAnObject(go_kind(root)));
+    }
+    let count = documents.len();
+    let document = documents.pop().filter(|_| count == 1);
+    let document = document.ok_or(ListError::Count(count))?;
+    let kind = document.root().get("kind");
+    let kind = kind
+        .filter(|kind| kind.tag() == "!!str")
+        .map(NodeRef::value);
+    match kind {
+        Some("ResourceList") => Ok(document),
+        kind => Err(ListError::Kind(kind.unwrap_or_default().to_owned())),
+    }
+}
+
+/// The number that Go's YAML library has for a kind of node.
+fn go_kind(node: NodeRef<'_>) -> u8 {
+    match node.kind() {
+        Kind::Sequence => 2,
+        Kind::Mapping => 4,
+        Kind::Scalar => 8,
+        Kind::Alias => 16,
+    }
+}
+
+/// The type that the Go SDK has for a kind of node.
+fn go_type(node: NodeRef<'_>) -> &'static str {
+    match node.kind() {
+        Kind::Sequence => "*internal.SliceVariant",
+        Kind::Mapping => "*internal.MapVariant",
+        Kind::Scalar => "*internal.scalarVariant",
+        // The SDK panics.
+        Kind::Alias => "an alias",
+    }
 }
 
 /// Reads the results of a list of which [`results_part`] holds.
@@ -154,16 +220,24 @@ pub(crate) fn read_written(list: &str) -> Result<Results, ListError> {
         .map_or_else(|| Ok(Results::default()), results)
 }
 
-/// The results of a document that has them at its root.
+/// The results of a document that has them at its root. As in the SDK, what is neither a list nor has one in `items` are
+/// no results.
 fn results(document: &Document) -> Result<Results, ListError> {
-    let Some(results) = document.root().get("results") else {
+    let list = match document.root().get("results") {
+        Some(results) if results.is_mapping() => results.get("items"),
+        results => results.filter(|results| results.is_sequence()),
+    };
+    let Some(list) = list else {
         return Ok(Results::default());
     };
-    let items = read_results(results).map_err(|error| ListError::Results(error.to_string()))?;
+    if !list.is_sequence() {
+        return Err(ListError::ResultsType(go_type(list)));
+    }
+    let items = read_results(list).map_err(|error| ListError::Results(error.to_string()))?;
     let text = if items.is_empty() {
         String::new()
     } else {
-        kiln_yaml::to_string(&Document::from_node(results), SequenceStyle::Compact)
+        kiln_yaml::to_string(&Document::from_node(list), SequenceStyle::Compact)
     };
     Ok(Results { items, text })
 }

@@ -70,7 +70,8 @@ async fn the_wrapper_tells_by_results() {
         ),
         (
             "silent",
-            "failed to evaluate function \"silent\" with structured results:  and stderr: ",
+            "failed to parse the output of function \"silent\" with stderr '': \
+             failed to parse input bytes: expected exactly one object, got 0",
         ),
     ];
     for (image, text) in texts {
@@ -79,7 +80,7 @@ async fn the_wrapper_tells_by_results() {
     }
     let status = world.call("prints", LIST).await.expect_err("a failure");
     let start = "failed to parse the output of function \"prints\" with stderr 'oops\n': \
-                 failed to parse ResourceList as a single KubeObject: failed to parse input bytes: yaml: ";
+                 failed to parse input bytes: failed to parse input bytes: yaml: ";
     assert!(status.message().starts_with(start), "{}", status.message());
     let failure = failure::from_status(&status).expect("details");
     assert_eq!(
@@ -181,5 +182,60 @@ async fn many_calls_at_once_get_their_own_answers() {
             text.contains(&format!("name: n{number}\n")),
             "{number}: {text}"
         );
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_would_lose_resources_is_a_failure() {
+    const HEAD: &str = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n";
+    let large = format!(
+        "{HEAD}functionConfig:\n  a: {}\nitems:\n",
+        "b".repeat(100_000)
+    );
+    let cases = [
+        ("nothing", "", "expected exactly one object, got 0"),
+        ("blank", "\n", "expected exactly one object, got 0"),
+        (
+            "comment",
+            "# nothing\n",
+            "expected exactly one object, got 0",
+        ),
+        (
+            "null",
+            &format!("{HEAD}items:\n"),
+            "was *internal.scalarVariant",
+        ),
+        (
+            "map",
+            &format!("{HEAD}items: {{}}\n"),
+            "was *internal.MapVariant",
+        ),
+        (
+            "hole",
+            &format!("{HEAD}items:\n-\n"),
+            "unhandled node kind 8",
+        ),
+        ("large", &large, "was *internal.scalarVariant"),
+    ];
+    for words in [Words::Wrapper, Words::Runner] {
+        let world = World::with(Options::default(), words).await;
+        for (image, answer, reason) in &cases {
+            world.script(image, &format!("cat <<'END'\n{answer}END\necho why >&2"));
+            let status = world.call(image, LIST).await.expect_err("a failure");
+            assert_eq!(status.code(), Code::Internal, "{image}");
+            let start =
+                format!("failed to parse the output of function {image:?} with stderr 'why\n': ");
+            let message = status.message();
+            assert!(
+                message.starts_with(&start) && message.ends_with(reason),
+                "{message}"
+            );
+        }
+        world.script(
+            "empties",
+            &format!("printf '{}items: []\\n'", HEAD.replace('\n', "\\n")),
+        );
+        let answer = world.call("empties", LIST).await.expect("a list");
+        assert!(answer.resource_list.ends_with(b"items: []\n"));
     }
 }

@@ -75,6 +75,44 @@ fn an_answer_that_is_no_list_is_told_as_porch_does() {
 }
 
 #[test]
+fn an_answer_without_a_list_of_items_is_a_failure_as_in_porch() {
+    const HEAD: &str = "apiVersion: config.kubernetes.io/v1\\nkind: ResourceList\\n";
+    let cases = [
+        (
+            "true".to_owned(),
+            "failed to parse input bytes: expected exactly one object, got 0",
+        ),
+        (
+            "echo".to_owned(),
+            "failed to parse input bytes: expected exactly one object, got 0",
+        ),
+        (
+            "exit 5".to_owned(),
+            "failed to parse input bytes: expected exactly one object, got 0",
+        ),
+        (
+            format!("printf '{HEAD}items:\\n'"),
+            "failed when tried to get items: incorrect type, was *internal.scalarVariant",
+        ),
+        (
+            format!("printf '{HEAD}items: {{}}\\n'"),
+            "failed when tried to get items: incorrect type, was *internal.MapVariant",
+        ),
+    ];
+    for (text, reason) in cases {
+        let wrapper = Wrapper::start(&[], &script(&text));
+        let status = wrapper.call(LIST).unwrap_err();
+        assert_eq!(status.code(), Code::Internal, "{text}");
+        assert_eq!(
+            status.message(),
+            format!("failed to parse the output of function \"{IMAGE}\" with stderr '': {reason}")
+        );
+    }
+    let wrapper = Wrapper::start(&[], &script(&format!("printf '{HEAD}items: []\\n'")));
+    assert!(wrapper.call(LIST).is_ok());
+}
+
+#[test]
 fn an_entrypoint_that_is_not_there_is_told_as_porch_does() {
     let wrapper = Wrapper::start(&[], &["/no/such/function"]);
     let status = wrapper.call(LIST).unwrap_err();
