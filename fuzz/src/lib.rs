@@ -1,6 +1,10 @@
 //! What must hold for any input. Each function is a fuzz target; a broken promise is a panic.
 
+pub mod bounded;
+mod oci;
 mod value;
+
+pub use oci::{oci_layer, oci_manifest};
 
 use kiln_krm::kptfile::Kptfile;
 use kiln_krm::roundtrip;
