@@ -17,7 +17,7 @@ func main() {
 	if err := json.Unmarshal(text, &list); err != nil {
 		panic(err)
 	}
-	for i := 0; i < 300; i++ {
+	for i := 0; i < 60; i++ {
 		copied, err := json.Marshal(list)
 		if err != nil {
 			panic(err)
