@@ -1,7 +1,7 @@
 //! What the runner takes from its environment.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The image that puts the wrapper into pods. Needed when the pod runtime is on.
 pub const WRAPPER_SERVER_IMAGE: &str = "WRAPPER_SERVER_IMAGE";
@@ -15,7 +15,12 @@ pub struct Environment {
     pub temporary: PathBuf,
     /// What relative paths are relative to.
     pub directory: PathBuf,
+    /// The program that workers of native functions are started with; see [`crate::run_as_worker`].
+    pub program: PathBuf,
 }
+
+/// The program itself, even if its file has been replaced since it was started.
+const OWN_PROGRAM: &str = "/proc/self/exe";
 
 impl Environment {
     /// That of this process.
@@ -24,6 +29,10 @@ impl Environment {
             variables: std::env::vars_os().collect(),
             temporary: std::env::temp_dir(),
             directory: std::env::current_dir().unwrap_or_default(),
+            program: match Path::new(OWN_PROGRAM).exists() {
+                true => PathBuf::from(OWN_PROGRAM),
+                false => std::env::current_exe().unwrap_or_default(),
+            },
         }
     }
 

@@ -52,7 +52,7 @@ pub async fn prepare(
     let pods = pod_runtime::start(config, environment, start_pods).await?;
     let listed = pods.as_ref().map(|pods| pods.listed());
     let listed = listed.unwrap_or_else(|| Arc::new(NothingListed));
-    let mut evaluators = local.evaluators(listed, workers::start(config).await?);
+    let mut evaluators = local.evaluators(listed, workers::start(config, environment).await?);
     if let Some(pods) = &pods {
         let forwarder: Arc<dyn Forwarder> = Arc::<dyn PodRuntime>::clone(pods);
         evaluators = evaluators.with_forwarder(pod_runtime::NAME, forwarder);

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,12 +13,10 @@ use kiln_sandbox::SandboxMode;
 use kiln_server::{WORKER_NAME, Words, WorkerOptions, WorkerPool, work};
 
 use crate::config::Config;
+use crate::environment::Environment;
 
 /// How native functions report failures: as the wrapper in a pod does, because they stand for images.
 pub(crate) const WORKER_WORDS: Words = Words::Wrapper;
-
-/// The program itself, even if its file has been replaced since it was started.
-const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// A worker has room for the largest list, its tree, and as much again for what a function makes of it.
 const MEMORY_PER_MESSAGE_BYTE: u64 = 48;
@@ -30,18 +28,16 @@ pub(crate) fn native() -> NativeRuntime {
 }
 
 /// Starts the pool, if native functions are on.
-pub(crate) async fn start(config: &Config) -> Result<Option<Arc<WorkerPool>>> {
+pub(crate) async fn start(
+    config: &Config,
+    environment: &Environment,
+) -> Result<Option<Arc<WorkerPool>>> {
     if !config.runtimes.native {
         return Ok(None);
     }
-    let program = PathBuf::from(OWN_PROGRAM);
-    let program = match program.exists() {
-        true => program,
-        false => std::env::current_exe().context("find the program for workers")?,
-    };
     let by_message = MEMORY_PER_MESSAGE_BYTE.saturating_mul(config.max_message_size as u64);
     let pool = WorkerPool::start(WorkerOptions {
-        program,
+        program: environment.program.clone(),
         memory: config
             .native_memory
             .unwrap_or_else(|| by_message.max(LEAST_MEMORY)),

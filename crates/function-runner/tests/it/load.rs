@@ -76,7 +76,7 @@ async fn a_program_that_takes_too_much_memory_is_refused_it() {
     settle(id, files).await;
 }
 
-/// Waits until the runner has no child but its workers, and no more open files than when it was quiet, but for the few that it keeps for
+/// Waits until the runner has no children but those it keeps, and no more open files than when it was quiet, but for the few that it keeps for
 /// programs to come. Nobody tells that, so it is looked at again and again.
 async fn settle(id: u32, quiet: usize) {
     let is_quiet = async {
@@ -102,7 +102,13 @@ fn has_children(id: u32) -> bool {
     });
     let children: Vec<String> = children.collect();
     let mut ids = children.iter().flat_map(|ids| ids.split_whitespace());
-    ids.any(|id| !id.parse().is_ok_and(is_worker))
+    ids.any(|id| !id.parse().is_ok_and(is_worker) && !is_watcher(id))
+}
+
+/// The process that kills functions if the runner is killed; it stays.
+fn is_watcher(id: &str) -> bool {
+    let name = fs::read_to_string(format!("/proc/{id}/comm"));
+    name.is_ok_and(|name| name == "kiln-watch\n")
 }
 
 fn open_files(id: u32) -> usize {

@@ -80,6 +80,7 @@ fn config(world: &World, flags: &[&str]) -> (Config, Environment) {
         ],
         temporary: std::env::temp_dir(),
         directory: world.directory.path().to_owned(),
+        program: env!("CARGO_BIN_EXE_function-runner").into(),
     };
     let table = format!("--config={}", world.path("config.yaml").display());
     let own = [
