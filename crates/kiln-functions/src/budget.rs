@@ -17,12 +17,12 @@ const BASE: u64 = 96 << 20;
 const CALLS_PER_LOOK: u32 = 64;
 
 thread_local! {
-    static CALL: RefCell<Option<Call>> = const { RefCell::new(None) };
+    static CALL: RefCell<Option<CallBounds>> = const { RefCell::new(None) };
     static CALLS: Cell<u32> = const { Cell::new(0) };
     static IS_STOPPED: Cell<bool> = const { Cell::new(false) };
 }
 
-struct Call {
+struct CallBounds {
     run: RunContext,
     allowance: Arc<Allowance>,
 }
@@ -30,14 +30,14 @@ struct Call {
 /// The bounds of a call, in force on this thread until dropped.
 pub(crate) struct Bounds {
     allowance: Arc<Allowance>,
-    previous: Option<Call>,
+    previous: Option<CallBounds>,
     _entered: EnteredAllowance,
 }
 
 impl Bounds {
     pub(crate) fn enter(run: &RunContext) -> Bounds {
         let allowance = Allowance::new(bytes(run.limits));
-        let call = Call {
+        let call = CallBounds {
             run: run.clone(),
             allowance: Arc::clone(&allowance),
         };

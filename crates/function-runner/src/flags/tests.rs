@@ -21,6 +21,7 @@ fn parse(flavour: Flavour, arguments: &[&str]) -> Result<Config, Stop> {
             .to_vec(),
         temporary: PathBuf::from("/tmp"),
         directory: PathBuf::from("/work"),
+        ..Environment::default()
     };
     let arguments = arguments.iter().map(ToString::to_string);
     Flags::new(flavour).parse(arguments, &environment)
