@@ -25,6 +25,7 @@ mod restore;
 mod schedule;
 mod selection;
 mod status;
+mod stray_marks;
 
 pub use error::{Failure, FunctionPlace, RenderError, Trace, UnreadableFile, Why};
 pub use evaluate::{Evaluation, evaluate};

@@ -10,9 +10,13 @@ use kiln_krm::annotations::{ID, LEGACY_ID};
 use kiln_krm::parallel::{Worth, try_map};
 use kiln_krm::schema::Schema;
 use kiln_krm::{Resource, meta};
-use kiln_yaml::{Document, EditError, NodeRef, Slot, SyncOrderError, copy_comments, sync_order};
+use kiln_yaml::{
+    Document, EditError, NodeRef, Slot, SyncOrderError, copy_comments, copy_matching_comments,
+    sync_matching_order, sync_order,
+};
 
 use crate::options::Behaviour;
+use crate::stray_marks::GivenMarks;
 
 /// Why comments or order cannot be given back.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -81,6 +85,7 @@ pub(crate) fn restore(
         inputs,
         behaviour,
         feet: OnceLock::new(),
+        marks: GivenMarks::default(),
     };
     let mut places = HashSet::new();
     let is_repeated =
@@ -130,6 +135,7 @@ struct Restorer<'a> {
     behaviour: Behaviour,
     /// The lines of all comments below inputs, once they are needed.
     feet: OnceLock<HashSet<String>>,
+    marks: GivenMarks,
 }
 
 impl Restorer<'_> {
@@ -141,6 +147,11 @@ impl Restorer<'_> {
     ) -> Result<Restored, RestoreError> {
         let Some(input) = place.and_then(|place| self.inputs.get(place)) else {
             self.remove_strange_feet(&mut output, None);
+            if self.behaviour == Behaviour::Kiln {
+                self.marks.remove_strays(&mut output, self.inputs);
+                // kpt writes a number that it did not give out into the file. What cannot carry annotations has none.
+                let _ = remove_ids(&mut output);
+            }
             return Ok(Restored {
                 output,
                 place: None,
@@ -151,6 +162,9 @@ impl Restorer<'_> {
         // What came back as it went needs nothing from its input: it is the input.
         let is_kept = may_keep && is_unchanged(input.root(), output.root()) || {
             self.remove_strange_feet(&mut output, Some(input));
+            if self.behaviour == Behaviour::Kiln {
+                self.marks.remove_strays(&mut output, self.inputs);
+            }
             restore_one(&mut output, input, self.behaviour)?;
             may_keep && is_unchanged(input.root(), output.root())
         };
@@ -195,10 +209,18 @@ fn restore_one(
     let from = input.document();
     let start = output.start();
     let document = output.document_mut();
-    copy_comments((from, input.start()), (document, start), Schema::builtin())?;
-    sync_order(from.root(), document, start)?;
-    if behaviour == Behaviour::Kiln {
-        keep_foot(from, document);
+    let (before, after) = ((from, input.start()), (&mut *document, start));
+    match behaviour {
+        Behaviour::Kpt => {
+            copy_comments(before, after, Schema::builtin())?;
+            sync_order(from.root(), document, start)?;
+        }
+        // A function may turn a list into a null or a text into a map: the rest is restored all the same.
+        Behaviour::Kiln => {
+            copy_matching_comments(before, after, Schema::builtin());
+            sync_matching_order(from.root(), document, start)?;
+            keep_foot(from, document);
+        }
     }
     if origin.is_some() {
         let restored = std::mem::replace(output, Resource::new(Document::new_mapping()));

@@ -31,10 +31,12 @@ pub use edit::{EditError, NodeMut};
 pub use emit::{Encoder, SequenceStyle, to_string};
 pub use error::{Error, Position};
 pub use gotext::go_quote;
-pub use merge_comments::{ListKeys, NoListKeys, Start, TypeId, copy_comments};
+pub use merge_comments::{
+    ListKeys, NoListKeys, Start, TypeId, copy_comments, copy_matching_comments,
+};
 pub use node::{Kind, NodeId, Style};
 pub use noderef::NodeRef;
 pub use parse::{is_ordinary, parse, parse_all, parse_first, parse_until_error};
 pub use resolve::is_yaml_1_1_non_string;
-pub use sync_order::{SyncOrderError, sync_order};
+pub use sync_order::{SyncOrderError, sync_matching_order, sync_order};
 pub use visit::{PathStep, Visit};

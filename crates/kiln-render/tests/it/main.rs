@@ -5,5 +5,6 @@ mod beside;
 mod failures;
 mod properties;
 mod rendering;
+mod returned;
 mod trees;
 mod world;

@@ -102,7 +102,33 @@ pub fn copy_comments(
     to: (&mut Document, Start),
     keys: &dyn ListKeys,
 ) -> Result<(), EditError> {
-    let ((from, from_start), (to, to_start)) = (from, to);
+    copy_own_comments(from, (&mut *to.0, to.1));
+    walk::Walk::new(from, to, keys, Mismatch::Fail).run()
+}
+
+/// The same, but passes over what cannot be compared: a field that is of another kind now keeps the comments of its key.
+pub fn copy_matching_comments(
+    from: (&Document, Start),
+    to: (&mut Document, Start),
+    keys: &dyn ListKeys,
+) {
+    copy_own_comments(from, (&mut *to.0, to.1));
+    // Every error is a mismatch, which is passed over.
+    let _ = walk::Walk::new(from, to, keys, Mismatch::PassOver).run();
+}
+
+/// What happens where two trees cannot be compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mismatch {
+    Fail,
+    PassOver,
+}
+
+/// Copies the comments of what the trees begin with.
+fn copy_own_comments(
+    (from, from_start): (&Document, Start),
+    (to, to_start): (&mut Document, Start),
+) {
     for slot in SLOTS {
         let comment = from_start.comment(from, slot);
         if comment.is_empty() || !to_start.comment(to, slot).is_empty() {
@@ -113,7 +139,6 @@ pub fn copy_comments(
             Start::Node(node) => to.set_comment(node, slot, comment),
         }
     }
-    walk::Walk::new((from, from_start), (to, to_start), keys).run()
 }
 
 const SLOTS: [Slot; 3] = [Slot::Line, Slot::Head, Slot::Foot];

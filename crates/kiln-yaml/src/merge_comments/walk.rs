@@ -4,7 +4,7 @@
 
 use super::fields::{nameless_text, union, walked_text};
 use super::keyed::{KeyedItems, pair_by_key};
-use super::{ListKeys, SLOTS, Start, TypeId};
+use super::{ListKeys, Mismatch, SLOTS, Start, TypeId};
 use crate::document::{Document, Slot};
 use crate::edit::{EditError, node_text};
 use crate::emit::{SequenceStyle, to_string};
@@ -15,6 +15,7 @@ pub(super) struct Walk<'a> {
     from: &'a Document,
     to: &'a mut Document,
     keys: &'a dyn ListKeys,
+    mismatch: Mismatch,
     /// The roots that stand behind a document, which takes and gives comments in their place.
     hidden_from: Option<NodeId>,
     hidden_to: Option<NodeId>,
@@ -57,12 +58,14 @@ impl<'a> Walk<'a> {
         (from, from_start): (&'a Document, Start),
         (to, to_start): (&'a mut Document, Start),
         keys: &'a dyn ListKeys,
+        mismatch: Mismatch,
     ) -> Walk<'a> {
         let (top_from, top_to) = (from_start.node(from), to_start.node(to));
         Walk {
             from,
             to,
             keys,
+            mismatch,
             hidden_from: (from_start == Start::Document).then_some(top_from),
             hidden_to: (to_start == Start::Document).then_some(top_to),
             tasks: vec![Task::Pair {
@@ -80,6 +83,8 @@ impl<'a> Walk<'a> {
                 Task::Field { from, to, of } => self.field(from, to, of),
                 Task::Items { from, to } => self.items(from, to),
                 Task::Keyed { from, to, of } => self.keyed(from, to, of),
+                Task::Nameless(_) | Task::Unkeyed { .. } if self.mismatch == Mismatch::PassOver => {
+                }
                 Task::Nameless(mapping) => {
                     return Err(EditError::WrongKind {
                         expected: Kind::Scalar,
@@ -121,7 +126,10 @@ impl<'a> Walk<'a> {
         if let (Some(kind), Some(to)) = (kind, real_to)
             && self.to.node(to).kind() != kind
         {
-            return Err(self.wrong_kind(kind, to));
+            return match self.mismatch {
+                Mismatch::Fail => Err(self.wrong_kind(kind, to)),
+                Mismatch::PassOver => Ok(()),
+            };
         }
         if kind == Some(Kind::Scalar) {
             self.unfold(to);

@@ -47,6 +47,31 @@ pub fn sync_order(
     to: &mut Document,
     start: Start,
 ) -> Result<(), SyncOrderError> {
+    sync(from, to, start, Mismatch::Fail)
+}
+
+/// The same, but passes over a list that is something else now.
+pub fn sync_matching_order(
+    from: NodeRef<'_>,
+    to: &mut Document,
+    start: Start,
+) -> Result<(), SyncOrderError> {
+    sync(from, to, start, Mismatch::PassOver)
+}
+
+/// What happens where a list is something else in the changed tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mismatch {
+    Fail,
+    PassOver,
+}
+
+fn sync(
+    from: NodeRef<'_>,
+    to: &mut Document,
+    start: Start,
+    mismatch: Mismatch,
+) -> Result<(), SyncOrderError> {
     let top = start.node(to);
     if start == Start::Document
         && from.is_mapping()
@@ -80,11 +105,11 @@ pub fn sync_order(
             Kind::Sequence if node.is_sequence() => {
                 pending.extend(from.items().zip(node.items().map(NodeRef::id)));
             }
-            Kind::Sequence => {
+            Kind::Sequence if mismatch == Mismatch::Fail => {
                 let error = EditError::wrong_kind(Kind::Sequence, node);
                 return Err(SyncOrderError::NotAList(error));
             }
-            Kind::Mapping | Kind::Scalar | Kind::Alias => {}
+            Kind::Mapping | Kind::Sequence | Kind::Scalar | Kind::Alias => {}
         }
         // Depth first and in order, so that the first mismatch is the one reported.
         if let Some(added) = pending.get_mut(first..) {
