@@ -29,14 +29,36 @@ Configuration: a ConfigMap with the keys, separated by commas.
     data:
       annotationKeys: example.com/owner,example.com/team
 ",
-    behaviours: &[Behaviour {
-        tags: &["unstable", "latest"],
-        sdk: Sdk::Go,
-        function: &DeleteAnnotations,
-    }],
+    behaviours: &[
+        Behaviour {
+            tags: &["unstable"],
+            sdk: Sdk::Go,
+            function: &DeleteAnnotations {
+                reports: Reports::Results,
+            },
+        },
+        Behaviour {
+            tags: &["latest"],
+            sdk: Sdk::Go,
+            function: &DeleteAnnotations {
+                reports: Reports::ResultsAndStderr,
+            },
+        },
+    ],
 };
 
-struct DeleteAnnotations;
+/// The function, in all its versions.
+struct DeleteAnnotations {
+    reports: Reports,
+}
+
+/// Where an error is reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reports {
+    /// The SDK of its time leaves it to the program to print errors, and this one does not.
+    Results,
+    ResultsAndStderr,
+}
 
 #[derive(Debug, thiserror::Error)]
 enum DeleteError {
@@ -61,12 +83,29 @@ impl Function for DeleteAnnotations {
                 Ending::Success
             }
             Err(error) => {
-                list.results = failure(error.to_string()).into();
-                // The SDK of its time leaves it to the program to print errors, and this one does not.
-                Ending::Exit {
-                    code: 1,
-                    stderr: String::new(),
-                }
+                let (message, stderr) = self.reports.texts(&error);
+                list.results = failure(message).into();
+                Ending::Exit { code: 1, stderr }
+            }
+        }
+    }
+}
+
+impl Reports {
+    /// The message of the result, and what is printed.
+    fn texts(self, error: &DeleteError) -> (String, String) {
+        let message = error.to_string();
+        match (self, error) {
+            (Reports::Results, _) => (message, String::new()),
+            (Reports::ResultsAndStderr, DeleteError::NoKeys) => {
+                // The original wraps an error that is not there.
+                let message = format!("{message}, %!w(<nil>)");
+                let stderr = format!("failed to evaluate function: {message}");
+                (message, stderr)
+            }
+            (Reports::ResultsAndStderr, _) => {
+                let stderr = format!("failed to evaluate function: {message}");
+                (message, stderr)
             }
         }
     }

@@ -25,9 +25,13 @@ pub(crate) fn settle(list: &mut FunctionList) {
     }
 }
 
-/// Whether a text can stand anywhere without quotes, so that a scalar that gets it needs no settling.
+/// Whether a text can stand anywhere without quotes and is read as a string, so that a scalar that gets it needs no settling.
 pub(crate) fn is_surely_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
+    // Numbers and times begin with a digit. `null` and `true` have a tag of their own, which settling gives them.
+    if bytes.first().is_some_and(u8::is_ascii_digit) || kiln_yaml::is_yaml_1_1_non_string(text) {
+        return false;
+    }
     let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     is_edge(bytes.first())
         && is_edge(bytes.last())

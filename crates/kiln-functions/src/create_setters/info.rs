@@ -1,6 +1,6 @@
 //! What people are told about create-setters, and its versions.
 
-use super::{Annotations, CreateSetters};
+use super::CreateSetters;
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
@@ -43,20 +43,9 @@ becomes
     - prod
     - dev
 ",
-    behaviours: &[
-        Behaviour {
-            tags: &["v0.1.0", "v0.1.1", "unstable"],
-            sdk: SDK,
-            function: &CreateSetters {
-                annotations: Annotations::All,
-            },
-        },
-        Behaviour {
-            tags: &["latest"],
-            sdk: SDK,
-            function: &CreateSetters {
-                annotations: Annotations::NotOfTools,
-            },
-        },
-    ],
+    behaviours: &[Behaviour {
+        tags: &["v0.1.0", "v0.1.1", "unstable", "latest"],
+        sdk: SDK,
+        function: &CreateSetters,
+    }],
 };

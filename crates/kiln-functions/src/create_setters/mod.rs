@@ -18,18 +18,8 @@ use crate::sdk::kyaml::{
 use crate::setters::reference_to;
 use replacer::Replacer;
 
-/// The function, in all its versions.
-struct CreateSetters {
-    annotations: Annotations,
-}
-
-/// Which annotations are fields like others.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Annotations {
-    All,
-    /// Not those that tools keep about a resource.
-    NotOfTools,
-}
+/// The function, which is the same in all its versions.
+struct CreateSetters;
 
 #[derive(Debug, thiserror::Error)]
 enum CreateError {
@@ -45,7 +35,7 @@ enum CreateError {
 
 impl Function for CreateSetters {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let outcome = Work::new(list.config.as_ref(), self.annotations).and_then(|mut work| {
+        let outcome = Work::new(list.config.as_ref()).and_then(|mut work| {
             for (place, resource) in list.items.iter_mut().enumerate() {
                 if ctx.check().is_err() {
                     return Ok(None);
@@ -83,7 +73,6 @@ impl Function for CreateSetters {
 struct Work {
     scalars: Replacer,
     lists: Vec<ListSetter>,
-    annotations: Annotations,
     results: Results,
     file_path: String,
 }
@@ -95,7 +84,7 @@ struct ListSetter {
 }
 
 impl Work {
-    fn new(config: Option<&Document>, annotations: Annotations) -> Result<Work, CreateError> {
+    fn new(config: Option<&Document>) -> Result<Work, CreateError> {
         let data = data_map(config);
         if data.is_empty() {
             return Err(CreateError::NoSetters);
@@ -116,7 +105,6 @@ impl Work {
         Ok(Work {
             scalars: Replacer::new(scalars),
             lists,
-            annotations,
             results: Results::default(),
             file_path: String::new(),
         })
@@ -189,11 +177,6 @@ impl Visitor for Work {
         node: NodeId,
         path: &str,
     ) -> Result<(), Self::Error> {
-        let is_of_tools = path.contains(".annotations.internal.config.kubernetes.io")
-            || path.contains(".annotations.config.kubernetes.io");
-        if is_of_tools && self.annotations == Annotations::NotOfTools {
-            return Ok(());
-        }
         let value = document.node(node).value();
         if value.contains('\n') {
             return Ok(());

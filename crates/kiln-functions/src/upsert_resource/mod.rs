@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::{
-    FUNCTION, FamilyError, INDEX, LEGACY_FUNCTION, LEGACY_INDEX, LEGACY_PATH, PATH,
+    FUNCTION, FamilyError, INDEX, LEGACY_FUNCTION, LEGACY_INDEX, LEGACY_PATH, MIGRATION_ID, PATH,
+    Snapshot, follow_changes, mirror,
 };
 use kiln_yaml::{Document, EditError, NodeRef};
 
@@ -62,7 +63,9 @@ impl UpsertResource {
         };
         let mut touched = BTreeSet::new();
         let mut outcome = Ok(());
-        for resource in self.inserted(list.config.as_ref())? {
+        let inserted = self.inserted(list.config.as_ref())?;
+        let snapshot = snapshot(&inserted, &list.items);
+        for resource in inserted {
             if let Err(stopped) = ctx.check() {
                 return Ok(stopped.into());
             }
@@ -74,7 +77,10 @@ impl UpsertResource {
         if let Some(families) = families {
             for place in touched {
                 if let Some(resource) = list.items.get_mut(place) {
+                    mirror(resource)?;
+                    follow_changes(resource, &snapshot)?;
                     families.adapt(resource)?;
+                    resource.remove_annotation(MIGRATION_ID)?;
                 }
             }
         }
@@ -166,4 +172,24 @@ impl UpsertResource {
             && one.name == other.name
             && one.namespace == other.namespace
     }
+}
+
+/// What the families said about those resources that share their migration id with an inserted one.
+///
+/// A configuration that is part of the package carries the id and the path of its own resource. The framework takes a path
+/// that differs from it for the function's wish.
+fn snapshot(inserted: &[Resource], items: &[Resource]) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    for resource in inserted {
+        let id = resource.annotation(MIGRATION_ID).unwrap_or_default();
+        // The framework numbers the items anew, by their place.
+        let place = id
+            .parse()
+            .ok()
+            .filter(|place: &usize| place.to_string() == id);
+        if let Some(item) = place.and_then(|place| items.get(place)) {
+            snapshot.remember(id, item);
+        }
+    }
+    snapshot
 }

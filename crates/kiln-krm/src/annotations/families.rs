@@ -110,6 +110,11 @@ pub fn reconcile(resources: &mut [Resource], snapshot: &Snapshot) -> Result<(), 
 }
 
 impl Snapshot {
+    /// Remembers what the families say about a resource that has, or had, this migration id.
+    pub fn remember(&mut self, id: &str, resource: &Resource) {
+        self.before.insert(id.to_owned(), remember(resource));
+    }
+
     /// Which families the input used; resources that use none have no say. Both, if there was no input.
     pub fn families(&self) -> Result<Families, FamilyError> {
         if self.before.is_empty() {
@@ -145,7 +150,9 @@ fn remember(resource: &Resource) -> [Option<String>; 6] {
     given.map(|value| value.map(str::to_owned))
 }
 
-fn follow_changes(resource: &mut Resource, snapshot: &Snapshot) -> Result<(), FamilyError> {
+/// Lets one family follow what a function changed in the other. A resource whose migration id is not in the snapshot stays
+/// as it is.
+pub fn follow_changes(resource: &mut Resource, snapshot: &Snapshot) -> Result<(), FamilyError> {
     let keys = [MIGRATION_ID, PATH, LEGACY_PATH, INDEX, LEGACY_INDEX];
     let given = meta::several_annotations(resource.root(), keys);
     let [id, path, legacy_path, index, legacy_index] = given.map(Option::unwrap_or_default);

@@ -9,7 +9,7 @@ mod tests;
 
 pub use crate::meta::{INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH};
 pub(crate) use families::mirror_document;
-pub use families::{Families, FamilyError, Snapshot, mirror, prepare, reconcile};
+pub use families::{Families, FamilyError, Snapshot, follow_changes, mirror, prepare, reconcile};
 
 use crate::dialect::Dialect;
 
