@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kiln_sandbox::SandboxMode;
-use kiln_server::{AdmissionOptions, TlsFiles};
+use kiln_server::{AdmissionOptions, ConnectionOptions, TlsFiles};
 use kiln_telemetry::{LogFormat, LogLevel};
 
 /// Everything that flags say. Nothing has been opened yet.
@@ -32,8 +32,10 @@ pub struct Config {
     pub default_image_prefix: String,
     /// How large messages may be.
     pub max_message_size: usize,
-    /// How many bytes of requests may be in memory.
+    /// How many bytes of requests and answers may be in memory.
     pub max_held_bytes: usize,
+    /// How many connections there may be, and how slow they may be.
+    pub connections: ConnectionOptions,
     /// How much runs at once.
     pub admission: AdmissionOptions,
     /// How long a function has at most.

@@ -10,8 +10,9 @@ use kiln_krm::image::check_prefix;
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
 use kiln_sandbox::SandboxMode;
 use kiln_server::{
-    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_HELD_BYTES,
-    DEFAULT_MAX_QUEUE, TlsFiles,
+    AdmissionOptions, ConnectionOptions, DEFAULT_CONNECTION_IDLE_TIMEOUT, DEFAULT_DRAIN_TIMEOUT,
+    DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE, DEFAULT_REQUEST_TIMEOUT,
+    TlsFiles,
 };
 use kiln_telemetry::LogFormatError;
 
@@ -57,6 +58,9 @@ struct ServiceFlags {
     max_concurrent_pod_calls: Key<i64>,
     max_queued: Key<i64>,
     max_held_bytes: Key<i64>,
+    max_connections: Key<i64>,
+    connection_idle_timeout: Key<GoDuration>,
+    request_timeout: Key<GoDuration>,
     evaluation_timeout: Key<GoDuration>,
     drain_timeout: Key<GoDuration>,
 }
@@ -192,6 +196,7 @@ impl Flags {
             default_image_prefix: prefix,
             max_message_size,
             max_held_bytes: self.held_bytes(parsed, max_message_size)?,
+            connections: self.service.connections(parsed)?,
             admission: self.service.admission(parsed)?,
             evaluation_timeout: Some(not_negative(
                 "evaluation-timeout",
@@ -261,7 +266,22 @@ impl ServiceFlags {
             max_held_bytes: set.add(
                 "max-held-bytes",
                 DEFAULT_MAX_HELD_BYTES as i64,
-                "How many `bytes` of requests may be in memory before others are refused",
+                "How many `bytes` of requests and answers may be in memory before others are refused",
+            ),
+            max_connections: set.add(
+                "max-connections",
+                0,
+                "How many connections may have calls; 4096, or half of the open files that are allowed, if 0",
+            ),
+            connection_idle_timeout: set.add(
+                "connection-idle-timeout",
+                seconds(DEFAULT_CONNECTION_IDLE_TIMEOUT),
+                "How long a connection may stay open without a request",
+            ),
+            request_timeout: set.add(
+                "request-timeout",
+                seconds(DEFAULT_REQUEST_TIMEOUT),
+                "How long a request may take to arrive, besides a second for every 64 KiB of it",
             ),
             evaluation_timeout: set.add(
                 "evaluation-timeout",
@@ -274,6 +294,22 @@ impl ServiceFlags {
                 "How long running calls may take to finish when the server is told to end",
             ),
         }
+    }
+
+    fn connections(&self, parsed: &Parsed) -> Result<ConnectionOptions, String> {
+        let max = within(
+            "max-connections",
+            parsed.get(self.max_connections),
+            0,
+            1_000_000,
+        )?;
+        let idle_timeout = parsed.get(self.connection_idle_timeout);
+        let request_timeout = parsed.get(self.request_timeout);
+        Ok(ConnectionOptions {
+            max: NonZeroUsize::new(max).unwrap_or(ConnectionOptions::default().max),
+            idle_timeout: positive("connection-idle-timeout", idle_timeout)?,
+            request_timeout: positive("request-timeout", request_timeout)?,
+        })
     }
 
     fn admission(&self, parsed: &Parsed) -> Result<AdmissionOptions, String> {
@@ -377,6 +413,11 @@ fn not_negative(name: &str, duration: GoDuration) -> Result<Duration, String> {
     duration
         .to_std()
         .ok_or_else(|| format!("--{name} {duration} must not be negative"))
+}
+
+fn positive(name: &str, duration: GoDuration) -> Result<Duration, String> {
+    let positive = duration.to_std().filter(|duration| !duration.is_zero());
+    positive.ok_or_else(|| format!("--{name} {duration} must be more than 0"))
 }
 
 fn within<T: TryFrom<i64>>(name: &str, value: i64, least: i64, most: i64) -> Result<T, String> {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use kiln_server::{
-    Evaluators, Forwarder, Observer, Options, Server, Stop, Tls, Token, stop_on_signals,
+    Evaluators, Forwarder, Observer, Options, Server, Stop, Tls, Token, build_runtime,
+    stop_on_signals,
 };
 use tokio::task::JoinHandle;
 
@@ -60,6 +61,7 @@ pub async fn prepare(
     let options = Options {
         max_message_size: config.max_message_size,
         max_held_bytes: config.max_held_bytes,
+        connections: config.connections,
         admission: config.admission,
         evaluation_timeout: config.evaluation_timeout,
         drain_timeout: config.drain_timeout,
@@ -134,14 +136,12 @@ pub fn serve(
     environment: &Environment,
     start_pods: Option<StartPods>,
 ) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        // As many as may run, and those that were cancelled and are still about to end.
-        .max_blocking_threads(
-            4 * (config.admission.processes.get() + 2 * config.admission.native.get()),
-        )
-        .build()
-        .context("start threads")?;
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    // As many as may run, and those that were cancelled and are still about to end.
+    builder.max_blocking_threads(
+        4 * (config.admission.processes.get() + 2 * config.admission.native.get()),
+    );
+    let runtime = build_runtime(&mut builder).context("start threads")?;
     let served = runtime.block_on(async {
         let telemetry = telemetry::start(config, environment)?;
         for warning in &config.warnings {

@@ -1,91 +1,236 @@
-//! Requests as they come in: not too large, and not too slowly.
+//! Requests as they come in: not too large, not too slowly, and no more of them than there is memory for.
 //!
-//! A gRPC message says its size first, so one that is too large is refused before it is read. One that stops coming is
-//! refused after a while; neither has a place among the calls by then.
+//! A gRPC message has its size in front, so one that is too large is refused before it is read. Memory is taken for what
+//! has arrived, in steps, whatever size was announced. A request has to be whole in a time that depends on its size, and
+//! may not pause for long. No call is begun before its request is whole.
 
+use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, timeout_at};
 use tonic::Status;
 
-use crate::held::{Held, Store};
+use crate::held::Held;
 use crate::status;
 
 /// How long a request may send nothing before it is whole.
 const MAX_SILENCE: Duration = Duration::from_secs(30);
 
+/// How many bytes a second a message has to have on the average, besides the time that every message has.
+pub(crate) const MIN_RATE: usize = 64 * 1024;
+
+/// Memory is taken in steps of at least so many bytes.
+const STEP: usize = 16 * 1024;
+
+/// What the smallest request takes.
+const MIN_CHARGE: usize = 1024;
+
 /// One byte that says whether a message is compressed, and four with its size.
 const HEAD: usize = 5;
 
-/// The body of a request with one message.
-pub(crate) struct LimitedBody<B> {
-    body: B,
-    limit: usize,
-    head: [u8; HEAD],
-    received: usize,
-    /// Where the bytes of the message are taken from, until they are.
-    store: Option<(Store, Held)>,
-    silence: Option<Pin<Box<Sleep>>>,
+/// What a request must keep to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestLimits {
+    /// How many bytes its message may have.
+    pub(crate) size: usize,
+    /// How long it may take, besides a second for every [`MIN_RATE`] bytes.
+    pub(crate) timeout: Duration,
 }
 
-impl<B> LimitedBody<B> {
-    pub(crate) fn new(body: B, limit: usize) -> LimitedBody<B> {
-        LimitedBody {
-            body,
-            limit,
-            head: [0; HEAD],
-            received: 0,
-            store: None,
-            silence: None,
+impl RequestLimits {
+    /// How long a message of `size` bytes may be on its way, in either direction.
+    pub(crate) fn time_for(&self, size: usize) -> Duration {
+        let at_min_rate = Duration::from_secs((size / MIN_RATE) as u64);
+        self.timeout.saturating_add(at_min_rate)
+    }
+}
+
+/// Why there is no message.
+#[derive(Debug)]
+pub(crate) enum ReceiveError {
+    /// The request does not keep to the limits, or there is no room for it.
+    Refused(Status),
+    /// The stream broke before the request was whole.
+    Broken(Status),
+}
+
+impl From<Status> for ReceiveError {
+    fn from(status: Status) -> ReceiveError {
+        ReceiveError::Refused(status)
+    }
+}
+
+/// A request's only message with its head, when all of it has arrived. What has arrived is charged to `held`.
+pub(crate) async fn receive<B>(
+    mut body: B,
+    limits: &RequestLimits,
+    mut held: Option<&mut Held>,
+) -> Result<Bytes, ReceiveError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let begun = Instant::now();
+    let mut arriving = Arriving::default();
+    loop {
+        if body.is_end_stream() {
+            return Ok(arriving.into_bytes());
+        }
+        let time = limits.time_for(arriving.size().unwrap_or(0));
+        let slow_at = begun.checked_add(time);
+        let silent_at = Instant::now() + MAX_SILENCE;
+        let until = slow_at.map_or(silent_at, |slow_at| slow_at.min(silent_at));
+        let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
+        let Ok(frame) = timeout_at(until, frame).await else {
+            let status = match until == silent_at {
+                true => status::request_stalled(MAX_SILENCE),
+                false => status::request_slow(arriving.len(), time),
+            };
+            return Err(ReceiveError::Refused(status));
+        };
+        match frame {
+            None => return Ok(arriving.into_bytes()),
+            Some(Err(error)) => {
+                return Err(ReceiveError::Broken(Status::from_error(error.into())));
+            }
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    arriving.push(data, limits.size, held.as_deref_mut())?;
+                }
+            }
+        }
+    }
+}
+
+/// What has arrived of a message.
+#[derive(Debug, Default)]
+struct Arriving {
+    /// The only piece so far, which is often the whole message; or none, and all is in `bytes`.
+    first: Option<Bytes>,
+    bytes: Vec<u8>,
+    is_announced: bool,
+}
+
+impl Arriving {
+    fn so_far(&self) -> &[u8] {
+        match &self.first {
+            Some(first) => first,
+            None => &self.bytes,
         }
     }
 
-    /// Takes the bytes of the message from a store before it comes.
-    pub(crate) fn taking_from(mut self, store: Store, held: Held) -> LimitedBody<B> {
-        self.store = Some((store, held));
-        self
+    fn len(&self) -> usize {
+        self.so_far().len()
     }
 
-    /// Looks at what has come.
-    fn receive(&mut self, data: &Bytes) -> Result<(), Status> {
-        let before = self.received.min(HEAD);
-        let missing = self.head.iter_mut().skip(before);
-        for (place, byte) in missing.zip(data.iter()) {
-            *place = *byte;
-        }
-        self.received = self.received.saturating_add(data.len());
-        if self.received < HEAD {
+    /// The size that the message announces.
+    fn size(&self) -> Option<usize> {
+        let (head, _) = self.so_far().split_first_chunk::<HEAD>()?;
+        let [_, size @ ..] = *head;
+        Some(u32::from_be_bytes(size) as usize)
+    }
+
+    fn push(&mut self, data: Bytes, limit: usize, held: Option<&mut Held>) -> Result<(), Status> {
+        if data.is_empty() {
             return Ok(());
         }
-        let [_, size @ ..] = self.head;
-        let size = u32::from_be_bytes(size) as usize;
-        if size > self.limit {
-            return Err(status::request_too_large(size, self.limit));
+        if self.first.is_none() && self.bytes.is_empty() {
+            self.first = Some(data);
+        } else {
+            if let Some(first) = self.first.take() {
+                self.bytes = first.to_vec();
+            }
+            self.append(&data);
         }
-        if self.received - HEAD > self.limit {
-            return Err(status::request_too_large(self.received - HEAD, self.limit));
+        let Some(size) = self.size() else {
+            return Ok(());
+        };
+        let message = self.len() - HEAD;
+        if size > limit || message > limit {
+            return Err(status::request_too_large(size.max(message), limit));
         }
-        if let Some((store, held)) = self.store.take()
-            && !store.take(size, &held)
-        {
+        if message > size {
+            return Err(status::more_than_one_message());
+        }
+        let Some(held) = held else {
+            return Ok(());
+        };
+        if !self.is_announced && !held.would_fit(size) {
             return Err(status::no_memory(size));
         }
-        Ok(())
+        self.is_announced = true;
+        let charged = self.bytes.capacity().max(self.len()).max(MIN_CHARGE);
+        held.grow(charged, size)
+            .map_err(|_| status::no_memory(size))
     }
 
-    fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let silence = self
-            .silence
-            .get_or_insert_with(|| Box::pin(sleep(MAX_SILENCE)));
-        silence.as_mut().poll(cx)
+    /// Adds a piece to those before. The room for them doubles until there is enough for the whole message.
+    fn append(&mut self, data: &[u8]) {
+        let needed = self.bytes.len() + data.len();
+        if needed > self.bytes.capacity() {
+            let whole = self.size().map_or(needed, |size| size.saturating_add(HEAD));
+            let wanted = (2 * needed).max(STEP).min(whole).max(needed);
+            self.bytes.reserve_exact(wanted - self.bytes.len());
+        }
+        self.bytes.extend_from_slice(data);
+    }
+
+    fn into_bytes(self) -> Bytes {
+        self.first.unwrap_or_else(|| self.bytes.into())
     }
 }
 
-impl<B> Body for LimitedBody<B>
+/// The body of a request that has arrived.
+#[derive(Debug)]
+pub(crate) struct WholeBody(Option<Bytes>);
+
+impl WholeBody {
+    pub(crate) fn new(bytes: Bytes) -> WholeBody {
+        WholeBody(Some(bytes).filter(|bytes| !bytes.is_empty()))
+    }
+}
+
+impl Body for WholeBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.take().map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+/// The body of a request with any number of small messages: so many bytes in all, and no long pauses.
+pub(crate) struct SmallMessages<B> {
+    body: B,
+    left: usize,
+    limit: usize,
+    silence: Pin<Box<Sleep>>,
+}
+
+impl<B> SmallMessages<B> {
+    pub(crate) fn new(body: B, limit: usize) -> SmallMessages<B> {
+        SmallMessages {
+            body,
+            left: limit,
+            limit,
+            silence: Box::pin(sleep(MAX_SILENCE)),
+        }
+    }
+}
+
+impl<B> Body for SmallMessages<B>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -100,17 +245,24 @@ where
         let this = self.get_mut();
         match Pin::new(&mut this.body).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
-                if let Some(silence) = &mut this.silence {
-                    silence.as_mut().reset(Instant::now() + MAX_SILENCE);
-                }
-                let received = frame.data_ref().map(|data| this.receive(data));
-                Poll::Ready(Some(received.unwrap_or(Ok(())).map(|()| frame)))
+                this.silence.as_mut().reset(Instant::now() + MAX_SILENCE);
+                let size = frame.data_ref().map_or(0, Bytes::len);
+                Poll::Ready(Some(match this.left.checked_sub(size) {
+                    Some(left) => {
+                        this.left = left;
+                        Ok(frame)
+                    }
+                    None => Err(status::request_too_large(
+                        this.limit - this.left + size,
+                        this.limit,
+                    )),
+                }))
             }
             Poll::Ready(Some(Err(error))) => {
                 Poll::Ready(Some(Err(Status::from_error(error.into()))))
             }
             Poll::Ready(None) => Poll::Ready(None),
-            Poll::Pending => match this.poll_silence(cx) {
+            Poll::Pending => match this.silence.as_mut().poll(cx) {
                 Poll::Ready(()) => Poll::Ready(Some(Err(status::request_stalled(MAX_SILENCE)))),
                 Poll::Pending => Poll::Pending,
             },

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use kiln_proto::evaluator::EvaluateFunctionResponse;
-use kiln_proto::failure;
+use kiln_proto::failure::{self, MAX_WHOLE_MESSAGE, whole_message};
+use kiln_proto::omit_middle;
 use kiln_runtime::Deadline;
 use tokio::sync::watch;
 use tonic::Status;
@@ -102,7 +103,8 @@ fn fitted(status: Status, room: usize) -> (Option<i32>, Status) {
     match failure::from_status(&status) {
         Some(failure) => {
             let exit_code = Some(failure.exit_code);
-            let text = status.message().to_owned();
+            let text = whole_message(&status);
+            let text = omit_middle(&text, MAX_WHOLE_MESSAGE).into_owned();
             let status = failure::to_status(status.code(), text, failure, room);
             (exit_code, status)
         }

@@ -1,45 +1,203 @@
-//! How many bytes of requests are in memory: coming in, waiting and running.
+//! How many bytes of requests and answers are in memory: coming in, waiting, running and going out.
 //!
-//! Calls that wait are counted, but a thousand large ones are more than a machine has. So whoever announces a message
-//! takes its bytes from a store, and gives them back when the call is over.
+//! A call is charged for what has arrived, never for what it announces. Large and small requests have pools of their own, so
+//! that large ones cannot shut small ones out. In each pool a connection may take as much as it leaves free, and a peer
+//! three times as much as it leaves free: however much one of them takes, there is room for the next. The only call of a
+//! connection or of a peer is free of its rule, so that a request of the allowed size always fits an idle server.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+/// Requests of at most so many bytes are small.
+pub(crate) const SMALL_REQUEST: usize = 256 * 1024;
 
-/// Bytes that may be taken.
-#[derive(Clone, Debug)]
-pub(crate) struct Store {
-    /// In blocks, because a semaphore counts no further than 32 bits at a time.
-    blocks: Arc<Semaphore>,
+/// How much a connection and a peer may have for each byte that they leave free.
+const CONNECTION_FACTOR: usize = 1;
+const PEER_FACTOR: usize = 3;
+
+/// The bytes that all calls of a server share.
+#[derive(Debug)]
+pub(crate) struct HeldBytes {
+    pools: [Pool; 2],
 }
 
-/// Bytes that one call has taken. Clones are the same; the last one that is dropped gives them back.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
+struct Pool {
+    limit: usize,
+    used: Mutex<usize>,
+}
+
+/// Which pool; also the index of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Size {
+    Small = 0,
+    Large = 1,
+}
+
+/// What one connection, or all of one peer, have in each pool.
+#[derive(Debug, Default)]
+pub(crate) struct Holder {
+    used: [AtomicUsize; 2],
+}
+
+/// The bytes of one call, until dropped.
+#[derive(Debug)]
 pub(crate) struct Held {
-    permit: Arc<OnceLock<OwnedSemaphorePermit>>,
+    held_bytes: Arc<HeldBytes>,
+    connection: Arc<Holder>,
+    peer: Arc<Holder>,
+    pool: Size,
+    bytes: usize,
 }
 
-const BLOCK: usize = 1024;
+/// There is no room for a request now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NoRoom;
 
-impl Store {
-    pub(crate) fn new(bytes: usize) -> Store {
-        let blocks = bytes.div_ceil(BLOCK).min(Semaphore::MAX_PERMITS);
-        Store {
-            blocks: Arc::new(Semaphore::new(blocks)),
+impl HeldBytes {
+    /// An eighth is for small requests only, unless the rest would be too small for a request of `max_message_size`.
+    pub(crate) fn new(limit: usize, max_message_size: usize) -> Arc<HeldBytes> {
+        let reserve = (limit / 8).min(limit.saturating_sub(max_message_size));
+        let pool = |limit| Pool {
+            limit,
+            used: Mutex::new(0),
+        };
+        Arc::new(HeldBytes {
+            pools: [pool(reserve), pool(limit - reserve)],
+        })
+    }
+
+    fn pool(&self, size: Size) -> &Pool {
+        let [small, large] = &self.pools;
+        match size {
+            Size::Small => small,
+            Size::Large => large,
+        }
+    }
+}
+
+impl Holder {
+    fn used(&self, pool: Size) -> &AtomicUsize {
+        let [small, large] = &self.used;
+        match pool {
+            Size::Small => small,
+            Size::Large => large,
+        }
+    }
+}
+
+impl Held {
+    /// Nothing yet.
+    pub(crate) fn new(
+        held_bytes: Arc<HeldBytes>,
+        connection: Arc<Holder>,
+        peer: Arc<Holder>,
+    ) -> Held {
+        Held {
+            held_bytes,
+            connection,
+            peer,
+            pool: Size::Small,
+            bytes: 0,
         }
     }
 
-    /// Takes bytes for a call, once; says whether there were as many.
-    pub(crate) fn take(&self, bytes: usize, held: &Held) -> bool {
-        let blocks = u32::try_from(bytes.div_ceil(BLOCK)).unwrap_or(u32::MAX);
-        match Arc::clone(&self.blocks).try_acquire_many_owned(blocks) {
-            Ok(permit) => {
-                // A message is announced once.
-                let _ = held.permit.set(permit);
-                true
-            }
-            Err(_) => false,
+    /// Whether a request of `size` bytes would fit now. Nothing is taken.
+    pub(crate) fn would_fit(&self, size: usize) -> bool {
+        let pools: &[Size] = match size {
+            ..=SMALL_REQUEST => &[Size::Small, Size::Large],
+            _ => &[Size::Large],
+        };
+        pools.iter().any(|pool| {
+            let used = *self.held_bytes.pool(*pool).lock();
+            self.is_allowed(*pool, used, size)
+        })
+    }
+
+    /// Takes as much as makes `bytes` together, for a request that announced `size` bytes.
+    pub(crate) fn grow(&mut self, bytes: usize, size: usize) -> Result<(), NoRoom> {
+        if bytes <= self.bytes {
+            return Ok(());
+        }
+        let is_small = size <= SMALL_REQUEST;
+        if is_small && self.pool == Size::Small && self.take(Size::Small, bytes) {
+            return Ok(());
+        }
+        match self.take(Size::Large, bytes) {
+            true => Ok(()),
+            false => Err(NoRoom),
         }
     }
+
+    /// Holds `bytes` from now on, whether or not there is room: they are in memory already.
+    pub(crate) fn replace(&mut self, bytes: usize) {
+        let held_bytes = Arc::clone(&self.held_bytes);
+        let mut used = held_bytes.pool(self.pool).lock();
+        self.charge(&mut used, bytes);
+    }
+
+    /// Takes all bytes of the call from a pool, if that is allowed, and gives back what it had in another.
+    fn take(&mut self, pool: Size, bytes: usize) -> bool {
+        let held_bytes = Arc::clone(&self.held_bytes);
+        let mut used = held_bytes.pool(pool).lock();
+        if !self.is_allowed(pool, *used, bytes) {
+            return false;
+        }
+        if pool != self.pool {
+            // One lock at a time. Two calls that move at once may exceed the limit by one small request.
+            drop(used);
+            self.replace(0);
+            self.pool = pool;
+            used = held_bytes.pool(pool).lock();
+        }
+        self.charge(&mut used, bytes);
+        true
+    }
+
+    /// Changes all numbers of the call's pool, which is locked.
+    fn charge(&mut self, used: &mut usize, bytes: usize) {
+        let changed = |number: usize| number.saturating_sub(self.bytes).saturating_add(bytes);
+        *used = changed(*used);
+        for holder in [&self.connection, &self.peer] {
+            let number = holder.used(self.pool);
+            number.store(changed(number.load(Ordering::Relaxed)), Ordering::Relaxed);
+        }
+        self.bytes = bytes;
+    }
+
+    /// Whether the call may have `bytes` in a pool of which `used` are taken.
+    fn is_allowed(&self, pool: Size, used: usize, bytes: usize) -> bool {
+        let own = match pool == self.pool {
+            true => self.bytes,
+            false => 0,
+        };
+        let after = used.saturating_sub(own).saturating_add(bytes);
+        let Some(free) = self.held_bytes.pool(pool).limit.checked_sub(after) else {
+            return false;
+        };
+        let rules = [
+            (&self.connection, CONNECTION_FACTOR),
+            (&self.peer, PEER_FACTOR),
+        ];
+        rules.into_iter().all(|(holder, factor)| {
+            let others = holder.used(pool).load(Ordering::Relaxed);
+            let others = others.saturating_sub(own);
+            others == 0 || others.saturating_add(bytes) <= free.saturating_mul(factor)
+        })
+    }
 }
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.replace(0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,9 +10,11 @@
 //! Native functions run in worker processes ([`WorkerPool`]), so none of them can end or block the service.
 
 mod admission;
+mod answer;
 mod body;
 mod codec;
 mod connection;
+mod connections;
 mod deadline;
 mod evaluate;
 mod evaluators;
@@ -28,6 +30,8 @@ mod server;
 mod service;
 mod signals;
 mod status;
+mod streams;
+mod threads;
 mod tls;
 mod token;
 mod workers;
@@ -38,11 +42,13 @@ pub use forward::{ForwardError, ForwardedCall, Forwarder, Forwarding};
 pub use lifecycle::Stop;
 pub use observer::{Finished, NoObserver, Observer};
 pub use options::{
-    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_FORWARDED,
-    DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE, Options,
+    AdmissionOptions, ConnectionOptions, DEFAULT_CONNECTION_IDLE_TIMEOUT, DEFAULT_DRAIN_TIMEOUT,
+    DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_FORWARDED, DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE,
+    DEFAULT_REQUEST_TIMEOUT, Options,
 };
 pub use server::{BindError, Server};
 pub use signals::stop_on_signals;
+pub use threads::build_runtime;
 pub use tls::{Tls, TlsError, TlsFiles};
 pub use token::Token;
 pub use workers::{WORKER_NAME, WorkerError, WorkerOptions, WorkerPool, work};

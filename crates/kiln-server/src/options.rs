@@ -26,6 +26,15 @@ pub const DEFAULT_EVALUATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// How many bytes of requests are in memory at once unless told otherwise.
 pub const DEFAULT_MAX_HELD_BYTES: usize = 512 * 1024 * 1024;
 
+/// How long a request may take to arrive, besides a second for every 64 KiB, unless told otherwise.
+pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a connection may be without a stream unless told otherwise.
+pub const DEFAULT_CONNECTION_IDLE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+
+/// How many connections there may be unless told otherwise, if the process may have enough descriptors.
+const DEFAULT_MAX_CONNECTIONS: usize = 4096;
+
 /// How many slow native functions run for each core unless told otherwise.
 const SLOW_PER_CORE: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
@@ -36,6 +45,8 @@ pub struct Options {
     pub max_message_size: usize,
     /// How many bytes of requests may be in memory at once: coming in, waiting and running.
     pub max_held_bytes: usize,
+    /// How many connections there may be, and how slow they may be.
+    pub connections: ConnectionOptions,
     /// How much runs at once.
     pub admission: AdmissionOptions,
     /// How long a function has at most, whatever its caller says; as long as its caller says if not given.
@@ -48,6 +59,17 @@ pub struct Options {
     pub token: Option<Arc<Token>>,
     /// Who hears of calls.
     pub observer: Arc<dyn Observer>,
+}
+
+/// How many connections there may be, and how slow they may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConnectionOptions {
+    /// How many connections may have calls. Some more are kept for probes.
+    pub max: NonZeroUsize,
+    /// How long a connection may be without a stream.
+    pub idle_timeout: Duration,
+    /// How long a request may take to arrive and an answer to be taken, besides a second for every 64 KiB.
+    pub request_timeout: Duration,
 }
 
 /// How much runs at once, and how much may wait.
@@ -70,12 +92,28 @@ impl Default for Options {
         Options {
             max_message_size: DEFAULT_MAX_MESSAGE_SIZE,
             max_held_bytes: DEFAULT_MAX_HELD_BYTES,
+            connections: ConnectionOptions::default(),
             admission: AdmissionOptions::default(),
             evaluation_timeout: Some(DEFAULT_EVALUATION_TIMEOUT),
             drain_timeout: DEFAULT_DRAIN_TIMEOUT,
             tls: None,
             token: None,
             observer: Arc::new(NoObserver),
+        }
+    }
+}
+
+impl Default for ConnectionOptions {
+    /// Connections take at most half of the descriptors that the process may have; functions need the others.
+    fn default() -> ConnectionOptions {
+        let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let descriptors = descriptors.and_then(|count| usize::try_from(count).ok());
+        let half = descriptors.map_or(usize::MAX, |count| count / 2);
+        let max = NonZeroUsize::new(half.min(DEFAULT_MAX_CONNECTIONS));
+        ConnectionOptions {
+            max: max.unwrap_or(NonZeroUsize::MIN),
+            idle_timeout: DEFAULT_CONNECTION_IDLE_TIMEOUT,
+            request_timeout: DEFAULT_REQUEST_TIMEOUT,
         }
     }
 }

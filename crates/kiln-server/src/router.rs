@@ -3,24 +3,33 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use kiln_proto::SERVICE;
 use kiln_proto::evaluator::EvaluateFunctionRequest;
+use kiln_proto::failure;
+use prost::Message as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 use tonic::body::Body;
 use tonic::server::{Grpc, UnaryService};
 use tonic_health::pb::health_server::HealthServer;
 use tower_service::Service as _;
 
-use crate::body::LimitedBody;
+use crate::answer;
+use crate::body::{ReceiveError, RequestLimits, SmallMessages, WholeBody, receive};
 use crate::codec::EvaluateCodec;
+use crate::connections::{ClientReset, Connections, OpenConnection};
 use crate::health::HealthService;
-use crate::held::{Held, Store};
+use crate::held::{Held, HeldBytes};
+use crate::options::Options;
 use crate::service::{Arrived, Service};
+use crate::status;
+use crate::streams;
 use crate::token::Token;
 
 /// All services of a server.
@@ -28,8 +37,11 @@ pub(crate) struct Router {
     service: Arc<Service>,
     health: HealthServer<HealthService>,
     reflection: Vec<(&'static str, Box<Handler>)>,
+    reflections: Arc<Semaphore>,
     token: Option<Arc<Token>>,
-    store: Store,
+    held_bytes: Arc<HeldBytes>,
+    connections: Arc<Connections>,
+    request_timeout: Duration,
 }
 
 /// Answers requests that have passed the router.
@@ -41,27 +53,38 @@ pub(crate) type Answering =
 /// The service that probes ask.
 const HEALTH: &str = tonic_health::pb::health_server::SERVICE_NAME;
 
-/// Messages to services besides the one that evaluates are small.
-const SMALL_MESSAGE: usize = 64 * 1024;
+/// How many bytes a health check may have, and all that a reflection stream may ask for.
+const MAX_HEALTH_CHECK: usize = 4 * 1024;
+const MAX_REFLECTION: usize = 64 * 1024;
+
+/// How many clients may ask at once which services there are. Their requests wait unread while they do not take answers.
+const MAX_REFLECTIONS: usize = 32;
 
 impl Router {
     pub(crate) fn new(
         service: Arc<Service>,
         health: HealthService,
-        token: Option<Arc<Token>>,
-        store: Store,
+        options: &Options,
+        connections: Arc<Connections>,
     ) -> Router {
         Router {
             service,
             health: HealthServer::new(health),
             reflection: reflection(),
-            token,
-            store,
+            reflections: Arc::new(Semaphore::new(MAX_REFLECTIONS)),
+            token: options.token.clone(),
+            held_bytes: HeldBytes::new(options.max_held_bytes, options.max_message_size),
+            connections,
+            request_timeout: options.connections.request_timeout,
         }
     }
 
-    /// Answers a request.
-    pub(crate) fn route(&self, request: Request<Incoming>) -> Answering {
+    /// Answers a request that came on a connection.
+    pub(crate) fn route(
+        &self,
+        request: Request<Incoming>,
+        connection: &Arc<OpenConnection>,
+    ) -> Answering {
         let is_grpc = request
             .headers()
             .get(CONTENT_TYPE)
@@ -72,51 +95,95 @@ impl Router {
         let path = request.uri().path();
         let (service, method) = split(path);
         if service == HEALTH {
-            let mut health = self.health.clone();
-            return health.call(limited(request, SMALL_MESSAGE));
+            return self.check_health(request);
         }
         if let Some(token) = &self.token
             && !token.is_shown(request.headers())
         {
             let text = "this server wants a bearer token, and the request has none that is right";
-            return ready(Status::unauthenticated(text).into_http());
+            return refuse(&Status::unauthenticated(text));
         }
         if service == SERVICE && method == "EvaluateFunction" {
-            return self.evaluate(request);
+            return match self.connections.takes_calls(connection) {
+                true => self.evaluate(request, connection),
+                false => refuse(&status::too_many_connections()),
+            };
         }
         let reflection = self.reflection.iter().find(|(name, _)| *name == service);
         if let Some((_, handler)) = reflection {
-            return handler(limited(request, SMALL_MESSAGE));
+            return match Arc::clone(&self.reflections).try_acquire_owned() {
+                Ok(permit) => reflect(permit, handler(request.map(small_messages))),
+                Err(_) => refuse(&status::too_many_reflections()),
+            };
         }
         let text = if service == SERVICE {
             format!("unknown method {method} for service {service}")
         } else {
             format!("unknown service {service}")
         };
-        ready(Status::unimplemented(text).into_http())
+        refuse(&Status::unimplemented(text))
     }
 
-    fn evaluate(&self, request: Request<Incoming>) -> Answering {
-        let service = Arc::clone(&self.service);
-        let limit = service.max_message_size();
-        let held = Held::default();
-        let store = self.store.clone();
-        let mut request =
-            request.map(|body| LimitedBody::new(body, limit).taking_from(store, held.clone()));
-        request.extensions_mut().insert(Arrived(Instant::now()));
+    fn check_health(&self, request: Request<Incoming>) -> Answering {
+        let mut health = self.health.clone();
+        let limits = self.limits(MAX_HEALTH_CHECK);
         Box::pin(async move {
-            let mut grpc = Grpc::new(EvaluateCodec)
-                // The body has its own limit, which says more when it is passed.
-                .max_decoding_message_size(usize::MAX);
-            let answer = grpc.unary(Evaluate(service), request).await;
-            drop(held);
-            Ok(answer)
+            let (parts, body) = request.into_parts();
+            let message = match receive(body, &limits, None).await {
+                Ok(message) => message,
+                Err(error) => return Ok(not_received(&error)),
+            };
+            let body = Body::new(WholeBody::new(message));
+            health.call(Request::from_parts(parts, body)).await
         })
+    }
+
+    fn evaluate(&self, request: Request<Incoming>, connection: &Arc<OpenConnection>) -> Answering {
+        let service = Arc::clone(&self.service);
+        let limits = self.limits(service.max_message_size());
+        let connection = Arc::clone(connection);
+        let (of_connection, of_peer) = connection.holders();
+        let mut held = Held::new(Arc::clone(&self.held_bytes), of_connection, of_peer);
+        let room = answer::announced_room(request.headers());
+        let arrived = Arrived(Instant::now());
+        Box::pin(async move {
+            let (mut parts, body) = request.into_parts();
+            let message = match receive(body, &limits, Some(&mut held)).await {
+                Ok(message) => message,
+                Err(error) => return Ok(not_received(&error)),
+            };
+            let call = connection.begin_call();
+            parts.extensions.insert(arrived);
+            let request = Request::from_parts(parts, WholeBody::new(message));
+            let mut grpc = Grpc::new(EvaluateCodec)
+                // The request has been checked against the limit.
+                .max_decoding_message_size(usize::MAX);
+            let size = Arc::new(AtomicUsize::new(0));
+            let evaluate = Evaluate {
+                service,
+                answer_size: Arc::clone(&size),
+            };
+            let response = grpc.unary(evaluate, request).await;
+            let size = size.load(Ordering::Relaxed);
+            held.replace(size);
+            streams::end_stream_after(limits.time_for(size));
+            Ok(answer::fit(response, room, (held, call)))
+        })
+    }
+
+    fn limits(&self, size: usize) -> RequestLimits {
+        RequestLimits {
+            size,
+            timeout: self.request_timeout,
+        }
     }
 }
 
 /// The one method as tonic calls it.
-struct Evaluate(Arc<Service>);
+struct Evaluate {
+    service: Arc<Service>,
+    answer_size: Arc<AtomicUsize>,
+}
 
 impl UnaryService<EvaluateFunctionRequest> for Evaluate {
     type Response = kiln_proto::evaluator::EvaluateFunctionResponse;
@@ -124,8 +191,17 @@ impl UnaryService<EvaluateFunctionRequest> for Evaluate {
         Pin<Box<dyn Future<Output = Result<tonic::Response<Self::Response>, Status>> + Send>>;
 
     fn call(&mut self, request: tonic::Request<EvaluateFunctionRequest>) -> Self::Future {
-        let service = Arc::clone(&self.0);
-        Box::pin(async move { service.evaluate(request).await })
+        let service = Arc::clone(&self.service);
+        let answer_size = Arc::clone(&self.answer_size);
+        Box::pin(async move {
+            let answer = service.evaluate(request).await;
+            let size = match &answer {
+                Ok(response) => response.get_ref().encoded_len(),
+                Err(status) => status.details().len(),
+            };
+            answer_size.store(size, Ordering::Relaxed);
+            answer
+        })
     }
 }
 
@@ -135,8 +211,35 @@ fn split(path: &str) -> (&str, &str) {
     path.split_once('/').unwrap_or((path, ""))
 }
 
-fn limited(request: Request<Incoming>, limit: usize) -> Request<Body> {
-    request.map(|body| Body::new(LimitedBody::new(body, limit)))
+fn small_messages(body: Incoming) -> Body {
+    Body::new(SmallMessages::new(body, MAX_REFLECTION))
+}
+
+/// Holds the permit while the stream is open.
+fn reflect(permit: OwnedSemaphorePermit, answering: Answering) -> Answering {
+    Box::pin(async move {
+        let response = answering.await?;
+        Ok(answer::fit(response, None, permit))
+    })
+}
+
+fn refusal(status: &Status) -> Response<Body> {
+    failure::fit(status, None).into_http()
+}
+
+fn not_received(error: &ReceiveError) -> Response<Body> {
+    match error {
+        ReceiveError::Refused(status) => refusal(status),
+        ReceiveError::Broken(status) => {
+            let mut response = refusal(status);
+            response.extensions_mut().insert(ClientReset);
+            response
+        }
+    }
+}
+
+fn refuse(status: &Status) -> Answering {
+    ready(refusal(status))
 }
 
 fn ready(response: Response<Body>) -> Answering {

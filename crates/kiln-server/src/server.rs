@@ -9,18 +9,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::connection;
+use crate::connection::{self, Acceptor};
+use crate::connections::Connections;
 use crate::evaluators::Evaluators;
 use crate::health::HealthService;
-use crate::held::Store;
 use crate::lifecycle::{Lifecycle, Phase, Stop};
 use crate::options::Options;
 use crate::router::Router;
 use crate::service::Service;
-use crate::tls::Tls;
 
-/// How many connections there may be; more wait until one ends.
-const MAX_CONNECTIONS: usize = 4096;
+/// How long to wait before another try to accept a connection when descriptors are used up.
+const NEXT_ACCEPT: Duration = Duration::from_millis(50);
 
 /// How long connections have for their last bytes when all calls are over.
 const LAST_BYTES: Duration = Duration::from_secs(1);
@@ -29,9 +28,9 @@ const LAST_BYTES: Duration = Duration::from_secs(1);
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    router: Arc<Router>,
+    acceptor: Acceptor,
+    connections: Arc<Connections>,
     lifecycle: Arc<Lifecycle>,
-    tls: Option<Arc<Tls>>,
     drain_timeout: Duration,
 }
 
@@ -56,18 +55,24 @@ impl Server {
         let lifecycle = Lifecycle::new();
         let health = HealthService::new(Arc::clone(&lifecycle), evaluators.usable());
         let service = Service::new(evaluators, &options, Arc::clone(&lifecycle));
+        let connections = Connections::new(options.connections.max.get());
         let router = Router::new(
             Arc::new(service),
             health,
-            options.token.clone(),
-            Store::new(options.max_held_bytes),
+            &options,
+            Arc::clone(&connections),
         );
         Ok(Server {
             listener,
             address: local,
-            router: Arc::new(router),
+            acceptor: Acceptor {
+                tls: options.tls,
+                router: Arc::new(router),
+                lifecycle: Arc::clone(&lifecycle),
+                idle_timeout: options.connections.idle_timeout,
+            },
+            connections,
             lifecycle,
-            tls: options.tls,
             drain_timeout: options.drain_timeout,
         })
     }
@@ -87,16 +92,16 @@ impl Server {
         let mut connections = JoinSet::new();
         let mut over = std::pin::pin!(over(Arc::clone(&self.lifecycle), self.drain_timeout));
         loop {
-            let room = connections.len() < MAX_CONNECTIONS;
             tokio::select! {
-                accepted = self.listener.accept(), if room => match accepted {
+                accepted = self.listener.accept() => match accepted {
                     Ok((stream, peer)) => {
                         connections.spawn(self.serve(stream, peer));
                     }
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept a connection");
-                        // Out of descriptors, most likely: some will be given back.
-                        sleep(Duration::from_millis(50)).await;
+                        // Out of descriptors, most likely.
+                        self.connections.make_room();
+                        sleep(NEXT_ACCEPT).await;
                     }
                 },
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
@@ -112,12 +117,8 @@ impl Server {
     }
 
     fn serve(&self, stream: TcpStream, peer: SocketAddr) -> impl Future<Output = ()> + use<> {
-        let served = connection::serve(
-            stream,
-            self.tls.clone(),
-            Arc::clone(&self.router),
-            Arc::clone(&self.lifecycle),
-        );
+        let registered = self.connections.register(peer.ip());
+        let served = connection::serve(stream, self.acceptor.clone(), registered);
         async move {
             if let Err(error) = served.await {
                 let source = std::error::Error::source(&error);

@@ -62,6 +62,38 @@ pub(crate) fn request_stalled(silence: Duration) -> Status {
     ))
 }
 
+/// A request that comes, but too slowly.
+pub(crate) fn request_slow(received: usize, time: Duration) -> Status {
+    Status::deadline_exceeded(format!(
+        "the request was not whole after {}: {received} bytes had arrived; \
+         --request-timeout sets how long a request may take to arrive",
+        go_duration(time)
+    ))
+}
+
+pub(crate) fn more_than_one_message() -> Status {
+    Status::invalid_argument("the request has more than one message")
+}
+
+/// A call on a connection that is there for probes only.
+pub(crate) fn too_many_connections() -> Status {
+    let retry_after = Duration::from_secs(1);
+    let text = format!(
+        "too many connections with running calls, of this client's address or of all; try again in {}, \
+         or raise --max-connections",
+        go_duration(retry_after)
+    );
+    try_again(text, retry_after)
+}
+
+/// Too many clients ask which services there are.
+pub(crate) fn too_many_reflections() -> Status {
+    try_again(
+        "too many reflection streams are open; try again later".to_owned(),
+        Duration::from_secs(1),
+    )
+}
+
 pub(crate) fn unreadable(reason: &str) -> Status {
     Status::invalid_argument(format!("cannot read the resource list: {reason}"))
 }

@@ -9,8 +9,9 @@ use anyhow::Context as _;
 use kiln_goflag::{FlagSet, GoDuration, Key, Parsed, Stop};
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
 use kiln_server::{
-    AdmissionOptions, DEFAULT_DRAIN_TIMEOUT, DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE, Options,
-    Tls, TlsFiles, Token,
+    AdmissionOptions, ConnectionOptions, DEFAULT_CONNECTION_IDLE_TIMEOUT, DEFAULT_DRAIN_TIMEOUT,
+    DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE, DEFAULT_REQUEST_TIMEOUT, Options, Tls, TlsFiles,
+    Token,
 };
 
 const DEFAULT_PORT: i64 = 9446;
@@ -25,6 +26,9 @@ pub(crate) struct Flags {
     max_concurrent_evaluations: Key<i64>,
     max_queued_evaluations: Key<i64>,
     max_held_bytes: Key<i64>,
+    max_connections: Key<i64>,
+    connection_idle_timeout: Key<GoDuration>,
+    request_timeout: Key<GoDuration>,
     drain_timeout: Key<GoDuration>,
     tls_cert: Key<String>,
     tls_key: Key<String>,
@@ -40,6 +44,7 @@ pub(crate) struct Config {
     pub(crate) entrypoint: Vec<String>,
     max_message_size: usize,
     max_held_bytes: usize,
+    connections: ConnectionOptions,
     admission: AdmissionOptions,
     drain_timeout: Duration,
     tls: Option<TlsFiles>,
@@ -50,7 +55,9 @@ impl Flags {
     pub(crate) fn new() -> Flags {
         let mut set = FlagSet::new("wrapper-server");
         let admission = AdmissionOptions::default();
-        let drain_seconds = u32::try_from(DEFAULT_DRAIN_TIMEOUT.as_secs()).unwrap_or(u32::MAX);
+        let seconds = |duration: Duration| {
+            GoDuration::from_seconds(u32::try_from(duration.as_secs()).unwrap_or(u32::MAX))
+        };
         Flags {
             port: set.add("port", DEFAULT_PORT, "The server port"),
             max_request_body_size: set.add(
@@ -72,11 +79,26 @@ impl Flags {
             max_held_bytes: set.add(
                 "max-held-bytes",
                 saturate(DEFAULT_MAX_HELD_BYTES),
-                "How many bytes of requests may be in memory at once; at least one request always may",
+                "How many bytes of requests and answers may be in memory at once; at least one request always may",
+            ),
+            max_connections: set.add(
+                "max-connections",
+                saturate(ConnectionOptions::default().max.get()),
+                "How many connections may have calls",
+            ),
+            connection_idle_timeout: set.add(
+                "connection-idle-timeout",
+                seconds(DEFAULT_CONNECTION_IDLE_TIMEOUT),
+                "How long a connection may stay open without a request",
+            ),
+            request_timeout: set.add(
+                "request-timeout",
+                seconds(DEFAULT_REQUEST_TIMEOUT),
+                "How long a request may take to arrive, besides a second for every 64 KiB of it",
             ),
             drain_timeout: set.add(
                 "drain-timeout",
-                GoDuration::from_seconds(drain_seconds),
+                seconds(DEFAULT_DRAIN_TIMEOUT),
                 "How long running calls have when the server is to end",
             ),
             tls_cert: set.text("tls-cert", "", "Certificate of the server, a PEM `file`"),
@@ -117,6 +139,15 @@ impl Flags {
             wrong("invalid value for flag -max-queued-evaluations: must not be negative")
         })?;
         let max_held_bytes = self.positive(&parsed, self.max_held_bytes, "max-held-bytes")?;
+        let connections = ConnectionOptions {
+            max: self.positive(&parsed, self.max_connections, "max-connections")?,
+            idle_timeout: self.time(
+                &parsed,
+                self.connection_idle_timeout,
+                "connection-idle-timeout",
+            )?,
+            request_timeout: self.time(&parsed, self.request_timeout, "request-timeout")?,
+        };
         let drain_timeout = parsed.get(self.drain_timeout).to_std();
         let drain_timeout = drain_timeout
             .ok_or_else(|| wrong("invalid value for flag -drain-timeout: must not be negative"))?;
@@ -142,6 +173,7 @@ impl Flags {
             entrypoint,
             max_message_size: max_message_size.get(),
             max_held_bytes: max_held_bytes.max(max_message_size).get(),
+            connections,
             admission: AdmissionOptions {
                 processes,
                 queue,
@@ -162,6 +194,16 @@ impl Flags {
     }
 }
 
+impl Flags {
+    fn time(&self, parsed: &Parsed, key: Key<GoDuration>, name: &str) -> Result<Duration, Stop> {
+        let time = parsed.get(key).to_std().filter(|time| !time.is_zero());
+        time.ok_or_else(|| {
+            let message = format!("invalid value for flag -{name}: must be greater than zero");
+            self.set.wrong(&message)
+        })
+    }
+}
+
 impl Config {
     /// Whether everybody on the way can read what is said.
     pub(crate) fn is_plaintext(&self) -> bool {
@@ -176,6 +218,7 @@ impl Config {
         Ok(Options {
             max_message_size: self.max_message_size,
             max_held_bytes: self.max_held_bytes,
+            connections: self.connections,
             admission: self.admission,
             // The caller's deadline is what bounds a function here.
             evaluation_timeout: None,

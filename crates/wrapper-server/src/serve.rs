@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use kiln_runtime::process::adopt_orphans;
-use kiln_server::{BindError, Evaluator, Evaluators, Server, Words, stop_on_signals};
+use kiln_server::{
+    BindError, Evaluator, Evaluators, Server, Words, build_runtime, stop_on_signals,
+};
 
 use crate::config::{Config, Flags};
 use crate::entrypoint::Entrypoint;
@@ -47,10 +49,8 @@ fn serve(config: &Config) -> Result<()> {
         workers: None,
     }]);
     // One thread serves connections, which is little work; functions have threads of their own.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("failed to start")?;
+    let runtime = build_runtime(&mut tokio::runtime::Builder::new_current_thread());
+    let runtime = runtime.context("failed to start")?;
     runtime.block_on(async {
         let bind = |address| Server::bind(address, evaluators.clone(), options.clone());
         let anywhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, config.port));

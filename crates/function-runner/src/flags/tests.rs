@@ -1,12 +1,14 @@
 //! Command lines of the runner and of `kiln serve`.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config::AddressMode;
 use kiln_goflag::Stop;
 use kiln_sandbox::SandboxMode;
+use kiln_server::ConnectionOptions;
 use kiln_telemetry::LogLevel;
 
 use super::{Flags, Flavour};
@@ -81,6 +83,36 @@ fn defaults_are_those_of_porch() {
     assert_eq!(pods.registry_auth_name, "auth-secret");
     assert_eq!(pods.tls_secret_path, Path::new("/var/tmp/tls-secret/"));
     assert_eq!(pods.wrapper_server_image.as_deref(), Some("wrapper:v1"));
+}
+
+#[test]
+fn connections_have_limits() {
+    let connections = runner(&[]).connections;
+    assert_eq!(connections, ConnectionOptions::default());
+    let connections = runner(&[
+        "--max-connections=7",
+        "--connection-idle-timeout=1m",
+        "--request-timeout=500ms",
+    ])
+    .connections;
+    let expected = ConnectionOptions {
+        max: NonZeroUsize::new(7).expect("a number"),
+        idle_timeout: Duration::from_secs(60),
+        request_timeout: Duration::from_millis(500),
+    };
+    assert_eq!(connections, expected);
+    check_wrong(
+        &["--request-timeout=0"],
+        "--request-timeout 0s must be more than 0",
+    );
+    check_wrong(
+        &["--connection-idle-timeout=-1s"],
+        "--connection-idle-timeout -1s must be more than 0",
+    );
+    check_wrong(
+        &["--max-connections=-1"],
+        "--max-connections -1 must be from 0 to 1000000",
+    );
 }
 
 #[test]

@@ -1,15 +1,18 @@
 //! Requests that are too large, in pieces, or do not come.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
+use tokio::time::{Instant, Sleep, sleep};
 use tonic::{Code, Status};
 
-use super::{LimitedBody, MAX_SILENCE};
+use super::{HEAD, MAX_SILENCE, MIN_RATE, ReceiveError, RequestLimits, receive};
+use crate::held::{Held, HeldBytes, Holder};
 
 /// Pieces that are there, and then nothing for ever.
 struct Pieces(VecDeque<Bytes>);
@@ -29,25 +32,30 @@ impl Body for Pieces {
     }
 }
 
-/// How many pieces pass before the body ends, and with what.
-async fn receive(pieces: &[&[u8]], limit: usize) -> (usize, Status) {
+/// What comes of pieces.
+async fn received(pieces: &[&[u8]], limit: usize) -> Status {
     let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece));
-    let mut body = LimitedBody::new(Pieces(pieces.collect()), limit);
-    let mut passed = 0;
-    loop {
-        match poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-            Some(Ok(_)) => passed += 1,
-            Some(Err(status)) => return (passed, status),
-            None => panic!("it has no end"),
-        }
+    let limits = RequestLimits {
+        size: limit,
+        timeout: Duration::from_secs(40),
+    };
+    let received = receive(Pieces(pieces.collect()), &limits, None).await;
+    refused(received)
+}
+
+#[track_caller]
+fn refused(received: Result<Bytes, ReceiveError>) -> Status {
+    match received {
+        Err(ReceiveError::Refused(status)) => status,
+        other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_stops_coming_is_refused_after_a_while() {
     let start = tokio::time::Instant::now();
-    let (passed, status) = receive(&[b"\0\0\0\0\x09", b"abc"], 100).await;
-    assert_eq!((passed, status.code()), (2, Code::DeadlineExceeded));
+    let status = received(&[b"\0\0\0\0\x09", b"abc"], 100).await;
+    assert_eq!(status.code(), Code::DeadlineExceeded);
     assert_eq!(
         status.message(),
         "the request stopped coming for 30s before it was whole"
@@ -62,21 +70,152 @@ async fn a_size_over_the_limit_is_refused_before_the_message_comes() {
         &[b"\0", b"\0\0", b"\0\x65"],
         &[b"\0\0\0\0\x65abc"],
     ] {
-        let (passed, status) = receive(pieces, 100).await;
-        assert_eq!(
-            (passed, status.code()),
-            (pieces.len() - 1, Code::ResourceExhausted)
-        );
+        let start = tokio::time::Instant::now();
+        let status = received(pieces, 100).await;
+        assert_eq!(status.code(), Code::ResourceExhausted);
         assert!(
             status
                 .message()
                 .starts_with("the request has 101 bytes, more than the limit of 100 bytes;")
         );
+        assert!(start.elapsed().is_zero());
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_follows_the_message_counts_too() {
-    let (passed, status) = receive(&[b"\0\0\0\0\x01a", &[0; 100]], 100).await;
-    assert_eq!((passed, status.code()), (1, Code::ResourceExhausted));
+    let status = received(&[b"\0\0\0\0\x01a", &[0; 100]], 100).await;
+    assert_eq!(status.code(), Code::ResourceExhausted);
+    let status = received(&[b"\0\0\0\0\x01a", b"b"], 100).await;
+    assert_eq!(status.code(), Code::InvalidArgument);
+}
+
+/// A byte now and then, and the end when all have come.
+struct Trickle {
+    left: VecDeque<u8>,
+    pause: Duration,
+    next: Pin<Box<Sleep>>,
+}
+
+impl Trickle {
+    fn new(bytes: Vec<u8>, pause: Duration) -> Trickle {
+        Trickle {
+            left: bytes.into(),
+            pause,
+            next: Box::pin(sleep(pause)),
+        }
+    }
+}
+
+impl Body for Trickle {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        if self.next.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let pause = self.pause;
+        self.next.as_mut().reset(Instant::now() + pause);
+        let byte = self.left.pop_front();
+        Poll::Ready(byte.map(|byte| Ok(Frame::data(Bytes::copy_from_slice(&[byte])))))
+    }
+}
+
+/// A message of so many bytes with its head.
+fn message(size: u32) -> Vec<u8> {
+    let head = [&[0][..], &size.to_be_bytes()].concat();
+    [head, vec![b'x'; size as usize]].concat()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_has_to_be_whole_in_a_time_that_depends_on_its_size() {
+    let limits = RequestLimits {
+        size: 10 * MIN_RATE,
+        timeout: Duration::from_secs(30),
+    };
+    let fast = Trickle::new(message(1000), Duration::from_millis(29));
+    let got = receive(fast, &limits, None).await.expect("a message");
+    assert_eq!(got, message(1000));
+    let start = Instant::now();
+    let slow = Trickle::new(message(4 * MIN_RATE as u32), Duration::from_secs(5));
+    let status = refused(receive(slow, &limits, None).await);
+    assert_eq!(status.code(), Code::DeadlineExceeded);
+    assert_eq!(
+        status.message(),
+        "the request was not whole after 34s: 6 bytes had arrived; \
+         --request-timeout sets how long a request may take to arrive"
+    );
+    assert!(start.elapsed() >= Duration::from_secs(30));
+}
+
+#[tokio::test(start_paused = true)]
+async fn memory_is_taken_for_what_has_arrived() {
+    const MIB: usize = 1024 * 1024;
+    let held_bytes = HeldBytes::new(64 * MIB, 6 * MIB);
+    let peer: Arc<Holder> = Arc::default();
+    let held = || Held::new(Arc::clone(&held_bytes), Arc::default(), Arc::clone(&peer));
+    let limits = RequestLimits {
+        size: 6 * MIB,
+        timeout: Duration::from_secs(30),
+    };
+    let announced = u32::try_from(6 * MIB).expect("a size").to_be_bytes();
+    let begin = || {
+        let mut held = held();
+        let head = Bytes::from([&[0][..], &announced, b"x"].concat());
+        tokio::spawn(async move {
+            let body = Pieces(VecDeque::from([head]));
+            receive(body, &limits, Some(&mut held)).await
+        })
+    };
+    let slow: Vec<_> = (0..400).map(|_| begin()).collect();
+    tokio::task::yield_now().await;
+    // They announce 2.4 GB together, and this one fits all the same.
+    let mut held = held();
+    let whole = message(MIB as u32);
+    let pieces = whole.chunks(16_384).map(Bytes::copy_from_slice).collect();
+    let got = receive(Ended(Pieces(pieces)), &limits, Some(&mut held)).await;
+    assert_eq!(got.expect("a message").len(), MIB + HEAD);
+    assert!(slow.iter().all(|slow| !slow.is_finished()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_in_pieces_of_any_size_is_put_together() {
+    for (size, piece) in [
+        (0, 1),
+        (1, 1),
+        (10, 3),
+        (100_000, 1),
+        (100_000, 16_384),
+        (5, 100),
+    ] {
+        let whole = message(size);
+        let pieces = whole.chunks(piece).map(Bytes::copy_from_slice).collect();
+        let limits = RequestLimits {
+            size: 100_000,
+            timeout: Duration::from_secs(30),
+        };
+        let body = Ended(Pieces(pieces));
+        let got = receive(body, &limits, None).await.expect("a message");
+        assert_eq!(got, whole, "{size} {piece}");
+    }
+}
+
+/// Pieces, and then the end.
+struct Ended(Pieces);
+
+impl Body for Ended {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let piece = self.0.0.pop_front();
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
 }

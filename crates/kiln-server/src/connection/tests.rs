@@ -1,15 +1,17 @@
 //! Connections that do not get as far as a request.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use tokio::io::{AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::time::Instant;
 
-use super::{ConnectionError, MAX_GREETING, PREFACE, serve_stream};
+use super::{Acceptor, ConnectionError, IDLE_END, MAX_GREETING, PREFACE, serve_stream};
+use crate::connections::Connections;
 use crate::evaluators::Evaluators;
 use crate::health::HealthService;
-use crate::held::Store;
 use crate::lifecycle::{Lifecycle, Phase};
-use crate::options::Options;
+use crate::options::{DEFAULT_CONNECTION_IDLE_TIMEOUT, Options};
 use crate::router::Router;
 use crate::service::Service;
 
@@ -17,8 +19,22 @@ async fn serve(stream: DuplexStream, lifecycle: &Arc<Lifecycle>) -> Result<(), C
     let options = Options::default();
     let service = Service::new(Evaluators::default(), &options, Arc::clone(lifecycle));
     let health = HealthService::new(Arc::clone(lifecycle), Evaluators::default().usable());
-    let router = Router::new(Arc::new(service), health, None, Store::new(1 << 20));
-    serve_stream(stream, Arc::new(router), Arc::clone(lifecycle)).await
+    let connections = Connections::new(10);
+    let router = Router::new(
+        Arc::new(service),
+        health,
+        &options,
+        Arc::clone(&connections),
+    );
+    let acceptor = Acceptor {
+        tls: None,
+        router: Arc::new(router),
+        lifecycle: Arc::clone(lifecycle),
+        idle_timeout: options.connections.idle_timeout,
+    };
+    let registered = connections.register(Ipv4Addr::LOCALHOST.into());
+    let until = Instant::now() + MAX_GREETING;
+    serve_stream(stream, &acceptor, &registered, until).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -67,4 +83,51 @@ async fn one_without_requests_ends_with_the_server() {
     let lifecycle = Lifecycle::new();
     lifecycle.advance(Phase::Ended);
     serve(server, &lifecycle).await.expect("an end");
+}
+
+/// How long a connection that begins with `frames` and then only answers pings is served.
+async fn served_for(frames: &'static [u8]) -> std::time::Duration {
+    let start = Instant::now();
+    let (client, server) = duplex(1024);
+    let (mut reader, mut writer) = tokio::io::split(client);
+    let answering = tokio::spawn(async move {
+        let settings = b"\0\0\0\x04\0\0\0\0\0";
+        let first = [PREFACE, &settings[..], frames].concat();
+        writer.write_all(&first).await.expect("a greeting");
+        let mut head = [0; 9];
+        while reader.read_exact(&mut head).await.is_ok() {
+            let [a, b, c, kind, flags, ..] = head;
+            let size = u32::from_be_bytes([0, a, b, c]) as usize;
+            let mut payload = vec![0; size];
+            if reader.read_exact(&mut payload).await.is_err() {
+                return;
+            }
+            if (kind, flags) == (6, 0) {
+                let ping = [&b"\0\0\x08\x06\x01\0\0\0\0"[..], &payload].concat();
+                let _ = writer.write_all(&ping).await;
+            }
+        }
+    });
+    let _ = serve(server, &Lifecycle::new()).await;
+    let time = start.elapsed();
+    answering.await.expect("a client");
+    time
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_without_a_request_is_closed() {
+    let most = DEFAULT_CONNECTION_IDLE_TIMEOUT + 2 * IDLE_END;
+    let time = served_for(b"").await;
+    assert!(
+        (DEFAULT_CONNECTION_IDLE_TIMEOUT..most).contains(&time),
+        "{time:?}"
+    );
+    // Half of a request's headers; headers without end, which have to be continued.
+    for frames in [
+        &b"\0\0\x20\x01\x04\0\0\0\x01\x83"[..],
+        b"\0\0\x01\x01\0\0\0\0\x01\x83",
+    ] {
+        let time = served_for(frames).await;
+        assert!(time < most, "{time:?}");
+    }
 }

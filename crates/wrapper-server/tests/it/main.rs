@@ -6,4 +6,5 @@ mod go_peers;
 #[path = "../../../../tests/interop/peers.rs"]
 mod peers;
 mod probe;
+mod threads;
 mod world;

@@ -1,0 +1,50 @@
+//! A system that gives no more threads or processes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use rustix::process::{Pid, Resource, Rlimit, geteuid, getrlimit, prlimit};
+use tonic::Code;
+
+use crate::world::{LIST, WRAPPER, Wrapper, block_on, call};
+
+/// A user that runs nothing else. The limit does not hold for root.
+const USER: u32 = 61_184;
+
+fn set_limit(wrapper: &Wrapper, count: Option<u64>) {
+    let pid = i32::try_from(wrapper.pid()).ok().and_then(Pid::from_raw);
+    let limit = Rlimit {
+        current: count,
+        maximum: getrlimit(Resource::Nproc).maximum,
+    };
+    prlimit(pid, Resource::Nproc, limit).unwrap();
+}
+
+#[test]
+fn a_system_without_threads_fails_calls_and_not_the_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("wrapper-server");
+    fs::copy(WRAPPER, &program).unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(program);
+    command.args(["--port=0", "--", "cat"]).current_dir("/");
+    if geteuid().is_root() {
+        command.uid(USER).gid(USER);
+    }
+    let wrapper = Wrapper::spawn(&mut command);
+    block_on(async {
+        // All on one connection, which must not suffer.
+        let mut client = wrapper.client().await;
+        set_limit(&wrapper, Some(1));
+        for _ in 0..3 {
+            let status = call(&mut client, LIST).await.unwrap_err();
+            assert_eq!(status.code(), Code::Internal, "{status:?}");
+            let text = "Resource temporarily unavailable";
+            assert!(status.message().contains(text), "{status:?}");
+        }
+        set_limit(&wrapper, getrlimit(Resource::Nproc).current);
+        call(&mut client, LIST).await.unwrap();
+    });
+}
