@@ -47,8 +47,10 @@ fn listen() -> CancelToken {
                 cancelled.cancel();
             }
             let first = Instant::now();
-            std::thread::spawn(|| {
-                std::thread::sleep(LAST_MOMENT);
+            std::thread::spawn(move || {
+                while let Some(left) = LAST_MOMENT.checked_sub(first.elapsed()) {
+                    std::thread::park_timeout(left);
+                }
                 end_now(SIGNAL.load(Ordering::SeqCst));
             });
             // `timeout` and some terminals send a signal twice, to us and to our group; that is one wish, and the first

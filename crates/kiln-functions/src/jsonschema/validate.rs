@@ -357,7 +357,10 @@ impl<'a> Validator<'a> {
             .set(self.bytes.get() + self.path.len() + message.len());
         let may_build = kiln_yaml::may_build(self.bytes.get());
         Fault {
-            path: may_build.then(|| self.path.clone()).unwrap_or_default(),
+            path: match may_build {
+                true => self.path.clone(),
+                false => Default::default(),
+            },
             message,
             is_group: false,
             causes,

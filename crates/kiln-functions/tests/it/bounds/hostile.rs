@@ -280,8 +280,11 @@ pub(crate) const CASES: &[Case] = &[
     }),
 ];
 
+/// A function and the list that it gets.
+pub(crate) type Hostile = (&'static str, fn() -> String);
+
 /// Work that would never end, or take hours.
-pub(crate) const ENDLESS: &[(&str, fn() -> String)] = &[
+pub(crate) const ENDLESS: &[Hostile] = &[
     // A list that is an item of itself.
     ("set-annotations", || {
         let config = "{apiVersion: fn.kpt.dev/v1alpha1, kind: SetAnnotations, annotations: {a: b}, \
