@@ -125,11 +125,11 @@ fn places_and_queues_go_up_and_down() {
     metrics.running(Lane::Processes, -1);
     metrics.waiting(Lane::Small, 1);
     assert_eq!(
-        gauge("kiln_evaluations_in_flight")[3],
+        gauge("kiln_evaluations_in_flight")[4],
         r#"kiln_evaluations_in_flight{lane="processes"} 1"#
     );
     assert_eq!(
-        gauge("kiln_evaluations_queued")[2],
+        gauge("kiln_evaluations_queued")[3],
         r#"kiln_evaluations_queued{lane="native-small"} 1"#
     );
 }
