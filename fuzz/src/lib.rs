@@ -1,9 +1,11 @@
 //! What must hold for any input. Each function is a fuzz target; a broken promise is a panic.
 
 pub mod bounded;
+mod native;
 mod oci;
 mod value;
 
+pub use native::native;
 pub use oci::{oci_layer, oci_manifest};
 
 use kiln_krm::kptfile::Kptfile;
