@@ -3,10 +3,14 @@
 pub mod bounded;
 mod native;
 mod oci;
+mod rego;
+mod starlark;
 mod value;
 
 pub use native::native;
 pub use oci::{oci_layer, oci_manifest};
+pub use rego::rego;
+pub use starlark::starlark;
 
 use kiln_krm::kptfile::Kptfile;
 use kiln_krm::roundtrip;

@@ -15,6 +15,7 @@ mod budget;
 mod create_setters;
 mod delete_annotations;
 mod drop_comments;
+mod duplicate_keys;
 mod enable_gcp_services;
 mod ensure_name_substring;
 mod export_terraform;

@@ -1,5 +1,8 @@
 //! Why a run came to its end before its end.
 
+use std::rc::Rc;
+
+use crate::limits::MAX_MESSAGE;
 use crate::syntax::Position;
 
 /// What is wrong, while it travels up to the one who called.
@@ -17,7 +20,7 @@ struct Inner {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The name of the function.
-    pub function: String,
+    pub function: Rc<str>,
     /// Where it was; nothing for functions of the language.
     pub position: Option<Position>,
 }
@@ -25,8 +28,16 @@ pub struct Frame {
 impl Failure {
     /// A failure that says `message`.
     pub fn new(message: impl Into<String>) -> Failure {
+        let mut message = message.into();
+        if message.len() > MAX_MESSAGE {
+            let end = message.floor_char_boundary(MAX_MESSAGE);
+            let left_out = message.len() - end;
+            message.truncate(end);
+            message.shrink_to_fit();
+            message.push_str(&format!(" ... ({left_out} more bytes)"));
+        }
         Failure(Box::new(Inner {
-            message: message.into(),
+            message,
             frames: Vec::new(),
         }))
     }
@@ -73,6 +84,9 @@ pub struct EvalError {
     pub frames: Vec<Frame>,
 }
 
+/// How many of the outermost and of the innermost calls a backtrace shows.
+const SHOWN_CALLS: usize = 500;
+
 impl EvalError {
     /// The message with the calls that led to it.
     pub fn backtrace(&self) -> String {
@@ -93,7 +107,14 @@ impl EvalError {
         if !frames.is_empty() {
             out.push_str("Traceback (most recent call last):\n");
         }
-        for frame in frames {
+        for (i, frame) in frames.iter().enumerate() {
+            if i == SHOWN_CALLS && frames.len() > 2 * SHOWN_CALLS {
+                let left_out = frames.len() - 2 * SHOWN_CALLS;
+                out.push_str(&format!("  ... {left_out} more calls ...\n"));
+            }
+            if (SHOWN_CALLS..frames.len().saturating_sub(SHOWN_CALLS)).contains(&i) {
+                continue;
+            }
             let place = match frame.position {
                 Some(position) => format!("{}:{position}", self.program),
                 None => "<builtin>".to_owned(),

@@ -7,7 +7,7 @@ use crate::builtins::{is_universal, universal};
 use crate::compile::{Constant, ProgramCode, compile};
 use crate::dialect::Dialect;
 use crate::error::EvalError;
-use crate::eval::{Context, Heap, Linked, Machine, World};
+use crate::eval::{Context, Heap, Host, Linked, Machine};
 use crate::resolve::resolve;
 use crate::syntax::{Position, SyntaxError, Trouble, parse};
 use crate::value::{Function, Value};
@@ -63,10 +63,10 @@ impl Program {
     pub fn run<'a>(
         &self,
         predeclared: &[(&str, Value)],
-        world: &'a mut World<'a>,
+        host: &'a mut Host<'a>,
     ) -> Result<Run, EvalError> {
         let linked = Rc::new(self.link(predeclared));
-        let mut ctx = Context::new(world, Rc::clone(&linked));
+        let mut ctx = Context::new(host, Rc::clone(&linked));
         let top = Function {
             code: Rc::clone(&self.code.top),
             defaults: Vec::new(),

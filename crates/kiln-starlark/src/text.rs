@@ -89,7 +89,7 @@ pub(crate) fn quote(bytes: &[u8], is_bytes: bool, out: &mut Vec<u8>) {
 }
 
 /// A string as Go's `%q` prints it. For text without odd bytes it is the notation of the language.
-pub(crate) fn go_quote(text: &str) -> String {
+pub fn go_quote(text: &str) -> String {
     let mut out = Vec::new();
     quote(text.as_bytes(), false, &mut out);
     String::from_utf8_lossy(&out).into_owned()

@@ -3,6 +3,7 @@
 use kiln_krm::GroupVersionKind;
 use kiln_yaml::{Document, NodeRef};
 
+use crate::duplicate_keys;
 use crate::sdk::go::{FieldType, StructType, check_struct, field};
 
 /// A script and what it is called.
@@ -11,12 +12,12 @@ pub(super) struct StarlarkRun {
     pub(super) source: String,
 }
 
-/// What a script without a name is called.
-const DEFAULT_NAME: &str = "starlark-function-run";
-
 impl StarlarkRun {
-    /// Reads the configuration; the error is the original's.
-    pub(super) fn read(config: Option<&Document>) -> Result<StarlarkRun, String> {
+    /// Reads the configuration; the error is the original's. A script without a name is called `default_name`.
+    pub(super) fn read(
+        config: Option<&Document>,
+        default_name: &str,
+    ) -> Result<StarlarkRun, String> {
         let root = config.map(Document::root).filter(|root| !root.is_empty());
         let Some(root) = root else {
             return Err(
@@ -31,10 +32,12 @@ impl StarlarkRun {
         };
         let source = match (group, kind) {
             ("", "ConfigMap") => {
+                check_keys(root).map_err(|error| conversion("ConfigMap", &error))?;
                 check_struct(root, &CONFIG_MAP).map_err(|error| conversion("ConfigMap", &error))?;
                 field(root, "data").and_then(|data| field(data, "source"))
             }
             ("fn.kpt.dev", "StarlarkRun") => {
+                check_keys(root).map_err(|error| conversion("StarlarkRun", &error))?;
                 check_struct(root, &STARLARK_RUN)
                     .map_err(|error| conversion("StarlarkRun", &error))?;
                 field(root, "source")
@@ -53,7 +56,7 @@ impl StarlarkRun {
         };
         let name = field(root, "metadata").and_then(|metadata| field(metadata, "name"));
         let name = name.and_then(NodeRef::as_text).unwrap_or("");
-        let name = if name.is_empty() { DEFAULT_NAME } else { name };
+        let name = if name.is_empty() { default_name } else { name };
         let source = source.and_then(NodeRef::as_text).unwrap_or("");
         if source.is_empty() {
             return Err("`source` must not be empty".to_owned());
@@ -65,8 +68,13 @@ impl StarlarkRun {
     }
 }
 
+/// Refuses mappings that have a key more than once.
+fn check_keys(root: NodeRef<'_>) -> Result<(), String> {
+    duplicate_keys::report(root.document()).map_or(Ok(()), Err)
+}
+
 /// A type as Go prints it.
-fn go_gvk(gvk: &GroupVersionKind) -> String {
+pub(super) fn go_gvk(gvk: &GroupVersionKind) -> String {
     format!("{}/{}, Kind={}", gvk.group, gvk.version, gvk.kind)
 }
 

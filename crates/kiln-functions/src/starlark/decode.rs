@@ -4,25 +4,49 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use kiln_krm::Resource;
-use kiln_starlark::{BigInt, Dict, List, Value};
+use kiln_starlark::{BigInt, Dict, Failure, List, Usage, Value};
 use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
 use super::time::Time;
+use crate::duplicate_keys;
 
 /// How many nodes aliases may add to those that are written.
 const ALIASED_NODES: usize = 1 << 20;
 
+/// What a value of the input needs beside its text.
+const VALUE_BYTES: usize = 160;
+
+/// For each byte of the input that is decoded, a script may use so many more than its limit is: for the input itself, for
+/// a changed copy, for the output as a tree and as text.
+const BYTES_PER_INPUT_BYTE: usize = 8;
+
+/// Why there are no values.
+pub(super) enum Trouble {
+    /// A mapping has a key more than once.
+    DuplicateKey,
+    /// A limit of the run, or what go-yaml reports.
+    Failure(Failure),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Trouble {
+        Trouble::Failure(failure)
+    }
+}
+
 /// The list that a script gets.
 pub(super) fn resource_list(
+    usage: &Usage<'_>,
+    api_version: &str,
     items: &[Resource],
     config: Option<&Document>,
-) -> Result<Value, String> {
+) -> Result<Value, Trouble> {
     let mut keys = Keys::default();
-    let mut decode = |document| decode_with_keys(document, scalar, &mut keys);
+    let mut decode = |document| decode_with_keys(usage, document, scalar, &mut keys);
     let values = items.iter().map(|item| decode(item.document()));
     let values = values.collect::<Result<Vec<_>, _>>()?;
     let list = Dict::with_capacity(4);
-    list.set_str("apiVersion", Value::string("config.kubernetes.io/v1"));
+    list.set_str("apiVersion", Value::string(api_version));
     list.set_str("kind", Value::string("ResourceList"));
     list.set_str("items", Value::list(values));
     if let Some(config) = config {
@@ -33,10 +57,11 @@ pub(super) fn resource_list(
 
 /// The value of a document whose scalars mean what `scalar` says.
 pub(super) fn decode_with(
+    usage: &Usage<'_>,
     document: &Document,
     scalar: fn(NodeRef<'_>) -> Value,
-) -> Result<Value, String> {
-    decode_with_keys(document, scalar, &mut Keys::default())
+) -> Result<Value, Trouble> {
+    decode_with_keys(usage, document, scalar, &mut Keys::default())
 }
 
 /// The texts of keys. Resources have mostly the same, and a value is shared by all that hold it.
@@ -62,11 +87,13 @@ impl Keys {
 }
 
 fn decode_with_keys(
+    usage: &Usage<'_>,
     document: &Document,
     scalar: fn(NodeRef<'_>) -> Value,
     keys: &mut Keys,
-) -> Result<Value, String> {
+) -> Result<Value, Trouble> {
     let mut decoder = Decoder {
+        usage,
         document,
         keys,
         scalar,
@@ -96,6 +123,7 @@ enum Container {
 }
 
 struct Decoder<'a> {
+    usage: &'a Usage<'a>,
     document: &'a Document,
     keys: &'a mut Keys,
     scalar: fn(NodeRef<'_>) -> Value,
@@ -107,14 +135,19 @@ struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// The value of a node; that of a collection is filled later.
-    fn begin(&mut self, node: NodeRef<'a>) -> Result<Value, String> {
+    fn begin(&mut self, node: NodeRef<'a>) -> Result<Value, Trouble> {
         let node = self.target(node)?;
+        let bytes = node.value().len() + VALUE_BYTES;
         if self.aliases.is_some() {
             self.aliased += 1;
             if self.aliased > ALIASED_NODES {
-                return Err("yaml: document contains excessive aliasing".to_owned());
+                return Err(Failure::new("yaml: document contains excessive aliasing").into());
             }
+        } else {
+            self.usage.allow(bytes.saturating_mul(BYTES_PER_INPUT_BYTE));
         }
+        self.usage.charge(1)?;
+        self.usage.allocate(bytes)?;
         Ok(match node.kind() {
             Kind::Mapping => {
                 let value = Value::from(Dict::with_capacity(node.len()));
@@ -134,18 +167,26 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn fill_dict(&mut self, node: NodeRef<'a>, dict: &Dict) -> Result<(), String> {
+    fn fill_dict(&mut self, node: NodeRef<'a>, dict: &Dict) -> Result<(), Trouble> {
         let mut merged = Vec::new();
+        let mut only_strings = true;
+        let mut count = 0;
         for (key, value) in node.entries() {
+            count += 1;
             if key.tag() == "!!merge" {
                 merged.push(value);
                 continue;
             }
             let key = self.begin(key)?;
+            only_strings &= matches!(key.kind(), kiln_starlark::Kind::String(_));
             let key = self.keys.shared(key);
             let value = self.begin(value)?;
-            dict.set(key, value)
-                .map_err(|failure| failure.message().to_owned())?;
+            dict.set(self.usage, key, value)?;
+        }
+        // Usually the texts of keys differ if the keys do.
+        let may_be_ambiguous = !only_strings || dict.len() + merged.len() < count;
+        if merged.len() > 1 || may_be_ambiguous && duplicate_keys::is_ambiguous(node) {
+            return Err(Trouble::DuplicateKey);
         }
         // What is there counts for more than what is merged in.
         for source in merged {
@@ -161,8 +202,7 @@ impl<'a> Decoder<'a> {
                         let key = self.begin(key)?;
                         let key = self.keys.shared(key);
                         let value = self.begin(value)?;
-                        dict.set(key, value)
-                            .map_err(|failure| failure.message().to_owned())?;
+                        dict.set(self.usage, key, value)?;
                     }
                 }
             }
@@ -170,7 +210,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn target(&mut self, node: NodeRef<'a>) -> Result<NodeRef<'a>, String> {
+    fn target(&mut self, node: NodeRef<'a>) -> Result<NodeRef<'a>, Trouble> {
         if node.kind() != Kind::Alias {
             return Ok(node);
         }
@@ -178,10 +218,10 @@ impl<'a> Decoder<'a> {
         let aliases = self.aliases.get_or_insert_with(|| targets(document));
         match aliases.get(&node.id()) {
             Some(target) => Ok(document.node(*target)),
-            None => Err(format!(
-                "yaml: unknown anchor '{}' referenced",
-                node.value()
-            )),
+            None => {
+                let message = format!("yaml: unknown anchor '{}' referenced", node.value());
+                Err(Failure::new(message).into())
+            }
         }
     }
 }

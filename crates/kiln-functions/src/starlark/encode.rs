@@ -1,6 +1,10 @@
 //! Values to trees, as go-yaml v3 marshals them and reads them again.
 
-use kiln_starlark::{Kind, Value};
+use std::cmp::Ordering;
+
+use kiln_starlark::{
+    Ancestors, Children, Dict, Failure, Kind, Usage, Value, format_float, stable_sort,
+};
 use kiln_yaml::{Document, NodeId, Style};
 
 use super::time::Time;
@@ -13,217 +17,238 @@ pub(super) struct Item {
     pub(super) is_unsettled: bool,
 }
 
+/// What a node of a document needs beside its text, in the tree and in what is made of the tree.
+pub(super) const NODE_BYTES: usize = 160;
+
+/// How deep values may be nested that are written, as deep as YAML can be read.
+const MAX_DEPTH: usize = 10_000;
+
 /// The items of the list that a script has left, if all of them can be written.
-pub(super) fn items(resource_list: &Value) -> Result<Vec<Value>, String> {
-    check(resource_list)?;
+pub(super) fn items(usage: &Usage<'_>, resource_list: &Value) -> Result<Vec<Value>, Failure> {
+    check(usage, resource_list)?;
     let Kind::Dict(list) = resource_list.kind() else {
         return Ok(Vec::new());
     };
     let Some(items) = list.get_str("items") else {
-        return Err("wrong Node Kind for  expected: SequenceNode was : value: {}".to_owned());
+        let message = "wrong Node Kind for  expected: SequenceNode was : value: {}";
+        return Err(Failure::new(message));
     };
-    let values: Vec<Value> = match items.kind() {
-        Kind::List(items) => items.elements().clone(),
-        Kind::Tuple(items) => items.to_vec(),
+    let items: Vec<Value> = match items.kind() {
+        Kind::List(_) | Kind::Tuple(_) => {
+            let mut values = Vec::new();
+            for child in Children::new(&items) {
+                usage.allocate(2 * size_of::<Value>())?;
+                values.push(child.value);
+            }
+            values
+        }
         Kind::None => Vec::new(),
         _ => {
-            return Err("wrong Node Kind for items expected: SequenceNode".to_owned());
+            let message = "wrong Node Kind for items expected: SequenceNode";
+            return Err(Failure::new(message));
         }
     };
-    match values
-        .iter()
-        .all(|value| matches!(value.kind(), Kind::Dict(_)))
-    {
-        true => Ok(values),
-        false => Err("failed to extract objects: wrong node kind: expected Mapping".to_owned()),
+    let is_mapping = |value: &Value| matches!(value.kind(), Kind::Dict(_));
+    match items.iter().all(is_mapping) {
+        true => Ok(items),
+        false => Err(Failure::new(
+            "failed to extract objects: wrong node kind: expected Mapping",
+        )),
     }
 }
 
 /// An item that [`items`] has found to be good.
-pub(super) fn item(value: &Value) -> Item {
-    write(value, is_other)
+pub(super) fn item(usage: &Usage<'_>, value: &Value) -> Result<Item, Failure> {
+    write(usage, value, is_other)
 }
 
 /// A value by itself. `is_other` says of which texts that are no strings must be quoted.
-pub(super) fn document(value: &Value, is_other: fn(&str) -> bool) -> Result<Document, String> {
-    check(value)?;
-    Ok(write(value, is_other).document)
+pub(super) fn document(
+    usage: &Usage<'_>,
+    value: &Value,
+    is_other: fn(&str) -> bool,
+) -> Result<Document, Failure> {
+    check(usage, value)?;
+    Ok(write(usage, value, is_other)?.document)
 }
 
-fn write(value: &Value, is_other: fn(&str) -> bool) -> Item {
+fn write(usage: &Usage<'_>, value: &Value, is_other: fn(&str) -> bool) -> Result<Item, Failure> {
     let mut writer = Writer {
+        usage,
         document: Document::new_mapping(),
         is_other,
         is_unsettled: false,
         open: Vec::new(),
     };
-    let root = writer.begin(value);
-    while let Some((node, value)) = writer.open.pop() {
-        writer.fill(node, &value);
+    let root = writer.begin(value, 0)?;
+    while let Some((node, value, depth)) = writer.open.pop() {
+        writer.fill(node, &value, depth + 1)?;
     }
     writer.document.set_root(root);
-    Item {
+    Ok(Item {
         document: writer.document,
         is_unsettled: writer.is_unsettled,
-    }
+    })
+}
+
+/// A collection that is being checked.
+struct Open {
+    children: Children,
+    /// A key, which is checked after its value.
+    key: Option<Value>,
+    is_dict: bool,
 }
 
 /// Looks for what Go could not convert, in the order in which it converts, and for values inside of themselves, on which the
 /// original would run for ever.
-fn check(value: &Value) -> Result<(), String> {
-    enum Task {
-        Value(Value),
-        Key(Value),
-        Leave,
-    }
-    let mut tasks = vec![Task::Value(value.clone())];
-    // For each collection around: what it is, and whether it is a dict.
-    let mut around: Vec<(*const (), bool)> = Vec::new();
-    while let Some(task) = tasks.pop() {
-        let (value, is_key) = match task {
-            Task::Leave => {
-                around.pop();
-                continue;
+fn check(usage: &Usage<'_>, value: &Value) -> Result<(), Failure> {
+    let mut open: Vec<Open> = Vec::new();
+    let mut ancestors = Ancestors::default();
+    let mut next = Some((value.clone(), false));
+    let mut nodes: usize = 0;
+    loop {
+        if let Some((value, is_key)) = next.take() {
+            usage.charge(1)?;
+            nodes += 1;
+            // A value that shares its parts may have far more nodes than can be written.
+            usage.check_room(nodes.saturating_mul(NODE_BYTES))?;
+            if let Some(problem) = problem(&value) {
+                return Err(blame(&open, is_key, &problem));
             }
-            Task::Value(value) => (value, false),
-            Task::Key(key) => (key, true),
-        };
-        let place = match value.kind() {
-            Kind::Dict(dict) => Some(std::rc::Rc::as_ptr(dict).cast::<()>()),
-            Kind::List(list) => Some(std::rc::Rc::as_ptr(list).cast()),
-            _ => None,
-        };
-        let problem = match value.kind() {
-            _ if place.is_some_and(|place| around.iter().any(|(other, _)| *other == place)) => {
-                Some("value contains itself".to_owned())
-            }
-            Kind::BigInt(big) => Some(format!(
-                "{big} out of range (want value in signed 64-bit range)"
-            )),
-            Kind::Set(_) => Some("sets aren't yet supported".to_owned()),
-            Kind::Struct(_) => Some(
-                "constructor object from *starlarkstruct.Struct not supported Marshaler to \
-                 starlark object: string"
-                    .to_owned(),
-            ),
-            Kind::Bytes(_) | Kind::Other => {
-                Some(format!("unrecognized starlark type: {}", value.type_name()))
-            }
-            Kind::Object(object) if object.as_any().downcast_ref::<Time>().is_none() => {
-                Some(format!("unrecognized starlark type: {}", value.type_name()))
-            }
-            _ => None,
-        };
-        if let Some(problem) = problem {
-            let dicts = around.iter().filter(|(_, is_dict)| *is_dict).count();
-            let values = if is_key {
-                dicts.saturating_sub(1)
-            } else {
-                dicts
-            };
-            let key = if is_key {
-                "unmarshaling starlark key: "
-            } else {
-                ""
-            };
-            return Err(format!(
-                "{}{key}{problem}",
-                "unmarshaling starlark value: ".repeat(values)
-            ));
-        }
-        match value.kind() {
-            Kind::Dict(dict) => {
-                around.push((std::rc::Rc::as_ptr(dict).cast(), true));
-                tasks.push(Task::Leave);
-                for (key, value) in dict.items().into_iter().rev() {
-                    tasks.push(Task::Key(key));
-                    tasks.push(Task::Value(value));
+            let is_dict = matches!(value.kind(), Kind::Dict(_));
+            if is_dict || matches!(value.kind(), Kind::List(_) | Kind::Tuple(_)) {
+                if !ancestors.enter(&value) {
+                    return Err(blame(&open, is_key, "value contains itself"));
                 }
+                if ancestors.len() > MAX_DEPTH {
+                    let message = format!("yaml: exceeded max depth of {MAX_DEPTH}");
+                    return Err(Failure::new(message));
+                }
+                open.push(Open {
+                    children: Children::new(&value),
+                    key: None,
+                    is_dict,
+                });
             }
-            Kind::List(list) => {
-                around.push((std::rc::Rc::as_ptr(list).cast(), false));
-                tasks.push(Task::Leave);
-                tasks.extend(list.elements().iter().rev().cloned().map(Task::Value));
-            }
-            Kind::Tuple(elements) => {
-                tasks.extend(elements.iter().rev().cloned().map(Task::Value));
-            }
-            _ => {}
+        }
+        let Some(collection) = open.last_mut() else {
+            return Ok(());
+        };
+        if let Some(key) = collection.key.take() {
+            next = Some((key, true));
+        } else if let Some(child) = collection.children.next() {
+            collection.key = child.key;
+            next = Some((child.value, false));
+        } else {
+            open.pop();
+            ancestors.leave();
         }
     }
-    Ok(())
 }
 
-struct Writer {
+/// Why Go could not convert a value, whatever is in it.
+fn problem(value: &Value) -> Option<String> {
+    match value.kind() {
+        Kind::BigInt(big) => Some(format!(
+            "{big} out of range (want value in signed 64-bit range)"
+        )),
+        Kind::Set(_) => Some("sets aren't yet supported".to_owned()),
+        Kind::Struct(_) => Some(
+            "constructor object from *starlarkstruct.Struct not supported Marshaler to \
+             starlark object: string"
+                .to_owned(),
+        ),
+        Kind::Bytes(_) | Kind::Other => {
+            Some(format!("unrecognized starlark type: {}", value.type_name()))
+        }
+        Kind::Object(object) if object.as_any().downcast_ref::<Time>().is_none() => {
+            Some(format!("unrecognized starlark type: {}", value.type_name()))
+        }
+        _ => None,
+    }
+}
+
+/// A problem with the words that Go adds for each dict around it.
+fn blame(open: &[Open], is_key: bool, problem: &str) -> Failure {
+    let dicts = open.iter().filter(|collection| collection.is_dict).count();
+    let (values, key) = match is_key {
+        true => (dicts.saturating_sub(1), "unmarshaling starlark key: "),
+        false => (dicts, ""),
+    };
+    let values = "unmarshaling starlark value: ".repeat(values);
+    Failure::new(format!("{values}{key}{problem}"))
+}
+
+struct Writer<'a> {
+    usage: &'a Usage<'a>,
     document: Document,
     is_other: fn(&str) -> bool,
     is_unsettled: bool,
-    /// Collections that are still to be filled.
-    open: Vec<(NodeId, Value)>,
+    /// Collections that are still to be filled, and how deep they are.
+    open: Vec<(NodeId, Value, usize)>,
 }
 
-impl Writer {
+impl Writer<'_> {
     /// The node of a value; a collection is filled later.
-    fn begin(&mut self, value: &Value) -> NodeId {
+    fn begin(&mut self, value: &Value, depth: usize) -> Result<NodeId, Failure> {
+        // The text of the node has a copy in what is written, behind its indentation.
+        let text = match value.kind() {
+            Kind::String(text) => text.len().saturating_mul(2),
+            _ => 0,
+        };
+        self.usage.charge(1)?;
+        self.usage
+            .keep(text.saturating_add(NODE_BYTES + 2 * depth))?;
         let document = &mut self.document;
         let (node, length) = match value.kind() {
             Kind::Dict(dict) => (document.new_mapping_node(), dict.len()),
             Kind::List(list) => (document.new_sequence_node(), list.len()),
             Kind::Tuple(elements) => (document.new_sequence_node(), elements.len()),
-            _ => return self.scalar(value),
+            _ => return self.scalar(value, depth),
         };
         match length {
             0 => document.set_style(node, Style::FLOW),
-            _ => self.open.push((node, value.clone())),
+            _ => self.open.push((node, value.clone(), depth)),
         }
-        node
+        Ok(node)
     }
 
-    fn fill(&mut self, node: NodeId, value: &Value) {
-        match value.kind() {
-            Kind::Dict(dict) => {
-                let mut entries = dict.items();
-                sort_entries(&mut entries);
-                for (key, value) in entries {
-                    let key = self.begin(&key);
-                    let value = self.begin(&value);
-                    self.document.push_entry(node, key, value);
-                }
+    fn fill(&mut self, node: NodeId, value: &Value, depth: usize) -> Result<(), Failure> {
+        if let Kind::Dict(dict) = value.kind() {
+            for (key, value) in sorted_entries(self.usage, dict)? {
+                let key = self.begin(&key, depth)?;
+                let value = self.begin(&value, depth)?;
+                self.document.push_entry(node, key, value);
             }
-            Kind::List(list) => {
-                for element in list.elements().iter() {
-                    let element = self.begin(element);
-                    self.document.push_item(node, element);
-                }
-            }
-            Kind::Tuple(elements) => {
-                for element in elements {
-                    let element = self.begin(element);
-                    self.document.push_item(node, element);
-                }
-            }
-            _ => {}
+            return Ok(());
         }
+        for child in Children::new(value) {
+            let element = self.begin(&child.value, depth)?;
+            self.document.push_item(node, element);
+        }
+        Ok(())
     }
 
-    fn scalar(&mut self, value: &Value) -> NodeId {
+    fn scalar(&mut self, value: &Value, depth: usize) -> Result<NodeId, Failure> {
         let document = &mut self.document;
-        match value.kind() {
+        Ok(match value.kind() {
             Kind::Bool(bool) => document.new_scalar(if bool { "true" } else { "false" }, ""),
             Kind::Int(int) => document.new_scalar(&int.to_string(), ""),
             Kind::Float(float) => document.new_scalar(&float_text(float), ""),
-            Kind::String(text) => self.string(&String::from_utf8_lossy(text)),
+            Kind::String(text) => return self.string(&String::from_utf8_lossy(text), depth),
             Kind::Object(object) => {
                 let time = object.as_any().downcast_ref::<Time>();
                 document.new_scalar(time.map_or("", |time| &time.text), "")
             }
             _ => document.new_scalar("null", ""),
-        }
+        })
     }
 
-    fn string(&mut self, text: &str) -> NodeId {
+    fn string(&mut self, text: &str, depth: usize) -> Result<NodeId, Failure> {
         let node = self.document.new_string(text);
-        if text.contains('\n') {
+        let line_ends = text.bytes().filter(|byte| *byte == b'\n').count();
+        if line_ends > 0 {
+            self.usage.keep(line_ends.saturating_mul(2 * depth + 2))?;
             self.document.set_style(node, Style::LITERAL);
             self.is_unsettled |= !is_simple_literal(text);
         } else if (self.is_other)(text) {
@@ -231,28 +256,44 @@ impl Writer {
         } else {
             self.is_unsettled |= !is_simple_plain(text);
         }
-        node
+        Ok(node)
     }
 }
 
-/// Sorts by key: numbers and booleans by value before all texts, which have an order of their own.
-fn sort_entries(entries: &mut [(Value, Value)]) {
-    let text = |key: &Value| match key.kind() {
-        Kind::String(text) => Some(String::from_utf8_lossy(text).into_owned()),
-        _ => None,
-    };
+/// The entries of a dict by key: numbers and booleans by value before all texts, which have an order of their own.
+fn sorted_entries(usage: &Usage<'_>, dict: &Dict) -> Result<Vec<(Value, Value)>, Failure> {
+    usage.allocate(dict.len().saturating_mul(2 * size_of::<(Value, Value)>()))?;
+    let mut entries = dict.items();
+    let mut stopped = None;
+    stable_sort(&mut entries, &mut |(a, _), (b, _)| {
+        let length = |key: &Value| key.as_str_bytes().map_or(0, <[u8]>::len);
+        match &stopped {
+            Some(_) => return false,
+            None => stopped = usage.charge(4 + (length(a) + length(b)) / 8).err(),
+        }
+        compare_entries(a, b).is_lt()
+    });
+    match stopped {
+        Some(failure) => Err(failure),
+        None => Ok(entries),
+    }
+}
+
+fn compare_entries(a: &Value, b: &Value) -> Ordering {
     let number = |key: &Value| match key.kind() {
         Kind::Bool(bool) => f64::from(u8::from(bool)),
         Kind::Int(int) => int as f64,
         Kind::Float(float) => float,
         _ => f64::NEG_INFINITY,
     };
-    entries.sort_by(|(a, _), (b, _)| match (text(a), text(b)) {
-        (Some(a), Some(b)) => compare_keys(&a, &b),
-        (Some(_), None) => std::cmp::Ordering::Greater,
-        (None, Some(_)) => std::cmp::Ordering::Less,
+    match (a.as_str_bytes(), b.as_str_bytes()) {
+        (Some(a), Some(b)) => {
+            compare_keys(&String::from_utf8_lossy(a), &String::from_utf8_lossy(b))
+        }
+        (Some(_), None) => Ordering::Greater,
+        (None, Some(_)) => Ordering::Less,
         (None, None) => number(a).total_cmp(&number(b)),
-    });
+    }
 }
 
 /// A float as Go prints it; a whole one looks like an integer.
@@ -263,7 +304,7 @@ pub(super) fn float_text(float: f64) -> String {
     if float.is_infinite() {
         return if float > 0.0 { ".inf" } else { "-.inf" }.to_owned();
     }
-    let text = String::from_utf8_lossy(&Value::from(float).repr()).into_owned();
+    let text = format_float(float, b'g');
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 

@@ -8,25 +8,31 @@
 mod config;
 mod decode;
 mod encode;
+mod execute;
+mod limits;
 mod modules;
 mod open_api;
 mod script;
 #[cfg(test)]
 mod tests;
 mod time;
+mod v0_3_0;
 mod yaml_v2;
 
 pub use script::StarlarkScript;
 
 use kiln_krm::Resource;
 use kiln_krm::results::Severity;
-use kiln_starlark::{Dialect, Limits, Program, Struct, Value, World};
+use kiln_starlark::Dialect;
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::registry::{Behaviour, FunctionInfo};
-use crate::sdk::Sdk;
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 use config::StarlarkRun;
+use encode::Item;
+use execute::{Lines, Script, Trouble};
 use modules::{Library, MatchGvk};
+use v0_3_0::FormerStarlark;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "starlark",
@@ -35,11 +41,20 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     doc: include_str!("doc.md"),
     behaviours: &[
         Behaviour {
+            tags: &["v0.3.0"],
+            sdk: Sdk::Kyaml {
+                results: ResultsForm::Object("starlark"),
+                errors: ErrorsPrinted::Once,
+            },
+            function: &FormerStarlark,
+        },
+        Behaviour {
             tags: &["v0.4.0"],
             sdk: Sdk::Go,
             function: &Starlark {
                 library: Library { match_gvk: None },
                 complaints: Complaints::BehindTheToken,
+                default_name: FORMER_DEFAULT_NAME,
             },
         },
         Behaviour {
@@ -50,6 +65,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
                     match_gvk: Some(MatchGvk::ApiVersion),
                 },
                 complaints: Complaints::BehindTheToken,
+                default_name: FORMER_DEFAULT_NAME,
             },
         },
         Behaviour {
@@ -60,6 +76,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
                     match_gvk: Some(MatchGvk::CoreOnly),
                 },
                 complaints: Complaints::AtTheToken,
+                default_name: DEFAULT_NAME,
             },
         },
         Behaviour {
@@ -70,6 +87,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
                     match_gvk: Some(MatchGvk::Lenient),
                 },
                 complaints: Complaints::AtTheToken,
+                default_name: DEFAULT_NAME,
             },
         },
     ],
@@ -79,7 +97,14 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
 struct Starlark {
     library: Library,
     complaints: Complaints,
+    /// What a script without a name is called.
+    default_name: &'static str,
 }
+
+const DEFAULT_NAME: &str = "starlark-function-run";
+
+/// The same up to v0.5.0.
+const FORMER_DEFAULT_NAME: &str = "stalark-function-run";
 
 /// Where go.starlark.net places a complaint about an operand that is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,81 +128,34 @@ impl Function for Starlark {
     }
 }
 
-/// Why there is no output.
-enum Trouble {
-    Stopped,
-    Message(String),
-}
-
-impl From<String> for Trouble {
-    fn from(message: String) -> Trouble {
-        Trouble::Message(message)
-    }
-}
-
 impl Starlark {
     fn transform(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Result<(), Trouble> {
-        let run = StarlarkRun::read(list.config.as_ref())?;
-        let dialect = Dialect {
-            complains_at_token: self.complaints == Complaints::AtTheToken,
-            ..Dialect::extended()
+        let config = StarlarkRun::read(list.config.as_ref(), self.default_name)?;
+        let load = |module: &str| self.library.find(module);
+        let script = Script {
+            name: &config.name,
+            source: config.source.as_bytes(),
+            dialect: Dialect {
+                complains_at_token: self.complaints == Complaints::AtTheToken,
+                ..Dialect::extended()
+            },
+            api_version: "config.kubernetes.io/v1",
+            lines: Lines::OfItem,
+            load: Some(&load),
         };
-        let program = Program::parse(&run.name, run.source.as_bytes(), &dialect, &|name| {
-            name == "ctx"
-        });
-        let program = program.map_err(|error| error.to_string())?;
-        let resource_list = decode::resource_list(&list.items, list.config.as_ref())?;
-        let predeclared = [("ctx", context_value(resource_list.clone(), ctx.environment))];
-        let mut stopped = false;
-        let mut load = |module: &str| Ok(self.library.find(module));
-        let mut stderr = Vec::new();
-        let mut print = |line: &[u8]| {
-            stderr.extend_from_slice(line);
-            stderr.push(b'\n');
-        };
-        let mut interrupt = || {
-            stopped = ctx.check().is_err();
-            stopped.then(|| "time is up".to_owned())
-        };
-        let mut world = World {
-            limits: Limits::default(),
-            print: &mut print,
-            load: &mut load,
-            interrupt: &mut interrupt,
-        };
-        let ended = program.run(&predeclared, &mut world);
-        list.stderr.push_str(&String::from_utf8_lossy(&stderr));
-        if stopped {
-            return Err(Trouble::Stopped);
-        }
-        // While it lives, the values are whole.
-        let _run = ended.map_err(|error| error.to_string())?;
-        let values = encode::items(&resource_list)?;
-        list.unsettled.clear();
-        // Nothing can go wrong any more: what was read makes room for what is written.
-        list.items.clear();
-        for (place, value) in values.iter().enumerate() {
-            let item = encode::item(value);
-            if item.is_unsettled {
-                list.unsettled.push(place);
-            }
-            list.items.push(Resource::new(item.document));
-        }
+        let items = script.run(&list.items, list.config.as_ref(), ctx, &mut list.stderr)?;
+        replace_items(list, items);
         Ok(())
     }
 }
 
-/// What scripts know as `ctx`.
-fn context_value(resource_list: Value, environment: &[String]) -> Value {
-    let variables = kiln_starlark::Dict::with_capacity(environment.len());
-    for variable in environment {
-        if let Some((name, value)) = variable.split_once('=') {
-            variables.set_str(name, Value::string(value));
-        }
-    }
-    Value::from(Struct::new(vec![
-        ("resource_list".to_owned(), resource_list),
-        ("environment".to_owned(), Value::from(variables)),
-        ("open_api".to_owned(), open_api::open_api()),
-    ]))
+/// Puts what a script has left in the place of what it got.
+fn replace_items(list: &mut FunctionList, items: Vec<Item>) {
+    let unsettled = items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| item.is_unsettled);
+    list.unsettled = unsettled.map(|(place, _)| place).collect();
+    let documents = items.into_iter().map(|item| item.document);
+    list.items = documents.map(Resource::new).collect();
 }

@@ -37,7 +37,7 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("zipfile.star", "ZipFile"),
 ];
 
-/// Stands for what is not built in: it can be loaded, but whoever uses it is told.
+/// Stands for what is not built in: it can be loaded, but a script that uses it fails.
 struct Missing(String);
 
 impl Object for Missing {
@@ -91,7 +91,7 @@ fn krmfn(match_gvk: MatchGvk) -> Value {
 }
 
 /// A text of a resource; empty where it has none.
-fn text_at(resource: &Value, path: &[&str]) -> String {
+fn text_at(ctx: &Context<'_>, resource: &Value, path: &[&str]) -> Result<String, Failure> {
     let mut current = resource.clone();
     for key in path {
         let next = match current.kind() {
@@ -99,14 +99,17 @@ fn text_at(resource: &Value, path: &[&str]) -> String {
             _ => None,
         };
         let Some(next) = next else {
-            return String::new();
+            return Ok(String::new());
         };
         current = next;
     }
-    match current.kind() {
-        Kind::String(text) => String::from_utf8_lossy(text).into_owned(),
+    Ok(match current.kind() {
+        Kind::String(text) => {
+            ctx.allocate(text.len())?;
+            String::from_utf8_lossy(text).into_owned()
+        }
         _ => String::new(),
-    }
+    })
 }
 
 /// The resource and the texts that a function was called with.
@@ -123,29 +126,30 @@ fn arguments<const N: usize>(args: &Arguments<'_>) -> Result<(Value, [String; N]
     Ok((resource, texts))
 }
 
-fn match_api_version(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn match_api_version(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let (resource, [api_version, kind]) = arguments(args)?;
-    let same =
-        text_at(&resource, &["apiVersion"]) == api_version && text_at(&resource, &["kind"]) == kind;
+    let same = text_at(ctx, &resource, &["apiVersion"])? == api_version
+        && text_at(ctx, &resource, &["kind"])? == kind;
     Ok(Value::from(same))
 }
 
-fn match_core(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn match_core(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let (resource, [version, kind]) = arguments(args)?;
-    let own = text_at(&resource, &["apiVersion"]);
+    let own = text_at(ctx, &resource, &["apiVersion"])?;
     let (own_group, own_version) = group_and_version(&own);
-    let same =
-        own_group.is_empty() && own_version == version && text_at(&resource, &["kind"]) == kind;
+    let same = own_group.is_empty()
+        && own_version == version
+        && text_at(ctx, &resource, &["kind"])? == kind;
     Ok(Value::from(same))
 }
 
-fn match_lenient(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn match_lenient(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let (resource, [api_version, kind]) = arguments(args)?;
-    let own = text_at(&resource, &["apiVersion"]);
+    let own = text_at(ctx, &resource, &["apiVersion"])?;
     let (own_group, own_version) = group_and_version(&own);
     let (group, version) = group_and_version(&api_version);
     let agree = |own: &str, given: &str| own.is_empty() || given.is_empty() || own == given;
-    let same = agree(&text_at(&resource, &["kind"]), &kind)
+    let same = agree(&text_at(ctx, &resource, &["kind"])?, &kind)
         && agree(own_group, group)
         && agree(own_version, version);
     Ok(Value::from(same))
@@ -155,16 +159,16 @@ fn group_and_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-fn match_name(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn match_name(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let (resource, [name]) = arguments(args)?;
     Ok(Value::from(
-        text_at(&resource, &["metadata", "name"]) == name,
+        text_at(ctx, &resource, &["metadata", "name"])? == name,
     ))
 }
 
-fn match_namespace(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn match_namespace(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let (resource, [namespace]) = arguments(args)?;
     Ok(Value::from(
-        text_at(&resource, &["metadata", "namespace"]) == namespace,
+        text_at(ctx, &resource, &["metadata", "namespace"])? == namespace,
     ))
 }

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use kiln_krm::{Resource, ResourceList};
 use kiln_runtime::{Input, Outcome, Output, RunContext, RunError, Runner};
-use kiln_starlark::{Dialect, Limits, Program, World};
+use kiln_starlark::Dialect;
 
-use super::{context_value, decode, encode};
+use super::execute::{Lines, Script, Trouble};
 use crate::function::{Context, NoFiles};
+use crate::output::Printed;
 use crate::sdk::kyaml::format;
 
 /// A script as a function.
@@ -36,18 +37,22 @@ impl Runner for StarlarkScript {
             run,
             files: &NoFiles,
         };
-        let mut stderr = Vec::new();
-        let mut stopped = false;
-        let items = self.transform(input, &ctx, &mut stderr, &mut stopped);
-        if stopped {
-            return Err(match run.deadline.filter(|_| !run.cancel.is_cancelled()) {
-                Some(deadline) => RunError::TimedOut {
-                    timeout: deadline.timeout,
-                    stderr,
-                },
-                None => RunError::Cancelled,
-            });
-        }
+        let mut stderr = Printed::default();
+        let items = self.transform(input, &ctx, &mut stderr);
+        let stderr = stderr.into_string().into_bytes();
+        let items = match items {
+            Ok(items) => Ok(items),
+            Err(Trouble::Message(message)) => Err(message),
+            Err(Trouble::Stopped) => {
+                return Err(match run.deadline.filter(|_| !run.cancel.is_cancelled()) {
+                    Some(deadline) => RunError::TimedOut {
+                        timeout: deadline.timeout,
+                        stderr,
+                    },
+                    None => RunError::Cancelled,
+                });
+            }
+        };
         if let Some(listener) = &run.on_stderr {
             listener.hear(&stderr);
         }
@@ -74,51 +79,29 @@ impl StarlarkScript {
         &self,
         input: &Input<'_>,
         ctx: &Context<'_>,
-        stderr: &mut Vec<u8>,
-        stopped: &mut bool,
-    ) -> Result<Vec<Resource>, String> {
+        stderr: &mut Printed,
+    ) -> Result<Vec<Resource>, Trouble> {
         let items: Vec<Resource> = input.items().iter().map(Resource::clone).collect();
-        let list = decode::resource_list(&items, input.function_config())?;
-        let dialect = Dialect::of_2020();
-        let program = Program::parse(&self.name, &self.source, &dialect, &|name| name == "ctx");
-        let program = program.map_err(|error| error.to_string())?;
-        let mut print = |line: &[u8]| {
-            stderr.extend_from_slice(line);
-            stderr.push(b'\n');
+        let script = Script {
+            name: &self.name,
+            source: &self.source,
+            dialect: Dialect::of_2020(),
+            api_version: "config.kubernetes.io/v1",
+            lines: Lines::OfList,
+            load: None,
         };
-        let mut interrupt = || {
-            *stopped = ctx.check().is_err();
-            stopped.then(|| "time is up".to_owned())
-        };
-        let mut world = World {
-            limits: Limits::default(),
-            print: &mut print,
-            load: &mut |_| Err(String::new()),
-            interrupt: &mut interrupt,
-        };
-        if !program.loads().is_empty() {
-            return Err("load not implemented by this application".to_owned());
-        }
-        let predeclared = [("ctx", context_value(list.clone(), ctx.environment))];
-        // While it lives, the values are whole.
-        let _run = program
-            .run(&predeclared, &mut world)
-            .map_err(|error| error.to_string())?;
-        let values = encode::items(&list)?;
-        values
-            .iter()
-            .map(encode::item)
-            .map(|item| {
-                let mut document = item.document;
-                format(&mut document, None).map_err(|error| error.to_string())?;
-                if item.is_unsettled {
-                    let text = kiln_yaml::to_string(&document, kiln_yaml::SequenceStyle::Compact);
-                    if let Ok(Some(read)) = kiln_yaml::parse(&text) {
-                        document = read;
-                    }
+        let items = script.run(&items, input.function_config(), ctx, stderr)?;
+        let items = items.into_iter().map(|item| -> Result<Resource, Trouble> {
+            let mut document = item.document;
+            format(&mut document, None).map_err(|error| error.to_string())?;
+            if item.is_unsettled {
+                let text = kiln_yaml::to_string(&document, kiln_yaml::SequenceStyle::Compact);
+                if let Ok(Some(read)) = kiln_yaml::parse(&text) {
+                    document = read;
                 }
-                Ok(Resource::new(document))
-            })
-            .collect()
+            }
+            Ok(Resource::new(document))
+        });
+        items.collect()
     }
 }

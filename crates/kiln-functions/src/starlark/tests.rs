@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use kiln_krm::record::is_base_60;
-use kiln_runtime::RunContext;
+use kiln_runtime::{RunContext, RunError};
 
 use super::INFO;
 use super::encode::float_text;
@@ -109,4 +109,131 @@ fn what_is_known_of_kubernetes_can_be_asked_for() {
         );
         assert_eq!(answer.exit_code, 1);
     }
+}
+
+/// A list with one resource and a script.
+fn list_with(script: &str) -> String {
+    let script: String = script.lines().map(|line| format!("    {line}\n")).collect();
+    format!(
+        "kind: ResourceList\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {{name: a}}\n\
+         functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: StarlarkRun\n  metadata: {{name: s}}\n  \
+         source: |\n{script}"
+    )
+}
+
+fn run_script(script: &str, run: &RunContext) -> Result<wire::Answer, RunError> {
+    let ctx = Context {
+        environment: &[],
+        files: &NoFiles,
+        run,
+    };
+    let behaviour = INFO.behaviour("latest").unwrap();
+    wire::run(behaviour, list_with(script).as_bytes(), &ctx)
+}
+
+/// A value of 10^13 nodes whose parts are shared.
+const SHARED: &str =
+    "a = ['lol'] * 10\nfor i in range(12): a = [a] * 10\nr = ctx.resource_list['items'][0]\n";
+
+#[test]
+fn scripts_that_need_too_much_memory_fail() {
+    for script in [
+        "r['a'] = a",
+        "r['a'] = str(a)",
+        "load('encoding/json.star', 'json')\nr['a'] = json.encode(a)",
+        "load('encoding/yaml.star', 'yaml')\nr['a'] = yaml.dumps(a)",
+        "load('encoding/yaml.star', 'yaml')\nr['a'] = yaml.loads('[' + 'a,' * 10000000 + ']')",
+        "v = 'x' * 50000000\nr['a'] = [v] * 60",
+        "v = 'x\\n' * 5000000\nfor i in range(50): r = r.setdefault('a', {})\nr['a'] = v",
+        "while True: print('lol' * 1000)",
+        "fail('v' * 500000000)",
+    ] {
+        let answer = run_script(&format!("{SHARED}{script}"), &RunContext::default()).unwrap();
+        assert_eq!(answer.exit_code, 1, "{script}");
+        let needed = "starlark: the script needs more than";
+        assert!(answer.stdout.contains(needed), "{script}");
+        // What the function got is what it leaves.
+        assert!(answer.stdout.contains("name: a"), "{script}");
+    }
+}
+
+#[test]
+fn a_caller_can_stop_a_script_in_any_conversion() {
+    for script in [
+        "while True: pass",
+        "r['a'] = a",
+        "x = str(a)",
+        "load('encoding/json.star', 'json')\nx = json.encode(a)",
+        "load('encoding/yaml.star', 'yaml')\nx = yaml.dumps(a)",
+        "t = ('lol',) * 10\nfor i in range(12): t = (t,) * 10\nx = {t: 1}",
+        "b = ['lol'] * 10\nfor i in range(8): b = [b] * 10\nc = ['lol'] * 10\nfor i in range(8): c = [c] * 10\nx = b == c",
+    ] {
+        let run = RunContext::default();
+        run.cancel.cancel();
+        let answer = run_script(&format!("{SHARED}{script}"), &run);
+        assert!(matches!(answer, Err(RunError::Cancelled)), "{script}");
+    }
+}
+
+#[test]
+fn values_that_are_nested_too_deep_are_refused() {
+    for nest in ["[x]", "{'a': x}", "(x,)"] {
+        let script = format!(
+            "x = 1\nfor i in range(200000): x = {nest}\nctx.resource_list['items'][0]['a'] = x"
+        );
+        let answer = run_script(&script, &RunContext::default()).unwrap();
+        let expected = "message: 'yaml: exceeded max depth of 10000'";
+        assert!(answer.stdout.contains(expected), "{nest}");
+    }
+}
+
+#[test]
+fn aliases_cannot_make_much_of_little() {
+    let item = |i: usize| {
+        format!(
+            "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {{name: a{i}}}\n  data: [&a [x, x, x, x, x, x, x, x, x, x], \
+             &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a], &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b], \
+             &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c], &e [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]]\n"
+        )
+    };
+    let items: String = (0..100).map(item).collect();
+    let input = list_with("x = 1").replacen("items:\n", &format!("items:\n{items}"), 1);
+    let ctx = Context {
+        environment: &[],
+        files: &NoFiles,
+        run: &RunContext::default(),
+    };
+    let behaviour = INFO.behaviour("latest").unwrap();
+    let answer = wire::run(behaviour, input.as_bytes(), &ctx).unwrap();
+    assert!(
+        answer
+            .stdout
+            .contains("starlark: the script needs more than")
+    );
+}
+
+#[test]
+fn a_large_list_may_be_changed() {
+    let item = |i: usize| {
+        let text = "x".repeat(10_000);
+        format!(
+            "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {{name: a{i}}}\n  data: {{a: {text}}}\n"
+        )
+    };
+    let items: String = (0..10_000).map(item).collect();
+    let script = "for r in ctx.resource_list['items']: r['data']['b'] = r['data']['a'] + 'y'";
+    let input = list_with(script).replacen("items:\n", &format!("items:\n{items}"), 1);
+    let ctx = Context {
+        environment: &[],
+        files: &NoFiles,
+        run: &RunContext::default(),
+    };
+    let behaviour = INFO.behaviour("latest").unwrap();
+    let answer = wire::run(behaviour, input.into_bytes(), &ctx).unwrap();
+    assert_eq!(
+        answer.exit_code,
+        0,
+        "{}",
+        &answer.stdout[answer.stdout.len() - 500..]
+    );
 }

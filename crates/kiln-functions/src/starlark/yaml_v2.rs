@@ -2,10 +2,12 @@
 
 use kiln_krm::record::is_base_60;
 use kiln_starlark::{Arguments, Builtin, Context, Failure, Kind, Module, NativeFn, Value};
-use kiln_yaml::{NodeRef, SequenceStyle};
+use kiln_yaml::{Document, NodeRef, SequenceStyle};
 
+use super::encode::NODE_BYTES;
 use super::time::Time;
 use super::{decode, encode};
+use crate::duplicate_keys;
 
 pub(super) fn module() -> Value {
     let members = [("loads", loads as NativeFn), ("dumps", dumps)];
@@ -24,21 +26,38 @@ fn loads(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
             "for parameter source: got {type_name}, want string"
         ));
     };
-    ctx.allocate(text.len() * 4)?;
+    // Every node but the first has one of these before it. The text itself is copied.
+    let is_structure = |byte: &&u8| b",:-[]{}\n?".contains(byte);
+    let nodes = text.iter().filter(is_structure).count() + 1;
+    ctx.charge(text.len() / 4)?;
+    ctx.allocate(nodes.saturating_mul(NODE_BYTES))?;
+    ctx.allocate(text.len().saturating_mul(3))?;
     let text = String::from_utf8_lossy(text);
     match kiln_yaml::parse(&text) {
         Ok(None) => Ok(Value::NONE),
-        Ok(Some(document)) => decode::decode_with(&document, scalar).map_err(Failure::new),
+        Ok(Some(document)) => {
+            let decoded = decode::decode_with(ctx.usage(), &document, scalar);
+            decoded.map_err(|trouble| match trouble {
+                decode::Trouble::Failure(failure) => failure,
+                decode::Trouble::DuplicateKey => duplicate(&document),
+            })
+        }
         Err(error) => Err(Failure::new(error.to_string())),
     }
 }
 
 fn dumps(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let source = args.one("source")?;
-    let document = encode::document(&source, is_other).map_err(Failure::new)?;
+    let document = encode::document(ctx.usage(), &source, is_other)?;
+    // How long the text is at most was counted with the nodes.
     let text = kiln_yaml::to_string(&document, SequenceStyle::Compact);
-    ctx.allocate(text.len())?;
-    Ok(Value::string(text))
+    Value::new_string(ctx.usage(), text)
+}
+
+/// What is reported of keys that a mapping has twice.
+fn duplicate(document: &Document) -> Failure {
+    let reports = duplicate_keys::reports_of(document.root());
+    Failure::new(duplicate_keys::message(&reports))
 }
 
 /// What a scalar means in YAML 1.1, as go-yaml v2 has it.

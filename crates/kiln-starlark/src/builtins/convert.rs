@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use super::dict::update;
 use super::universe::only_one;
+use crate::builder::TextBuilder;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context};
 use crate::text;
-use crate::value::{Dict, Iter, Repr, Value, as_byte, as_i32};
+use crate::value::{Dict, Iter, Repr, Value, as_byte, as_i32, write_repr};
 
 pub(super) fn bool(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(0, 1)?;
@@ -19,7 +20,8 @@ pub(super) fn bytes(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value
     match &value.0 {
         Repr::Bytes(_) => Ok(value.clone()),
         Repr::String(bytes) => {
-            ctx.allocate(bytes.len())?;
+            // A byte that is not UTF-8 becomes three, and there is a copy.
+            ctx.allocate(bytes.len().saturating_mul(6))?;
             Ok(Value::bytes(text::transcode(bytes)))
         }
         _ => {
@@ -31,7 +33,7 @@ pub(super) fn bytes(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value
             };
             let mut out = Vec::new();
             for (i, element) in iter.enumerate() {
-                ctx.allocate(1)?;
+                ctx.allocate(3)?;
                 ctx.charge(1)?;
                 let byte = as_byte(&element);
                 out.push(byte.map_err(|failure| {
@@ -43,7 +45,7 @@ pub(super) fn bytes(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value
     }
 }
 
-pub(super) fn chr(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+pub(super) fn chr(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let value = only_one(args, "1")?;
     let number = as_i32(value).map_err(|failure| args.named_failure(failure))?;
     if number < 0 {
@@ -56,7 +58,7 @@ pub(super) fn chr(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Fa
     }
     let char = u32::try_from(number).ok().and_then(char::from_u32);
     let char = char.unwrap_or(char::REPLACEMENT_CHARACTER);
-    Ok(Value::string(char.encode_utf8(&mut [0; 4])))
+    Value::new_string(ctx.usage, char.encode_utf8(&mut [0; 4]))
 }
 
 pub(super) fn ord(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -85,6 +87,7 @@ pub(super) fn dict(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value,
     if given > 1 {
         return args.fail(format!("got {given} arguments, want at most 1"));
     }
+    ctx.allocate(128)?;
     let dict = Rc::new(Dict::default());
     update(ctx, &dict, args)?;
     Ok(Value(Repr::Dict(dict)))
@@ -100,21 +103,21 @@ pub(super) fn str(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, 
     match &value.0 {
         Repr::String(_) => Ok(value.clone()),
         Repr::Bytes(bytes) => {
-            ctx.allocate(bytes.len())?;
+            ctx.allocate(bytes.len().saturating_mul(6))?;
             Ok(Value::string(text::transcode(bytes)))
         }
         _ => shown(ctx, value),
     }
 }
 
-fn shown(ctx: &mut Context<'_>, value: &Value) -> Result<Value, Failure> {
-    let out = value.repr();
-    ctx.allocate(out.len())?;
-    Ok(Value::string(out))
+fn shown(ctx: &Context<'_>, value: &Value) -> Result<Value, Failure> {
+    let mut out = TextBuilder::new(ctx.usage);
+    write_repr(value, &mut out)?;
+    out.into_string()
 }
 
-pub(super) fn type_name(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    Ok(Value::string(only_one(args, "exactly 1")?.type_name()))
+pub(super) fn type_name(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    Value::new_string(ctx.usage, only_one(args, "exactly 1")?.type_name())
 }
 
 /// The elements of an argument that can be iterated over.

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use super::{Method, methods};
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context};
-use crate::value::{Dict, Iter, Repr, Value};
+use crate::usage::Usage;
+use crate::value::{Dict, Iter, Repr, Set, Value};
 
 pub(super) const METHODS: &[Method] = methods! {
     clear: clear,
@@ -18,6 +19,9 @@ pub(super) const METHODS: &[Method] = methods! {
     update: update_method,
     values: values,
 };
+
+/// What an element of a list needs that is a pair.
+pub(super) const PAIR_BYTES: usize = 4 * size_of::<Value>() + 64;
 
 fn this(args: &Arguments<'_>) -> Rc<Dict> {
     match &args.receiver.0 {
@@ -32,11 +36,11 @@ fn clear(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     Ok(Value::NONE)
 }
 
-fn get(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn get(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 2)?;
     let found = match (&args.receiver.0, args.get(0)) {
         (Repr::Dict(dict), Some(key)) => dict
-            .get(key)
+            .get(ctx.usage, key)
             .map_err(|failure| args.named_failure(failure))?,
         _ => None,
     };
@@ -45,19 +49,20 @@ fn get(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
 
 fn items(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(0, 0)?;
-    let items = this(args).items();
-    ctx.allocate_values(items.len() * 5)?;
-    ctx.charge(items.len())?;
-    let pairs = items
-        .into_iter()
-        .map(|(key, value)| Value::tuple(vec![key, value]));
+    let dict = this(args);
+    ctx.allocate(dict.len().saturating_mul(PAIR_BYTES) + 64)?;
+    ctx.charge(dict.len())?;
+    let table = dict.table();
+    let pairs = table
+        .iter()
+        .map(|(key, value)| Value::tuple(vec![key.clone(), value.clone()]));
     Ok(Value::list(pairs.collect()))
 }
 
 fn keys(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(0, 0)?;
     let dict = this(args);
-    ctx.allocate_values(dict.len())?;
+    ctx.allocate_exactly(dict.len())?;
     let keys = dict.table().iter().map(|(key, _)| key.clone()).collect();
     Ok(Value::list(keys))
 }
@@ -65,7 +70,7 @@ fn keys(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
 fn values(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(0, 0)?;
     let dict = this(args);
-    ctx.allocate_values(dict.len())?;
+    ctx.allocate_exactly(dict.len())?;
     let values = dict
         .table()
         .iter()
@@ -74,9 +79,9 @@ fn values(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure>
     Ok(Value::list(values))
 }
 
-fn pop(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn pop(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 2)?;
-    let removed = this(args).remove(&args.value(0));
+    let removed = this(args).remove(ctx.usage, &args.value(0));
     match (
         removed.map_err(|failure| args.named_failure(failure))?,
         args.get(1),
@@ -87,14 +92,15 @@ fn pop(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     }
 }
 
-fn popitem(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn popitem(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(0, 0)?;
     let dict = this(args);
     let Some(key) = dict.first_key() else {
         return args.fail("empty dict");
     };
+    ctx.allocate(PAIR_BYTES)?;
     let value = dict
-        .remove(&key)
+        .remove(ctx.usage, &key)
         .map_err(|failure| args.named_failure(failure))?;
     Ok(Value::tuple(vec![key, value.unwrap_or(Value::NONE)]))
 }
@@ -104,15 +110,14 @@ fn setdefault(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Fail
     let dict = this(args);
     let key = args.value(0);
     if let Some(value) = dict
-        .get(&key)
+        .get(ctx.usage, &key)
         .map_err(|failure| args.named_failure(failure))?
     {
         return Ok(value);
     }
     let default = args.value(1);
-    ctx.allocate(64)?;
-    ctx.track_dict(&dict, &default);
-    dict.insert(key, default.clone())
+    ctx.track_dict(&dict, &key, &default);
+    dict.insert(ctx.usage, key, default.clone())
         .map_err(|failure| args.named_failure(failure))?;
     Ok(default)
 }
@@ -132,29 +137,25 @@ pub(super) fn update(
     dict: &Rc<Dict>,
     args: &Arguments<'_>,
 ) -> Result<(), Failure> {
+    let usage = ctx.usage;
     let mut add = |key: Value, value: Value| -> Result<bool, Failure> {
-        ctx.allocate(64)?;
-        ctx.track_dict(dict, &value);
-        dict.insert(key, value)
+        ctx.charge(1)?;
+        ctx.track_dict(dict, &key, &value);
+        dict.insert(ctx.usage, key, value)
     };
     let mut run = || -> Result<(), Failure> {
         if let Some(updates) = args.get(0) {
-            for_each_pair(updates, &mut add)?;
+            for_each_pair(usage, updates, &mut add)?;
         }
         let before = dict.len();
         for (key, value) in args.named() {
             add(key.clone(), value.clone())?;
         }
         if dict.len() < before + args.named().count() {
-            let keys: Vec<_> = args.named().map(|(key, _)| key).collect();
-            for (i, key) in keys.iter().enumerate() {
-                let text = key.as_str_bytes();
-                if keys
-                    .iter()
-                    .take(i)
-                    .any(|other| other.as_str_bytes() == text)
-                {
-                    return fail(format!("duplicate keyword arg: {}", key.shown()));
+            let seen = Set::default();
+            for (key, _) in args.named() {
+                if !seen.insert(usage, key.clone())? {
+                    return fail(format!("duplicate keyword arg: {}", key.shown(usage)?));
                 }
             }
         }
@@ -164,10 +165,13 @@ pub(super) fn update(
 }
 
 fn for_each_pair(
+    usage: &Usage<'_>,
     updates: &Value,
     add: &mut dyn FnMut(Value, Value) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
     if let Repr::Dict(other) = &updates.0 {
+        // A dict may be added to itself.
+        usage.allocate(other.len().saturating_mul(2 * size_of::<Value>()))?;
         for (key, value) in other.items() {
             add(key, value)?;
         }
@@ -177,15 +181,21 @@ fn for_each_pair(
         return fail(format!("got {}, want iterable", updates.type_name()));
     };
     for (i, pair) in iter.enumerate() {
+        usage.charge(1)?;
         let type_name = pair.type_name();
-        let element = format!("dictionary update sequence element #{i}");
+        let element = || format!("dictionary update sequence element #{i}");
         let Some(mut parts) = Iter::new(&pair) else {
-            return fail(format!("{element} is not iterable ({type_name})"));
+            return fail(format!("{} is not iterable ({type_name})", element()));
         };
         match pair.length() {
-            None => return fail(format!("{element} has unknown length ({type_name})")),
+            None => {
+                let element = element();
+                return fail(format!("{element} has unknown length ({type_name})"));
+            }
             Some(2) => {}
-            Some(length) => return fail(format!("{element} has length {length}, want 2")),
+            Some(length) => {
+                return fail(format!("{} has length {length}, want 2", element()));
+            }
         }
         if let (Some(key), Some(value)) = (parts.next(), parts.next()) {
             add(key, value)?;

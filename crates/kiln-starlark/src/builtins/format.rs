@@ -1,5 +1,6 @@
 //! `string.format`.
 
+use crate::builder::TextBuilder;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context};
 use crate::text::go_quote;
@@ -15,7 +16,7 @@ enum Numbering {
 
 pub(super) fn format(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let mut rest = args.this_text();
-    let mut out = Vec::with_capacity(rest.len());
+    let mut out = TextBuilder::new(ctx.usage);
     let mut numbering = Numbering::Undecided;
     let mut next = 0;
     loop {
@@ -29,7 +30,7 @@ pub(super) fn format(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Valu
         };
         rest = rest.get(open + 1..).unwrap_or_default();
         if let Some(behind) = rest.strip_prefix(b"{") {
-            out.push(b'{');
+            out.push(b"{")?;
             rest = behind;
             continue;
         }
@@ -38,25 +39,25 @@ pub(super) fn format(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Valu
         };
         let (field, behind) = rest.split_at(close);
         rest = behind.get(1..).unwrap_or_default();
+        // A named argument is searched for among all.
+        ctx.charge(1 + args.named().count() / 8)?;
         let field = Field::parse(&String::from_utf8_lossy(field));
         let value = field.value(args, &mut numbering, &mut next)?;
         field.write(&value, &mut out)?;
     }
-    ctx.allocate(out.len())?;
-    Ok(Value::string(out))
+    out.into_string()
 }
 
 /// Text between fields, in which a closing brace must be doubled.
-fn literal(mut text: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+fn literal(mut text: &[u8], out: &mut TextBuilder<'_>) -> Result<(), Failure> {
     while let Some(brace) = memchr::memchr(b'}', text) {
         if text.get(brace + 1) != Some(&b'}') {
             return fail("format: single '}' in format");
         }
-        out.extend_from_slice(text.get(..=brace).unwrap_or_default());
+        out.push(text.get(..=brace).unwrap_or_default())?;
         text = text.get(brace + 2..).unwrap_or_default();
     }
-    out.extend_from_slice(text);
-    Ok(())
+    out.push(text)
 }
 
 struct Field {
@@ -137,21 +138,18 @@ impl Field {
         fail(format!("format: keyword {name} not found"))
     }
 
-    fn write(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), Failure> {
+    fn write(&self, value: &Value, out: &mut TextBuilder<'_>) -> Result<(), Failure> {
         if !self.spec.is_empty() {
             let message = "format spec features not supported in replacement fields";
             return fail(format!("{message}: {}", self.spec));
         }
         match (self.conversion.as_str(), value.as_str_bytes()) {
-            ("s", Some(text)) => out.extend_from_slice(text),
+            ("s", Some(text)) => out.push(text),
             ("s" | "r", _) => write_repr(value, out),
-            (conversion, _) => {
-                return fail(format!(
-                    "format: unknown conversion {}",
-                    go_quote(conversion)
-                ));
-            }
+            (conversion, _) => fail(format!(
+                "format: unknown conversion {}",
+                go_quote(conversion)
+            )),
         }
-        Ok(())
     }
 }

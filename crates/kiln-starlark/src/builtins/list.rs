@@ -69,7 +69,7 @@ fn index(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
     let wanted = args.value(0);
     ctx.charge(list.len() / 8)?;
     for (place, element) in list.elements().iter().enumerate().take(end).skip(start) {
-        if equal(element, &wanted).map_err(|failure| args.named_failure(failure))? {
+        if equal(ctx.usage, element, &wanted).map_err(|failure| args.named_failure(failure))? {
             return Ok(Value::from(place));
         }
     }
@@ -129,7 +129,7 @@ fn remove(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure>
     ctx.charge(list.len() / 8)?;
     let mut place = None;
     for (i, element) in list.elements().iter().enumerate() {
-        if equal(element, &wanted).map_err(|failure| args.named_failure(failure))? {
+        if equal(ctx.usage, element, &wanted).map_err(|failure| args.named_failure(failure))? {
             place = Some(i);
             break;
         }

@@ -14,6 +14,7 @@ mod string;
 mod universe;
 
 pub(crate) use number::go_float;
+pub use sort::stable_sort;
 
 use crate::value::{Builtin, NativeFn, Repr, Value};
 

@@ -4,10 +4,11 @@ use num_bigint::BigInt;
 
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want};
-use crate::limits::MAX_INT_BITS;
-use crate::value::{Repr, Value, as_i32, int as ints, number_to_int};
+use crate::limits::MAX_INT_DIGITS;
+use crate::usage::Usage;
+use crate::value::{Repr, Value, as_i32, int as ints, new_int, number_to_int};
 
-pub(super) fn abs(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+pub(super) fn abs(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
     let value = args.value(0);
     match &value.0 {
@@ -15,13 +16,13 @@ pub(super) fn abs(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Fa
         Repr::Int(int) if *int >= 0 => Ok(value),
         Repr::Int(_) | Repr::Big(_) => {
             let big = ints::big(&value).into_owned();
-            Ok(Value::from(if big < BigInt::ZERO { -big } else { big }))
+            new_int(ctx.usage, if big < BigInt::ZERO { -big } else { big })
         }
         _ => fail(format!("got {}, want int or float", value.type_name())),
     }
 }
 
-pub(super) fn float(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+pub(super) fn float(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     if args.named().next().is_some() {
         return fail("float does not accept keyword arguments");
     }
@@ -32,7 +33,7 @@ pub(super) fn float(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, 
     };
     match &value.0 {
         Repr::Bool(bool) => Ok(Value::from(f64::from(u8::from(*bool)))),
-        Repr::Int(_) | Repr::Big(_) => Ok(Value::from(crate::eval::to_float(value)?)),
+        Repr::Int(_) | Repr::Big(_) => Ok(Value::from(crate::eval::to_float(ctx.usage, value)?)),
         Repr::Float(_) => Ok(value.clone()),
         Repr::String(text) => parse_float(&String::from_utf8_lossy(text)),
         _ => fail(format!(
@@ -90,9 +91,8 @@ pub(super) fn int(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, 
                 }
             },
         };
-        ctx.charge(text.len())?;
         let text = String::from_utf8_lossy(text);
-        return match parse_int(&text, u32::try_from(base).unwrap_or(10)) {
+        return match parse_int(ctx.usage, &text, u32::try_from(base).unwrap_or(10))? {
             Some(int) => Ok(int),
             None => args.fail(format!("invalid literal with base {base}: {text}")),
         };
@@ -107,7 +107,7 @@ pub(super) fn int(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, 
 }
 
 /// An integer with an optional sign and prefix; base 0 means what the prefix says.
-fn parse_int(text: &str, base: u32) -> Option<Value> {
+fn parse_int(usage: &Usage<'_>, text: &str, base: u32) -> Result<Option<Value>, Failure> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -124,23 +124,24 @@ fn parse_int(text: &str, base: u32) -> Option<Value> {
         if prefix != 0 {
             if base == 0 || base == prefix {
                 base = prefix;
-                digits = digits.get(2..)?;
+                digits = digits.get(2..).unwrap_or_default();
             }
         } else if base == 0 {
-            return digits
-                .bytes()
-                .all(|digit| digit == b'0')
-                .then(|| Value::from(0));
+            let is_zero = digits.bytes().all(|digit| digit == b'0');
+            return Ok(is_zero.then(|| Value::from(0)));
         }
     }
     let base = if base == 0 { 10 } else { base };
     let valid = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(base));
-    if !valid || digits.len() as u64 > MAX_INT_BITS / 4 {
-        return None;
+    if !valid || digits.len() > MAX_INT_DIGITS {
+        return Ok(None);
     }
     if let Ok(small) = i64::from_str_radix(digits, base) {
-        return Some(Value::from(if negative { -small } else { small }));
+        return Ok(Some(Value::from(if negative { -small } else { small })));
     }
-    let big = BigInt::parse_bytes(digits.as_bytes(), base)?;
-    Some(Value::from(if negative { -big } else { big }))
+    ints::charge_bits(usage, digits.len() as u64 * 4)?;
+    let Some(big) = BigInt::parse_bytes(digits.as_bytes(), base) else {
+        return Ok(None);
+    };
+    new_int(usage, if negative { -big } else { big }).map(Some)
 }

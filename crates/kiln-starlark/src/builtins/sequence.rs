@@ -3,17 +3,14 @@
 use std::rc::Rc;
 
 use super::convert::iterate;
+use super::dict::PAIR_BYTES;
 use super::sort::stable_sort;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want, collect};
 use crate::value::{Comparison, Iter, Range, Repr, Set, Value, as_i64, compare};
 
 /// All elements of the first argument, which may be left out.
-fn elements(
-    ctx: &mut Context<'_>,
-    args: &Arguments<'_>,
-    least: usize,
-) -> Result<Vec<Value>, Failure> {
+fn elements(ctx: &Context<'_>, args: &Arguments<'_>, least: usize) -> Result<Vec<Value>, Failure> {
     args.check(&[Want::Iterable], least)?;
     match args.get(0).and_then(Iter::new) {
         Some(iter) => collect(ctx, iter),
@@ -49,7 +46,7 @@ pub(super) fn enumerate(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<V
     let mut pairs = Vec::new();
     for element in iterate(&args.value(0))? {
         ctx.charge(1)?;
-        ctx.allocate_values(5)?;
+        ctx.allocate(PAIR_BYTES)?;
         pairs.push(Value::tuple(vec![Value::from(number), element]));
         number = number.wrapping_add(1);
     }
@@ -76,8 +73,7 @@ pub(super) fn tuple(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value
 pub(super) fn set(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let set = Set::default();
     for element in elements(ctx, args, 0)? {
-        ctx.allocate(64)?;
-        set.insert(element)
+        set.insert(ctx.usage, element)
             .map_err(|failure| args.named_failure(failure))?;
     }
     Ok(Value::from(set))
@@ -118,7 +114,8 @@ pub(super) fn extreme(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Val
         };
         let better = match &best {
             Some((_, other)) => {
-                compare(comparison, &rank, other).map_err(|failure| args.named_failure(failure))?
+                let better = compare(ctx.usage, comparison, &rank, other);
+                better.map_err(|failure| args.named_failure(failure))?
             }
             None => true,
         };
@@ -132,7 +129,7 @@ pub(super) fn extreme(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Val
     }
 }
 
-pub(super) fn range(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+pub(super) fn range(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.check(&[Want::Int64, Want::Int64, Want::Int64], 1)?;
     let first = as_i64(&args.value(0))?;
     let (start, stop) = match args.int(1)? {
@@ -143,6 +140,7 @@ pub(super) fn range(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, 
     if step == 0 {
         return args.fail("step argument must not be zero");
     }
+    ctx.allocate(64)?;
     Ok(Value(Repr::Range(Rc::new(Range::new(start, stop, step)))))
 }
 
@@ -155,6 +153,7 @@ pub(super) fn sorted(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Valu
     let [iterable, key, reverse] = args.unpack(params)?;
     let values = collect(ctx, iterate(&iterable.unwrap_or(Value::NONE))?)?;
     let reverse = reverse.is_some_and(|reverse| reverse.truth());
+    ctx.allocate_values(2 * values.len())?;
     let mut ranked = Vec::with_capacity(values.len());
     for value in values {
         let rank = match &key {
@@ -163,12 +162,14 @@ pub(super) fn sorted(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Valu
         };
         ranked.push((rank, value));
     }
-    let length = ranked.len();
-    ctx.charge(length.saturating_mul(length.max(2).ilog2() as usize))?;
+    let usage = ctx.usage;
     let mut failure = None;
     stable_sort(&mut ranked, &mut |(a, _), (b, _)| {
+        if usage.is_stopped() {
+            return false;
+        }
         let (a, b) = if reverse { (b, a) } else { (a, b) };
-        match compare(Comparison::Less, a, b) {
+        match compare(usage, Comparison::Less, a, b) {
             Ok(less) => less,
             Err(reason) => {
                 failure = Some(reason);
@@ -197,13 +198,14 @@ pub(super) fn zip(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, 
         columns.push(iter);
     }
     let mut rows = Vec::new();
+    let new_bytes = columns.iter().map(Iter::new_bytes).max().unwrap_or(0);
     while !columns.is_empty() {
         let row: Option<Vec<Value>> = columns.iter_mut().map(Iter::next).collect();
         let Some(row) = row else {
             break;
         };
         ctx.charge(columns.len())?;
-        ctx.allocate_values(row.len() + 3)?;
+        ctx.allocate(PAIR_BYTES + row.len().saturating_mul(size_of::<Value>() + new_bytes))?;
         rows.push(Value::tuple(row));
     }
     Ok(Value::list(rows))

@@ -44,9 +44,9 @@ fn other(
 
 fn add(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
-    ctx.allocate(64)?;
-    this(args)
-        .insert(args.value(0))
+    let set = this(args);
+    ctx.track_set(&set, &args.value(0));
+    set.insert(ctx.usage, args.value(0))
         .map_err(|failure| args.named_failure(failure))?;
     Ok(Value::NONE)
 }
@@ -65,9 +65,9 @@ fn clear(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
 fn difference(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let other = other(ctx, args)?;
     let run = || -> Result<Set, Failure> {
-        let difference = this(args).copy()?;
+        let difference = this(args).copy(ctx.usage)?;
         for element in other {
-            difference.remove(&element)?;
+            difference.remove(ctx.usage, &element)?;
         }
         Ok(difference)
     };
@@ -76,14 +76,14 @@ fn difference(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Fail
         .map_err(|failure| args.named_failure(failure))
 }
 
-fn discard(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn discard(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
     let set = this(args);
     let check = set.0.check_mutable("delete from");
     let removed = check.and_then(|()| {
         let element = args.value(0);
-        if set.contains(&element)? {
-            set.remove(&element)
+        if set.contains(ctx.usage, &element)? {
+            set.remove(ctx.usage, &element)
         } else {
             Ok(false)
         }
@@ -94,7 +94,7 @@ fn discard(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
 
 fn intersection_method(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let other = other(ctx, args)?;
-    let result = intersection(&this(args), other);
+    let result = intersection(ctx.usage, &this(args), other);
     result
         .map(Value::from)
         .map_err(|failure| args.named_failure(failure))
@@ -105,7 +105,7 @@ fn symmetric_difference_method(
     args: &Arguments<'_>,
 ) -> Result<Value, Failure> {
     let other = other(ctx, args)?;
-    let result = symmetric_difference(&this(args), other);
+    let result = symmetric_difference(ctx.usage, &this(args), other);
     result
         .map(Value::from)
         .map_err(|failure| args.named_failure(failure))
@@ -115,7 +115,7 @@ fn issubset(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failur
     let other = other(ctx, args)?;
     let set = this(args);
     let run = || -> Result<bool, Failure> {
-        let common = intersection(&set, other)?;
+        let common = intersection(ctx.usage, &set, other)?;
         Ok(common.len() == set.len())
     };
     run()
@@ -128,7 +128,7 @@ fn issuperset(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Fail
     let set = this(args);
     for element in other {
         if !set
-            .contains(&element)
+            .contains(ctx.usage, &element)
             .map_err(|failure| args.named_failure(failure))?
         {
             return Ok(Value::from(false));
@@ -137,20 +137,20 @@ fn issuperset(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Fail
     Ok(Value::from(true))
 }
 
-fn pop(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn pop(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(0, 0)?;
     let set = this(args);
     let Some(element) = set.0.first_key() else {
         return args.fail("empty set");
     };
-    set.remove(&element)
+    set.remove(ctx.usage, &element)
         .map_err(|failure| args.named_failure(failure))?;
     Ok(element)
 }
 
-fn remove(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn remove(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
-    let removed = this(args).remove(&args.value(0));
+    let removed = this(args).remove(ctx.usage, &args.value(0));
     match removed.map_err(|failure| args.named_failure(failure))? {
         true => Ok(Value::NONE),
         false => args.fail("missing key"),
@@ -158,9 +158,9 @@ fn remove(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
 }
 
 fn union(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    let union = this(args).copy()?;
+    let union = Rc::new(this(args).copy(ctx.usage)?);
     insert_all(ctx, &union, args).map_err(|failure| args.named_failure(failure))?;
-    Ok(Value::from(union))
+    Ok(Value(Repr::Set(union)))
 }
 
 fn update(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -168,7 +168,7 @@ fn update(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure>
     Ok(Value::NONE)
 }
 
-fn insert_all(ctx: &mut Context<'_>, set: &Set, args: &Arguments<'_>) -> Result<(), Failure> {
+fn insert_all(ctx: &mut Context<'_>, set: &Rc<Set>, args: &Arguments<'_>) -> Result<(), Failure> {
     if args.named().next().is_some() {
         return fail("does not accept keyword arguments");
     }
@@ -181,9 +181,8 @@ fn insert_all(ctx: &mut Context<'_>, set: &Set, args: &Arguments<'_>) -> Result<
             ));
         };
         for element in iter {
-            ctx.allocate(64)?;
-            ctx.charge(1)?;
-            set.insert(element)?;
+            ctx.track_set(set, &element);
+            set.insert(ctx.usage, element)?;
         }
     }
     Ok(())

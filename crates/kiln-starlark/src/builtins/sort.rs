@@ -7,7 +7,8 @@
 /// How long the blocks are that insertion sort takes.
 const BLOCK: usize = 20;
 
-pub(super) fn stable_sort<T>(items: &mut [T], less: &mut dyn FnMut(&T, &T) -> bool) {
+/// Sorts. An order that is not total gives some permutation, never a panic.
+pub fn stable_sort<T>(items: &mut [T], less: &mut dyn FnMut(&T, &T) -> bool) {
     for block in items.chunks_mut(BLOCK) {
         insertion_sort(block, less);
     }

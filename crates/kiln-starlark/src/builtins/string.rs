@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::{Method, format, methods, split};
+use crate::builder::TextBuilder;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want, indices};
 use crate::text;
@@ -54,12 +55,11 @@ fn map_chars(
 ) -> Result<Value, Failure> {
     args.count(0, 0)?;
     let this = args.this_text();
-    ctx.allocate(this.len())?;
-    let mut out = Vec::with_capacity(this.len());
+    let mut out = TextBuilder::new(ctx.usage);
     for (place, char) in text::chars(this) {
-        text::push_char(&mut out, map(place, char));
+        out.push(map(place, char).encode_utf8(&mut [0; 4]).as_bytes())?;
     }
-    Ok(Value::string(out))
+    out.into_string()
 }
 
 fn capitalize(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -90,12 +90,13 @@ fn title(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
     })
 }
 
-fn view(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn view(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(0, 0)?;
     let bytes = match &args.receiver.0 {
         Repr::String(bytes) => Rc::clone(bytes),
         _ => Rc::from([]),
     };
+    ctx.allocate(64)?;
     let kind = match args.name {
         "elems" => ViewKind::Elements,
         "elem_ords" => ViewKind::ElementOrds,
@@ -116,8 +117,8 @@ fn part<'a>(args: &Arguments<'a>) -> Result<(&'a [u8], usize), Failure> {
 fn count(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.check(&[Want::String, Want::Any, Want::Any], 1)?;
     let (part, _) = part(args)?;
-    ctx.charge(part.len() / 64)?;
     let wanted = args.text(0)?;
+    ctx.charge(if wanted.is_empty() { part.len() / 8 } else { 0 })?;
     let count = match wanted.is_empty() {
         true => text::chars(part).count() + 1,
         false => memchr::memmem::find_iter(part, wanted).count(),
@@ -126,10 +127,9 @@ fn count(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
 }
 
 /// `find`, `index`, `rfind` and `rindex`.
-fn find(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn find(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.check(&[Want::String, Want::Any, Want::Any], 1)?;
     let (part, start) = part(args)?;
-    ctx.charge(part.len() / 64)?;
     let wanted = args.text(0)?;
     let found = match args.name.starts_with('r') {
         true => memchr::memmem::rfind(part, wanted),
@@ -143,7 +143,7 @@ fn find(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
 }
 
 /// `startswith` and `endswith`.
-fn affix(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn affix(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 3)?;
     let (part, _) = part(args)?;
     let matches = |affix: &[u8]| match args.name {
@@ -155,6 +155,7 @@ fn affix(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
         Repr::String(affix) => Ok(Value::from(matches(affix))),
         Repr::Tuple(affixes) => {
             for (i, affix) in affixes.0.iter().enumerate() {
+                ctx.charge(1 + affix.length().unwrap_or(0) / 64)?;
                 let Some(affix) = affix.as_str_bytes() else {
                     let type_name = affix.type_name();
                     return args.fail(format!("want string, got {type_name}, for element {i}"));
@@ -180,14 +181,13 @@ fn remove_affix(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Fa
         "removeprefix" => this.strip_prefix(affix),
         _ => this.strip_suffix(affix),
     };
-    ctx.allocate(this.len())?;
-    Ok(Value::string(rest.unwrap_or(this)))
+    Value::new_string(ctx.usage, rest.unwrap_or(this))
 }
 
 fn join(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.check(&[Want::Iterable], 1)?;
     let separator = args.this_text();
-    let mut out = Vec::new();
+    let mut out = TextBuilder::new(ctx.usage);
     for (i, element) in Iter::new(&args.value(0)).into_iter().flatten().enumerate() {
         let Some(text) = element.as_str_bytes() else {
             return fail(format!(
@@ -196,13 +196,12 @@ fn join(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
             ));
         };
         ctx.charge(1)?;
-        ctx.allocate(separator.len() + text.len())?;
         if i > 0 {
-            out.extend_from_slice(separator);
+            out.push(separator)?;
         }
-        out.extend_from_slice(text);
+        out.push(text)?;
     }
-    Ok(Value::string(out))
+    out.into_string()
 }
 
 fn replace(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -210,71 +209,82 @@ fn replace(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure
     let (this, old, new) = (args.this_text(), args.text(0)?, args.text(1)?);
     let most = args.int(2)?.unwrap_or(-1);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let mut out = Vec::with_capacity(this.len());
+    let mut out = TextBuilder::new(ctx.usage);
     let mut rest = 0;
-    // Nothing is found before every character and at the end.
-    let places: Vec<usize> = match old.is_empty() {
-        true => text::chars(this)
+    // The empty text is found before every character and at the end.
+    let places: &mut dyn Iterator<Item = usize> = match old.is_empty() {
+        true => &mut text::chars(this)
             .map(|(place, _)| place)
             .chain([this.len()])
-            .take(most)
-            .collect(),
-        false => memchr::memmem::find_iter(this, old).take(most).collect(),
+            .take(most),
+        false => &mut memchr::memmem::find_iter(this, old).take(most),
     };
     for place in places {
-        ctx.allocate(new.len() + place - rest)?;
-        out.extend_from_slice(this.get(rest..place).unwrap_or_default());
-        out.extend_from_slice(new);
+        ctx.charge(1)?;
+        out.push(this.get(rest..place).unwrap_or_default())?;
+        out.push(new)?;
         rest = place + old.len();
     }
-    ctx.allocate(this.len() - rest.min(this.len()))?;
-    out.extend_from_slice(this.get(rest..).unwrap_or_default());
-    Ok(Value::string(out))
+    out.push(this.get(rest..).unwrap_or_default())?;
+    out.into_string()
 }
 
 /// Whether there are characters and all of them are of a kind.
-fn all_chars(args: &Arguments<'_>, kind: impl Fn(char) -> bool) -> Result<Value, Failure> {
+fn all_chars(
+    ctx: &Context<'_>,
+    args: &Arguments<'_>,
+    kind: impl Fn(char) -> bool,
+) -> Result<Value, Failure> {
     args.count(0, 0)?;
     let this = args.this_text();
+    ctx.charge(this.len() / 4)?;
     let all = text::chars(this).all(|(_, char)| kind(char));
     Ok(Value::from(all && !this.is_empty()))
 }
 
-fn isalnum(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    all_chars(args, |char| char.is_alphabetic() || text::is_digit(char))
+fn isalnum(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    all_chars(ctx, args, |char| {
+        char.is_alphabetic() || text::is_digit(char)
+    })
 }
 
-fn isalpha(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    all_chars(args, char::is_alphabetic)
+fn isalpha(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    all_chars(ctx, args, char::is_alphabetic)
 }
 
-fn isdigit(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    all_chars(args, text::is_digit)
+fn isdigit(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    all_chars(ctx, args, text::is_digit)
 }
 
-fn isspace(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    all_chars(args, text::is_space)
+fn isspace(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    all_chars(ctx, args, text::is_space)
 }
 
 /// Whether there is a cased character and a mapping changes nothing.
-fn unchanged(args: &Arguments<'_>, map: impl Fn(char) -> char) -> Result<Value, Failure> {
+fn unchanged(
+    ctx: &Context<'_>,
+    args: &Arguments<'_>,
+    map: impl Fn(char) -> char,
+) -> Result<Value, Failure> {
     args.count(0, 0)?;
     let this = args.this_text();
+    ctx.charge(this.len() / 2)?;
     let cased = text::chars(this).any(|(_, char)| text::is_cased(char));
     let same = text::chars(this).all(|(_, char)| map(char) == char);
     Ok(Value::from(cased && same))
 }
 
-fn islower(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    unchanged(args, text::lower)
+fn islower(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    unchanged(ctx, args, text::lower)
 }
 
-fn isupper(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    unchanged(args, text::upper)
+fn isupper(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+    unchanged(ctx, args, text::upper)
 }
 
-fn istitle(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn istitle(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(0, 0)?;
+    ctx.charge(args.this_text().len() / 2)?;
     let mut cased = false;
     let mut after_cased = false;
     for (_, char) in text::chars(args.this_text()) {

@@ -1,6 +1,7 @@
 //! The functions that every program can call: the table, and those that fit nowhere else.
 
 use super::{Method, convert, find as find_in, methods, number, sequence};
+use crate::builder::TextBuilder;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want, attribute, attribute_names, missing};
 use crate::value::{Repr, Value, write_repr};
@@ -57,40 +58,34 @@ pub(super) fn only_one<'a>(args: &Arguments<'a>, wanted: &str) -> Result<&'a Val
     }
 }
 
-fn dir(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn dir(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let value = only_one(args, "1")?;
-    Ok(Value::list(
-        attribute_names(value)
-            .into_iter()
-            .map(Value::string)
-            .collect(),
-    ))
+    let names = attribute_names(value);
+    let names = names.iter().map(|name| Value::new_string(ctx.usage, name));
+    let names = names.collect::<Result<Vec<_>, _>>()?;
+    ctx.allocate_exactly(names.len())?;
+    Ok(Value::list(names))
 }
 
 /// The arguments as text, with the separator between them.
-fn joined(
-    ctx: &mut Context<'_>,
-    args: &Arguments<'_>,
-    raw_bytes: bool,
-) -> Result<Vec<u8>, Failure> {
+fn joined(ctx: &Context<'_>, args: &Arguments<'_>, raw_bytes: bool) -> Result<Vec<u8>, Failure> {
     let [separator] = args.unpack_named([("sep?", Want::String)])?;
     let separator = separator
         .as_ref()
         .and_then(Value::as_str_bytes)
         .unwrap_or(b" ");
-    let mut out = Vec::new();
+    let mut out = TextBuilder::new(ctx.usage);
     for (i, value) in args.positional.iter().enumerate() {
         if i > 0 {
-            out.extend_from_slice(separator);
+            out.push(separator)?;
         }
         match &value.0 {
-            Repr::String(text) => out.extend_from_slice(text),
-            Repr::Bytes(bytes) if raw_bytes => out.extend_from_slice(bytes),
-            _ => write_repr(value, &mut out),
+            Repr::String(text) => out.push(text)?,
+            Repr::Bytes(bytes) if raw_bytes => out.push(bytes)?,
+            _ => write_repr(value, &mut out)?,
         }
     }
-    ctx.allocate(out.len())?;
-    Ok(out)
+    Ok(out.into_bytes())
 }
 
 fn fail_function(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -100,7 +95,9 @@ fn fail_function(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, F
 
 fn print(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let line = joined(ctx, args, true)?;
-    (ctx.world.print)(&line);
+    // The host keeps the line until the end, in a buffer with room for more.
+    ctx.usage.keep(2 * (line.len() + 1))?;
+    (ctx.host.print)(&line);
     Ok(Value::NONE)
 }
 

@@ -31,7 +31,8 @@ pub(crate) enum Constant {
 /// A compiled function.
 #[derive(Debug)]
 pub(crate) struct Code {
-    pub(crate) name: String,
+    /// Shared by all calls that a failure names.
+    pub(crate) name: Rc<str>,
     pub(crate) position: Position,
     pub(crate) ops: Vec<Op>,
     /// A position for every instruction.

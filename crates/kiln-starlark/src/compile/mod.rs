@@ -147,7 +147,7 @@ impl ProgramBuilder<'_> {
     ) -> Code {
         let slot_names = |ids: &[BindingId]| ids.iter().map(|id| self.slot_name(*id)).collect();
         Code {
-            name: name.to_owned(),
+            name: Rc::from(name),
             position,
             ops,
             positions,

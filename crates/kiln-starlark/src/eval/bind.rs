@@ -2,10 +2,12 @@
 
 use crate::error::{Failure, fail};
 use crate::text::go_quote;
+use crate::usage::Usage;
 use crate::value::{Dict, Function, Repr, Value};
 
 /// The values of all parameters, in the order of the function's slots.
 pub(super) fn bind(
+    usage: &Usage<'_>,
     function: &Function,
     positional: Vec<Value>,
     named: Vec<(Value, Value)>,
@@ -38,7 +40,7 @@ pub(super) fn bind(
     let surplus = slots.split_off(given.min(by_position));
     let bound = slots.len();
     slots.resize(ordinary, Value::UNSET);
-    let extra = bind_named(function, ordinary, &mut slots, named)?;
+    let extra = bind_named(usage, function, ordinary, &mut slots, named)?;
     if bound < ordinary || code.keyword_only > 0 {
         fill_defaults(function, ordinary, bound, &mut slots)?;
     }
@@ -53,6 +55,7 @@ pub(super) fn bind(
 
 /// Binds named arguments; those without a parameter go to the dict of `**kwargs`.
 fn bind_named(
+    usage: &Usage<'_>,
     function: &Function,
     ordinary: usize,
     slots: &mut [Value],
@@ -68,6 +71,7 @@ fn bind_named(
             let key = go_quote(&String::from_utf8_lossy(text));
             format!("function {name} got multiple values for parameter {key}")
         };
+        usage.charge(ordinary / 8)?;
         let place = params
             .map(|param| param.name.as_bytes())
             .position(|param| param == text);
@@ -84,9 +88,8 @@ fn bind_named(
                 "function {name} got an unexpected keyword argument {key}"
             ));
         };
-        let message = twice();
-        if !extra.insert(key, value)? {
-            return fail(message);
+        if !extra.insert(usage, key.clone(), value)? {
+            return fail(twice());
         }
     }
     Ok(extra)

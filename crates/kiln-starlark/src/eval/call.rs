@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::arguments::Arguments;
 use super::bind::bind;
 use super::context::Context;
-use super::machine::{Call, Machine, Step};
+use super::machine::{Call, Machine, Step, collect};
 use crate::compile::{CallShape, Code};
 use crate::error::{Failure, Frame, fail};
 use crate::limits::MAX_CALLS;
@@ -22,7 +22,7 @@ impl Machine {
             Repr::Function(function) => self.enter(ctx, function, shape).map(|()| true),
             Repr::Builtin(builtin) => {
                 let receiver = builtin.receiver.clone().unwrap_or(Value::NONE);
-                let counts = self.spread(shape)?;
+                let counts = self.spread(ctx, shape)?;
                 let result =
                     self.native(ctx, builtin.name(), builtin.function, &receiver, counts)?;
                 self.pop();
@@ -30,7 +30,7 @@ impl Machine {
                 Ok(false)
             }
             _ => {
-                self.spread(shape)?;
+                self.spread(ctx, shape)?;
                 fail(format!(
                     "invalid call of non-function ({})",
                     callee.type_name()
@@ -51,7 +51,7 @@ impl Machine {
             return self.call(ctx, shape);
         };
         let receiver = self.peek(above).clone();
-        let counts = self.spread(shape)?;
+        let counts = self.spread(ctx, shape)?;
         let result = self.native(ctx, method.name, method.function, &receiver, counts)?;
         self.pop();
         self.pop();
@@ -61,7 +61,7 @@ impl Machine {
 
     /// Puts the elements of `*list` and `**dict` where the other arguments are; returns how many
     /// positional arguments and how many values of named ones there are.
-    fn spread(&mut self, shape: CallShape) -> Step<(usize, usize)> {
+    fn spread(&mut self, ctx: &Context<'_>, shape: CallShape) -> Step<(usize, usize)> {
         let mut positional = usize::from(shape.positional);
         let mut named = 2 * usize::from(shape.named);
         if !shape.list && !shape.dict {
@@ -77,6 +77,7 @@ impl Machine {
                     "argument after ** must be a mapping, not {type_name}"
                 ));
             };
+            ctx.allocate_values(2 * dict.len())?;
             for (key, value) in dict.items() {
                 if key.as_str_bytes().is_none() {
                     let type_name = key.type_name();
@@ -95,7 +96,7 @@ impl Machine {
             let at = self.stack.len().saturating_sub(named);
             let before = self.stack.split_off(at);
             let length = self.stack.len();
-            self.stack.extend(iter);
+            self.stack.append(&mut collect(ctx, iter)?);
             positional += self.stack.len() - length;
             self.stack.extend(before);
         }
@@ -143,7 +144,7 @@ impl Machine {
         {
             self.stack.len() - given
         } else {
-            let (positional, named) = self.spread(shape)?;
+            let (positional, named) = self.spread(ctx, shape)?;
             let named = self.stack.split_off(self.stack.len().saturating_sub(named));
             let positional = self
                 .stack
@@ -154,13 +155,14 @@ impl Machine {
                 pairs.push((key, value));
             }
             let base = self.stack.len();
-            let slots = bind(function, positional, pairs).map_err(|mut failure| {
+            let slots = bind(ctx.usage, function, positional, pairs).map_err(|mut failure| {
                 failure.add_frame(at_entry(code));
                 failure
             })?;
             self.stack.extend(slots);
             base
         };
+        ctx.allocate((code.locals.len() + 4) * size_of::<Value>())?;
         self.stack.resize(base + code.locals.len(), Value::UNSET);
         for (slot, _) in code
             .locals
@@ -177,7 +179,6 @@ impl Machine {
         if !ctx.linked.code.recursion {
             ctx.active.push(Rc::clone(code));
         }
-        ctx.allocate((code.locals.len() + 2) * 8)?;
         self.calls.push(Call {
             function: Rc::clone(function),
             next: 0,
@@ -207,7 +208,7 @@ fn check_depth(ctx: &Context<'_>, code: &Rc<Code>) -> Step {
 fn at_entry(code: &Code) -> Frame {
     let position = code.positions.first().copied().unwrap_or(code.position);
     Frame {
-        function: code.name.clone(),
+        function: Rc::clone(&code.name),
         position: Some(position),
     }
 }
@@ -217,11 +218,25 @@ pub(super) fn call_native(
     function: NativeFn,
     arguments: &Arguments<'_>,
 ) -> Result<Value, Failure> {
-    function(ctx, arguments).map_err(|mut failure| {
+    let result = charge_texts(ctx, arguments).and_then(|()| function(ctx, arguments));
+    result.map_err(|mut failure| {
         failure.add_frame(Frame {
-            function: arguments.name.to_owned(),
+            function: Rc::from(arguments.name),
             position: None,
         });
         failure
     })
+}
+
+/// Counts the time that a function may take to go over the texts that it was called with. What is in containers it
+/// counts itself, and what it makes.
+fn charge_texts(ctx: &Context<'_>, arguments: &Arguments<'_>) -> Step {
+    let length = |value: &Value| match &value.0 {
+        Repr::String(bytes) | Repr::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    let given = arguments.positional.iter().chain(arguments.named);
+    let given = given.fold(0usize, |sum, value| sum.saturating_add(length(value)));
+    ctx.usage
+        .charge_bytes(given.saturating_add(length(arguments.receiver)))
 }

@@ -1,19 +1,24 @@
 //! Elements of values: `x[y]`, read and set.
 
 use super::context::Context;
+use crate::builder::STRING_BYTES;
 use crate::error::{Failure, fail};
+use crate::usage::Usage;
 use crate::value::{Repr, Value, as_i32};
 
 /// Reads `object[key]`.
-pub(crate) fn index(object: &Value, key: &Value) -> Result<Value, Failure> {
+pub(crate) fn index(usage: &Usage<'_>, object: &Value, key: &Value) -> Result<Value, Failure> {
     match &object.0 {
-        Repr::Dict(dict) => match dict.get(key)? {
+        Repr::Dict(dict) => match dict.get(usage, key)? {
             Some(value) => Ok(value),
-            None => fail(format!("key {} not in dict", key.shown())),
+            None => fail(format!("key {} not in dict", key.shown(usage)?)),
         },
         Repr::Object(mapping) => match mapping.lookup(key) {
             Some(Ok(Some(value))) => Ok(value),
-            Some(Ok(None)) => fail(format!("key {} not in {}", key.shown(), object.type_name())),
+            Some(Ok(None)) => {
+                let (key, type_name) = (key.shown(usage)?, object.type_name());
+                fail(format!("key {key} not in {type_name}"))
+            }
             Some(Err(reason)) => fail(reason),
             None => unhandled(object, key),
         },
@@ -30,15 +35,17 @@ pub(crate) fn index(object: &Value, key: &Value) -> Result<Value, Failure> {
         Repr::Range(range) => Ok(range.get(place(object, key, range.length)?)),
         Repr::String(bytes) => {
             let place = place(object, key, bytes.len())?;
-            Ok(Value::string(bytes.get(place..=place).unwrap_or_default()))
+            Value::new_string(usage, bytes.get(place..=place).unwrap_or_default())
         }
         Repr::Bytes(bytes) => {
             let place = place(object, key, bytes.len())?;
+            usage.allocate(STRING_BYTES)?;
             Ok(Value::bytes(bytes.get(place..=place).unwrap_or_default()))
         }
         Repr::View(view) => match object.length() {
             Some(length) => {
                 let place = place(object, key, length)?;
+                usage.allocate(STRING_BYTES)?;
                 Ok(view.at(place).map_or(Value::NONE, |(value, _)| value))
             }
             None => unhandled(object, key),
@@ -89,11 +96,8 @@ pub(super) fn set_index(
 ) -> Result<(), Failure> {
     match &object.0 {
         Repr::Dict(dict) => {
-            ctx.track_dict(dict, &value);
-            if dict.insert(key, value)? {
-                ctx.allocate(64)?;
-            }
-            Ok(())
+            ctx.track_dict(dict, &key, &value);
+            dict.insert(ctx.usage, key, value).map(|_| ())
         }
         Repr::List(list) => {
             let place = resolve(as_i32(&key)?, list.len(), object)?;

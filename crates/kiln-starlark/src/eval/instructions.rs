@@ -12,13 +12,14 @@ use crate::syntax::Operator;
 use crate::value::{Function, Iter, Repr, Value};
 
 impl Machine {
-    pub(super) fn unpack(&mut self, sequence: &Value, count: usize) -> Step {
+    pub(super) fn unpack(&mut self, ctx: &Context<'_>, sequence: &Value, count: usize) -> Step {
         let Some(iter) = Iter::new(sequence) else {
             return fail(format!(
                 "got {} in sequence assignment",
                 sequence.type_name()
             ));
         };
+        ctx.charge(count)?;
         let mut elements: Vec<Value> = iter.take(count.saturating_add(1)).collect();
         if elements.len() > count {
             let got = sequence
@@ -72,10 +73,10 @@ impl Machine {
         let (y, x) = (self.pop(), self.pop());
         if let (Repr::Dict(dict), Repr::Dict(other)) = (&x.0, &y.0) {
             dict.check_mutable("apply |= to")?;
-            ctx.allocate(other.len() * 64)?;
+            ctx.allocate_values(2 * other.len())?;
             for (key, value) in other.items() {
-                ctx.track_dict(dict, &value);
-                dict.insert(key, value)?;
+                ctx.track_dict(dict, &key, &value);
+                dict.insert(ctx.usage, key, value)?;
             }
             self.stack.push(x);
             return Ok(());
@@ -111,7 +112,7 @@ impl Machine {
         let names = self.take(count);
         let module =
             String::from_utf8_lossy(module.as_str_bytes().unwrap_or_default()).into_owned();
-        let mut members = match (ctx.world.load)(&module) {
+        let mut members = match (ctx.host.load)(&module) {
             Ok(members) => members,
             Err(reason) => return fail(format!("cannot load {module}: {reason}")),
         };
@@ -128,6 +129,7 @@ impl Machine {
                     None => fail(message),
                 };
             };
+            ctx.charge(1)?;
             self.stack.push(value.clone());
         }
         Ok(())

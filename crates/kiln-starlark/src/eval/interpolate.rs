@@ -2,16 +2,19 @@
 
 use super::context::Context;
 use super::operators::to_float;
+use crate::builder::TextBuilder;
 use crate::error::{Failure, fail};
-use crate::text::{decode_char, push_char};
+use crate::text::decode_char;
+use crate::usage::Usage;
 use crate::value::{Repr, Value, as_i32, format_float, int, number_to_int, write_repr};
 
 pub(super) fn interpolate(
-    ctx: &mut Context<'_>,
+    ctx: &Context<'_>,
     format: &[u8],
     values: &Value,
 ) -> Result<Value, Failure> {
-    let mut out = Vec::with_capacity(format.len());
+    let usage = ctx.usage;
+    let mut out = TextBuilder::new(usage);
     let mut rest = format;
     let mut used = 0;
     let count = match &values.0 {
@@ -20,10 +23,10 @@ pub(super) fn interpolate(
     };
     while let Some(percent) = memchr::memchr(b'%', rest) {
         let (before, after) = rest.split_at(percent);
-        out.extend_from_slice(before);
+        out.push(before)?;
         rest = after.get(1..).unwrap_or_default();
         if rest.first() == Some(&b'%') {
-            out.push(b'%');
+            out.push(b"%")?;
             rest = rest.get(1..).unwrap_or_default();
             continue;
         }
@@ -33,7 +36,7 @@ pub(super) fn interpolate(
             };
             let (name, behind) = key.split_at(end);
             rest = behind.get(1..).unwrap_or_default();
-            by_key(values, name)?
+            by_key(usage, values, name)?
         } else if used >= count {
             return fail("not enough arguments for format string");
         } else {
@@ -45,11 +48,11 @@ pub(super) fn interpolate(
         let Some((conversion, behind)) = rest.split_first() else {
             return fail("incomplete format");
         };
-        convert(*conversion, &value, &mut out)?;
+        convert(usage, *conversion, &value, &mut out)?;
         rest = behind;
         used += 1;
     }
-    out.extend_from_slice(rest);
+    out.push(rest)?;
     let is_mapping = match &values.0 {
         Repr::Dict(_) => true,
         Repr::Object(object) => object.lookup(&Value::NONE).is_some(),
@@ -58,14 +61,13 @@ pub(super) fn interpolate(
     if used < count && !is_mapping {
         return fail("too many arguments for format string");
     }
-    ctx.allocate(out.len())?;
-    Ok(Value::string(out))
+    out.into_string()
 }
 
-fn by_key(values: &Value, name: &[u8]) -> Result<Value, Failure> {
+fn by_key(usage: &Usage<'_>, values: &Value, name: &[u8]) -> Result<Value, Failure> {
     let key = Value::string(name);
     let found = match &values.0 {
-        Repr::Dict(dict) => dict.get(&key)?,
+        Repr::Dict(dict) => dict.get(usage, &key)?,
         Repr::Object(object) => match object.lookup(&key) {
             Some(found) => found.ok().flatten(),
             None => return fail("format requires a mapping"),
@@ -78,16 +80,22 @@ fn by_key(values: &Value, name: &[u8]) -> Result<Value, Failure> {
     }
 }
 
-fn convert(conversion: u8, value: &Value, out: &mut Vec<u8>) -> Result<(), Failure> {
+fn convert(
+    usage: &Usage<'_>,
+    conversion: u8,
+    value: &Value,
+    out: &mut TextBuilder<'_>,
+) -> Result<(), Failure> {
     let shown = char::from(conversion);
     match conversion {
         b's' | b'r' => match value.as_str_bytes() {
-            Some(text) if conversion == b's' => out.extend_from_slice(text),
+            Some(text) if conversion == b's' => out.push(text),
             _ => write_repr(value, out),
         },
         b'd' | b'i' | b'o' | b'x' | b'X' => {
             let number = number_to_int(value)
                 .map_err(|failure| failure.within(&format!("%{shown} format requires integer")))?;
+            out.charge_bits(int::bits(&number))?;
             let number = int::big(&number);
             let text = match conversion {
                 b'o' => number.to_str_radix(8),
@@ -95,7 +103,7 @@ fn convert(conversion: u8, value: &Value, out: &mut Vec<u8>) -> Result<(), Failu
                 b'X' => number.to_str_radix(16).to_ascii_uppercase(),
                 _ => number.to_string(),
             };
-            out.extend_from_slice(text.as_bytes());
+            out.push(text.as_bytes())
         }
         b'e' | b'f' | b'g' | b'E' | b'F' | b'G' => {
             let is_number = matches!(value.0, Repr::Int(_) | Repr::Big(_) | Repr::Float(_));
@@ -103,17 +111,16 @@ fn convert(conversion: u8, value: &Value, out: &mut Vec<u8>) -> Result<(), Failu
                 let type_name = value.type_name();
                 return fail(format!("%{shown} format requires float, not {type_name}"));
             }
-            let float = to_float(value).unwrap_or(match value.truth() {
+            let float = to_float(usage, value).unwrap_or(match value.truth() {
                 true if *int::big(value) < num_bigint::BigInt::ZERO => f64::NEG_INFINITY,
                 _ => f64::INFINITY,
             });
-            out.extend_from_slice(format_float(float, conversion).as_bytes());
+            out.push(format_float(float, conversion).as_bytes())
         }
-        b'c' => push_char(out, character(value)?),
-        b'%' => out.push(b'%'),
-        _ => return fail(format!("unknown conversion %{shown}")),
+        b'c' => out.push(character(value)?.encode_utf8(&mut [0; 4]).as_bytes()),
+        b'%' => out.push(b"%"),
+        _ => fail(format!("unknown conversion %{shown}")),
     }
-    Ok(())
 }
 
 fn character(value: &Value) -> Result<char, Failure> {
@@ -128,7 +135,7 @@ fn character(value: &Value) -> Result<char, Failure> {
                 }
                 _ => {
                     let wanted = "%c format requires a valid Unicode code point";
-                    fail(format!("{wanted}, got {}", value.shown()))
+                    fail(format!("{wanted}, got {}", int::big(value)))
                 }
             }
         }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::arguments::Arguments;
 use super::attribute::attribute_or_hint;
 use super::call::call_native;
+use super::census::Census;
 use super::context::Context;
 use super::index::{index, set_index};
 use super::operators::{binary, invert, negate, plus};
@@ -86,14 +87,14 @@ impl Machine {
         }
     }
 
-    /// Tells a failure which calls were under way.
+    /// Adds the calls that were under way to a failure.
     fn with_frames(&self, mut failure: Failure) -> Failure {
         for call in self.calls.iter().rev() {
             let code = &call.function.code;
             let position = code.positions.get(call.next.saturating_sub(1)).copied();
             let position = Some(position.unwrap_or(code.position));
             failure.add_frame(Frame {
-                function: code.name.clone(),
+                function: Rc::clone(&code.name),
                 position,
             });
         }
@@ -140,8 +141,11 @@ impl Machine {
         let mut base = call.base;
         let mut next = call.next;
         let linked = Rc::clone(&ctx.linked);
+        let usage = ctx.usage;
         loop {
-            ctx.step()?;
+            if usage.step() {
+                self.pause(ctx)?;
+            }
             let Some(op) = code.ops.get(next).copied() else {
                 return fail("internal error: ran off the end of a function");
             };
@@ -185,7 +189,8 @@ impl Machine {
                 }
                 Op::Compare(comparison) => {
                     let (y, x) = (self.pop(), self.pop());
-                    self.stack.push(Value::from(compare(comparison, &x, &y)?));
+                    self.stack
+                        .push(Value::from(compare(usage, comparison, &x, &y)?));
                 }
                 Op::Binary(operator) => {
                     let (y, x) = (self.pop(), self.pop());
@@ -197,11 +202,11 @@ impl Machine {
                 }
                 Op::Minus => {
                     let value = self.pop();
-                    self.stack.push(negate(&value)?);
+                    self.stack.push(negate(usage, &value)?);
                 }
                 Op::Invert => {
                     let value = self.pop();
-                    self.stack.push(invert(&value)?);
+                    self.stack.push(invert(usage, &value)?);
                 }
                 Op::Not => {
                     let value = self.pop();
@@ -262,13 +267,13 @@ impl Machine {
                 }
                 Op::Index => {
                     let (key, object) = (self.pop(), self.pop());
-                    self.stack.push(index(&object, &key)?);
+                    self.stack.push(index(usage, &object, &key)?);
                 }
                 Op::IndexConstant(constant) => {
                     let object = self.pop();
                     let key = linked.constants.get(constant as usize);
                     self.stack
-                        .push(index(&object, key.unwrap_or(&Value::NONE))?);
+                        .push(index(usage, &object, key.unwrap_or(&Value::NONE))?);
                 }
                 Op::SetIndex => {
                     let (value, key, object) = (self.pop(), self.pop(), self.pop());
@@ -329,12 +334,12 @@ impl Machine {
                 }
                 Op::MakeTuple(count) => {
                     let elements = self.take(count);
-                    ctx.allocate_values(elements.len() + 2)?;
+                    ctx.allocate_exactly(elements.len())?;
                     self.stack.push(Value::tuple(elements));
                 }
                 Op::MakeList(count) => {
                     let elements = self.take(count);
-                    ctx.allocate_values(elements.len() + 3)?;
+                    ctx.allocate_exactly(elements.len())?;
                     self.stack.push(Value::list(elements));
                 }
                 Op::MakeDict => {
@@ -346,10 +351,9 @@ impl Machine {
                     let Repr::Dict(dict) = &self.peek(0).0 else {
                         return fail("internal error: no dict to add to");
                     };
-                    ctx.allocate(64)?;
-                    let is_new = dict.insert(key.clone(), value)?;
+                    let is_new = dict.insert(usage, key.clone(), value)?;
                     if !is_new && matches!(op, Op::AddEntry) {
-                        return fail(format!("duplicate key: {}", key.shown()));
+                        return fail(format!("duplicate key: {}", key.shown(usage)?));
                     }
                 }
                 Op::Append => {
@@ -362,7 +366,7 @@ impl Machine {
                 }
                 Op::Unpack(count) => {
                     let sequence = self.pop();
-                    self.unpack(&sequence, count as usize)?;
+                    self.unpack(ctx, &sequence, count as usize)?;
                 }
                 Op::MakeFunction {
                     function: number,
@@ -378,8 +382,8 @@ impl Machine {
                     let Some(code) = code else {
                         return fail("internal error: no such function");
                     };
+                    ctx.allocate(96 + (code.captures.len() + defaults.len()) * 24)?;
                     let value = self.make_function(&function, base, code, defaults);
-                    ctx.allocate(96)?;
                     self.stack.push(value);
                 }
                 Op::Load(count) => self.load(ctx, count)?,
@@ -433,6 +437,31 @@ impl Machine {
         }
     }
 
+    /// Looks at the limits. If much memory has come together, counts how much of it is still needed.
+    #[cold]
+    fn pause(&mut self, ctx: &mut Context<'_>) -> Step {
+        // What other machines hold cannot be seen from here.
+        if ctx.usage.is_census_due() && ctx.native_calls == 0 {
+            let mut census = Census::default();
+            census.add_all(&self.stack);
+            for iteration in &self.iterations {
+                census.add_all([&iteration.source()]);
+            }
+            let linked = &ctx.linked;
+            census.add_all(&linked.constants);
+            census.add_all(&linked.predeclared);
+            census.add_all(linked.globals.borrow().iter());
+            for value in ctx.heap.values() {
+                census.add(&value);
+            }
+            ctx.usage.set_live(census.bytes());
+            ctx.usage.charge(census.count)?;
+        }
+        ctx.usage.check()?;
+        ctx.usage.resume();
+        Ok(())
+    }
+
     /// Takes the topmost values, in the order in which they came.
     pub(super) fn take(&mut self, count: u32) -> Vec<Value> {
         let start = self.stack.len().saturating_sub(count as usize);
@@ -452,10 +481,11 @@ fn unassigned<T>(kind: &str, names: &[SlotName], slot: u32) -> Step<T> {
 }
 
 /// All elements of an iteration, counted.
-pub(crate) fn collect(ctx: &mut Context<'_>, iter: Iter) -> Result<Vec<Value>, Failure> {
+pub(crate) fn collect(ctx: &Context<'_>, iter: Iter) -> Result<Vec<Value>, Failure> {
     let mut elements = Vec::new();
+    let element_bytes = 2 * size_of::<Value>() + iter.new_bytes();
     for element in iter {
-        ctx.allocate_values(1)?;
+        ctx.allocate(element_bytes)?;
         ctx.charge(1)?;
         elements.push(element);
     }

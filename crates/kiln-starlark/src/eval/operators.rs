@@ -6,21 +6,25 @@ use num_bigint::BigInt;
 
 use super::context::Context;
 use super::interpolate::interpolate;
+use crate::builder::STRING_BYTES;
 use crate::error::{Failure, fail};
 use crate::limits::MAX_INT_BITS;
 use crate::syntax::Operator;
+use crate::usage::Usage;
 use crate::value::int;
-use crate::value::{Dict, Iter, Repr, Set, Struct, Value, as_byte, as_i32, equal, number_to_int};
+use crate::value::{
+    Dict, Iter, Repr, Set, Struct, Value, as_byte, as_i32, equal, new_int, number_to_int,
+};
 
 type Outcome = Result<Value, Failure>;
 
-pub(super) fn negate(value: &Value) -> Outcome {
+pub(super) fn negate(usage: &Usage<'_>, value: &Value) -> Outcome {
     match &value.0 {
         Repr::Int(int) => match int.checked_neg() {
             Some(negated) => Ok(Value::from(negated)),
             None => Ok(Value::from(-BigInt::from(*int))),
         },
-        Repr::Big(big) => Ok(Value::from(-&**big)),
+        Repr::Big(big) => new_int(usage, -&**big),
         Repr::Float(float) => Ok(Value::from(-float)),
         _ => fail(format!("unknown unary op: - {}", value.type_name())),
     }
@@ -33,25 +37,26 @@ pub(super) fn plus(value: &Value) -> Outcome {
     }
 }
 
-pub(super) fn invert(value: &Value) -> Outcome {
+pub(super) fn invert(usage: &Usage<'_>, value: &Value) -> Outcome {
     match &value.0 {
         Repr::Int(int) => Ok(Value::from(!int)),
-        Repr::Big(big) => Ok(Value::from(!(**big).clone())),
+        Repr::Big(big) => new_int(usage, !(**big).clone()),
         _ => fail(format!("unknown unary op: ~ {}", value.type_name())),
     }
 }
 
-pub(super) fn binary(ctx: &mut Context<'_>, op: Operator, x: &Value, y: &Value) -> Outcome {
+pub(super) fn binary(ctx: &Context<'_>, op: Operator, x: &Value, y: &Value) -> Outcome {
+    let usage = ctx.usage;
     let known = match op {
         Operator::Add => add(ctx, x, y)?,
-        Operator::Subtract => subtract(x, y)?,
+        Operator::Subtract => subtract(usage, x, y)?,
         Operator::Multiply => multiply(ctx, x, y)?,
-        Operator::Divide => divide(x, y)?,
-        Operator::FloorDivide => floor_divide(x, y)?,
+        Operator::Divide => divide(usage, x, y)?,
+        Operator::FloorDivide => floor_divide(usage, x, y)?,
         Operator::Modulo => modulo(ctx, x, y)?,
         Operator::In => contains(ctx, x, y)?,
-        Operator::And | Operator::Or | Operator::Xor => bitwise(op, x, y)?,
-        Operator::ShiftLeft | Operator::ShiftRight => shift(op, x, y)?,
+        Operator::And | Operator::Or | Operator::Xor => bitwise(usage, op, x, y)?,
+        Operator::ShiftLeft | Operator::ShiftRight => shift(usage, op, x, y)?,
     };
     if let Some(value) = known {
         return Ok(value);
@@ -69,20 +74,25 @@ pub(super) fn binary(ctx: &mut Context<'_>, op: Operator, x: &Value, y: &Value) 
 }
 
 /// Both operands as floats, if at least one is and the other is a number.
-fn floats(x: &Value, y: &Value) -> Result<Option<(f64, f64)>, Failure> {
+fn floats(usage: &Usage<'_>, x: &Value, y: &Value) -> Result<Option<(f64, f64)>, Failure> {
     match (&x.0, &y.0) {
         (Repr::Float(_), Repr::Float(_) | Repr::Int(_) | Repr::Big(_))
-        | (Repr::Int(_) | Repr::Big(_), Repr::Float(_)) => Ok(Some((to_float(x)?, to_float(y)?))),
+        | (Repr::Int(_) | Repr::Big(_), Repr::Float(_)) => {
+            Ok(Some((to_float(usage, x)?, to_float(usage, y)?)))
+        }
         _ => Ok(None),
     }
 }
 
 /// A number as a float; an integer must not be beyond all of them.
-pub(crate) fn to_float(value: &Value) -> Result<f64, Failure> {
+pub(crate) fn to_float(usage: &Usage<'_>, value: &Value) -> Result<f64, Failure> {
     let float = match &value.0 {
         Repr::Float(float) => return Ok(*float),
         Repr::Int(int) => *int as f64,
-        Repr::Big(big) => big.to_string().parse::<f64>().unwrap_or(f64::INFINITY),
+        Repr::Big(big) => {
+            int::charge_bits(usage, big.bits())?;
+            big.to_string().parse::<f64>().unwrap_or(f64::INFINITY)
+        }
         _ => 0.0,
     };
     if float.is_infinite() {
@@ -95,30 +105,36 @@ fn both_ints(x: &Value, y: &Value) -> bool {
     matches!(x.0, Repr::Int(_) | Repr::Big(_)) && matches!(y.0, Repr::Int(_) | Repr::Big(_))
 }
 
-fn add(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+fn add(ctx: &Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+    let usage = ctx.usage;
     Ok(Some(match (&x.0, &y.0) {
         (Repr::Int(a), Repr::Int(b)) => match a.checked_add(*b) {
             Some(sum) => Value::from(sum),
             None => Value::from(BigInt::from(*a) + b),
         },
         (Repr::String(a), Repr::String(b)) => {
-            ctx.allocate(a.len() + b.len())?;
-            let mut sum = Vec::with_capacity(a.len() + b.len());
+            let length = a.len().saturating_add(b.len());
+            ctx.allocate(length.saturating_mul(2).saturating_add(STRING_BYTES))?;
+            let mut sum = Vec::with_capacity(length);
             sum.extend_from_slice(a);
             sum.extend_from_slice(b);
             Value::string(sum)
         }
         (Repr::List(a), Repr::List(b)) => {
-            ctx.allocate_values(a.len() + b.len())?;
-            let mut sum = a.to_vec();
+            ctx.allocate_values(a.len() + b.len() + 2)?;
+            let mut sum = Vec::with_capacity(a.len() + b.len());
+            sum.extend_from_slice(&a.elements());
             sum.extend(b.elements().iter().cloned());
             Value::list(sum)
         }
         (Repr::Tuple(a), Repr::Tuple(b)) => {
-            ctx.allocate_values(a.0.len() + b.0.len())?;
+            ctx.allocate_values(a.0.len() + b.0.len() + 2)?;
             Value::tuple(a.0.iter().chain(&b.0).cloned().collect())
         }
         (Repr::Struct(a), Repr::Struct(b)) => {
+            for (name, _) in a.fields().chain(b.fields()) {
+                ctx.allocate(2 * size_of::<(String, Value)>() + name.len())?;
+            }
             let mut fields: Vec<(String, Value)> = Vec::new();
             let own = a.fields().filter(|(name, _)| b.field(name).is_none());
             fields.extend(
@@ -127,30 +143,49 @@ fn add(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Fai
             );
             Value::from(Struct::new(fields))
         }
-        _ if both_ints(x, y) => Value::from(int::big(x).as_ref() + int::big(y).as_ref()),
-        _ => return Ok(floats(x, y)?.map(|(x, y)| Value::from(x + y))),
+        _ if both_ints(x, y) => {
+            let sum = int::big(x).as_ref() + int::big(y).as_ref();
+            check_bits(sum.bits())?;
+            new_int(usage, sum)?
+        }
+        _ => return Ok(floats(usage, x, y)?.map(|(x, y)| Value::from(x + y))),
     }))
 }
 
-fn subtract(x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+fn subtract(usage: &Usage<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
     Ok(Some(match (&x.0, &y.0) {
         (Repr::Int(a), Repr::Int(b)) => match a.checked_sub(*b) {
             Some(difference) => Value::from(difference),
             None => Value::from(BigInt::from(*a) - b),
         },
         (Repr::Set(a), Repr::Set(b)) => {
-            let difference = a.copy()?;
-            for element in b.elements() {
-                difference.remove(&element)?;
+            let difference = a.copy(usage)?;
+            for (element, _) in b.0.table().iter() {
+                difference.remove(usage, element)?;
             }
             Value::from(difference)
         }
-        _ if both_ints(x, y) => Value::from(int::big(x).as_ref() - int::big(y).as_ref()),
-        _ => return Ok(floats(x, y)?.map(|(x, y)| Value::from(x - y))),
+        _ if both_ints(x, y) => {
+            let difference = int::big(x).as_ref() - int::big(y).as_ref();
+            check_bits(difference.bits())?;
+            new_int(usage, difference)?
+        }
+        _ => return Ok(floats(usage, x, y)?.map(|(x, y)| Value::from(x - y))),
     }))
 }
 
-fn multiply(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+/// Refuses integers that are too large.
+fn check_bits(bits: u64) -> Result<(), Failure> {
+    match bits > MAX_INT_BITS {
+        true => fail(format!(
+            "int too large: {bits} bits, limit is {MAX_INT_BITS}"
+        )),
+        false => Ok(()),
+    }
+}
+
+fn multiply(ctx: &Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+    let usage = ctx.usage;
     if both_ints(x, y) {
         if let (Repr::Int(a), Repr::Int(b)) = (&x.0, &y.0)
             && let Some(product) = a.checked_mul(*b)
@@ -159,15 +194,11 @@ fn multiply(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>
         }
         let (x, y) = (int::big(x), int::big(y));
         let bits = x.bits() + y.bits();
-        if bits > MAX_INT_BITS {
-            return fail(format!(
-                "int too large: {bits} bits, limit is {MAX_INT_BITS}"
-            ));
-        }
-        ctx.charge(usize::try_from(bits * bits / 65536).unwrap_or(usize::MAX))?;
-        return Ok(Some(Value::from(x.as_ref() * y.as_ref())));
+        check_bits(bits)?;
+        int::charge_bits(usage, bits)?;
+        return new_int(usage, x.as_ref() * y.as_ref()).map(Some);
     }
-    if let Some((x, y)) = floats(x, y)? {
+    if let Some((x, y)) = floats(usage, x, y)? {
         return Ok(Some(Value::from(x * y)));
     }
     let (sequence, count) = match (&x.0, &y.0) {
@@ -177,17 +208,16 @@ fn multiply(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>
     };
     Ok(Some(match &sequence.0 {
         Repr::String(bytes) => {
-            let count = repetitions(ctx, bytes.len(), count, 1)?;
+            let count = repetitions(ctx, bytes.len(), count, 2)?;
             Value::string(bytes.repeat(count))
         }
         Repr::Bytes(bytes) => {
-            let count = repetitions(ctx, bytes.len(), count, 1)?;
+            let count = repetitions(ctx, bytes.len(), count, 2)?;
             Value::bytes(bytes.repeat(count))
         }
         Repr::List(list) => {
-            let elements = list.to_vec();
-            let count = repetitions(ctx, elements.len(), count, size_of::<Value>())?;
-            Value::list(repeat(&elements, count))
+            let count = repetitions(ctx, list.len(), count, size_of::<Value>())?;
+            Value::list(repeat(&list.elements(), count))
         }
         Repr::Tuple(tuple) => {
             let count = repetitions(ctx, tuple.0.len(), count, size_of::<Value>())?;
@@ -207,7 +237,7 @@ fn repeat(elements: &[Value], count: usize) -> Vec<Value> {
 
 /// How often a sequence is to be repeated; refuses what is too much.
 fn repetitions(
-    ctx: &mut Context<'_>,
+    ctx: &Context<'_>,
     length: usize,
     count: &Value,
     size: usize,
@@ -216,7 +246,7 @@ fn repetitions(
         return Ok(0);
     }
     let Ok(times) = as_i32(count) else {
-        return fail(format!("repeat count {} too large", count.shown()));
+        return fail(format!("repeat count {} too large", int::big(count)));
     };
     let Ok(times) = usize::try_from(times) else {
         return Ok(0);
@@ -225,35 +255,35 @@ fn repetitions(
     let Some(total) = total else {
         return fail(format!("excessive repeat ({length} * {times} elements)"));
     };
-    ctx.allocate(total.saturating_mul(size))?;
+    ctx.allocate(total.saturating_mul(size).saturating_add(STRING_BYTES))?;
     Ok(times)
 }
 
-fn divide(x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+fn divide(usage: &Usage<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
     let is_number = |value: &Value| matches!(value.0, Repr::Int(_) | Repr::Big(_) | Repr::Float(_));
     if !is_number(x) {
         return Ok(None);
     }
-    // An integer on the left is converted before anybody looks at the right.
-    let dividend = to_float(x)?;
+    // An integer on the left is converted before the type of the right is checked.
+    let dividend = to_float(usage, x)?;
     if !is_number(y) {
         return Ok(None);
     }
-    let divisor = to_float(y)?;
+    let divisor = to_float(usage, y)?;
     if divisor == 0.0 {
         return fail("floating-point division by zero");
     }
     Ok(Some(Value::from(dividend / divisor)))
 }
 
-fn floor_divide(x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+fn floor_divide(usage: &Usage<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
     if both_ints(x, y) {
         if !y.truth() && matches!(y.0, Repr::Int(_)) {
             return fail("floored division by zero");
         }
-        return Ok(Some(divide_ints(x, y).0));
+        return Ok(Some(divide_ints(usage, x, y)?.0));
     }
-    let Some((x, y)) = floats(x, y)? else {
+    let Some((x, y)) = floats(usage, x, y)? else {
         return Ok(None);
     };
     if y == 0.0 {
@@ -262,7 +292,8 @@ fn floor_divide(x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
     Ok(Some(Value::from((x / y).floor())))
 }
 
-fn modulo(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+fn modulo(ctx: &Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+    let usage = ctx.usage;
     if let Repr::String(format) = &x.0 {
         return interpolate(ctx, format, y).map(Some);
     }
@@ -270,9 +301,9 @@ fn modulo(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, 
         if !y.truth() && matches!(y.0, Repr::Int(_)) {
             return fail("integer modulo by zero");
         }
-        return Ok(Some(divide_ints(x, y).1));
+        return Ok(Some(divide_ints(usage, x, y)?.1));
     }
-    let Some((x, y)) = floats(x, y)? else {
+    let Some((x, y)) = floats(usage, x, y)? else {
         return Ok(None);
     };
     if y == 0.0 {
@@ -288,38 +319,41 @@ fn modulo(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, 
 }
 
 /// Quotient towards minus infinity and the rest that goes with it. The divisor is not zero.
-fn divide_ints(x: &Value, y: &Value) -> (Value, Value) {
+fn divide_ints(usage: &Usage<'_>, x: &Value, y: &Value) -> Result<(Value, Value), Failure> {
     if let (Repr::Int(a), Repr::Int(b)) = (&x.0, &y.0)
         && let (Some(quotient), Some(rest)) = (a.checked_div(*b), a.checked_rem(*b))
     {
-        return if rest != 0 && (*a < 0) != (*b < 0) {
+        return Ok(if rest != 0 && (*a < 0) != (*b < 0) {
             (Value::from(quotient - 1), Value::from(rest + b))
         } else {
             (Value::from(quotient), Value::from(rest))
-        };
+        });
     }
     let (a, b) = (int::big(x), int::big(y));
     if *b == BigInt::ZERO {
-        return (Value::from(0), Value::from(0));
+        return Ok((Value::from(0), Value::from(0)));
     }
+    int::charge_bits(usage, a.bits().max(b.bits()))?;
     let (quotient, rest) = (a.as_ref() / b.as_ref(), a.as_ref() % b.as_ref());
-    if rest != BigInt::ZERO && (*a < BigInt::ZERO) != (*b < BigInt::ZERO) {
-        (Value::from(quotient - 1), Value::from(rest + b.as_ref()))
+    let (quotient, rest) = if rest != BigInt::ZERO && (*a < BigInt::ZERO) != (*b < BigInt::ZERO) {
+        (quotient - 1, rest + b.as_ref())
     } else {
-        (Value::from(quotient), Value::from(rest))
-    }
+        (quotient, rest)
+    };
+    Ok((new_int(usage, quotient)?, new_int(usage, rest)?))
 }
 
 /// `x in y`.
-fn contains(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+fn contains(ctx: &Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+    let usage = ctx.usage;
+    if let Repr::String(text) | Repr::Bytes(text) = &y.0 {
+        usage.charge_bytes(text.len())?;
+    }
     let found = match &y.0 {
-        Repr::Dict(dict) => dict.get(x).ok().flatten().is_some(),
-        Repr::List(list) => {
-            ctx.charge(list.len() / 8)?;
-            contains_equal(&list.elements(), x)?
-        }
-        Repr::Tuple(tuple) => contains_equal(&tuple.0, x)?,
-        Repr::Set(set) => set.contains(x)?,
+        Repr::Dict(dict) => dict.get(usage, x).ok().flatten().is_some(),
+        Repr::List(list) => contains_equal(usage, &list.elements(), x)?,
+        Repr::Tuple(tuple) => contains_equal(usage, &tuple.0, x)?,
+        Repr::Set(set) => set.contains(usage, x)?,
         Repr::String(text) => match &x.0 {
             Repr::String(part) => memchr::memmem::find(text, part).is_some(),
             _ => {
@@ -357,16 +391,21 @@ fn contains(ctx: &mut Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>
     Ok(Some(Value::from(found)))
 }
 
-fn contains_equal(elements: &[Value], wanted: &Value) -> Result<bool, Failure> {
+fn contains_equal(usage: &Usage<'_>, elements: &[Value], wanted: &Value) -> Result<bool, Failure> {
     for element in elements {
-        if equal(element, wanted)? {
+        if equal(usage, element, wanted)? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn bitwise(op: Operator, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+fn bitwise(
+    usage: &Usage<'_>,
+    op: Operator,
+    x: &Value,
+    y: &Value,
+) -> Result<Option<Value>, Failure> {
     Ok(Some(match (&x.0, &y.0) {
         (Repr::Int(a), Repr::Int(b)) => Value::from(match op {
             Operator::And => a & b,
@@ -374,67 +413,73 @@ fn bitwise(op: Operator, x: &Value, y: &Value) -> Result<Option<Value>, Failure>
             _ => a ^ b,
         }),
         (Repr::Dict(a), Repr::Dict(b)) if op == Operator::Or => {
-            let union = Dict::with_capacity(a.len());
-            for (key, value) in a.items().into_iter().chain(b.items()) {
-                union.insert(key, value)?;
+            let union = Dict::default();
+            for (key, value) in a.table().iter().chain(b.table().iter()) {
+                union.insert(usage, key.clone(), value.clone())?;
             }
             Value::from(union)
         }
-        (Repr::Set(a), Repr::Set(b)) => Value::from(combine_sets(op, a, b)?),
+        (Repr::Set(a), Repr::Set(b)) => Value::from(combine_sets(usage, op, a, b)?),
         _ if both_ints(x, y) => {
             let (x, y) = (int::big(x), int::big(y));
-            Value::from(match op {
+            let combined = match op {
                 Operator::And => x.as_ref() & y.as_ref(),
                 Operator::Or => x.as_ref() | y.as_ref(),
                 _ => x.as_ref() ^ y.as_ref(),
-            })
+            };
+            new_int(usage, combined)?
         }
         _ => return Ok(None),
     }))
 }
 
-fn combine_sets(op: Operator, x: &Set, y: &Rc<Set>) -> Result<Set, Failure> {
+fn combine_sets(usage: &Usage<'_>, op: Operator, x: &Set, y: &Rc<Set>) -> Result<Set, Failure> {
     let other = Value(Repr::Set(Rc::clone(y)));
     let other = Iter::new(&other).into_iter().flatten();
     match op {
-        Operator::And => intersection(x, other),
-        Operator::Or => union(x, other),
-        _ => symmetric_difference(x, other),
+        Operator::And => intersection(usage, x, other),
+        Operator::Or => union(usage, x, other),
+        _ => symmetric_difference(usage, x, other),
     }
 }
 
-pub(crate) fn union(x: &Set, other: impl Iterator<Item = Value>) -> Result<Set, Failure> {
-    let union = x.copy()?;
+fn union(usage: &Usage<'_>, x: &Set, other: impl Iterator<Item = Value>) -> Result<Set, Failure> {
+    let union = x.copy(usage)?;
     for element in other {
-        union.insert(element)?;
+        union.insert(usage, element)?;
     }
     Ok(union)
 }
 
-pub(crate) fn intersection(x: &Set, other: impl Iterator<Item = Value>) -> Result<Set, Failure> {
+pub(crate) fn intersection(
+    usage: &Usage<'_>,
+    x: &Set,
+    other: impl Iterator<Item = Value>,
+) -> Result<Set, Failure> {
     let intersection = Set::default();
     for element in other {
-        if x.contains(&element)? {
-            intersection.insert(element)?;
+        if x.contains(usage, &element)? {
+            intersection.insert(usage, element)?;
         }
     }
     Ok(intersection)
 }
 
 pub(crate) fn symmetric_difference(
+    usage: &Usage<'_>,
     x: &Set,
     other: impl Iterator<Item = Value>,
 ) -> Result<Set, Failure> {
-    let difference = x.copy()?;
+    let difference = x.copy(usage)?;
     for element in other {
-        if !difference.remove(&element)? {
-            difference.insert(element)?;
+        if !difference.remove(usage, &element)? {
+            difference.insert(usage, element)?;
         }
     }
     Ok(difference)
 }
 
-fn shift(op: Operator, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
+fn shift(usage: &Usage<'_>, op: Operator, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
     if !matches!(x.0, Repr::Int(_) | Repr::Big(_)) {
         return Ok(None);
     }
@@ -447,13 +492,8 @@ fn shift(op: Operator, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
             return fail(format!("shift count too large: {bits}"));
         }
         let shifted = int::big(x).as_ref() << bits;
-        if shifted.bits() > MAX_INT_BITS {
-            let bits = shifted.bits();
-            return fail(format!(
-                "int too large: {bits} bits, limit is {MAX_INT_BITS}"
-            ));
-        }
-        return Ok(Some(Value::from(shifted)));
+        check_bits(shifted.bits())?;
+        return new_int(usage, shifted).map(Some);
     }
-    Ok(Some(Value::from(int::big(x).as_ref() >> bits)))
+    new_int(usage, int::big(x).as_ref() >> bits).map(Some)
 }

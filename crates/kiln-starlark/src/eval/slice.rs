@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::arguments::as_index;
 use super::context::Context;
+use crate::builder::STRING_BYTES;
 use crate::error::{Failure, fail};
 use crate::value::{Repr, Value, as_i32};
 
@@ -57,17 +58,18 @@ pub(crate) fn slice(
         (start.max(end), end)
     };
     if let Repr::Range(range) = &value.0 {
+        ctx.allocate(64)?;
         return Ok(Value(Repr::Range(Rc::new(range.slice(start, end, step)))));
     }
     let range = crate::value::Range::new(start, end, step);
-    ctx.charge(range.length)?;
+    ctx.charge(range.length / if step == 1 { 64 } else { 4 })?;
     let places = (0..range.length).filter_map(|i| match range.get(i).0 {
         Repr::Int(place) => usize::try_from(place).ok(),
         _ => None,
     });
     match &value.0 {
         Repr::String(bytes) => {
-            ctx.allocate(range.length)?;
+            ctx.allocate(2 * range.length + STRING_BYTES)?;
             Ok(Value::string(pick(
                 bytes,
                 start,
@@ -77,11 +79,11 @@ pub(crate) fn slice(
             )))
         }
         Repr::Bytes(bytes) => {
-            ctx.allocate(range.length)?;
+            ctx.allocate(2 * range.length + STRING_BYTES)?;
             Ok(Value::bytes(pick(bytes, start, step, range.length, places)))
         }
         Repr::List(list) => {
-            ctx.allocate_values(range.length)?;
+            ctx.allocate_values(range.length + 2)?;
             let elements = list.elements();
             Ok(Value::list(
                 places
@@ -90,7 +92,7 @@ pub(crate) fn slice(
             ))
         }
         Repr::Tuple(tuple) => {
-            ctx.allocate_values(range.length)?;
+            ctx.allocate_values(range.length + 2)?;
             Ok(Value::tuple(
                 places
                     .filter_map(|place| tuple.0.get(place).cloned())

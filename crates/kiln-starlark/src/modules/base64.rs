@@ -3,6 +3,7 @@
 use super::module as make_module;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want};
+use crate::usage::Usage;
 use crate::value::Value;
 
 pub(super) fn module() -> Value {
@@ -19,7 +20,7 @@ struct Encoding {
     padded: bool,
 }
 
-fn arguments(args: &Arguments<'_>) -> Result<(Value, Encoding), Failure> {
+fn arguments(usage: &Usage<'_>, args: &Arguments<'_>) -> Result<(Value, Encoding), Failure> {
     let params = [("data", Want::String), ("encoding?", Want::String)];
     let [data, encoding] = args.unpack(params)?;
     let name = encoding
@@ -32,7 +33,8 @@ fn arguments(args: &Arguments<'_>) -> Result<(Value, Encoding), Failure> {
         b"url" => (true, true),
         b"url_raw" => (true, false),
         _ => {
-            let shown = encoding.map(|name| name.shown()).unwrap_or_default();
+            let name = encoding.unwrap_or(Value::NONE);
+            let shown = name.shown(usage)?;
             return fail(format!("unsupported encoding format: {shown}"));
         }
     };
@@ -40,9 +42,10 @@ fn arguments(args: &Arguments<'_>) -> Result<(Value, Encoding), Failure> {
 }
 
 fn encode(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    let (data, encoding) = arguments(args)?;
+    let (data, encoding) = arguments(ctx.usage, args)?;
     let data = data.as_str_bytes().unwrap_or_default();
-    ctx.allocate(data.len() * 4 / 3 + 4)?;
+    ctx.charge(data.len() / 8)?;
+    ctx.allocate((data.len() / 3 + 1).saturating_mul(8))?;
     let mut out = Vec::with_capacity(data.len() * 4 / 3 + 4);
     for chunk in data.chunks(3) {
         let mut word = [0; 3];
@@ -95,9 +98,10 @@ fn sextet(digit: u8, url: bool) -> Option<u8> {
 }
 
 fn decode(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    let (data, encoding) = arguments(args)?;
+    let (data, encoding) = arguments(ctx.usage, args)?;
     let data = data.as_str_bytes().unwrap_or_default();
-    ctx.allocate(data.len())?;
+    ctx.charge(data.len() / 8)?;
+    ctx.allocate(data.len().saturating_mul(2))?;
     match decode_bytes(data, encoding) {
         Ok(bytes) => Ok(Value::string(bytes)),
         Err(place) => fail(format!("illegal base64 data at input byte {place}")),

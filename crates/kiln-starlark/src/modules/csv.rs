@@ -1,8 +1,10 @@
 //! `encoding/csv.star`.
 
 use super::module as make_module;
+use crate::builder::TextBuilder;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want};
+use crate::usage::Usage;
 use crate::value::{Iter, Kind, Value, as_i64};
 
 pub(super) fn module() -> Value {
@@ -29,8 +31,12 @@ fn one_char(
     }
 }
 
+/// What a field of a record needs beside its text.
+const FIELD_BYTES: usize = 2 * size_of::<Vec<u8>>() + 16;
+
 /// How to read.
 struct Reader<'a> {
+    usage: &'a Usage<'a>,
     rest: &'a [u8],
     line: usize,
     comma: u8,
@@ -61,11 +67,13 @@ fn read_all(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failur
             source.type_name()
         ));
     };
-    ctx.allocate(text.len() * 2)?;
-    ctx.charge(text.len())?;
+    // With line ends and as a line.
+    ctx.allocate(text.len().saturating_mul(3))?;
+    ctx.charge(text.len() / 4)?;
     let text = line_ends(text);
     let int = |value: Option<Value>| value.and_then(|value| as_i64(&value).ok()).unwrap_or(0);
     let mut reader = Reader {
+        usage: ctx.usage,
         rest: &text,
         line: 0,
         comma,
@@ -82,7 +90,9 @@ fn read_all(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failur
     let mut rows = Vec::new();
     while let Some(record) = reader.record()? {
         ctx.allocate_values(record.len() + 4)?;
-        rows.push(Value::list(record.into_iter().map(Value::string).collect()));
+        let fields = record.into_iter();
+        let fields = fields.map(|field| Value::new_string(ctx.usage, field));
+        rows.push(Value::list(fields.collect::<Result<_, _>>()?));
     }
     Ok(Value::list(rows))
 }
@@ -155,6 +165,8 @@ impl Reader<'_> {
                 let end = memchr::memchr(self.comma, rest);
                 let stop = end.unwrap_or(rest.len() - usize::from(rest.last() == Some(&b'\n')));
                 let field = rest.get(..stop).unwrap_or_default();
+                self.usage.charge(1)?;
+                self.usage.allocate(field.len() + FIELD_BYTES)?;
                 if let Some(quote) = memchr::memchr(b'"', field)
                     && !self.lazy_quotes
                 {
@@ -173,6 +185,8 @@ impl Reader<'_> {
                 continue;
             }
             let (field, next) = self.quoted(&mut line, place + 1, start)?;
+            self.usage.charge(1)?;
+            self.usage.allocate(2 * field.len() + FIELD_BYTES)?;
             fields.push(field);
             match next {
                 Some(next) => place = next,
@@ -245,7 +259,7 @@ fn write_all(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failu
     if !is_rows(&source) {
         return fail("expected value to be an array type");
     }
-    let mut out = Vec::new();
+    let mut out = TextBuilder::new(ctx.usage);
     for (i, row) in Iter::new(&source).into_iter().flatten().enumerate() {
         if !is_rows(&row) {
             return fail(format!("row {i} is not an array type"));
@@ -253,20 +267,25 @@ fn write_all(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failu
         for (j, cell) in Iter::new(&row).into_iter().flatten().enumerate() {
             ctx.charge(1)?;
             if j > 0 {
-                out.push(comma);
+                out.push(&[comma])?;
             }
-            write_field(&cell_text(&cell), comma, &mut out);
+            let text = cell_text(ctx.usage, &cell)?;
+            let most = text.len().saturating_mul(2) + 2;
+            out.push_with(most, |out| write_field(&text, comma, out))?;
         }
-        out.push(b'\n');
+        ctx.charge(1)?;
+        out.push(b"\n")?;
     }
-    ctx.allocate(out.len())?;
-    Ok(Value::string(out))
+    out.into_string()
 }
 
 /// A cell as Go prints the value.
-fn cell_text(cell: &Value) -> Vec<u8> {
-    match cell.kind() {
-        Kind::String(text) => text.to_vec(),
+fn cell_text(usage: &Usage<'_>, cell: &Value) -> Result<Vec<u8>, Failure> {
+    Ok(match cell.kind() {
+        Kind::String(text) => {
+            usage.allocate(text.len())?;
+            text.to_vec()
+        }
         Kind::None => b"<nil>".to_vec(),
         Kind::Bool(bool) => bool.to_string().into_bytes(),
         Kind::Float(float) => {
@@ -276,8 +295,8 @@ fn cell_text(cell: &Value) -> Vec<u8> {
                 .to_owned()
                 .into_bytes()
         }
-        _ => cell.repr(),
-    }
+        _ => cell.repr(usage)?,
+    })
 }
 
 fn write_field(field: &[u8], comma: u8, out: &mut Vec<u8>) {

@@ -1,13 +1,13 @@
 //! `encoding/json.star`: encoding and indenting.
 
-use std::rc::Rc;
-
 use super::json_decode::{decode, indent};
 use super::module as make_module;
+use crate::builder::TextBuilder;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context};
 use crate::text;
-use crate::value::{Iter, Repr, Value, format_float};
+use crate::usage::Usage;
+use crate::value::{Ancestors, Children, Iter, Repr, Value, format_float, write_repr};
 
 pub(super) fn module() -> Value {
     make_module(
@@ -23,8 +23,8 @@ pub(super) fn module() -> Value {
 
 fn encode(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
-    let out = write(ctx, &args.value(0)).map_err(|failure| args.named_failure(failure))?;
-    Ok(Value::string(out))
+    let out = write(ctx.usage, &args.value(0)).map_err(|failure| args.named_failure(failure))?;
+    Value::new_string(ctx.usage, out)
 }
 
 fn encode_indent(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -34,146 +34,183 @@ fn encode_indent(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, F
         ..*args
     };
     positional.count(1, 1)?;
-    let text = write(ctx, &args.value(0)).map_err(|failure| args.named_failure(failure))?;
-    super::json_decode::reindent(ctx, &text, &prefix, &unit)
+    let text = write(ctx.usage, &args.value(0)).map_err(|failure| args.named_failure(failure))?;
+    super::json_decode::reindent(ctx.usage, &text, &prefix, &unit)
 }
 
-/// What is still to be written.
-enum Task {
-    Value(Value),
-    Text(&'static [u8]),
-    Key(Value),
-    /// What the values that follow are elements of, for messages.
-    Enter(String),
-    Leave,
-    /// The end of a container, which may now come again.
-    Close,
+/// A container that is being written.
+struct Open {
+    /// The entries of a dict, sorted by key; for all others the parts as they come.
+    entries: Entries,
+    end: &'static [u8],
+    /// The key that is being written.
+    key: Option<Value>,
 }
 
-fn write(ctx: &mut Context<'_>, value: &Value) -> Result<Vec<u8>, Failure> {
-    let mut out = Vec::new();
-    let mut tasks = vec![Task::Value(value.clone())];
-    let mut open: Vec<*const ()> = Vec::new();
-    let mut places: Vec<String> = Vec::new();
-    while let Some(task) = tasks.pop() {
-        match task {
-            Task::Text(text) => out.extend_from_slice(text),
-            Task::Key(key) => {
-                quote(key.as_str_bytes().unwrap_or_default(), &mut out);
-                out.push(b':');
-            }
-            Task::Enter(place) => places.push(place),
-            Task::Leave => {
-                places.pop();
-            }
-            Task::Close => {
-                open.pop();
-            }
-            Task::Value(value) => {
-                ctx.charge(1)?;
-                let written = write_one(&value, &mut out, &mut tasks, &mut open);
-                written.map_err(|failure| {
-                    places
-                        .iter()
-                        .rev()
-                        .fold(failure, |failure, place| failure.within(place))
-                })?;
+enum Entries {
+    Sorted(std::vec::IntoIter<(Value, Value)>),
+    Unsorted(Children),
+}
+
+fn write(usage: &Usage<'_>, value: &Value) -> Result<Vec<u8>, Failure> {
+    let mut out = TextBuilder::new(usage);
+    let mut open: Vec<Open> = Vec::new();
+    let mut ancestors = Ancestors::default();
+    let mut next = Some(value.clone());
+    loop {
+        if let Some(value) = next.take() {
+            usage.charge(1)?;
+            let begun = begin(usage, &value, &mut out, &mut ancestors);
+            match begun {
+                Ok(None) => {}
+                Ok(Some(container)) => {
+                    usage.allocate(2 * size_of::<Open>())?;
+                    open.push(container);
+                }
+                Err(failure) => return Err(within(usage, failure, &open)?),
             }
         }
+        let Some(container) = open.last_mut() else {
+            return Ok(out.into_bytes());
+        };
+        let is_first = container.is_first();
+        let child = match &mut container.entries {
+            Entries::Sorted(entries) => entries.next().map(|(key, value)| (Some(key), value)),
+            Entries::Unsorted(children) => children.next().map(|child| (child.key, child.value)),
+        };
+        let Some((key, value)) = child else {
+            out.push(container.end)?;
+            open.pop();
+            ancestors.leave();
+            continue;
+        };
+        if !is_first {
+            out.push(b",")?;
+        }
+        if let Some(key) = &key {
+            write_string(key.as_str_bytes().unwrap_or_default(), &mut out)?;
+            out.push(b":")?;
+        }
+        container.key = key;
+        next = Some(value);
     }
-    ctx.allocate(out.len())?;
-    Ok(out)
 }
 
-fn write_one(
+impl Open {
+    fn is_first(&self) -> bool {
+        match &self.entries {
+            Entries::Sorted(_) => self.key.is_none(),
+            Entries::Unsorted(children) => children.returned() == 0,
+        }
+    }
+
+    /// Where the part that is being written is, for messages.
+    fn place(&self, usage: &Usage<'_>) -> Result<String, Failure> {
+        Ok(match (&self.entries, &self.key) {
+            (Entries::Sorted(_), Some(key)) => format!("in dict key {}", key.shown(usage)?),
+            (Entries::Unsorted(_), Some(name)) => {
+                let name = String::from_utf8_lossy(name.as_str_bytes().unwrap_or_default());
+                format!("in field .{name}")
+            }
+            (Entries::Unsorted(children), None) => {
+                let type_name = children.container().type_name();
+                let index = children.returned().saturating_sub(1);
+                format!("at {type_name} index {index}")
+            }
+            (Entries::Sorted(_), None) => String::new(),
+        })
+    }
+}
+
+/// The failure with the places that lead to it before its message.
+fn within(usage: &Usage<'_>, failure: Failure, open: &[Open]) -> Result<Failure, Failure> {
+    const SHOWN: usize = 500;
+    let mut message = TextBuilder::new(usage);
+    for (i, container) in open.iter().enumerate() {
+        // The way to a value that is nested deeper than anyone reads is shown in part.
+        if (SHOWN..open.len().saturating_sub(SHOWN)).contains(&i) {
+            continue;
+        }
+        message.push(container.place(usage)?.as_bytes())?;
+        message.push(b": ")?;
+    }
+    message.push(failure.message().as_bytes())?;
+    let message = message.into_bytes();
+    Ok(Failure::new(String::from_utf8_lossy(&message)))
+}
+
+/// Writes a value, or the beginning of a container, whose parts are still to be written.
+fn begin(
+    usage: &Usage<'_>,
     value: &Value,
-    out: &mut Vec<u8>,
-    tasks: &mut Vec<Task>,
-    open: &mut Vec<*const ()>,
-) -> Result<(), Failure> {
-    let place = match &value.0 {
-        Repr::List(list) => Some(Rc::as_ptr(list).cast::<()>()),
-        Repr::Dict(dict) => Some(Rc::as_ptr(dict).cast()),
-        Repr::Set(set) => Some(Rc::as_ptr(set).cast()),
-        Repr::Struct(structure) => Some(Rc::as_ptr(structure).cast()),
-        _ => None,
-    };
-    if let Some(place) = place {
-        if open.contains(&place) {
-            return fail("cycle in JSON structure");
-        }
-        open.push(place);
-        tasks.push(Task::Close);
-    }
+    out: &mut TextBuilder<'_>,
+    ancestors: &mut Ancestors,
+) -> Result<Option<Open>, Failure> {
     match &value.0 {
-        Repr::None => out.extend_from_slice(b"null"),
-        Repr::Bool(true) => out.extend_from_slice(b"true"),
-        Repr::Bool(false) => out.extend_from_slice(b"false"),
-        Repr::Int(_) | Repr::Big(_) => out.extend_from_slice(&value.repr()),
+        Repr::None => out.push(b"null")?,
+        Repr::Bool(true) => out.push(b"true")?,
+        Repr::Bool(false) => out.push(b"false")?,
+        Repr::Int(_) | Repr::Big(_) => write_repr(value, out)?,
         Repr::Float(float) if !float.is_finite() => {
             return fail(format!(
                 "cannot encode non-finite float {}",
                 format_float(*float, b'g')
             ));
         }
-        Repr::Float(float) => out.extend_from_slice(format_float(*float, b'g').as_bytes()),
-        Repr::String(text) => quote(text, out),
+        Repr::Float(float) => out.push(format_float(*float, b'g').as_bytes())?,
+        Repr::String(text) => write_string(text, out)?,
         Repr::Dict(dict) => {
-            let mut items = dict.items();
-            for (key, _) in &items {
-                if key.as_str_bytes().is_none() {
-                    return fail(format!("dict has {} key, want string", key.type_name()));
-                }
+            enter(ancestors, value)?;
+            usage.allocate(dict.len().saturating_mul(4 * size_of::<Value>()))?;
+            usage.charge(dict.len())?;
+            let mut entries = dict.items();
+            if let Some((key, _)) = entries.iter().find(|(key, _)| key.as_str_bytes().is_none()) {
+                return fail(format!("dict has {} key, want string", key.type_name()));
             }
-            items.sort_by(|(a, _), (b, _)| a.as_str_bytes().cmp(&b.as_str_bytes()));
-            let entries = items.into_iter().map(|(key, value)| {
-                let place = format!("in dict key {}", key.shown());
-                (place, Some(key), value)
-            });
-            push_all(b"{", b"}", entries.collect(), out, tasks);
+            entries.sort_by(|(a, _), (b, _)| a.as_str_bytes().cmp(&b.as_str_bytes()));
+            out.push(b"{")?;
+            return Ok(Some(Open {
+                entries: Entries::Sorted(entries.into_iter()),
+                end: b"}",
+                key: None,
+            }));
         }
-        Repr::Struct(structure) => {
-            let entries = structure.fields().map(|(name, value)| {
-                (
-                    format!("in field .{name}"),
-                    Some(Value::string(name)),
-                    value.clone(),
-                )
-            });
-            push_all(b"{", b"}", entries.collect(), out, tasks);
+        Repr::Struct(_) => {
+            enter(ancestors, value)?;
+            out.push(b"{")?;
+            return Ok(Some(Open {
+                entries: Entries::Unsorted(Children::new(value)),
+                end: b"}",
+                key: None,
+            }));
         }
         _ => {
-            let type_name = value.type_name().to_owned();
-            let Some(iter) = Iter::new(value) else {
-                return fail(format!("cannot encode {type_name} as JSON"));
-            };
-            let entries = iter
-                .enumerate()
-                .map(|(i, value)| (format!("at {type_name} index {i}"), None, value));
-            push_all(b"[", b"]", entries.collect(), out, tasks);
+            if Iter::new(value).is_none() {
+                return fail(format!("cannot encode {} as JSON", value.type_name()));
+            }
+            enter(ancestors, value)?;
+            out.push(b"[")?;
+            return Ok(Some(Open {
+                entries: Entries::Unsorted(Children::new(value)),
+                end: b"]",
+                key: None,
+            }));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
-fn push_all(
-    begin: &'static [u8],
-    end: &'static [u8],
-    entries: Vec<(String, Option<Value>, Value)>,
-    out: &mut Vec<u8>,
-    tasks: &mut Vec<Task>,
-) {
-    out.extend_from_slice(begin);
-    tasks.push(Task::Text(end));
-    for (i, (place, key, value)) in entries.into_iter().enumerate().rev() {
-        tasks.push(Task::Leave);
-        tasks.push(Task::Value(value));
-        tasks.push(Task::Enter(place));
-        tasks.extend(key.map(Task::Key));
-        if i > 0 {
-            tasks.push(Task::Text(b","));
-        }
+fn enter(ancestors: &mut Ancestors, value: &Value) -> Result<(), Failure> {
+    match ancestors.enter(value) {
+        true => Ok(()),
+        false => fail("cycle in JSON structure"),
     }
+}
+
+fn write_string(text: &[u8], out: &mut TextBuilder<'_>) -> Result<(), Failure> {
+    // The longest escape of a byte has six.
+    let most = text.len().saturating_mul(6) + 2;
+    out.push_with(most, |out| quote(text, out))
 }
 
 /// A string as JSON. Plain ASCII is quoted as Go quotes it; all else as Go's encoder does, which escapes what HTML

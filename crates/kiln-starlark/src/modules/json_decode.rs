@@ -4,10 +4,16 @@ use std::rc::Rc;
 
 use num_bigint::BigInt;
 
+use crate::builder::{STRING_BYTES, TextBuilder};
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want};
+use crate::limits::MAX_INT_DIGITS;
 use crate::text::{self, quote_char};
-use crate::value::{Dict, Repr, Value};
+use crate::usage::Usage;
+use crate::value::{Dict, Repr, Value, int};
+
+/// What a value of the text needs while it is decoded and in what holds it.
+const VALUE_BYTES: usize = 3 * size_of::<Value>() + STRING_BYTES;
 
 pub(super) fn decode(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let [text, default] = args.unpack([("x", Want::String), ("default?", Want::Any)])?;
@@ -16,13 +22,16 @@ pub(super) fn decode(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Valu
     }
     let text = text.unwrap_or(Value::NONE);
     let text = text.as_str_bytes().unwrap_or_default();
-    ctx.allocate(text.len())?;
-    ctx.charge(text.len() / 4)?;
-    let mut decoder = Decoder { text, offset: 0 };
+    let mut decoder = Decoder {
+        usage: ctx.usage,
+        text,
+        offset: 0,
+    };
     match (decoder.document(), default) {
         (Ok(value), _) => Ok(value),
-        (Err(_), Some(default)) => Ok(default),
-        (Err(message), None) => fail(format!(
+        (Err(Trouble::Stopped(failure)), _) => Err(failure),
+        (Err(Trouble::Syntax(_)), Some(default)) => Ok(default),
+        (Err(Trouble::Syntax(message)), None) => fail(format!(
             "json.decode: at offset {}, {message}",
             decoder.offset
         )),
@@ -30,6 +39,7 @@ pub(super) fn decode(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Valu
 }
 
 struct Decoder<'a> {
+    usage: &'a Usage<'a>,
     text: &'a [u8],
     offset: usize,
 }
@@ -40,7 +50,27 @@ enum Open {
     Object(Rc<Dict>, Option<Value>),
 }
 
-type Decoded<T> = Result<T, String>;
+/// Why there is no value.
+enum Trouble {
+    /// The text is not JSON.
+    Syntax(String),
+    /// A limit of the run, whatever the text is.
+    Stopped(Failure),
+}
+
+impl From<String> for Trouble {
+    fn from(message: String) -> Trouble {
+        Trouble::Syntax(message)
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Trouble {
+        Trouble::Stopped(failure)
+    }
+}
+
+type Decoded<T> = Result<T, Trouble>;
 
 impl Decoder<'_> {
     fn document(&mut self) -> Decoded<Value> {
@@ -49,7 +79,7 @@ impl Decoder<'_> {
         match self.text.get(self.offset) {
             Some(byte) => {
                 let shown = quote_char(char::from(*byte));
-                Err(format!("unexpected character {shown} after value"))
+                Err(format!("unexpected character {shown} after value").into())
             }
             None => Ok(value),
         }
@@ -67,13 +97,15 @@ impl Decoder<'_> {
         self.text
             .get(self.offset)
             .copied()
-            .ok_or_else(|| "unexpected end of file".to_owned())
+            .ok_or_else(|| "unexpected end of file".to_owned().into())
     }
 
     fn value(&mut self) -> Decoded<Value> {
         let mut open: Vec<Open> = Vec::new();
         loop {
             // Begin a value, going down into containers.
+            self.usage.charge(1)?;
+            self.usage.allocate(VALUE_BYTES)?;
             let mut value = match self.peek()? {
                 b'[' => {
                     self.offset += 1;
@@ -110,20 +142,21 @@ impl Decoder<'_> {
                     Some(Open::Object(dict, None)) => {
                         if value.as_str_bytes().is_none() {
                             let type_name = value.type_name();
-                            return Err(format!("got {type_name} for object key, want string"));
+                            let message = format!("got {type_name} for object key, want string");
+                            return Err(message.into());
                         }
                         let colon = self.peek()?;
                         if colon != b':' {
                             let shown = quote_char(char::from(colon));
-                            return Err(format!("after object key, got {shown}, want ':' "));
+                            let message = format!("after object key, got {shown}, want ':' ");
+                            return Err(message.into());
                         }
                         self.offset += 1;
                         open.push(Open::Object(dict, Some(value)));
                         break;
                     }
                     Some(Open::Object(dict, Some(key))) => {
-                        dict.insert(key, value)
-                            .map_err(|failure| failure.message().to_owned())?;
+                        dict.insert(self.usage, key, value)?;
                         if self.separator(b'}', "in object, got", "want ',' or '}'")? {
                             open.push(Open::Object(dict, None));
                             break;
@@ -140,7 +173,7 @@ impl Decoder<'_> {
         let byte = self.peek()?;
         if byte != b',' && byte != end {
             let shown = quote_char(char::from(byte));
-            return Err(format!("{got} {shown}, {wanted}"));
+            return Err(format!("{got} {shown}, {wanted}").into());
         }
         self.offset += 1;
         Ok(byte == b',')
@@ -161,10 +194,10 @@ impl Decoder<'_> {
         match first {
             b'"' => self.string(),
             b'0'..=b'9' | b'-' => self.number(),
-            _ => Err(format!(
-                "unexpected character {}",
-                quote_char(char::from(first))
-            )),
+            _ => {
+                let shown = quote_char(char::from(first));
+                Err(format!("unexpected character {shown}").into())
+            }
         }
     }
 
@@ -174,7 +207,7 @@ impl Decoder<'_> {
         let mut place = 0;
         loop {
             match rest.get(place) {
-                None => return Err("unclosed string literal".to_owned()),
+                None => return Err("unclosed string literal".to_owned().into()),
                 Some(b'"') => break,
                 Some(b'\\') => {
                     plain = false;
@@ -188,10 +221,14 @@ impl Decoder<'_> {
         }
         let inner = rest.get(..place).unwrap_or_default();
         self.offset += place + 2;
+        self.usage.charge(inner.len() / 16)?;
         if plain {
-            return Ok(Value::string(inner));
+            return Ok(Value::new_string(self.usage, inner)?);
         }
-        unescape(inner).map(Value::string)
+        // What is not UTF-8 becomes longer.
+        self.usage.allocate(inner.len().saturating_mul(3))?;
+        let text = unescape(inner)?;
+        Ok(Value::new_string(self.usage, text)?)
     }
 
     fn number(&mut self) -> Decoded<Value> {
@@ -204,46 +241,52 @@ impl Decoder<'_> {
             .count();
         let number = rest.get(..length).unwrap_or_default();
         self.offset += length;
+        self.usage.charge(length / 8)?;
+        self.usage.check_room(length)?;
         let shown = String::from_utf8_lossy(number).into_owned();
         let invalid = || format!("invalid number: {shown}");
         let digits = number.strip_prefix(b"-").unwrap_or(number);
         let leading_zero =
             digits.first() == Some(&b'0') && digits.get(1).is_some_and(u8::is_ascii_digit);
         if digits.is_empty() || leading_zero {
-            return Err(invalid());
+            return Err(invalid().into());
         }
         if number.iter().skip(1).all(u8::is_ascii_digit) {
+            if number.len() > MAX_INT_DIGITS {
+                let message = format!("int too large: {} digits", number.len());
+                return Err(message.into());
+            }
+            if number.len() > 18 {
+                int::charge_bits(self.usage, number.len() as u64 * 4)?;
+            }
             let big = BigInt::parse_bytes(number, 10).ok_or_else(invalid)?;
-            return Ok(Value::from(big));
+            return Ok(int::new_int(self.usage, big)?);
         }
         let float = crate::builtins::go_float(&shown).filter(|float| float.is_finite());
-        float.map(Value::from).ok_or_else(invalid)
+        Ok(float.map(Value::from).ok_or_else(invalid)?)
     }
 }
 
 /// The text of a JSON string, by the rules of Go's decoder.
-fn unescape(inner: &[u8]) -> Decoded<Vec<u8>> {
+fn unescape(inner: &[u8]) -> Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(inner.len());
-    let chars: Vec<char> = text::chars(inner).map(|(_, char)| char).collect();
-    let mut rest = chars.as_slice();
-    while let Some((char, behind)) = rest.split_first() {
-        rest = behind;
-        if *char < ' ' {
+    let mut rest = inner;
+    while let Some(char) = next_char(&mut rest) {
+        if char < ' ' {
             return Err(format!(
                 "invalid character {} in string literal",
-                quote_char(*char)
+                quote_char(char)
             ));
         }
-        if *char != '\\' {
-            text::push_char(&mut out, *char);
+        if char != '\\' {
+            text::push_char(&mut out, char);
             continue;
         }
-        let Some((escape, behind)) = rest.split_first() else {
+        let Some(escape) = next_char(&mut rest) else {
             break;
         };
-        rest = behind;
         let decoded = match escape {
-            '"' | '\\' | '/' => *escape,
+            '"' | '\\' | '/' => escape,
             'b' => '\x08',
             'f' => '\x0C',
             'n' => '\n',
@@ -251,7 +294,7 @@ fn unescape(inner: &[u8]) -> Decoded<Vec<u8>> {
             't' => '\t',
             'u' => code_point(&mut rest)?,
             _ => {
-                let shown = quote_char(*escape);
+                let shown = quote_char(escape);
                 return Err(format!("invalid character {shown} in string escape code"));
             }
         };
@@ -260,14 +303,21 @@ fn unescape(inner: &[u8]) -> Decoded<Vec<u8>> {
     Ok(out)
 }
 
+/// Takes the first character.
+fn next_char(rest: &mut &[u8]) -> Option<char> {
+    let (char, length) = text::decode_char(rest);
+    *rest = rest.get(length..).unwrap_or_default();
+    (length > 0).then_some(char)
+}
+
 /// The character of the digits behind `\u`, and of a second escape if two are one character.
-fn code_point(rest: &mut &[char]) -> Decoded<char> {
+fn code_point(rest: &mut &[u8]) -> Result<char, String> {
     let first = hex4(rest)?;
     if let Some(char) = char::from_u32(first) {
         return Ok(char);
     }
     if (0xD800..0xDC00).contains(&first)
-        && let ['\\', 'u', behind @ ..] = *rest
+        && let [b'\\', b'u', behind @ ..] = *rest
     {
         let mut behind = behind;
         let second = hex4(&mut behind)?;
@@ -280,10 +330,10 @@ fn code_point(rest: &mut &[char]) -> Decoded<char> {
     Ok(char::REPLACEMENT_CHARACTER)
 }
 
-fn hex4(rest: &mut &[char]) -> Decoded<u32> {
+fn hex4(rest: &mut &[u8]) -> Result<u32, String> {
     let mut number = 0;
     for _ in 0..4 {
-        let char = rest.first().copied().unwrap_or('"');
+        let char = next_char(rest).unwrap_or('"');
         let Some(digit) = char.to_digit(16) else {
             let shown = quote_char(char);
             return Err(format!(
@@ -291,7 +341,6 @@ fn hex4(rest: &mut &[char]) -> Decoded<u32> {
             ));
         };
         number = number * 16 + digit;
-        *rest = rest.get(1..).unwrap_or_default();
     }
     Ok(number)
 }
@@ -304,11 +353,18 @@ pub(super) fn indent(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Valu
     };
     positional.check(&[Want::String], 1)?;
     let text = args.text(0)?;
-    let mut decoder = Decoder { text, offset: 0 };
-    if let Err(message) = decoder.document() {
-        return args.fail(format!("at offset {}, {message}", decoder.offset));
+    let mut decoder = Decoder {
+        usage: ctx.usage,
+        text,
+        offset: 0,
+    };
+    match decoder.document() {
+        Ok(_) => reindent(ctx.usage, text, &prefix, &unit),
+        Err(Trouble::Stopped(failure)) => Err(failure),
+        Err(Trouble::Syntax(message)) => {
+            args.fail(format!("at offset {}, {message}", decoder.offset))
+        }
     }
-    reindent(ctx, text, &prefix, &unit)
 }
 
 /// The named arguments of the functions that indent.
@@ -327,19 +383,21 @@ pub(super) fn indentation(args: &Arguments<'_>) -> Result<(Vec<u8>, Vec<u8>), Fa
 
 /// JSON text with its structure shown by line breaks and indentation.
 pub(super) fn reindent(
-    ctx: &mut Context<'_>,
+    usage: &Usage<'_>,
     text: &[u8],
     prefix: &[u8],
     unit: &[u8],
 ) -> Result<Value, Failure> {
-    let mut out = Vec::with_capacity(text.len() * 2);
+    usage.charge(text.len() / 4)?;
+    let mut out = TextBuilder::new(usage);
     let mut depth = 0usize;
     let mut in_string = false;
     let mut escaped = false;
     let mut just_opened = false;
     for byte in text {
+        let byte_text = std::slice::from_ref(byte);
         if in_string {
-            out.push(*byte);
+            out.push(byte_text)?;
             in_string = escaped || *byte != b'"';
             escaped = !escaped && *byte == b'\\';
             continue;
@@ -350,37 +408,37 @@ pub(super) fn reindent(
         let closing = matches!(byte, b'}' | b']');
         if just_opened && !closing {
             depth += 1;
-            new_line(ctx, &mut out, depth, prefix, unit)?;
+            new_line(&mut out, depth, prefix, unit)?;
         }
         if closing && !just_opened {
             depth = depth.saturating_sub(1);
-            new_line(ctx, &mut out, depth, prefix, unit)?;
+            new_line(&mut out, depth, prefix, unit)?;
         }
         just_opened = matches!(byte, b'{' | b'[');
         in_string = *byte == b'"';
-        out.push(*byte);
+        out.push(byte_text)?;
         match byte {
-            b',' => new_line(ctx, &mut out, depth, prefix, unit)?,
-            b':' => out.push(b' '),
+            b',' => new_line(&mut out, depth, prefix, unit)?,
+            b':' => out.push(b" ")?,
             _ => {}
         }
     }
-    ctx.allocate(out.len())?;
-    Ok(Value::string(out))
+    out.into_string()
 }
 
 fn new_line(
-    ctx: &mut Context<'_>,
-    out: &mut Vec<u8>,
+    out: &mut TextBuilder<'_>,
     depth: usize,
     prefix: &[u8],
     unit: &[u8],
 ) -> Result<(), Failure> {
-    ctx.allocate(1 + prefix.len() + depth.saturating_mul(unit.len()))?;
-    out.push(b'\n');
-    out.extend_from_slice(prefix);
+    out.push(b"\n")?;
+    out.push(prefix)?;
+    if unit.is_empty() {
+        return Ok(());
+    }
     for _ in 0..depth {
-        out.extend_from_slice(unit);
+        out.push(unit)?;
     }
     Ok(())
 }

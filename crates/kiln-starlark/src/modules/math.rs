@@ -31,18 +31,20 @@ const UNARY: &[&str] = &[
 const BINARY: &[&str] = &["atan2", "copysign", "hypot", "mod", "pow", "remainder"];
 
 /// The argument at `place` as a float.
-fn number(args: &Arguments<'_>, place: usize) -> Result<f64, Failure> {
+fn number(ctx: &Context<'_>, args: &Arguments<'_>, place: usize) -> Result<f64, Failure> {
     let value = args.value(place);
     match &value.0 {
         Repr::Float(float) => Ok(*float),
         Repr::Int(int) => Ok(*int as f64),
-        Repr::Big(big) => Ok(crate::eval::to_float(&value).unwrap_or_else(|_| {
-            if **big < num_bigint::BigInt::ZERO {
-                f64::NEG_INFINITY
-            } else {
-                f64::INFINITY
-            }
-        })),
+        Repr::Big(big) => Ok(
+            crate::eval::to_float(ctx.usage, &value).unwrap_or_else(|_| {
+                if **big < num_bigint::BigInt::ZERO {
+                    f64::NEG_INFINITY
+                } else {
+                    f64::INFINITY
+                }
+            }),
+        ),
         _ => {
             let got = value.type_name();
             args.fail(format!(
@@ -53,9 +55,9 @@ fn number(args: &Arguments<'_>, place: usize) -> Result<f64, Failure> {
     }
 }
 
-fn unary(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn unary(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
-    let x = number(args, 0)?;
+    let x = number(ctx, args, 0)?;
     Ok(Value::from(match args.name {
         "acos" => x.acos(),
         "acosh" => x.acosh(),
@@ -79,9 +81,9 @@ fn unary(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     }))
 }
 
-fn binary(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn binary(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(2, 2)?;
-    let (x, y) = (number(args, 0)?, number(args, 1)?);
+    let (x, y) = (number(ctx, args, 0)?, number(ctx, args, 1)?);
     Ok(Value::from(match args.name {
         "atan2" => x.atan2(y),
         "copysign" => x.copysign(y),
@@ -170,11 +172,11 @@ fn round_to_int(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Fail
     }
 }
 
-fn log(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn log(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 2)?;
-    let x = number(args, 0)?;
+    let x = number(ctx, args, 0)?;
     let base = if args.get(1).is_some() {
-        number(args, 1)?
+        number(ctx, args, 1)?
     } else {
         std::f64::consts::E
     };

@@ -6,11 +6,13 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use regex::bytes::{Captures, Regex};
+use regex::bytes::{Captures, Regex, RegexBuilder};
 
 use super::module as make_module;
+use crate::builder::TextBuilder;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want};
+use crate::usage::Usage;
 use crate::value::{Builtin, NativeFn, Object, Value};
 
 pub(super) fn module() -> Value {
@@ -28,7 +30,12 @@ pub(super) fn module() -> Value {
 }
 
 /// A compiled pattern.
-struct Pattern(Regex);
+#[derive(Clone)]
+struct Pattern {
+    regex: Regex,
+    /// What it needs at most.
+    size: usize,
+}
 
 const METHODS: &[(&str, NativeFn)] = &[
     ("findall", findall),
@@ -44,11 +51,15 @@ impl Object for Pattern {
     }
 
     fn repr(&self) -> Vec<u8> {
-        self.0.as_str().as_bytes().to_vec()
+        self.regex.as_str().as_bytes().to_vec()
+    }
+
+    fn size(&self) -> usize {
+        self.size
     }
 
     fn truth(&self) -> bool {
-        !self.0.as_str().is_empty()
+        !self.regex.as_str().is_empty()
     }
 
     fn is_hashable(&self) -> bool {
@@ -69,11 +80,47 @@ impl Object for Pattern {
     }
 }
 
-fn new_regex(pattern: &Value) -> Result<Regex, Failure> {
+/// How large a compiled pattern may be. The engine does not report a size, so one limit after the other is tried.
+const SIZES: [usize; 5] = [1 << 14, 1 << 16, 1 << 18, 1 << 20, 10 << 20];
+
+/// How large the product of a pattern's size and a text's length may be, unless the pattern is small. The engine's time is
+/// in proportion to it in the worst case, and it cannot be interrupted.
+const MAX_SEARCH: usize = 1 << 36;
+
+fn new_pattern(usage: &Usage<'_>, pattern: &Value) -> Result<Pattern, Failure> {
     let pattern = String::from_utf8_lossy(pattern.as_str_bytes().unwrap_or_default());
-    match Regex::new(&pattern) {
-        Ok(regex) => Ok(regex),
-        Err(error) => fail(go_message(&pattern, &error.to_string())),
+    let mut message = String::new();
+    for size in SIZES {
+        // To compile takes time in proportion to the text of the pattern and to the result.
+        usage.charge(pattern.len().saturating_add(size / 16))?;
+        usage.allocate(size.saturating_add(pattern.len()))?;
+        let built = RegexBuilder::new(&pattern)
+            .size_limit(size)
+            .dfa_size_limit(size.min(2 << 20))
+            .build();
+        match built {
+            Ok(regex) => {
+                let size = 2 * size;
+                return Ok(Pattern { regex, size });
+            }
+            Err(regex::Error::CompiledTooBig(_)) => message = "expression too large".to_owned(),
+            Err(error) => return fail(go_message(&pattern, &error.to_string())),
+        }
+    }
+    fail(go_message(&pattern, &message))
+}
+
+impl Pattern {
+    /// Counts the time of a search, and refuses one that would take too long.
+    fn charge(&self, usage: &Usage<'_>, text: &[u8]) -> Result<(), Failure> {
+        let product = text.len().saturating_mul(self.size);
+        if product > MAX_SEARCH && self.size > 1 << 17 {
+            return fail(format!(
+                "regular expression is too large for a text of {} bytes",
+                text.len()
+            ));
+        }
+        usage.charge((text.len() / 4).saturating_add(product >> 16))
     }
 }
 
@@ -103,15 +150,15 @@ fn go_message(pattern: &str, message: &str) -> String {
     format!("error parsing regexp: {words}")
 }
 
-fn compile(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
+fn compile(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let [pattern, _] = args.unpack([("pattern", Want::String), ("flags?", Want::Int)])?;
-    let regex = new_regex(&pattern.unwrap_or(Value::NONE))?;
-    Ok(Value::object(Rc::new(Pattern(regex))))
+    let pattern = new_pattern(ctx.usage, &pattern.unwrap_or(Value::NONE))?;
+    Ok(Value::object(Rc::new(pattern)))
 }
 
 /// What the functions and the methods of the same name share: the pattern and the other arguments.
 struct Call {
-    regex: Result<Regex, Failure>,
+    pattern: Result<Pattern, Failure>,
     text: Value,
     replacement: Value,
     limit: i64,
@@ -158,16 +205,18 @@ impl Call {
             }
         };
         let text = text.unwrap_or(Value::NONE);
-        ctx.charge(text.length().unwrap_or(0) / 4)?;
-        let regex = match object {
-            Some(pattern) => Ok(pattern.0.clone()),
-            None => new_regex(&pattern.unwrap_or(Value::NONE)),
+        let pattern = match object {
+            Some(pattern) => Ok(pattern.clone()),
+            None => new_pattern(ctx.usage, &pattern.unwrap_or(Value::NONE)),
         };
+        if let Ok(pattern) = &pattern {
+            pattern.charge(ctx.usage, text.as_str_bytes().unwrap_or_default())?;
+        }
         let limit = limit
             .and_then(|limit| crate::value::as_i64(&limit).ok())
             .unwrap_or(0);
         Ok(Call {
-            regex,
+            pattern,
             text,
             replacement: replacement.unwrap_or(Value::NONE),
             limit,
@@ -183,7 +232,8 @@ fn search(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure>
     let call = Call::new(ctx, args)?;
     let text = call.text.clone();
     let found = call
-        .regex?
+        .pattern?
+        .regex
         .find(text.as_str_bytes().unwrap_or_default())
         .map(|m| m.range());
     Ok(found.map_or(Value::NONE, |range| {
@@ -196,19 +246,26 @@ fn matches(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure
     let text = call.text.clone();
     let text = text.as_str_bytes().unwrap_or_default();
     let mut out = Vec::new();
-    for captures in call.regex?.captures_iter(text) {
-        let groups = captures
-            .iter()
-            .map(|group| group.map_or(&b""[..], |group| group.as_bytes()));
-        out.push(strings(ctx, groups.collect())?);
+    for captures in call.pattern?.regex.captures_iter(text) {
+        ctx.charge(captures.len())?;
+        ctx.allocate_values(1)?;
+        let groups = captures.iter();
+        let groups = groups.map(|group| group.map_or(&b""[..], |group| group.as_bytes()));
+        out.push(strings(ctx, groups)?);
     }
     Ok(Value::list(out))
 }
 
 /// A tuple of strings.
-fn strings(ctx: &mut Context<'_>, parts: Vec<&[u8]>) -> Result<Value, Failure> {
-    ctx.allocate(parts.iter().map(|part| part.len() + 40).sum())?;
-    Ok(Value::tuple(parts.into_iter().map(Value::string).collect()))
+fn strings<'p>(ctx: &Context<'_>, parts: impl Iterator<Item = &'p [u8]>) -> Result<Value, Failure> {
+    let mut strings = Vec::new();
+    for part in parts {
+        ctx.charge(1)?;
+        ctx.allocate_values(1)?;
+        strings.push(Value::new_string(ctx.usage, part)?);
+    }
+    ctx.allocate(64)?;
+    Ok(Value::tuple(strings))
 }
 
 fn split(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -216,9 +273,9 @@ fn split(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
     let value = call.text.clone();
     let text = value.as_str_bytes().unwrap_or_default();
     let limit = usize::try_from(call.limit).ok().filter(|limit| *limit > 0);
-    let regex = call.regex?;
+    let regex = call.pattern?.regex;
     if !regex.as_str().is_empty() && text.is_empty() {
-        return strings(ctx, vec![b""]);
+        return strings(ctx, [&b""[..]].into_iter());
     }
     let mut parts = Vec::new();
     let (mut begin, mut end) = (0, 0);
@@ -226,6 +283,8 @@ fn split(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
         if limit.is_some_and(|limit| parts.len() + 1 == limit) {
             break;
         }
+        ctx.charge(1)?;
+        ctx.allocate(2 * size_of::<&[u8]>())?;
         end = found.start();
         if found.end() != 0 {
             parts.push(text.get(begin..end).unwrap_or_default());
@@ -235,26 +294,20 @@ fn split(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
     if end != text.len() {
         parts.push(text.get(begin..).unwrap_or_default());
     }
-    strings(ctx, parts)
+    strings(ctx, parts.into_iter())
 }
 
 fn findall(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let call = Call::new(ctx, args)?;
     let text = call.text.clone();
     let text = text.as_str_bytes().unwrap_or_default();
-    let regex = call.regex?;
-    strings(
-        ctx,
-        regex
-            .find_iter(text)
-            .map(|found| found.as_bytes())
-            .collect(),
-    )
+    let regex = call.pattern?.regex;
+    strings(ctx, regex.find_iter(text).map(|found| found.as_bytes()))
 }
 
 fn sub(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let call = Call::new(ctx, args)?;
-    let Ok(regex) = &call.regex else {
+    let Ok(pattern) = &call.pattern else {
         // A pattern that is wrong is not reported here, in the original either.
         return Ok(Value::NONE);
     };
@@ -262,31 +315,34 @@ fn sub(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
         call.text(),
         call.replacement.as_str_bytes().unwrap_or_default(),
     );
-    let mut out = Vec::with_capacity(text.len());
+    let mut out = TextBuilder::new(ctx.usage);
     let mut rest = 0;
-    for captures in regex.captures_iter(text) {
+    for captures in pattern.regex.captures_iter(text) {
         let Some(whole) = captures.get(0) else {
             continue;
         };
-        out.extend_from_slice(text.get(rest..whole.start()).unwrap_or_default());
-        let before = out.len();
-        expand(template, &captures, &mut out);
-        ctx.allocate(out.len() - before + whole.start() - rest)?;
+        ctx.charge(captures.len())?;
+        out.push(text.get(rest..whole.start()).unwrap_or_default())?;
+        expand(template, &captures, &mut out)?;
         rest = whole.end();
     }
-    out.extend_from_slice(text.get(rest..).unwrap_or_default());
-    Ok(Value::string(out))
+    out.push(text.get(rest..).unwrap_or_default())?;
+    out.into_string()
 }
 
 /// Puts groups into a template: `$name`, `${name}`, `$1`; `$$` is a dollar, and so is one that means nothing.
-fn expand(template: &[u8], captures: &Captures<'_>, out: &mut Vec<u8>) {
+fn expand(
+    template: &[u8],
+    captures: &Captures<'_>,
+    out: &mut TextBuilder<'_>,
+) -> Result<(), Failure> {
     let mut rest = template;
     while let Some(dollar) = memchr::memchr(b'$', rest) {
         let (before, behind) = rest.split_at(dollar);
-        out.extend_from_slice(before);
+        out.push(before)?;
         rest = behind.get(1..).unwrap_or_default();
         if let Some(behind) = rest.strip_prefix(b"$") {
-            out.push(b'$');
+            out.push(b"$")?;
             rest = behind;
             continue;
         }
@@ -296,7 +352,7 @@ fn expand(template: &[u8], captures: &Captures<'_>, out: &mut Vec<u8>) {
         let (name, behind) = inner.split_at(inner.iter().take_while(in_name).count());
         let closed = !braced || behind.first() == Some(&b'}');
         if name.is_empty() || !closed {
-            out.push(b'$');
+            out.push(b"$")?;
             continue;
         }
         let name = std::str::from_utf8(name).unwrap_or_default();
@@ -304,12 +360,12 @@ fn expand(template: &[u8], captures: &Captures<'_>, out: &mut Vec<u8>) {
             Ok(number) => captures.get(number),
             Err(_) => captures.name(name),
         };
-        out.extend_from_slice(group.map_or(b"", |group| group.as_bytes()));
+        out.push(group.map_or(b"", |group| group.as_bytes()))?;
         rest = if braced {
             behind.get(1..).unwrap_or_default()
         } else {
             behind
         };
     }
-    out.extend_from_slice(rest);
+    out.push(rest)
 }

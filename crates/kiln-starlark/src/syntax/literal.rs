@@ -2,6 +2,8 @@
 
 use num_bigint::BigInt;
 
+use crate::limits::MAX_INT_DIGITS;
+
 /// The value of an int literal: small, or small and big.
 pub(crate) fn int(text: &str) -> Option<(i64, Option<BigInt>)> {
     let lower = text.to_ascii_lowercase();
@@ -18,6 +20,9 @@ pub(crate) fn int(text: &str) -> Option<(i64, Option<BigInt>)> {
     }
     // The original reads big numbers in these two notations only.
     if radix == 8 && lower.starts_with("0o") || radix == 2 {
+        return None;
+    }
+    if digits.len() > MAX_INT_DIGITS {
         return None;
     }
     let big = BigInt::parse_bytes(digits.as_bytes(), radix)?;

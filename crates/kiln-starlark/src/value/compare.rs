@@ -1,6 +1,7 @@
 //! Equality and order.
 //!
-//! What is nested deeper than ten levels is not compared, which is the original's guard against cycles.
+//! What is nested deeper than ten levels is not compared, which is the original's guard against cycles. Values that share
+//! parts may still be large, so every comparison of two parts is counted.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -9,6 +10,7 @@ use num_bigint::BigInt;
 
 use super::{Dict, Repr, Set, Struct, Value};
 use crate::error::{Failure, fail};
+use crate::usage::Usage;
 
 /// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,22 +63,30 @@ impl Comparison {
 
 const LIMIT: u32 = 10;
 
-pub(crate) fn equal(x: &Value, y: &Value) -> Result<bool, Failure> {
-    match (&x.0, &y.0) {
-        (Repr::String(x), Repr::String(y)) => Ok(x == y),
-        (Repr::String(_), _) => Ok(false),
-        _ => compare_deep(Comparison::Equal, x, y, LIMIT),
-    }
+pub(crate) fn equal(usage: &Usage<'_>, x: &Value, y: &Value) -> Result<bool, Failure> {
+    compare_deep(usage, Comparison::Equal, x, y, LIMIT)
 }
 
-pub(crate) fn compare(comparison: Comparison, x: &Value, y: &Value) -> Result<bool, Failure> {
-    compare_deep(comparison, x, y, LIMIT)
+pub(crate) fn compare(
+    usage: &Usage<'_>,
+    comparison: Comparison,
+    x: &Value,
+    y: &Value,
+) -> Result<bool, Failure> {
+    compare_deep(usage, comparison, x, y, LIMIT)
 }
 
-fn compare_deep(op: Comparison, x: &Value, y: &Value, depth: u32) -> Result<bool, Failure> {
+fn compare_deep(
+    usage: &Usage<'_>,
+    op: Comparison,
+    x: &Value,
+    y: &Value,
+    depth: u32,
+) -> Result<bool, Failure> {
     if depth < 1 {
         return fail("comparison exceeded maximum recursion depth");
     }
+    usage.charge(1 + size_of_text(x).min(size_of_text(y)) / 64)?;
     Ok(match (&x.0, &y.0) {
         (Repr::Int(x), Repr::Int(y)) => op.holds(x.cmp(y)),
         (Repr::String(x), Repr::String(y)) | (Repr::Bytes(x), Repr::Bytes(y)) => op.holds(x.cmp(y)),
@@ -90,16 +100,16 @@ fn compare_deep(op: Comparison, x: &Value, y: &Value, depth: u32) -> Result<bool
             op.holds(order_int_float(y, *float).reverse())
         }
         (Repr::List(a), Repr::List(b)) => {
-            return compare_sequences(op, &a.elements(), &b.elements(), depth);
+            return compare_sequences(usage, op, &a.elements(), &b.elements(), depth);
         }
-        (Repr::Tuple(a), Repr::Tuple(b)) => return compare_sequences(op, &a.0, &b.0, depth),
+        (Repr::Tuple(a), Repr::Tuple(b)) => return compare_sequences(usage, op, &a.0, &b.0, depth),
         (Repr::Dict(a), Repr::Dict(b)) => {
-            return op.of_equality(equal_dicts(a, b, depth)?, x, y);
+            return op.of_equality(equal_dicts(usage, a, b, depth)?, x, y);
         }
-        (Repr::Set(a), Repr::Set(b)) => return compare_sets(op, a, b),
+        (Repr::Set(a), Repr::Set(b)) => return compare_sets(usage, op, a, b),
         (Repr::Range(a), Repr::Range(b)) => return op.of_equality(a.same_as(b), x, y),
         (Repr::Struct(a), Repr::Struct(b)) => {
-            return op.of_equality(equal_structs(a, b, depth)?, x, y);
+            return op.of_equality(equal_structs(usage, a, b, depth)?, x, y);
         }
         (Repr::None, Repr::None) => return op.of_equality(true, x, y),
         (Repr::Function(a), Repr::Function(b)) => return op.of_equality(Rc::ptr_eq(a, b), x, y),
@@ -116,7 +126,17 @@ fn compare_deep(op: Comparison, x: &Value, y: &Value, depth: u32) -> Result<bool
     })
 }
 
+/// How many bytes a comparison may have to look at.
+fn size_of_text(value: &Value) -> usize {
+    match &value.0 {
+        Repr::String(bytes) | Repr::Bytes(bytes) => bytes.len(),
+        Repr::View(view) => view.bytes.len(),
+        _ => 0,
+    }
+}
+
 fn compare_sequences(
+    usage: &Usage<'_>,
     op: Comparison,
     x: &[Value],
     y: &[Value],
@@ -127,50 +147,50 @@ fn compare_sequences(
         return Ok(op == Comparison::NotEqual);
     }
     for (a, b) in x.iter().zip(y) {
-        if !compare_deep(Comparison::Equal, a, b, depth - 1)? {
+        if !compare_deep(usage, Comparison::Equal, a, b, depth - 1)? {
             if by_equality {
                 return Ok(op == Comparison::NotEqual);
             }
-            return compare_deep(op, a, b, depth - 1);
+            return compare_deep(usage, op, a, b, depth - 1);
         }
     }
     Ok(op.holds(x.len().cmp(&y.len())))
 }
 
-fn equal_dicts(x: &Dict, y: &Dict, depth: u32) -> Result<bool, Failure> {
+fn equal_dicts(usage: &Usage<'_>, x: &Dict, y: &Dict, depth: u32) -> Result<bool, Failure> {
     if x.len() != y.len() {
         return Ok(false);
     }
     let (x, y) = (x.table(), y.table());
     for (key, a) in x.iter() {
-        match y.get(key) {
-            Ok(Some(b)) if compare_deep(Comparison::Equal, a, b, depth - 1)? => {}
+        match y.get(usage, key) {
+            Ok(Some(b)) if compare_deep(usage, Comparison::Equal, a, b, depth - 1)? => {}
             _ => return Ok(false),
         }
     }
     Ok(true)
 }
 
-fn compare_sets(op: Comparison, x: &Set, y: &Set) -> Result<bool, Failure> {
+fn compare_sets(usage: &Usage<'_>, op: Comparison, x: &Set, y: &Set) -> Result<bool, Failure> {
     let sizes = x.len().cmp(&y.len());
     match op {
-        Comparison::Equal => Ok(sizes.is_eq() && x.includes(&y.0.table())?),
-        Comparison::NotEqual => Ok(!(sizes.is_eq() && x.includes(&y.0.table())?)),
+        Comparison::Equal => Ok(sizes.is_eq() && x.includes(usage, &y.0.table())?),
+        Comparison::NotEqual => Ok(!(sizes.is_eq() && x.includes(usage, &y.0.table())?)),
         Comparison::Less | Comparison::LessOrEqual => {
-            Ok(op.holds(sizes) && y.includes(&x.0.table())?)
+            Ok(op.holds(sizes) && y.includes(usage, &x.0.table())?)
         }
         Comparison::Greater | Comparison::GreaterOrEqual => {
-            Ok(op.holds(sizes) && x.includes(&y.0.table())?)
+            Ok(op.holds(sizes) && x.includes(usage, &y.0.table())?)
         }
     }
 }
 
-fn equal_structs(x: &Struct, y: &Struct, depth: u32) -> Result<bool, Failure> {
+fn equal_structs(usage: &Usage<'_>, x: &Struct, y: &Struct, depth: u32) -> Result<bool, Failure> {
     if x.fields().count() != y.fields().count() {
         return Ok(false);
     }
     for ((name, a), (other, b)) in x.fields().zip(y.fields()) {
-        if name != other || !compare_deep(Comparison::Equal, a, b, depth - 1)? {
+        if name != other || !compare_deep(usage, Comparison::Equal, a, b, depth - 1)? {
             return Ok(false);
         }
     }

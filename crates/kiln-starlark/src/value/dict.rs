@@ -5,6 +5,7 @@ use std::cell::{Cell, Ref, RefCell};
 use super::table::Table;
 use super::{Value, drop_all};
 use crate::error::{Failure, fail};
+use crate::usage::Usage;
 
 /// A dict, shared by all values that are it.
 #[derive(Default)]
@@ -44,12 +45,17 @@ impl Dict {
     pub fn set_str(&self, key: &str, value: Value) {
         let key = Value::string(key);
         // Strings are hashable, so this cannot fail.
-        let _old = self.table.borrow_mut().insert(key, value);
+        let _old = self
+            .table
+            .borrow_mut()
+            .insert(&Usage::unlimited(), key, value);
     }
 
     /// Sets the value of any key, whatever iterates. Fails if there cannot be such a key.
-    pub fn set(&self, key: Value, value: Value) -> Result<(), Failure> {
-        self.table.borrow_mut().insert(key, value).map(|_| ())
+    pub fn set(&self, usage: &Usage<'_>, key: Value, value: Value) -> Result<(), Failure> {
+        let old = self.table.borrow_mut().insert(usage, key, value)?;
+        drop(old);
+        Ok(())
     }
 
     /// All entries in order, keys with values.
@@ -61,24 +67,29 @@ impl Dict {
             .collect()
     }
 
-    pub(crate) fn get(&self, key: &Value) -> Result<Option<Value>, Failure> {
-        Ok(self.table.borrow().get(key)?.cloned())
+    pub(crate) fn get(&self, usage: &Usage<'_>, key: &Value) -> Result<Option<Value>, Failure> {
+        Ok(self.table.borrow().get(usage, key)?.cloned())
     }
 
-    pub(crate) fn insert(&self, key: Value, value: Value) -> Result<bool, Failure> {
+    pub(crate) fn insert(
+        &self,
+        usage: &Usage<'_>,
+        key: Value,
+        value: Value,
+    ) -> Result<bool, Failure> {
         self.check_mutable("insert into")?;
-        let old = self.table.borrow_mut().insert(key, value)?;
+        let old = self.table.borrow_mut().insert(usage, key, value)?;
         let is_new = old.is_none();
         drop(old);
         Ok(is_new)
     }
 
-    pub(crate) fn remove(&self, key: &Value) -> Result<Option<Value>, Failure> {
+    pub(crate) fn remove(&self, usage: &Usage<'_>, key: &Value) -> Result<Option<Value>, Failure> {
         self.check_mutable("delete from")?;
         if self.is_empty() {
             return Ok(None);
         }
-        let removed = self.table.borrow_mut().remove(key)?;
+        let removed = self.table.borrow_mut().remove(usage, key)?;
         Ok(removed.map(|(_, value)| value))
     }
 

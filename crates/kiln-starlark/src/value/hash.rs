@@ -4,17 +4,18 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::{Repr, Value};
+use super::{Children, Repr, Value};
 use crate::error::{Failure, fail};
+use crate::usage::Usage;
 
 thread_local! {
     static SEED: u64 = RandomState::new().hash_one(0u8) | 1;
 }
 
 /// Refuses what cannot be a key.
-pub(super) fn check_hashable(value: &Value) -> Result<(), Failure> {
+pub(super) fn check_hashable(usage: &Usage<'_>, value: &Value) -> Result<(), Failure> {
     match &value.0 {
-        Repr::Tuple(_) | Repr::Struct(_) | Repr::Object(_) => hash(value).map(|_| ()),
+        Repr::Tuple(_) | Repr::Struct(_) | Repr::Object(_) => hash(usage, value).map(|_| ()),
         _ => match unhashable(value) {
             Some(message) => fail(message),
             None => Ok(()),
@@ -22,40 +23,52 @@ pub(super) fn check_hashable(value: &Value) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn hash(value: &Value) -> Result<u64, Failure> {
-    let mut state = SEED.with(|seed| *seed);
-    if let Repr::String(text) = &value.0 {
-        return Ok(mix_bytes(state, text));
+pub(super) fn hash(usage: &Usage<'_>, value: &Value) -> Result<u64, Failure> {
+    let seed = SEED.with(|seed| *seed);
+    let mut state = hash_one(usage, seed, value)?;
+    if !matches!(value.0, Repr::Tuple(_) | Repr::Struct(_)) {
+        return Ok(state);
     }
-    let mut work = vec![value.clone()];
-    while let Some(value) = work.pop() {
-        if let Some(message) = unhashable(&value) {
-            return fail(message);
-        }
-        state = match &value.0 {
-            Repr::None => mix(state, 1),
-            Repr::Bool(bool) => mix(state, 2 + u64::from(*bool)),
-            Repr::Int(int) => mix(state, *int as u64),
-            Repr::Big(big) => mix(state, big.iter_u64_digits().next().unwrap_or_default()),
-            Repr::Float(float) => mix(state, hash_float(*float)),
-            Repr::String(bytes) | Repr::Bytes(bytes) => mix_bytes(state, bytes),
-            Repr::Tuple(tuple) => {
-                work.extend(tuple.0.iter().cloned());
-                mix(state, tuple.0.len() as u64)
-            }
-            Repr::Struct(structure) => {
-                work.extend(structure.fields().map(|(_, value)| value.clone()));
-                structure
-                    .fields()
-                    .fold(state, |state, (name, _)| mix_bytes(state, name.as_bytes()))
-            }
-            Repr::Function(function) => mix_bytes(state, function.code.name.as_bytes()),
-            Repr::Builtin(builtin) => mix_bytes(state, builtin.name().as_bytes()),
-            Repr::Object(object) => mix_bytes(state, &object.repr()),
-            _ => state,
+    let mut open = vec![Children::new(value)];
+    while let Some(children) = open.last_mut() {
+        let Some(child) = children.next() else {
+            open.pop();
+            continue;
         };
+        if let Some(name) = child.key.as_ref().and_then(Value::as_str_bytes) {
+            state = mix_bytes(state, name);
+        }
+        state = hash_one(usage, state, &child.value)?;
+        if matches!(child.value.0, Repr::Tuple(_) | Repr::Struct(_)) {
+            open.push(Children::new(&child.value));
+        }
     }
     Ok(state)
+}
+
+/// Mixes in a value without its parts.
+fn hash_one(usage: &Usage<'_>, state: u64, value: &Value) -> Result<u64, Failure> {
+    let length = match &value.0 {
+        Repr::String(bytes) | Repr::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    usage.charge(1 + length / 64)?;
+    if let Some(message) = unhashable(value) {
+        return fail(message);
+    }
+    Ok(match &value.0 {
+        Repr::None => mix(state, 1),
+        Repr::Bool(bool) => mix(state, 2 + u64::from(*bool)),
+        Repr::Int(int) => mix(state, *int as u64),
+        Repr::Big(big) => mix(state, big.iter_u64_digits().next().unwrap_or_default()),
+        Repr::Float(float) => mix(state, hash_float(*float)),
+        Repr::String(bytes) | Repr::Bytes(bytes) => mix_bytes(state, bytes),
+        Repr::Tuple(tuple) => mix(state, tuple.0.len() as u64),
+        Repr::Function(function) => mix_bytes(state, function.code.name.as_bytes()),
+        Repr::Builtin(builtin) => mix_bytes(state, builtin.name().as_bytes()),
+        Repr::Object(object) => mix_bytes(state, &object.repr()),
+        _ => state,
+    })
 }
 
 /// Floats that equal an int must hash like it.

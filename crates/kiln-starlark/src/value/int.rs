@@ -6,6 +6,36 @@ use num_bigint::BigInt;
 
 use super::{Repr, Value};
 use crate::error::{Failure, fail};
+use crate::usage::Usage;
+
+/// An integer that a run makes, counted.
+pub(crate) fn new_int(usage: &Usage<'_>, big: BigInt) -> Result<Value, Failure> {
+    let value = Value::from(big);
+    if let Repr::Big(big) = &value.0 {
+        usage.allocate(size(big))?;
+    }
+    Ok(value)
+}
+
+/// How many bytes an integer needs.
+pub(crate) fn size(big: &BigInt) -> usize {
+    usize::try_from(big.bits() / 8).unwrap_or(usize::MAX) + 48
+}
+
+/// Counts the time to multiply, divide, read or write integers of so many bits.
+pub(crate) fn charge_bits(usage: &Usage<'_>, bits: u64) -> Result<(), Failure> {
+    let steps = bits.saturating_mul(bits) / 65536;
+    usage.charge(usize::try_from(steps).unwrap_or(usize::MAX))
+}
+
+/// How many bits an integer has; zero for what is not one.
+pub(crate) fn bits(value: &Value) -> u64 {
+    match &value.0 {
+        Repr::Int(_) => 64,
+        Repr::Big(big) => big.bits(),
+        _ => 0,
+    }
+}
 
 /// The integer as a big one. Zero for what is not an integer.
 pub(crate) fn big(value: &Value) -> Cow<'_, BigInt> {
@@ -50,7 +80,7 @@ pub(crate) fn number_to_int(value: &Value) -> Result<Value, Failure> {
 pub(crate) fn as_i32(value: &Value) -> Result<i64, Failure> {
     match &value.0 {
         Repr::Int(int) if i32::try_from(*int).is_ok() => Ok(*int),
-        Repr::Int(_) | Repr::Big(_) => fail(format!("{} out of range", value.shown())),
+        Repr::Int(_) | Repr::Big(_) => fail(format!("{} out of range", big(value))),
         _ => fail(format!("got {}, want int", value.type_name())),
     }
 }
@@ -59,12 +89,9 @@ pub(crate) fn as_i32(value: &Value) -> Result<i64, Failure> {
 pub(crate) fn as_i64(value: &Value) -> Result<i64, Failure> {
     match &value.0 {
         Repr::Int(int) => Ok(*int),
-        Repr::Big(_) => {
-            let shown = value.shown();
-            fail(format!(
-                "{shown} out of range (want value in signed 64-bit range)"
-            ))
-        }
+        Repr::Big(big) => fail(format!(
+            "{big} out of range (want value in signed 64-bit range)"
+        )),
         _ => fail(format!("got {}, want int", value.type_name())),
     }
 }
@@ -73,12 +100,10 @@ pub(crate) fn as_i64(value: &Value) -> Result<i64, Failure> {
 pub(crate) fn as_byte(value: &Value) -> Result<u8, Failure> {
     match &value.0 {
         Repr::Int(int) if u8::try_from(*int).is_ok() => Ok(u8::try_from(*int).unwrap_or_default()),
-        Repr::Int(_) | Repr::Big(_) => {
-            let shown = value.shown();
-            fail(format!(
-                "{shown} out of range (want value in unsigned 8-bit range)"
-            ))
-        }
+        Repr::Int(_) | Repr::Big(_) => fail(format!(
+            "{} out of range (want value in unsigned 8-bit range)",
+            big(value)
+        )),
         _ => fail(format!("got {}, want int", value.type_name())),
     }
 }

@@ -42,6 +42,26 @@ impl Iter {
         };
         Some(Iter { source, next: 0 })
     }
+
+    /// What is iterated over.
+    pub(crate) fn source(&self) -> Value {
+        Value(match &self.source {
+            Source::List(list) => Repr::List(Rc::clone(list)),
+            Source::Tuple(tuple) => Repr::Tuple(Rc::clone(tuple)),
+            Source::Dict(dict) => Repr::Dict(Rc::clone(dict)),
+            Source::Set(set) => Repr::Set(Rc::clone(set)),
+            Source::Range(range) => Repr::Range(Rc::clone(range)),
+            Source::View(view) => Repr::View(Rc::clone(view)),
+        })
+    }
+
+    /// How many bytes every step of the iteration allocates: those of a new string, or none.
+    pub(crate) fn new_bytes(&self) -> usize {
+        match &self.source {
+            Source::View(_) => crate::builder::STRING_BYTES,
+            _ => 0,
+        }
+    }
 }
 
 impl Iterator for Iter {

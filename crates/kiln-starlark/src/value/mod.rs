@@ -3,6 +3,8 @@
 //! A [`Value`] is small and cheap to clone; lists, dicts and sets are shared by their clones. Nothing here
 //! recurses as deep as a value is nested, not even dropping one.
 
+mod ancestors;
+mod children;
 mod compare;
 mod dict;
 mod function;
@@ -22,21 +24,28 @@ use std::rc::Rc;
 
 use num_bigint::BigInt;
 
+pub use ancestors::Ancestors;
+pub use children::Children;
 pub(crate) use compare::{Comparison, compare, equal};
 pub use dict::Dict;
 pub use function::{Builtin, NativeFn};
 pub(crate) use function::{Function, Slot};
-pub(crate) use int::{as_byte, as_i32, as_i64, number_to_int};
+pub(crate) use int::{as_byte, as_i32, as_i64, new_int, number_to_int};
 pub(crate) use iterate::Iter;
 pub use list::List;
 pub use object::Object;
 pub(crate) use range::Range;
-pub(crate) use repr::{format_float, write_repr};
+pub use repr::format_float;
+pub(crate) use repr::write_repr;
 pub use set::Set;
 pub use structure::{Module, Struct};
+pub(crate) use table::Table;
 pub(crate) use view::{View, ViewKind};
 
+use crate::builder::{STRING_BYTES, TextBuilder};
 use crate::builtins::Method;
+use crate::error::Failure;
+use crate::usage::Usage;
 
 /// A value of the language.
 #[derive(Clone)]
@@ -224,16 +233,23 @@ impl Value {
         })
     }
 
+    /// A string that a run makes, counted.
+    pub fn new_string(usage: &Usage<'_>, text: impl AsRef<[u8]>) -> Result<Value, Failure> {
+        let text = text.as_ref();
+        usage.allocate(text.len() + STRING_BYTES)?;
+        Ok(Value::string(text))
+    }
+
     /// The value in the notation of the language, as `repr` gives it.
-    pub fn repr(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        write_repr(self, &mut out);
-        out
+    pub fn repr(&self, usage: &Usage<'_>) -> Result<Vec<u8>, Failure> {
+        let mut out = TextBuilder::new(usage);
+        write_repr(self, &mut out)?;
+        Ok(out.into_bytes())
     }
 
     /// The value as `repr` gives it, for messages.
-    pub(crate) fn shown(&self) -> String {
-        String::from_utf8_lossy(&self.repr()).into_owned()
+    pub(crate) fn shown(&self, usage: &Usage<'_>) -> Result<String, Failure> {
+        Ok(String::from_utf8_lossy(&self.repr(usage)?).into_owned())
     }
 
     pub(crate) fn is_none(&self) -> bool {
@@ -262,7 +278,8 @@ impl Value {
 
 impl std::fmt::Debug for Value {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(&self.shown())
+        // The whole value may be too long to write.
+        write!(out, "Value({})", self.type_name())
     }
 }
 

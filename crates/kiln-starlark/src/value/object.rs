@@ -14,6 +14,11 @@ pub trait Object {
     /// The value as `repr` gives it.
     fn repr(&self) -> Vec<u8>;
 
+    /// How many bytes it needs, as far as it is not small.
+    fn size(&self) -> usize {
+        0
+    }
+
     /// Whether a condition holds for it.
     fn truth(&self) -> bool {
         true

@@ -1,93 +1,102 @@
 //! Values in the notation of the language.
 
-use std::rc::Rc;
-
-use super::{Repr, Value};
+use super::{Ancestors, Children, Repr, Value, int};
+use crate::builder::TextBuilder;
+use crate::error::Failure;
 use crate::text;
 
-/// What is still to be written.
-enum Task {
-    Value(Value),
-    Text(&'static [u8]),
-    Key(String),
-    /// The end of a list or dict: it may be written again.
-    Leave,
+/// Appends the notation of a value. A list or dict inside itself is three dots.
+pub(crate) fn write_repr(value: &Value, out: &mut TextBuilder<'_>) -> Result<(), Failure> {
+    let mut open: Vec<Children> = Vec::new();
+    let mut ancestors = Ancestors::default();
+    begin(value, out, &mut open, &mut ancestors)?;
+    while let Some(children) = open.last_mut() {
+        let is_first = children.returned() == 0;
+        let Some(child) = children.next() else {
+            out.push(end(children.container(), children.returned()))?;
+            open.pop();
+            ancestors.leave();
+            continue;
+        };
+        let is_struct = matches!(children.container().0, Repr::Struct(_));
+        if !is_first {
+            out.push(b", ")?;
+        }
+        match child.key {
+            Some(name) if is_struct => {
+                out.push(name.as_str_bytes().unwrap_or_default())?;
+                out.push(b" = ")?;
+                begin(&child.value, out, &mut open, &mut ancestors)?;
+            }
+            // A key may be a tuple, which is written in turn, so that the value has to wait.
+            Some(key) if matches!(key.0, Repr::Tuple(_) | Repr::Struct(_)) => {
+                write_repr(&key, out)?;
+                out.push(b": ")?;
+                begin(&child.value, out, &mut open, &mut ancestors)?;
+            }
+            Some(key) => {
+                begin(&key, out, &mut open, &mut ancestors)?;
+                out.push(b": ")?;
+                begin(&child.value, out, &mut open, &mut ancestors)?;
+            }
+            None => begin(&child.value, out, &mut open, &mut ancestors)?,
+        }
+    }
+    Ok(())
 }
 
-/// Appends the notation of a value. A list or dict inside itself is three dots.
-pub(crate) fn write_repr(value: &Value, out: &mut Vec<u8>) {
-    let mut tasks = vec![Task::Value(value.clone())];
-    let mut path: Vec<*const ()> = Vec::new();
-    while let Some(task) = tasks.pop() {
-        match task {
-            Task::Text(text) => out.extend_from_slice(text),
-            Task::Key(key) => {
-                out.extend_from_slice(key.as_bytes());
-                out.extend_from_slice(b" = ");
-            }
-            Task::Leave => {
-                path.pop();
-            }
-            Task::Value(value) => write_one(&value, out, &mut tasks, &mut path),
-        }
+/// How the notation of a container ends.
+fn end(container: &Value, length: usize) -> &'static [u8] {
+    match &container.0 {
+        Repr::List(_) => b"]",
+        Repr::Tuple(_) if length == 1 => b",)",
+        Repr::Dict(_) => b"}",
+        Repr::Set(_) => b"])",
+        _ => b")",
     }
 }
 
-fn write_one(value: &Value, out: &mut Vec<u8>, tasks: &mut Vec<Task>, path: &mut Vec<*const ()>) {
+/// Writes a value, or the beginning of a container.
+fn begin(
+    value: &Value,
+    out: &mut TextBuilder<'_>,
+    open: &mut Vec<Children>,
+    ancestors: &mut Ancestors,
+) -> Result<(), Failure> {
+    let (start, inside_itself): (&[u8], &[u8]) = match &value.0 {
+        Repr::List(_) => (b"[", b"[...]"),
+        Repr::Tuple(_) => (b"(", b""),
+        Repr::Dict(_) => (b"{", b"{...}"),
+        Repr::Set(_) => (b"set([", b"set([...])"),
+        Repr::Struct(_) => (b"struct(", b""),
+        _ => return write_one(value, out),
+    };
+    if !ancestors.enter(value) {
+        return out.push(inside_itself);
+    }
+    out.allocate(size_of::<Children>())?;
+    open.push(Children::new(value));
+    out.push(start)
+}
+
+/// Writes a value that is not a container.
+fn write_one(value: &Value, out: &mut TextBuilder<'_>) -> Result<(), Failure> {
     match &value.0 {
-        Repr::None => out.extend_from_slice(b"None"),
-        Repr::Bool(true) => out.extend_from_slice(b"True"),
-        Repr::Bool(false) => out.extend_from_slice(b"False"),
-        Repr::Int(int) => out.extend_from_slice(int.to_string().as_bytes()),
-        Repr::Big(big) => out.extend_from_slice(big.to_string().as_bytes()),
-        Repr::Float(float) => out.extend_from_slice(format_float(*float, b'g').as_bytes()),
-        Repr::String(bytes) => text::quote(bytes, false, out),
-        Repr::Bytes(bytes) => text::quote(bytes, true, out),
-        Repr::List(list) => {
-            let place = Rc::as_ptr(list).cast::<()>();
-            if path.contains(&place) {
-                out.extend_from_slice(b"[...]");
-                return;
-            }
-            path.push(place);
-            out.push(b'[');
-            tasks.push(Task::Text(b"]"));
-            tasks.push(Task::Leave);
-            push_elements(&list.elements(), tasks);
+        Repr::Bool(true) => out.push(b"True"),
+        Repr::Bool(false) => out.push(b"False"),
+        Repr::Int(int) => out.push(int.to_string().as_bytes()),
+        Repr::Big(big) => {
+            out.charge_bits(int::bits(value))?;
+            out.push(big.to_string().as_bytes())
         }
-        Repr::Tuple(tuple) => {
-            out.push(b'(');
-            tasks.push(Task::Text(if tuple.0.len() == 1 { b",)" } else { b")" }));
-            push_elements(&tuple.0, tasks);
-        }
-        Repr::Dict(dict) => {
-            let place = Rc::as_ptr(dict).cast::<()>();
-            if path.contains(&place) {
-                out.extend_from_slice(b"{...}");
-                return;
-            }
-            path.push(place);
-            out.push(b'{');
-            tasks.push(Task::Text(b"}"));
-            tasks.push(Task::Leave);
-            let items = dict.items();
-            for (i, (key, value)) in items.into_iter().enumerate().rev() {
-                tasks.push(Task::Value(value));
-                tasks.push(Task::Text(b": "));
-                tasks.push(Task::Value(key));
-                if i > 0 {
-                    tasks.push(Task::Text(b", "));
-                }
-            }
-        }
-        Repr::Set(set) => {
-            out.extend_from_slice(b"set([");
-            tasks.push(Task::Text(b"])"));
-            push_elements(&set.elements(), tasks);
-        }
-        Repr::Range(range) => out.extend_from_slice(range.shown().as_bytes()),
+        Repr::Float(float) => out.push(format_float(*float, b'g').as_bytes()),
+        Repr::String(bytes) => write_quoted(bytes, false, out),
+        Repr::Bytes(bytes) => write_quoted(bytes, true, out),
+        Repr::Range(range) => out.push(range.shown().as_bytes()),
         Repr::Function(function) => {
-            out.extend_from_slice(format!("<function {}>", function.code.name).as_bytes());
+            out.push(b"<function ")?;
+            out.push(function.code.name.as_bytes())?;
+            out.push(b">")
         }
         Repr::Builtin(builtin) => {
             let name = builtin.name();
@@ -97,41 +106,35 @@ fn write_one(value: &Value, out: &mut Vec<u8>, tasks: &mut Vec<Task>, path: &mut
                 }
                 None => format!("<built-in function {name}>"),
             };
-            out.extend_from_slice(shown.as_bytes());
-        }
-        Repr::Struct(structure) => {
-            out.extend_from_slice(b"struct(");
-            tasks.push(Task::Text(b")"));
-            let fields: Vec<_> = structure.fields().collect();
-            for (i, (name, value)) in fields.into_iter().enumerate().rev() {
-                tasks.push(Task::Value(value.clone()));
-                tasks.push(Task::Key(name.to_owned()));
-                if i > 0 {
-                    tasks.push(Task::Text(b", "));
-                }
-            }
+            out.push(shown.as_bytes())
         }
         Repr::Module(module) => {
-            out.extend_from_slice(format!("<module {}>", text::go_quote(&module.name)).as_bytes());
+            out.push(format!("<module {}>", text::go_quote(&module.name)).as_bytes())
         }
-        Repr::View(view) => view.write(out),
-        Repr::Object(object) => out.extend_from_slice(&object.repr()),
-        Repr::Unset | Repr::Cell(_) | Repr::Method(_) | Repr::Mandatory => {}
+        Repr::View(view) => {
+            write_quoted(&view.bytes, view.is_of_bytes(), out)?;
+            out.push(view.method())
+        }
+        Repr::Object(object) => out.push(&object.repr()),
+        Repr::None => out.push(b"None"),
+        _ => Ok(()),
     }
 }
 
-fn push_elements(elements: &[Value], tasks: &mut Vec<Task>) {
-    for (i, element) in elements.iter().enumerate().rev() {
-        tasks.push(Task::Value(element.clone()));
-        if i > 0 {
-            tasks.push(Task::Text(b", "));
-        }
-    }
+/// Writes a string or bytes in quotes.
+pub(crate) fn write_quoted(
+    bytes: &[u8],
+    is_bytes: bool,
+    out: &mut TextBuilder<'_>,
+) -> Result<(), Failure> {
+    // The longest escape of a byte has four.
+    let most = bytes.len().saturating_mul(4) + 3;
+    out.push_with(most, |out| text::quote(bytes, is_bytes, out))
 }
 
 /// A float as Go's `strconv.FormatFloat` prints it: with `g` and `G` as short as can be but always with a
 /// point or an exponent, with the others six digits behind the point.
-pub(crate) fn format_float(float: f64, conversion: u8) -> String {
+pub fn format_float(float: f64, conversion: u8) -> String {
     if float.is_nan() {
         return "nan".to_owned();
     }

@@ -3,6 +3,7 @@
 use super::table::Table;
 use super::{Dict, Value};
 use crate::error::Failure;
+use crate::usage::Usage;
 
 /// A set, shared by all values that are it.
 #[derive(Default)]
@@ -19,38 +20,30 @@ impl Set {
         self.0.is_empty()
     }
 
-    pub(crate) fn contains(&self, element: &Value) -> Result<bool, Failure> {
-        Ok(self.0.table().get(element)?.is_some())
+    pub(crate) fn contains(&self, usage: &Usage<'_>, element: &Value) -> Result<bool, Failure> {
+        Ok(self.0.table().get(usage, element)?.is_some())
     }
 
-    pub(crate) fn insert(&self, element: Value) -> Result<bool, Failure> {
-        self.0.insert(element, Value::NONE)
+    pub(crate) fn insert(&self, usage: &Usage<'_>, element: Value) -> Result<bool, Failure> {
+        self.0.insert(usage, element, Value::NONE)
     }
 
-    pub(crate) fn remove(&self, element: &Value) -> Result<bool, Failure> {
-        Ok(self.0.remove(element)?.is_some())
+    pub(crate) fn remove(&self, usage: &Usage<'_>, element: &Value) -> Result<bool, Failure> {
+        Ok(self.0.remove(usage, element)?.is_some())
     }
 
-    pub(crate) fn elements(&self) -> Vec<Value> {
-        self.0
-            .table()
-            .iter()
-            .map(|(element, _)| element.clone())
-            .collect()
-    }
-
-    pub(crate) fn copy(&self) -> Result<Set, Failure> {
-        let copy = Set(Dict::with_capacity(self.len()));
-        for element in self.elements() {
-            copy.insert(element)?;
+    pub(crate) fn copy(&self, usage: &Usage<'_>) -> Result<Set, Failure> {
+        let copy = Set::default();
+        for (element, _) in self.0.table().iter() {
+            copy.insert(usage, element.clone())?;
         }
         Ok(copy)
     }
 
     /// Whether all elements of `other` are in the set.
-    pub(crate) fn includes(&self, other: &Table) -> Result<bool, Failure> {
+    pub(crate) fn includes(&self, usage: &Usage<'_>, other: &Table) -> Result<bool, Failure> {
         for (element, _) in other.iter() {
-            if !self.contains(element)? {
+            if !self.contains(usage, element)? {
                 return Ok(false);
             }
         }

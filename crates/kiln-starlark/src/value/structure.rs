@@ -27,6 +27,11 @@ impl Struct {
             .map(|(name, value)| (name.as_str(), value))
     }
 
+    pub(super) fn field_at(&self, place: usize) -> Option<(&str, &Value)> {
+        let (name, value) = self.fields.get(place)?;
+        Some((name.as_str(), value))
+    }
+
     pub(super) fn take(mut self, work: &mut Vec<Value>) {
         work.extend(self.fields.drain(..).map(|(_, value)| value));
     }

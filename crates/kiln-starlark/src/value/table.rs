@@ -6,10 +6,14 @@
 use super::hash::{check_hashable, hash};
 use super::{Repr, Value, equal};
 use crate::error::Failure;
+use crate::usage::Usage;
 
 /// Up to so many entries there is no index.
 const SMALL: usize = 8;
 const FREE: u32 = u32::MAX;
+
+/// What an entry needs: a vector has room for up to twice as many, and an index for four times as many numbers.
+pub(crate) const ENTRY_BYTES: usize = 2 * size_of::<Entry>() + 4 * size_of::<u32>();
 
 #[derive(Default)]
 pub(crate) struct Table {
@@ -49,15 +53,32 @@ impl Table {
 
     /// The first key at or behind a place, and the place behind it.
     pub(crate) fn key_from(&self, place: usize) -> Option<(Value, usize)> {
-        let rest = self.entries.get(place..)?;
-        let skipped = rest.iter().position(|entry| !entry.key.is_unset())?;
-        Some((rest.get(skipped)?.key.clone(), place + skipped + 1))
+        let (place, entry) = self.from(place)?;
+        Some((entry.key.clone(), place + 1))
     }
 
-    pub(crate) fn get(&self, key: &Value) -> Result<Option<&Value>, Failure> {
+    /// The first entry at or behind a place, and the place behind it.
+    pub(crate) fn entry_from(&self, place: usize) -> Option<(Value, Value, usize)> {
+        let (place, entry) = self.from(place)?;
+        Some((entry.key.clone(), entry.value.clone(), place + 1))
+    }
+
+    fn from(&self, place: usize) -> Option<(usize, &Entry)> {
+        let start = place.max(self.head);
+        let rest = self.entries.get(start..)?;
+        let skipped = rest.iter().position(|entry| !entry.key.is_unset())?;
+        Some((start + skipped, rest.get(skipped)?))
+    }
+
+    /// How many bytes the table has allocated.
+    pub(crate) fn size(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.index.capacity() * size_of::<u32>()
+    }
+
+    pub(crate) fn get(&self, usage: &Usage<'_>, key: &Value) -> Result<Option<&Value>, Failure> {
         let found = match &key.0 {
             Repr::String(text) if self.index.is_empty() => self.search_str(text),
-            _ => self.find(key)?.1,
+            _ => self.find(usage, key)?.1,
         };
         Ok(found
             .and_then(|place| self.entries.get(place))
@@ -69,20 +90,28 @@ impl Table {
             let place = self.search_str(key)?;
             return self.entries.get(place).map(|entry| &entry.value);
         }
-        self.get(&Value::string(key)).ok().flatten()
+        let usage = Usage::unlimited();
+        let place = self.find(&usage, &Value::string(key)).ok()?.1?;
+        self.entries.get(place).map(|entry| &entry.value)
     }
 
-    /// Sets a value; gives back the old one.
-    pub(crate) fn insert(&mut self, key: Value, value: Value) -> Result<Option<Value>, Failure> {
-        let (hash, found) = self.find(&key)?;
+    /// Sets a value and counts the memory of a new entry; gives back the old value.
+    pub(crate) fn insert(
+        &mut self,
+        usage: &Usage<'_>,
+        key: Value,
+        value: Value,
+    ) -> Result<Option<Value>, Failure> {
+        let (hash, found) = self.find(usage, &key)?;
         if let Some(entry) = found.and_then(|place| self.entries.get_mut(place)) {
             return Ok(Some(std::mem::replace(&mut entry.value, value)));
         }
+        usage.allocate(ENTRY_BYTES)?;
         self.entries.push(Entry { hash, key, value });
         self.live += 1;
         if self.entries.len() > SMALL {
             if (self.entries.len() + 1) * 4 > self.index.len() * 3 {
-                self.rebuild()?;
+                self.rebuild(usage)?;
             } else {
                 self.link(self.entries.len() - 1);
             }
@@ -90,8 +119,12 @@ impl Table {
         Ok(None)
     }
 
-    pub(crate) fn remove(&mut self, key: &Value) -> Result<Option<(Value, Value)>, Failure> {
-        let Some(place) = self.find(key)?.1 else {
+    pub(crate) fn remove(
+        &mut self,
+        usage: &Usage<'_>,
+        key: &Value,
+    ) -> Result<Option<(Value, Value)>, Failure> {
+        let Some(place) = self.find(usage, key)?.1 else {
             return Ok(None);
         };
         let Some(entry) = self.entries.get_mut(place) else {
@@ -111,7 +144,7 @@ impl Table {
             self.close_holes();
             self.index.clear();
             if self.entries.len() > SMALL {
-                self.rebuild()?;
+                self.rebuild(usage)?;
             }
         }
         Ok(Some((key, value)))
@@ -133,27 +166,27 @@ impl Table {
     }
 
     /// The hash of a key, if there is an index, and the place of its entry, if there is one.
-    fn find(&self, key: &Value) -> Result<(u64, Option<usize>), Failure> {
+    fn find(&self, usage: &Usage<'_>, key: &Value) -> Result<(u64, Option<usize>), Failure> {
         if self.index.is_empty() {
             if let Repr::String(text) = &key.0 {
                 return Ok((0, self.search_str(text)));
             }
-            check_hashable(key)?;
+            check_hashable(usage, key)?;
             for (place, entry) in self.entries.iter().enumerate() {
-                if !entry.key.is_unset() && equal(key, &entry.key)? {
+                if !entry.key.is_unset() && equal(usage, key, &entry.key)? {
                     return Ok((0, Some(place)));
                 }
             }
             return Ok((0, None));
         }
-        let hash = hash(key)?;
+        let hash = hash(usage, key)?;
         let mask = self.index.len() - 1;
         let mut slot = hash as usize & mask;
         while let Some(place) = self.index.get(slot).copied().filter(|place| *place != FREE) {
             if let Some(entry) = self.entries.get(place as usize)
                 && entry.hash == hash
                 && !entry.key.is_unset()
-                && equal(key, &entry.key)?
+                && equal(usage, key, &entry.key)?
             {
                 return Ok((hash, Some(place as usize)));
             }
@@ -174,7 +207,8 @@ impl Table {
         self.head = 0;
     }
 
-    fn rebuild(&mut self) -> Result<(), Failure> {
+    fn rebuild(&mut self, usage: &Usage<'_>) -> Result<(), Failure> {
+        usage.charge(self.entries.len() / 8)?;
         self.close_holes();
         let size = (self.entries.len() * 2 + 2).next_power_of_two();
         let had_index = !self.index.is_empty();
@@ -183,7 +217,7 @@ impl Table {
             if let Some(entry) = self.entries.get_mut(place)
                 && (!had_index || entry.hash == 0)
             {
-                entry.hash = hash(&entry.key)?;
+                entry.hash = hash(usage, &entry.key)?;
             }
             self.link(place);
         }

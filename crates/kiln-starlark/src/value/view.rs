@@ -34,14 +34,18 @@ impl View {
         }
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
-        text::quote(&self.bytes, self.kind == ViewKind::Bytes, out);
-        out.extend_from_slice(match self.kind {
+    pub(super) fn is_of_bytes(&self) -> bool {
+        self.kind == ViewKind::Bytes
+    }
+
+    /// The call that gives such a view, as `repr` shows it.
+    pub(super) fn method(&self) -> &'static [u8] {
+        match self.kind {
             ViewKind::Elements | ViewKind::Bytes => b".elems()",
             ViewKind::ElementOrds => b".elem_ords()",
             ViewKind::CodePoints => b".codepoints()",
             ViewKind::CodePointOrds => b".codepoint_ords()",
-        });
+        }
     }
 
     /// The length, where it is known without looking at the text.

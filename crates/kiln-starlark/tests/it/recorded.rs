@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use kiln_starlark::{
-    Arguments, Builtin, Context, Dialect, Failure, Kind, Limits, Program, Struct, Value, World,
-    modules,
+    Arguments, Builtin, Context, Dialect, Failure, Host, Kind, Limits, Program, Struct, Usage,
+    Value, modules,
 };
 
 #[test]
@@ -73,11 +73,11 @@ fn run(name: &str, source: &str, strict: bool) -> serde_json::Value {
         Ok(program) => {
             let mut print = |line: &[u8]| lines.push(String::from_utf8_lossy(line).into_owned());
             let mut load = |module: &str| Ok(modules::find(module).unwrap_or_default());
-            let mut world = World {
-                limits: Limits::default(),
+            let usage = Usage::new(&Limits::default(), &|| None);
+            let mut host = Host {
+                usage: &usage,
                 print: &mut print,
                 load: &mut load,
-                interrupt: &mut || None,
             };
             let predeclared = [
                 (
@@ -87,7 +87,7 @@ fn run(name: &str, source: &str, strict: bool) -> serde_json::Value {
                 ("struct", Value::from(Builtin::new("struct", make_struct))),
                 ("catch", Value::from(Builtin::new("catch", catch))),
             ];
-            if let Err(failure) = program.run(&predeclared, &mut world) {
+            if let Err(failure) = program.run(&predeclared, &mut host) {
                 error = failure.to_string();
                 backtrace = failure.backtrace();
             }

@@ -1,6 +1,6 @@
 //! What a host does with values.
 
-use kiln_starlark::{Dialect, Dict, Kind, Limits, Program, Value, World};
+use kiln_starlark::{Dialect, Dict, Host, Kind, Limits, Program, Usage, Value};
 
 #[test]
 fn a_program_changes_what_the_host_gave_it() {
@@ -12,16 +12,16 @@ fn a_program_changes_what_the_host_gave_it() {
         name == "x"
     });
     let program = program.expect("the program parses");
-    let mut world = World {
-        limits: Limits::default(),
+    let usage = Usage::new(&Limits::default(), &|| None);
+    let mut host = Host {
+        usage: &usage,
         print: &mut |_| {},
         load: &mut |_| Ok(Vec::new()),
-        interrupt: &mut || None,
     };
     let run = program
-        .run(&[("x", value.clone())], &mut world)
+        .run(&[("x", value.clone())], &mut host)
         .expect("the program runs");
-    let shown = String::from_utf8(value.repr());
+    let shown = String::from_utf8(value.repr(&usage).expect("it is short"));
     assert_eq!(shown.as_deref(), Ok(r#"{"a": {"c": True}, "b": [2]}"#));
     let global = run.global("y").expect("y is a global");
     assert!(matches!(global.kind(), Kind::Dict(dict) if dict.len() == 2));
@@ -29,28 +29,43 @@ fn a_program_changes_what_the_host_gave_it() {
 
 #[test]
 fn cycles_are_taken_apart_with_the_run() {
+    for source in [
+        "x.append(x)\nx.append({'x': x})\ndef f():\n  def g(): return g\n  x.append(g)\nf()",
+        // Functions and methods can be keys and elements of sets, and hold what they are in.
+        "d = {}\ndef f(d=d, x=x): pass\nd[f] = 1",
+        "d = {}\ndef f(d=d, x=x): pass\nd.setdefault((1, f), 1)",
+        "d = {}\ndef f(d=d, x=x): pass\nd.update([(f, 1)])",
+        "d = {'x': x}\nd[d.get] = 1",
+        "s = set()\ndef f(s=s, x=x): pass\ns.add(f)",
+        "s = set()\ndef f(s=s, x=x): pass\ns.update([f])",
+        "s = set()\ndef f(s=s, x=x): pass\nx.append(s)\nx.extend([x.append])",
+    ] {
+        check_cycles(source);
+    }
+}
+
+#[track_caller]
+fn check_cycles(source: &str) {
     let list = Value::list(Vec::new());
     let Kind::List(shared) = list.kind() else {
         panic!("a list is a list");
     };
     let weak = std::rc::Rc::downgrade(shared);
-    let source =
-        "x.append(x)\nx.append({'x': x})\ndef f():\n  def g(): return g\n  x.append(g)\nf()";
     let program = Program::parse("p", source.as_bytes(), &Dialect::extended(), &|name| {
         name == "x"
     });
     let program = program.expect("the program parses");
-    let mut world = World {
-        limits: Limits::default(),
+    let usage = Usage::new(&Limits::default(), &|| None);
+    let mut host = Host {
+        usage: &usage,
         print: &mut |_| {},
         load: &mut |_| Ok(Vec::new()),
-        interrupt: &mut || None,
     };
     let run = program
-        .run(&[("x", list.clone())], &mut world)
+        .run(&[("x", list.clone())], &mut host)
         .expect("the program runs");
     drop(list);
-    assert!(weak.upgrade().is_some());
+    assert!(weak.upgrade().is_some(), "{source}");
     drop(run);
-    assert!(weak.upgrade().is_none());
+    assert!(weak.upgrade().is_none(), "{source}");
 }
