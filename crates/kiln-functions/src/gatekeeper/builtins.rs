@@ -1,101 +1,124 @@
-//! Functions of Rego that the engine lacks, or has in another way than OPA v0.35.
+//! Functions of Rego that the engine lacks, and those that charge what policies make.
 //!
-//! OPA has since dropped `any`, `all`, `re_match` and others; policies for Gatekeeper are full of them. Its `sprintf` is Go's,
-//! so that calls are sent to one that does as Go does: an odd verb must not make a violation disappear.
+//! OPA has since dropped `any`, `all`, `re_match` and others; policies for Gatekeeper are full of them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use regorus::unstable::BUILTINS;
 use regorus::{Engine, Value};
 
-use super::sprintf;
-
-/// What `sprintf` is called for the engine, whose own cannot be replaced.
-const SPRINTF: &str = "go_sprintf";
+use super::bounded::{self, Answer, SLOT};
+use super::limits::{Meter, bits};
+use super::rewrite::{ELEMENT, PRODUCT, VALUE};
 
 /// A function; nothing stands for undefined.
 type Builtin = fn(&[Value]) -> Option<Value>;
 
+/// Functions of OPA that the engine lacks, and how many arguments they have.
+const FUNCTIONS: [(&str, u8, Builtin); 10] = [
+    ("re_match", 2, |args| {
+        let [pattern, text] = args else { return None };
+        let pattern = regex::Regex::new(pattern.as_string().ok()?).ok()?;
+        Some(Value::from(pattern.is_match(text.as_string().ok()?)))
+    }),
+    ("any", 1, |args| {
+        let mut items = items(args.first()?)?;
+        Some(Value::from(items.any(|item| *item == Value::Bool(true))))
+    }),
+    ("all", 1, |args| {
+        let mut items = items(args.first()?)?;
+        Some(Value::from(items.all(|item| *item == Value::Bool(true))))
+    }),
+    ("set_diff", 2, |args| {
+        let [left, right] = args else { return None };
+        let right: BTreeSet<&Value> = items(right)?.collect();
+        let rest = items(left)?.filter(|item| !right.contains(item));
+        Some(Value::from(rest.cloned().collect::<BTreeSet<_>>()))
+    }),
+    ("cast_array", 1, |args| {
+        Some(Value::from(
+            items(args.first()?)?.cloned().collect::<Vec<_>>(),
+        ))
+    }),
+    ("cast_set", 1, |args| {
+        let items = items(args.first()?)?;
+        Some(Value::from(items.cloned().collect::<BTreeSet<_>>()))
+    }),
+    ("cast_string", 1, |args| {
+        only(args, |value| matches!(value, Value::String(_)))
+    }),
+    ("cast_boolean", 1, |args| {
+        only(args, |value| matches!(value, Value::Bool(_)))
+    }),
+    ("cast_null", 1, |args| {
+        only(args, |value| matches!(value, Value::Null))
+    }),
+    ("cast_object", 1, |args| {
+        only(args, |value| matches!(value, Value::Object(_)))
+    }),
+];
+
 /// Makes the functions known. Calls that make no sense are undefined, as OPA has it.
-pub(super) fn add(engine: &mut Engine) -> Result<(), String> {
-    let functions: [(&str, u8, Builtin); 11] = [
-        (SPRINTF, 2, |args| {
-            let [format, values] = args else { return None };
-            let text = sprintf::sprintf(format.as_string().ok()?, values.as_array().ok()?);
-            Some(Value::from(text))
-        }),
-        ("re_match", 2, |args| {
-            let [pattern, text] = args else { return None };
-            let pattern = regex::Regex::new(pattern.as_string().ok()?).ok()?;
-            Some(Value::from(pattern.is_match(text.as_string().ok()?)))
-        }),
-        ("any", 1, |args| {
-            let mut items = items(args.first()?)?;
-            Some(Value::from(items.any(|item| *item == Value::Bool(true))))
-        }),
-        ("all", 1, |args| {
-            let mut items = items(args.first()?)?;
-            Some(Value::from(items.all(|item| *item == Value::Bool(true))))
-        }),
-        ("set_diff", 2, |args| {
-            let [left, right] = args else { return None };
-            let right: BTreeSet<&Value> = items(right)?.collect();
-            let rest = items(left)?.filter(|item| !right.contains(item));
-            Some(Value::from(rest.cloned().collect::<BTreeSet<_>>()))
-        }),
-        ("cast_array", 1, |args| {
-            Some(Value::from(
-                items(args.first()?)?.cloned().collect::<Vec<_>>(),
-            ))
-        }),
-        ("cast_set", 1, |args| {
-            let items = items(args.first()?)?;
-            Some(Value::from(items.cloned().collect::<BTreeSet<_>>()))
-        }),
-        ("cast_string", 1, |args| {
-            only(args, |value| matches!(value, Value::String(_)))
-        }),
-        ("cast_boolean", 1, |args| {
-            only(args, |value| matches!(value, Value::Bool(_)))
-        }),
-        ("cast_null", 1, |args| {
-            only(args, |value| matches!(value, Value::Null))
-        }),
-        ("cast_object", 1, |args| {
-            only(args, |value| matches!(value, Value::Object(_)))
+pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String> {
+    bounded::add(engine, meter)?;
+    for (name, arguments, function) in FUNCTIONS {
+        let meter = meter.clone();
+        let extension = move |args: Vec<Value>| {
+            for value in &args {
+                if let Err(over) = meter.charge(bounded::items_of(value).count() as u64 * SLOT) {
+                    return Err(over.into());
+                }
+            }
+            Ok(function(&args).unwrap_or(Value::Undefined))
+        };
+        let added = engine.add_extension(name.to_owned(), arguments, Box::new(extension));
+        added.map_err(|error| error.to_string())?;
+    }
+    let charges: [(&str, u8, Charge); 3] = [
+        (ELEMENT, 2, |args, meter| charge(args, 2 * SLOT, meter)),
+        (VALUE, 2, |args, meter| charge(args, 0, meter)),
+        (PRODUCT, 1, |args, meter| {
+            let product = args.into_iter().next();
+            meter.fits_number(product.as_ref().map_or(0, bits))?;
+            Ok(product)
         }),
     ];
-    for (name, arguments, function) in functions {
-        let extension = move |args: Vec<Value>| Ok(function(&args).unwrap_or(Value::Undefined));
+    for (name, arguments, function) in charges {
+        let meter = meter.clone();
+        let extension = move |args: Vec<Value>| match function(args, &meter) {
+            Ok(value) => Ok(value.unwrap_or(Value::Undefined)),
+            Err(over) => Err(over.into()),
+        };
         let added = engine.add_extension(name.to_owned(), arguments, Box::new(extension));
         added.map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-/// A policy whose calls of `sprintf` go where they should. Lines stay where they are.
-pub(super) fn redirect(rego: &str) -> String {
-    let mut text = String::with_capacity(rego.len());
-    let mut word = String::new();
-    let mut quote = None;
-    let mut chars = rego.chars().peekable();
-    while let Some(c) = chars.next() {
-        if quote.is_none() && (c.is_alphanumeric() || matches!(c, '_' | '.')) {
-            word.push(c);
-            continue;
-        }
-        text.push_str(if word == "sprintf" { SPRINTF } else { &word });
-        word.clear();
-        text.push(c);
-        match (quote, c) {
-            (None, '"' | '`') => quote = Some(c),
-            (None, '#') => quote = Some('\n'),
-            (Some('"'), '\\') => text.extend(chars.next()),
-            (Some(end), c) if end == c => quote = None,
-            _ => {}
-        }
-    }
-    text.push_str(if word == "sprintf" { SPRINTF } else { &word });
-    text
+/// Whether a policy may call a function.
+pub(super) fn is_known(name: &str) -> bool {
+    let mut added = FUNCTIONS.iter().map(|(added, ..)| *added);
+    name == "print" || BUILTINS.contains_key(name) || added.any(|added| added == name)
+}
+
+type Charge = fn(Vec<Value>, &Meter) -> Answer;
+
+/// Charges a value, of which at most so many parts are new. The others have been charged before, or are shared with the
+/// input.
+fn charge(args: Vec<Value>, slot: u64, meter: &Meter) -> Answer {
+    let mut args = args.into_iter();
+    let (Some(value), Some(built)) = (args.next(), args.next()) else {
+        return Ok(None);
+    };
+    let built = built.as_u64().unwrap_or_default();
+    let parts = match (built, &value) {
+        (0, _) => 0,
+        (_, Value::Array(_) | Value::Set(_) | Value::Object(_)) => meter.size(&value)?.parts,
+        _ => 0,
+    };
+    meter.charge(slot + parts.min(built) * 2 * SLOT + bits(&value) / 8)?;
+    Ok(Some(value))
 }
 
 fn items(value: &Value) -> Option<Box<dyn Iterator<Item = &Value> + '_>> {
@@ -108,16 +131,4 @@ fn items(value: &Value) -> Option<Box<dyn Iterator<Item = &Value> + '_>> {
 
 fn only(args: &[Value], is: fn(&Value) -> bool) -> Option<Value> {
     args.first().filter(|value| is(value)).cloned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::redirect;
-
-    #[test]
-    fn only_calls_are_redirected() {
-        let rego = "a = sprintf(\"sprintf(\\\" %v\", [x.sprintf]) # sprintf\nb = `sprintf`; my_sprintf(sprintf)";
-        let expect = "a = go_sprintf(\"sprintf(\\\" %v\", [x.sprintf]) # sprintf\nb = `sprintf`; my_sprintf(go_sprintf)";
-        assert_eq!(redirect(rego), expect);
-    }
 }

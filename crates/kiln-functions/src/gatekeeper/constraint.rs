@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use kiln_yaml::go_quote;
 use regorus::Value;
 
 use crate::sdk::json::JsonRef;
@@ -10,6 +9,7 @@ use crate::sdk::json::JsonRef;
 use super::matching::{self, Review};
 use super::openapi;
 use super::policy::{self, Policy};
+use super::release::Release;
 
 /// A constraint of a known kind.
 pub(super) struct Constraint<'a> {
@@ -28,6 +28,7 @@ impl<'a> Constraint<'a> {
     pub(super) fn read(
         object: JsonRef<'a>,
         policies: &BTreeMap<String, Policy>,
+        release: Release,
     ) -> Result<Option<Constraint<'a>>, String> {
         let string = |path: &[&str]| object.get_path(path).and_then(JsonRef::as_str);
         let api_version = string(&["apiVersion"]).unwrap_or_default();
@@ -37,16 +38,12 @@ impl<'a> Constraint<'a> {
         }
         let kind = string(&["kind"]).unwrap_or_default();
         let name = string(&["metadata", "name"]).unwrap_or_default();
-        let refused = |why: String| format!("adding constraint {}: {why}", go_quote(name));
+        let refused = |why: String| release.refused_constraint(name, &why);
         let Some(policy) = policies.get(&kind.to_lowercase()) else {
             let known: Vec<&str> = policies.keys().map(String::as_str).collect();
-            return Err(refused(format!(
-                "missing ConstraintTemplate: Constraint kind {} is not recognized, known kinds [{}]",
-                go_quote(kind),
-                known.join(" ")
-            )));
+            return Err(refused(release.unknown_kind(kind, &known)));
         };
-        check(object, kind, name, version, policy).map_err(refused)?;
+        check(object, (kind, name, version), policy, release).map_err(refused)?;
         Ok(Some(Constraint {
             kind,
             name,
@@ -73,18 +70,15 @@ impl<'a> Constraint<'a> {
 
 fn check(
     object: JsonRef<'_>,
-    kind: &str,
-    name: &str,
-    version: &str,
+    (kind, name, version): (&str, &str, &str),
     policy: &Policy,
+    release: Release,
 ) -> Result<(), String> {
-    const INVALID: &str = "invalid Constraint";
     if name.is_empty() {
-        return Err(format!(
-            "creating Constraint subpath: {INVALID}: missing name"
-        ));
+        return Err("creating Constraint subpath: invalid Constraint: missing name".to_owned());
     }
-    let faults = openapi::faults_of_constraint(object, policy.parameters());
+    let namespaces = release.namespaces();
+    let faults = openapi::faults_of_constraint(object, policy.parameters(), namespaces);
     match faults.as_slice() {
         [] => {}
         [fault] => return Err(fault.clone()),
@@ -92,24 +86,13 @@ fn check(
     }
     let faults = subdomain_faults(name);
     if !faults.is_empty() {
-        let faults = go_quote(&faults.join("\n"));
-        return Err(format!("{INVALID}: invalid name: {faults}"));
+        return Err(release.invalid_name(&faults));
     }
     if kind != policy.kind() {
-        // The original has kind and name the wrong way round.
-        return Err(format!(
-            "{INVALID}: wrong kind {} for constraint {}; want {}",
-            go_quote(name),
-            go_quote(kind),
-            go_quote(policy.kind())
-        ));
+        return Err(release.wrong_kind(name, kind, policy.kind()));
     }
     if !matches!(version, "v1alpha1" | "v1beta1") {
-        return Err(format!(
-            "{INVALID}: unsupported version {} for Constraint {}; supported versions: map[v1alpha1:true v1beta1:true]",
-            go_quote(version),
-            go_quote(name)
-        ));
+        return Err(release.wrong_version(name, version));
     }
     for selector in ["labelSelector", "namespaceSelector"] {
         if let Some(selector) = object.get_path(&["spec", "match", selector]) {

@@ -7,6 +7,7 @@ use regorus::Value;
 use crate::sdk::json::{Content, JsonRef};
 
 use super::policy;
+use super::release::Release;
 
 /// A resource that is looked at.
 pub(super) struct Review<'a> {
@@ -21,7 +22,7 @@ pub(super) struct Review<'a> {
 }
 
 impl<'a> Review<'a> {
-    pub(super) fn new(object: JsonRef<'a>) -> Result<Review<'a>, String> {
+    pub(super) fn new(object: JsonRef<'a>, release: Release) -> Result<Review<'a>, String> {
         let string = |path: &[&str]| {
             let value = object.get_path(path).and_then(JsonRef::as_str);
             value.unwrap_or_default()
@@ -34,10 +35,7 @@ impl<'a> Review<'a> {
         };
         let (kind, name) = (string(&["kind"]), string(&["metadata", "name"]));
         if version.is_empty() {
-            return Err(format!(
-                "adding data of GVK \"{group}/{version}, Kind={kind}\": {}: resource {name} has no version\n",
-                super::TARGET
-            ));
+            return Err(release.no_version(group, kind, name));
         }
         Ok(Review {
             api_version,

@@ -7,20 +7,32 @@
 //! What OPA says about broken Rego is not reproduced to the letter: the place and the kind of an error are told in its
 //! form, the reason in the words of the engine that found it.
 
+mod bounded;
 mod builtins;
 mod constraint;
+mod graph;
+mod limits;
 mod matching;
 mod openapi;
+mod pattern;
 mod policy;
 mod references;
+mod release;
 mod report;
+mod rewrite;
+mod rules;
+mod scan;
 mod sprintf;
+mod stack;
+mod syntax;
 mod template;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use kiln_krm::results::ResultItem;
 use regorus::Value;
 
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
@@ -30,8 +42,10 @@ use crate::sdk::kyaml::failure;
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 use constraint::Constraint;
+use limits::{MAX_MESSAGE_BYTES, MAX_TOKENS, Meter};
 use matching::Review;
 use policy::Policy;
+use release::Release;
 use report::Finding;
 use template::Template;
 
@@ -40,26 +54,35 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     former_names: &["enforce-gatekeeper"],
     summary: "Checks resources against policies written in Rego",
     doc: include_str!("doc.md"),
-    behaviours: &[Behaviour {
-        tags: &["v0.2.2", "unstable", "latest"],
-        sdk: Sdk::Kyaml {
-            results: ResultsForm::Object(""),
-            errors: ErrorsPrinted::Once,
+    behaviours: &[
+        Behaviour {
+            tags: &["v0.2.1"],
+            sdk: SDK,
+            function: &Gatekeeper(Release::V0_2_1),
         },
-        function: &Gatekeeper,
-    }],
+        Behaviour {
+            tags: &["v0.2.2", "unstable", "latest"],
+            sdk: SDK,
+            function: &Gatekeeper(Release::V0_2_2),
+        },
+    ],
+};
+
+const SDK: Sdk = Sdk::Kyaml {
+    results: ResultsForm::Object(""),
+    errors: ErrorsPrinted::Once,
 };
 
 /// The only target that there is.
 const TARGET: &str = "admission.k8s.gatekeeper.sh";
 
-struct Gatekeeper;
+struct Gatekeeper(Release);
 
 /// Why there is no verdict.
 enum Halt {
     /// Something is wrong with what was given.
     Fault(String),
-    /// Nobody waits any more.
+    /// The call was cancelled, or is past its deadline.
     Stopped(Stopped),
 }
 
@@ -71,15 +94,15 @@ impl From<String> for Halt {
 
 impl Function for Gatekeeper {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let objects = match objects(list) {
+        let release = self.0;
+        let objects = match objects(list, release) {
             Ok(objects) => objects,
             Err(error) => return Ending::Error(format!("{error}\n")),
         };
-        let results = match validate(&objects, ctx) {
-            Ok(findings) => match report::results(findings) {
-                Ok(results) => results,
-                Err(fault) => vec![failure(fault)],
-            },
+        let meter = Arc::new(Meter::new(ctx.run));
+        let results = stack::run(&meter, move |meter| results(&objects, release, meter));
+        let results = match results {
+            Ok(results) => results,
             Err(Halt::Fault(fault)) => vec![failure(fault)],
             Err(Halt::Stopped(stopped)) => return stopped.into(),
         };
@@ -92,7 +115,7 @@ impl Function for Gatekeeper {
 }
 
 /// The items as Kubernetes' decoders see them.
-fn objects(list: &FunctionList) -> Result<Vec<Json>, String> {
+fn objects(list: &FunctionList, release: Release) -> Result<Vec<Json>, String> {
     let mut objects = Vec::with_capacity(list.items.len());
     for item in &list.items {
         let json = read(item.root(), Scalars::Yaml11)
@@ -100,6 +123,12 @@ fn objects(list: &FunctionList) -> Result<Vec<Json>, String> {
         let text = json.root().to_text().ok_or_else(|| {
             "a resource is nested too deeply for policies to look at it".to_owned()
         })?;
+        if let Some(fault) = release.metadata_fault(json.root()) {
+            return Err(fault);
+        }
+        if let (Release::V0_2_1, Some(fault)) = (release, template::decoding_fault(json.root())) {
+            return Err(fault);
+        }
         let kind = json.root().get("kind").and_then(JsonRef::as_str);
         if kind.is_none_or(str::is_empty) {
             return Err(format!(
@@ -111,10 +140,22 @@ fn objects(list: &FunctionList) -> Result<Vec<Json>, String> {
     Ok(objects)
 }
 
-fn validate<'a>(objects: &'a [Json], ctx: &Context<'_>) -> Result<Vec<Finding<'a>>, Halt> {
-    let mut policies = policies(objects)?;
-    let constraints = constraints(objects, &policies)?;
-    let reviews = reviews(objects)?;
+fn results(
+    objects: &[Json],
+    release: Release,
+    meter: &Arc<Meter>,
+) -> Result<Vec<ResultItem>, Halt> {
+    Ok(report::results(validate(objects, release, meter)?)?)
+}
+
+fn validate<'a>(
+    objects: &'a [Json],
+    release: Release,
+    meter: &Arc<Meter>,
+) -> Result<Vec<Finding<'a>>, Halt> {
+    let mut policies = policies(objects, release, meter)?;
+    let constraints = constraints(objects, &policies, release)?;
+    let reviews = reviews(objects, release)?;
     let inventory = inventory(&reviews);
     for policy in policies.values_mut() {
         policy.set_inventory(inventory.clone())?;
@@ -125,10 +166,11 @@ fn validate<'a>(objects: &'a [Json], ctx: &Context<'_>) -> Result<Vec<Finding<'a
         .map(|review| (review.name, review.object))
         .collect();
     let mut findings = Vec::new();
+    let mut message_bytes = 0;
     for review in reviews.values() {
         let mut input = None;
         for constraint in constraints.values() {
-            ctx.check().map_err(Halt::Stopped)?;
+            meter.stopped().map_err(Halt::Stopped)?;
             if !constraint.matches(review, &namespaces) {
                 continue;
             }
@@ -136,8 +178,15 @@ fn validate<'a>(objects: &'a [Json], ctx: &Context<'_>) -> Result<Vec<Finding<'a
                 continue;
             };
             let input = input.get_or_insert_with(|| review.value());
-            let violations = policy.violations(input.clone(), constraint.parameters(), ctx)?;
+            let violations = policy.violations(input.clone(), constraint.parameters(), meter)?;
             for message in violations {
+                message_bytes += message.len();
+                if message_bytes > MAX_MESSAGE_BYTES {
+                    let limit = MAX_MESSAGE_BYTES / (1024 * 1024);
+                    return Err(Halt::Fault(limits::unsupported(&format!(
+                        "messages of policies take more than {limit} MiB"
+                    ))));
+                }
                 findings.push(Finding {
                     message,
                     constraint: constraint.name,
@@ -151,14 +200,20 @@ fn validate<'a>(objects: &'a [Json], ctx: &Context<'_>) -> Result<Vec<Finding<'a
 }
 
 /// By kind in lower case, which is the name of the template.
-fn policies(objects: &[Json]) -> Result<BTreeMap<String, Policy>, String> {
+fn policies(
+    objects: &[Json],
+    release: Release,
+    meter: &Arc<Meter>,
+) -> Result<BTreeMap<String, Policy>, Halt> {
     let mut policies = BTreeMap::new();
+    let mut tokens = MAX_TOKENS;
     for object in objects {
-        let Some(template) = Template::read(object.root())? else {
+        let Some(template) = Template::read(object.root(), release)? else {
             continue;
         };
         let name = template.name.to_owned();
-        policies.insert(name, Policy::new(template)?);
+        meter.stopped().map_err(Halt::Stopped)?;
+        policies.insert(name, Policy::new(template, release, meter, &mut tokens)?);
     }
     Ok(policies)
 }
@@ -167,10 +222,11 @@ fn policies(objects: &[Json]) -> Result<BTreeMap<String, Policy>, String> {
 fn constraints<'a>(
     objects: &'a [Json],
     policies: &BTreeMap<String, Policy>,
+    release: Release,
 ) -> Result<BTreeMap<(&'a str, &'a str), Constraint<'a>>, String> {
     let mut constraints = BTreeMap::new();
     for object in objects {
-        if let Some(constraint) = Constraint::read(object.root(), policies)? {
+        if let Some(constraint) = Constraint::read(object.root(), policies, release)? {
             constraints.insert((constraint.kind, constraint.name), constraint);
         }
     }
@@ -178,10 +234,14 @@ fn constraints<'a>(
 }
 
 /// What is reviewed, by the place it has in the inventory. Of resources with the same name the last is kept.
-fn reviews(objects: &[Json]) -> Result<BTreeMap<[&str; 4], Review<'_>>, String> {
+fn reviews(objects: &[Json], release: Release) -> Result<BTreeMap<[&str; 4], Review<'_>>, String> {
     let mut reviews = BTreeMap::new();
     for object in objects {
-        let review = Review::new(object.root())?;
+        // v0.2.1 reads templates into types that its target does not review.
+        if release == Release::V0_2_1 && template::is_template(object.root()) {
+            continue;
+        }
+        let review = Review::new(object.root(), release)?;
         // The original puts what has no name in the place of all others of its kind, where nothing finds it.
         if !review.name.is_empty() {
             reviews.insert(review.place(), review);

@@ -21,13 +21,12 @@ pub(super) struct Schema {
     pattern: Option<regex::Regex>,
 }
 
-const NAMESPACES: &str =
-    r"^(\*|\*-)?[a-z0-9]([-a-z0-9]*[a-z0-9])?$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\*|-\*)?$";
-
-/// What is wrong with a constraint whose parameters have a schema, or have none.
+/// What is wrong with a constraint whose parameters have a schema, or have none; `namespaces` is the pattern for names of
+/// namespaces.
 pub(super) fn faults_of_constraint(
     constraint: JsonRef<'_>,
     parameters: Option<&Schema>,
+    namespaces: &str,
 ) -> Vec<String> {
     let mut faults = Vec::new();
     if let Some(name) = constraint
@@ -46,7 +45,7 @@ pub(super) fn faults_of_constraint(
         }
     };
     check(&Schema::of("string"), "enforcementAction");
-    check(&match_schema(), "match");
+    check(&match_schema(namespaces), "match");
     if let Some(parameters) = parameters {
         check(parameters, "parameters");
     }
@@ -169,9 +168,9 @@ impl Schema {
 }
 
 /// What `match` must look like.
-fn match_schema() -> Schema {
+fn match_schema(namespaces: &str) -> Schema {
     let pattern = || Schema {
-        pattern: regex::Regex::new(NAMESPACES).ok(),
+        pattern: regex::Regex::new(namespaces).ok(),
         ..Schema::of("string")
     };
     let strings = || {

@@ -1,18 +1,21 @@
 //! Policies in Rego, and the engine that evaluates them.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
-use std::time::Instant;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
 
-use kiln_yaml::go_quote;
+use regorus::unstable::{Module, Parser};
 use regorus::utils::limits::ExecutionTimerConfig;
-use regorus::{Engine, Value};
+use regorus::{Engine, PolicyLengthConfig, Source, Value};
 
-use crate::function::Context;
 use crate::sdk::json::{Content, JsonRef};
 
+use super::graph::GraphError;
+use super::limits::{Meter, OverLimit, unsupported};
+use super::release::Release;
+use super::rules::Rules;
 use super::template::Template;
-use super::{Halt, TARGET, builtins, openapi, references, unique};
+use super::{Halt, TARGET, builtins, graph, openapi, references, rewrite, scan, unique};
 
 /// A policy that can be asked.
 pub(super) struct Policy {
@@ -23,74 +26,88 @@ pub(super) struct Policy {
     rule: String,
 }
 
-/// How deep brackets of a policy may nest.
-const MAX_NESTING: usize = 14;
+/// How much work is done between looks at the clock. One step can be a call that takes milliseconds.
+const STEPS: NonZeroU32 = NonZeroU32::MIN.saturating_add(15);
 
-/// How much work is done between looks at the clock.
-const STEPS: NonZeroU32 = NonZeroU32::MIN.saturating_add(999);
+/// What the engine accepts of texts that [`rewrite`] has made longer. Users' texts have the engine's own limits.
+const REWRITTEN: PolicyLengthConfig = PolicyLengthConfig {
+    max_col: NonZeroU32::MAX,
+    max_file_bytes: NonZeroUsize::MAX,
+    max_lines: NonZeroUsize::MAX,
+};
 
 impl Policy {
-    pub(super) fn new(template: Template<'_>) -> Result<Policy, String> {
-        let refused = |why: String| format!("adding template {}: {why}", go_quote(template.name));
-        let invalid = |why: String| refused(format!("invalid ConstraintTemplate: {why}"));
+    pub(super) fn new(
+        template: Template<'_>,
+        release: Release,
+        meter: &Arc<Meter>,
+        tokens: &mut usize,
+    ) -> Result<Policy, String> {
+        let refused = |why: String| release.refused_template(template.name, &why);
+        let invalid = |why: String| refused(release.invalid_template(&why));
         let path = format!("templates[\"{TARGET}\"][\"{}\"]", template.kind);
         if is_blank(template.rego) {
             return Err(invalid(format!("{path}:0: rego_parse_error: empty module")));
         }
-        let mut sources = template.libs.iter().chain([&template.rego]);
-        if sources.any(|rego| references::nesting(rego) > MAX_NESTING) {
-            return Err(invalid(format!(
-                "{path}: brackets are nested deeper than {MAX_NESTING} levels, which is not supported natively; use \
-                 --no-native"
-            )));
+        let libs = template.libs.iter().enumerate().map(|(at, lib)| {
+            let path = format!("libs.{TARGET}.{}[\"lib_{at}\"]", template.kind);
+            (path, *lib)
+        });
+        let sources: Vec<(String, &str)> = std::iter::once((path.clone(), template.rego))
+            .chain(libs)
+            .collect();
+        for (path, rego) in &sources {
+            scan::check(rego, tokens).map_err(|why| invalid(format!("{path}:{why}")))?;
         }
         let mut engine = Engine::new();
         engine.set_rego_v0(true);
         engine.set_strict_builtin_errors(false);
-        builtins::add(&mut engine)?;
-        let package = engine
-            .add_policy(path.clone(), builtins::redirect(template.rego))
-            .map_err(|error| invalid(told(&path, "rego_parse_error", &error.to_string())))?;
-        let has_rule = engine.has_declared_rule_rooted_at(&path, "violation");
-        if !has_rule.unwrap_or_default() {
-            return Err(invalid(
-                "invalid rego: invalid module: missing required rules: [violation]".to_owned(),
-            ));
+        engine.set_policy_length_config(REWRITTEN);
+        builtins::add(&mut engine, meter)?;
+        let mut modules = Vec::with_capacity(sources.len());
+        let mut package = String::new();
+        for (number, (path, rego)) in sources.iter().enumerate() {
+            let module = parse(path, rego)
+                .map_err(|error| invalid(told(path, "rego_parse_error", &error)))?;
+            let rewritten = rewrite::rewrite(rego, &module);
+            let added = rewritten.map(|rego| engine.add_policy(path.clone(), rego));
+            let Some(Ok(added)) = added else {
+                return Err(invalid(format!(
+                    "{path}: {}",
+                    unsupported("its memory cannot be bounded")
+                )));
+            };
+            modules.push(module);
+            if number == 0 {
+                package = added;
+                check_template(&engine, path, rego, release).map_err(invalid)?;
+            }
         }
-        let disallowed = references::disallowed(template.rego);
-        if !disallowed.is_empty() {
-            let lines: Vec<String> = disallowed
-                .iter()
-                .map(|reference| format!("\ndisallowed ref {reference}"))
-                .collect();
-            return Err(invalid(format!(
-                "invalid data references: check refs failed on module {{{path}}}: errors ({}):{}",
-                lines.len(),
-                lines.concat()
-            )));
-        }
-        for (at, lib) in template.libs.iter().enumerate() {
-            let path = format!("libs.{TARGET}.{}[\"lib_{at}\"]", template.kind);
-            let added = engine.add_policy(path.clone(), builtins::redirect(lib));
-            added.map_err(|error| invalid(told(&path, "rego_parse_error", &error.to_string())))?;
-        }
+        // The original numbers the modules of a template.
+        let entries: Vec<String> = (0..sources.len())
+            .map(|number| format!("__modset_{path}_idx_{number}"))
+            .collect();
         let rule = format!("{package}.violation");
-        let entry = format!("__modset_{path}_idx_0");
+        let uncompiled = |why: String| refused(release.uncompiled(&why));
+        let rules = Rules::read(&modules);
+        check_calls(&rules, &entries).map_err(uncompiled)?;
+        let checked = graph::check(&rules);
+        if let Err(GraphError::TooDeep(why)) = &checked {
+            return Err(invalid(format!("{path}: {why}")));
+        }
+        // OPA looks for unsafe variables before it looks for recursion.
         let mut probe = engine.clone();
-        let compiled = probe.compile_with_entrypoint(&rule.as_str().into());
-        let fault = match compiled {
-            Err(error) => Some(error),
-            // The engine looks for functions when it comes to them.
-            Ok(_) => probe.eval_rule(rule.clone()).err().filter(|error| {
-                let text = error.to_string();
-                text.contains("could not find function")
-            }),
-        };
-        if let Some(error) = fault {
-            let why = told(&entry, "rego_type_error", &error.to_string());
-            return Err(refused(format!(
-                "unable to compile modules: unable to compile modules: {why}"
-            )));
+        if let Err(error) = probe.compile_with_entrypoint(&rule.as_str().into()) {
+            let why = told(&entries[0], "rego_type_error", &error.to_string());
+            return Err(uncompiled(why));
+        }
+        if let Err(GraphError::Recursive(recursions)) = checked {
+            let errors = recursions.iter().map(|recursion| {
+                let entry = &entries[recursion.module];
+                let (line, reason) = (recursion.line, &recursion.reason);
+                format!("{entry}:{line}: rego_recursion_error: {reason}")
+            });
+            return Err(uncompiled(listed(errors.collect())));
         }
         Ok(Policy {
             kind: template.kind.to_owned(),
@@ -120,21 +137,26 @@ impl Policy {
         &mut self,
         review: Value,
         parameters: Value,
-        ctx: &Context<'_>,
+        meter: &Meter,
     ) -> Result<Vec<String>, Halt> {
-        if let Some(deadline) = ctx.run.deadline {
-            self.engine
-                .set_execution_timer_config(ExecutionTimerConfig {
-                    limit: deadline.at.saturating_duration_since(Instant::now()),
-                    check_interval: STEPS,
-                });
-        }
+        meter.renew();
+        self.engine
+            .set_execution_timer_config(ExecutionTimerConfig {
+                limit: meter.time_left(),
+                check_interval: STEPS,
+            });
         let input = [("review", review), ("parameters", parameters)];
         self.engine.set_input(object(input));
-        let found = match self.engine.eval_rule(self.rule.clone()) {
+        let found = self.engine.eval_rule(self.rule.clone());
+        let is_late = found.is_err() && meter.time_left().is_zero();
+        if is_late || meter.over().is_some() {
+            meter.stopped().map_err(Halt::Stopped)?;
+            let over = meter.record(OverLimit::new("policies take too long"));
+            return Err(in_target(&over.to_string()).into());
+        }
+        let found = match found {
             Ok(found) => found,
             Err(error) => {
-                ctx.check().map_err(Halt::Stopped)?;
                 let path = format!("__modset_templates[\"{TARGET}\"][\"{}\"]_idx_0", self.kind);
                 let why = told(&path, "eval_internal_error", &error.to_string());
                 let why = why.strip_prefix(ONE_ERROR).unwrap_or(&why);
@@ -165,6 +187,53 @@ impl Policy {
             }
         }
         Ok(unique(messages.into_iter()))
+    }
+}
+
+fn parse(path: &str, rego: &str) -> Result<Module, String> {
+    let source = Source::from_contents(path.to_owned(), rego.to_owned());
+    let source = source.map_err(|error| error.to_string())?;
+    let module = Parser::new(&source).and_then(|mut parser| parser.parse());
+    module.map_err(|error| error.to_string())
+}
+
+/// Checks what the template's own module must have, and must not.
+fn check_template(engine: &Engine, path: &str, rego: &str, release: Release) -> Result<(), String> {
+    let has_rule = engine.has_declared_rule_rooted_at(path, "violation");
+    if !has_rule.unwrap_or_default() {
+        return Err(release.no_violation_rule().to_owned());
+    }
+    match references::disallowed(rego).as_slice() {
+        [] => Ok(()),
+        disallowed => Err(release.disallowed_references(path, disallowed)),
+    }
+}
+
+/// Checks that functions that are called exist, and that none is replaced.
+fn check_calls(rules: &Rules, entries: &[String]) -> Result<(), String> {
+    let unknown = rules
+        .other_calls
+        .iter()
+        .find(|call| !builtins::is_known(&call.name));
+    if let Some(call) = unknown {
+        let (entry, line, name) = (&entries[call.module], call.line, &call.name);
+        let error = format!("{entry}:{line}: rego_type_error: undefined function {name}");
+        return Err(listed(vec![error]));
+    }
+    let Some((module, line)) = rules.mocks.first() else {
+        return Ok(());
+    };
+    Err(listed(vec![format!(
+        "{}:{line}: rego_type_error: with keyword target must start with input or data",
+        entries[*module]
+    )]))
+}
+
+/// Errors as OPA lists them.
+fn listed(errors: Vec<String>) -> String {
+    match errors.as_slice() {
+        [error] => format!("{ONE_ERROR}{error}"),
+        errors => format!("{} errors occurred:\n{}", errors.len(), errors.join("\n")),
     }
 }
 

@@ -48,29 +48,9 @@ fn references(rego: &str) -> Vec<String> {
     found
 }
 
-/// How deep brackets nest, strings and comments included. The engine's parser needs time that doubles with each level.
-pub(super) fn nesting(rego: &str) -> usize {
-    let mut depth = 0_usize;
-    let mut deepest = 0;
-    for c in rego.chars() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    deepest
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{disallowed, nesting};
-
-    #[test]
-    fn brackets_are_counted() {
-        assert_eq!(nesting("a { b([1, {\"x\": 1}]) } c { d }"), 4);
-    }
+    use super::disallowed;
 
     #[test]
     fn only_the_inventory_and_libraries_are_data() {

@@ -4,6 +4,9 @@
 use kiln_yaml::go_quote;
 use regorus::Value;
 
+use super::bounded::Answer;
+use super::limits::{Meter, OverLimit};
+
 enum Argument {
     Int(i64),
     Float(f64),
@@ -24,7 +27,28 @@ struct Flags {
 /// Widths beyond this are a mistake, and are cut.
 const MAX_WIDTH: usize = 10_000;
 
-pub(super) fn sprintf<'a>(format: &str, values: impl IntoIterator<Item = &'a Value>) -> String {
+/// `sprintf` of Rego.
+pub(super) fn call(format: &Value, values: &Value, meter: &Meter) -> Answer {
+    let (Value::String(format), Value::Array(values)) = (format, values) else {
+        return Ok(None);
+    };
+    let mut size = format.len() as u64;
+    for value in values.iter() {
+        let value = meter.size(value)?;
+        // Quotes can make ten bytes of one, and parts are separated.
+        size += value.text * 10 + value.parts * 4;
+    }
+    meter.fits(size)?;
+    let text = sprintf(format, values.iter(), |length| meter.fits(length as u64))?;
+    Ok(Some(Value::from(text)))
+}
+
+/// The text, unless `fits` refuses its length on the way.
+fn sprintf<'a>(
+    format: &str,
+    values: impl IntoIterator<Item = &'a Value>,
+    fits: impl Fn(usize) -> Result<(), OverLimit>,
+) -> Result<String, OverLimit> {
     let mut arguments = values.into_iter().map(argument);
     let mut text = String::new();
     let mut chars = format.chars().peekable();
@@ -60,7 +84,10 @@ pub(super) fn sprintf<'a>(format: &str, values: impl IntoIterator<Item = &'a Val
             Some('%') => text.push('%'),
             Some(verb) => match arguments.next() {
                 None => text.push_str(&format!("%!{verb}(MISSING)")),
-                Some(argument) => text.push_str(&formatted(&argument, verb, &flags)),
+                Some(argument) => {
+                    text.push_str(&formatted(&argument, verb, &flags));
+                    fits(text.len())?;
+                }
             },
         }
     }
@@ -68,7 +95,7 @@ pub(super) fn sprintf<'a>(format: &str, values: impl IntoIterator<Item = &'a Val
     if !extra.is_empty() {
         text.push_str(&format!("%!(EXTRA {})", extra.join(", ")));
     }
-    text
+    Ok(text)
 }
 
 /// Numbers and strings are themselves, everything else is written as Rego has it.
@@ -84,7 +111,7 @@ fn argument(value: &Value) -> Argument {
     }
 }
 
-/// A value in Rego. How deep values nest was limited when they were read.
+/// A value in Rego. Its size and depth were checked.
 fn term(value: &Value) -> String {
     let list = |items: Vec<String>| items.join(", ");
     match value {
@@ -258,7 +285,8 @@ mod tests {
             ("%q %x %.1s", r#"["a\"b", "hi", "xyz"]"#, r#""a\"b" 6869 x"#),
             ("100%% %", "[]", "100% %!(NOVERB)"),
         ] {
-            assert_eq!(sprintf(format, &values(arguments)), expect, "{format}");
+            let text = sprintf(format, &values(arguments), |_| Ok(()));
+            assert_eq!(text.as_deref(), Ok(expect), "{format}");
         }
     }
 }

@@ -5,6 +5,7 @@ use kiln_yaml::go_quote;
 use crate::sdk::json::{Content, JsonRef};
 
 use super::TARGET;
+use super::release::Release;
 
 /// A policy as it stands in the list.
 pub(super) struct Template<'a> {
@@ -21,7 +22,10 @@ const GROUP: &str = "templates.gatekeeper.sh";
 
 impl<'a> Template<'a> {
     /// The template that an object is, if it is one.
-    pub(super) fn read(object: JsonRef<'a>) -> Result<Option<Template<'a>>, String> {
+    pub(super) fn read(
+        object: JsonRef<'a>,
+        release: Release,
+    ) -> Result<Option<Template<'a>>, String> {
         let string = |path: &[&str]| {
             let value = object.get_path(path).and_then(JsonRef::as_str);
             value.unwrap_or_default()
@@ -37,6 +41,9 @@ impl<'a> Template<'a> {
             format!("converting unstructured {name} to template: adding template: {why}")
         };
         if !matches!(version, "v1" | "v1beta1" | "v1alpha1") {
+            if release == Release::V0_2_1 {
+                return Ok(None);
+            }
             let api_version = go_quote(api_version);
             return Err(unreadable(&format!(
                 "no kind \"ConstraintTemplate\" is registered for version {api_version} in scheme \
@@ -45,15 +52,12 @@ impl<'a> Template<'a> {
         }
         let targets = object.get_path(&["spec", "targets"]);
         if let Some(wrong) = targets.and_then(not_an_array) {
-            return Err(unreadable(&format!(
-                "json: cannot unmarshal {wrong} into Go struct field ConstraintTemplateSpec.spec.targets of type \
-                 []{version}.Target"
-            )));
+            return Err(unreadable(&wrong_targets(wrong, version)));
         }
         let targets: Vec<JsonRef<'a>> = targets.into_iter().flat_map(JsonRef::items).collect();
         let kind = string(&["spec", "crd", "spec", "names", "kind"]);
-        let refused = |why: String| format!("adding template {}: {why}", go_quote(name));
-        let target = check(name, kind, &targets).map_err(refused)?;
+        let refused = |why: String| release.refused_template(name, &why);
+        let target = check(name, kind, &targets, release).map_err(refused)?;
         let schema = ["spec", "crd", "spec", "validation", "openAPIV3Schema"];
         Ok(Some(Template {
             name,
@@ -74,42 +78,71 @@ impl<'a> Template<'a> {
 }
 
 /// The one target, unless something is wrong.
-fn check<'a>(name: &str, kind: &str, targets: &[JsonRef<'a>]) -> Result<JsonRef<'a>, String> {
-    const INVALID: &str = "invalid ConstraintTemplate";
+fn check<'a>(
+    name: &str,
+    kind: &str,
+    targets: &[JsonRef<'a>],
+    release: Release,
+) -> Result<JsonRef<'a>, String> {
     if name.is_empty() {
-        return Err(format!("{INVALID}: missing name"));
+        return Err(release.invalid_template("missing name"));
     }
-    if kind.is_empty() {
+    if kind.is_empty() && release == Release::V0_2_2 {
         let name = go_quote(name);
-        return Err(format!(
-            "{INVALID}: ConstraintTemplate {name} does not specify CRD Kind"
-        ));
+        let why = format!("ConstraintTemplate {name} does not specify CRD Kind");
+        return Err(release.invalid_template(&why));
     }
     if !name.eq_ignore_ascii_case(kind) {
         let (name, kind) = (go_quote(name), go_quote(&kind.to_lowercase()));
-        return Err(format!(
-            "{INVALID}: the ConstraintTemplate's name {name} is not equal to the lowercase of CRD's Kind: {kind}"
-        ));
+        return Err(release.invalid_template(&format!(
+            "the ConstraintTemplate's name {name} is not equal to the lowercase of CRD's Kind: {kind}"
+        )));
     }
-    let refused =
-        |why: &str| format!("failed to validate targets for template {name}: {INVALID}: {why}");
+    let refused = |why: &str| {
+        let why = release.invalid_template(why);
+        format!("failed to validate targets for template {name}: {why}")
+    };
     match targets {
         [] => Err(refused(
             "field \"targets\" not specified in ConstraintTemplate spec",
         )),
         [target] => match target.get("target").and_then(JsonRef::as_str) {
             Some(TARGET) => Ok(*target),
-            other => {
-                let other = go_quote(other.unwrap_or_default());
-                Err(refused(&format!(
-                    "target {other} not recognized, known targets [{TARGET}]"
-                )))
-            }
+            other => Err(refused(&release.unknown_target(other.unwrap_or_default()))),
         },
         _ => Err(refused(
             "multi-target templates are not currently supported",
         )),
     }
+}
+
+/// The fault of a template that v0.2.1 finds when it reads the resource, before anything else.
+pub(super) fn decoding_fault(object: JsonRef<'_>) -> Option<String> {
+    let version = template_version(object)?;
+    let wrong = not_an_array(object.get_path(&["spec", "targets"])?)?;
+    Some(format!(
+        "error unmarshaling JSON: while decoding JSON: {}",
+        wrong_targets(wrong, version)
+    ))
+}
+
+pub(super) fn is_template(object: JsonRef<'_>) -> bool {
+    template_version(object).is_some()
+}
+
+/// The version of a template, if it is known.
+fn template_version(object: JsonRef<'_>) -> Option<&str> {
+    let string = |name: &str| object.get(name).and_then(JsonRef::as_str);
+    let (group, version) = string("apiVersion")?.split_once('/')?;
+    let is_known = matches!(version, "v1" | "v1beta1" | "v1alpha1");
+    let is_template = group == GROUP && string("kind") == Some("ConstraintTemplate");
+    (is_known && is_template).then_some(version)
+}
+
+fn wrong_targets(wrong: &str, version: &str) -> String {
+    format!(
+        "json: cannot unmarshal {wrong} into Go struct field ConstraintTemplateSpec.spec.targets of type []{version}.Target"
+    )
 }
 
 /// What Go calls a value that is no array, and does not take for one.

@@ -1,0 +1,258 @@
+//! What one call of the function may use, and the meter that counts it.
+//!
+//! Rego can ask for any amount of time and memory in a few bytes. The sizes of policies are bounded before they are
+//! evaluated ([`super::scan`], [`super::graph`]); what they make while they run is charged to a [`Meter`], which also
+//! notices the deadline and the cancellation of the call. All numbers are in this file.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use kiln_runtime::RunContext;
+use regorus::Value;
+
+use crate::function::Stopped;
+
+/// Tokens of all policies of a call. The engine needs about 500 bytes for each.
+pub(super) const MAX_TOKENS: usize = 150_000;
+
+/// How deep brackets of a policy may nest.
+pub(super) const MAX_NESTING: usize = 40;
+
+/// How deep expressions may nest, where each operator of a chain and each bracket is a level.
+pub(super) const MAX_EXPRESSION_DEPTH: usize = 300;
+
+/// How many tokens the engine's parser may read. It reads some brackets again and again.
+pub(super) const MAX_PARSER_WORK: u64 = 4_000_000;
+
+/// How many references between rules a policy may have.
+pub(super) const MAX_EDGES: usize = 500_000;
+
+/// How deep statements, expressions, rules and functions that use each other may nest when they are evaluated.
+///
+/// The engine needs at most [`STACK_PER_LEVEL`] bytes of stack for each of these levels.
+pub(super) const MAX_LEVELS: u32 = 3_000;
+
+/// Optimized code needs 2 KiB; a test evaluates the deepest policies that are accepted.
+const STACK_PER_LEVEL: usize = 16 * 1024;
+
+/// The stack of the thread that evaluates policies. Pages that are not used take no memory.
+pub(super) const STACK: usize = 8 * 1024 * 1024 + MAX_LEVELS as usize * STACK_PER_LEVEL;
+
+/// How deep a value may nest. The stack is deep enough for many more levels of a value.
+pub(super) const MAX_VALUE_DEPTH: usize = 5_000;
+
+/// How many parts a value may have that a rule or function returns, where parts that occur twice count twice.
+pub(super) const MAX_VALUE_PARTS: u64 = 4_000_000;
+
+/// How long a whole number may be.
+pub(super) const MAX_NUMBER_BITS: u64 = 16_384;
+
+/// How many comparisons one call of a built-in function may need.
+pub(super) const MAX_COMPARISONS: u64 = 200_000_000;
+
+/// What one evaluation of one policy may make, in bytes.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// How long all messages of a call may be together, in bytes.
+pub(super) const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+
+/// How long policies may run if the call has no deadline.
+const MAX_TIME: Duration = Duration::from_secs(600);
+
+/// A limit that a policy goes over.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct OverLimit(String);
+
+impl OverLimit {
+    /// `what` names the policy's demand.
+    pub(super) fn new(what: &str) -> OverLimit {
+        OverLimit(unsupported(what))
+    }
+}
+
+/// A message about a policy that only the original function can evaluate.
+pub(super) fn unsupported(what: &str) -> String {
+    format!("{what}, which is not supported natively; use --no-native")
+}
+
+/// Counts what policies use.
+pub(super) struct Meter {
+    run: RunContext,
+    /// When evaluation must end.
+    end: Instant,
+    stop: AtomicBool,
+    /// Bytes that the evaluation may still make.
+    bytes: AtomicU64,
+    over: Mutex<Option<OverLimit>>,
+}
+
+impl Meter {
+    pub(super) fn new(run: &RunContext) -> Meter {
+        let now = Instant::now();
+        let latest = now.checked_add(MAX_TIME).unwrap_or(now);
+        Meter {
+            end: run
+                .deadline
+                .map_or(latest, |deadline| deadline.at.min(latest)),
+            run: run.clone(),
+            stop: AtomicBool::new(false),
+            bytes: AtomicU64::new(MAX_BYTES),
+            over: Mutex::new(None),
+        }
+    }
+
+    /// Grants the next evaluation all bytes; the last one has freed its own.
+    pub(super) fn renew(&self) {
+        self.bytes.store(MAX_BYTES, Ordering::Relaxed);
+    }
+
+    pub(super) fn time_left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether the call was cancelled or is past its deadline.
+    pub(super) fn stopped(&self) -> Result<(), Stopped> {
+        let is_late = |deadline: kiln_runtime::Deadline| Instant::now() >= deadline.at;
+        match self.run.cancel.is_cancelled() || self.run.deadline.is_some_and(is_late) {
+            true => Err(Stopped),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes every later check fail.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn check(&self) -> Result<(), OverLimit> {
+        if let Some(over) = self.over() {
+            return Err(over);
+        }
+        let stopped = self.stop.load(Ordering::Relaxed) || self.run.cancel.is_cancelled();
+        match stopped || Instant::now() >= self.end {
+            true => Err(self.record(OverLimit::new("policies take too long"))),
+            false => Ok(()),
+        }
+    }
+
+    /// Charges bytes that a policy makes.
+    pub(super) fn charge(&self, bytes: u64) -> Result<(), OverLimit> {
+        self.check()?;
+        let taken = self
+            .bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                left.checked_sub(bytes)
+            });
+        taken.map(|_| ()).map_err(|_| self.too_much_memory())
+    }
+
+    /// Whether that many bytes can be charged. For results whose size is known only after they are made.
+    pub(super) fn fits(&self, bytes: u64) -> Result<(), OverLimit> {
+        self.check()?;
+        match bytes <= self.bytes.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => Err(self.too_much_memory()),
+        }
+    }
+
+    pub(super) fn fits_number(&self, bits: u64) -> Result<(), OverLimit> {
+        match bits <= MAX_NUMBER_BITS {
+            true => Ok(()),
+            false => Err(self.record(OverLimit::new(&format!(
+                "a number has more than {MAX_NUMBER_BITS} bits"
+            )))),
+        }
+    }
+
+    /// The first limit that was exceeded.
+    pub(super) fn over(&self) -> Option<OverLimit> {
+        let over = self.over.lock();
+        over.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The engine drops some errors of functions that are defined twice, so the meter keeps the first.
+    pub(super) fn record(&self, over: OverLimit) -> OverLimit {
+        let kept = self.over.lock();
+        let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
+        kept.get_or_insert(over).clone()
+    }
+
+    fn too_much_memory(&self) -> OverLimit {
+        let limit = MAX_BYTES / (1024 * 1024);
+        self.record(OverLimit::new(&format!(
+            "a policy needs more than {limit} MiB of memory"
+        )))
+    }
+}
+
+/// The size of a value.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Size {
+    /// How many parts it has. Parts that occur twice count twice.
+    pub(super) parts: u64,
+    /// Bytes of its strings and long numbers, of its keys and its values.
+    pub(super) text: u64,
+    /// The sum of the depths of its parts.
+    pub(super) paths: u64,
+}
+
+impl Meter {
+    /// Measures a value. Few bytes can hold a value that takes years to walk, so that it must not be walked unmeasured.
+    pub(super) fn size(&self, value: &Value) -> Result<Size, OverLimit> {
+        let mut size = Size::default();
+        self.add_size(value, 0, &mut size)?;
+        Ok(size)
+    }
+
+    fn add_size(&self, value: &Value, depth: usize, size: &mut Size) -> Result<(), OverLimit> {
+        size.parts += 1;
+        size.paths += depth as u64;
+        if depth > MAX_VALUE_DEPTH {
+            return Err(self.record(OverLimit::new(&format!(
+                "a value is nested deeper than {MAX_VALUE_DEPTH} levels"
+            ))));
+        }
+        if size.parts > MAX_VALUE_PARTS {
+            return Err(self.record(OverLimit::new(&format!(
+                "a value has more than {MAX_VALUE_PARTS} parts"
+            ))));
+        }
+        if size.parts.is_multiple_of(4096) {
+            self.check()?;
+        }
+        match value {
+            Value::String(text) => size.text += text.len() as u64,
+            Value::Number(_) => size.text += 24 + bits(value) / 3,
+            Value::Array(items) => {
+                for item in items.iter() {
+                    self.add_size(item, depth + 1, size)?;
+                }
+            }
+            Value::Set(items) => {
+                for item in items.iter() {
+                    self.add_size(item, depth + 1, size)?;
+                }
+            }
+            Value::Object(fields) => {
+                for (name, field) in fields.iter() {
+                    self.add_size(name, depth + 1, size)?;
+                    self.add_size(field, depth + 1, size)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// How long a number is, if it is too long for a machine word.
+pub(super) fn bits(value: &Value) -> u64 {
+    match value {
+        Value::Number(number) if number.as_i64().is_none() && number.as_u64().is_none() => {
+            number.as_big().map_or(0, |number| number.bits())
+        }
+        _ => 0,
+    }
+}

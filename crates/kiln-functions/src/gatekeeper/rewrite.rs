@@ -1,0 +1,354 @@
+//! Policies with calls that charge what they make.
+//!
+//! The engine has no limit for the memory that a policy takes, so each element that a comprehension or a rule collects,
+//! each value that a rule or function builds, and each product is passed through a function of ours. The text is changed where the parsed policy has
+//! these expressions; lines stay where they are. `print` does nothing, as in the original.
+
+use regorus::Source;
+use regorus::unstable::{
+    ArithOp, Expr, Lexer, Module, Query, Ref, Rule, RuleHead, Span, TokenKind,
+};
+
+use super::syntax::{Part, parts, path, statement_parts};
+
+/// Charges an element of a collection: the element, and how many parts its rule can have built of it.
+pub(super) const ELEMENT: &str = "__kiln_element";
+
+/// Charges a value that a rule or function returns, in the same way.
+pub(super) const VALUE: &str = "__kiln_value";
+
+/// Checks a product.
+pub(super) const PRODUCT: &str = "__kiln_product";
+
+pub(super) fn is_reserved(name: &str) -> bool {
+    name.starts_with("__kiln_")
+}
+
+/// A call around a part of the text, or text in place of it.
+struct Change {
+    start: usize,
+    end: usize,
+    before: String,
+    after: String,
+    replaces: bool,
+}
+
+/// The text of a module with calls that charge. Nothing if the module's places do not fit its text.
+pub(super) fn rewrite(rego: &str, module: &Module) -> Option<String> {
+    let mut rewrite = Rewrite {
+        edges: Edges::read(rego)?,
+        built: 0,
+        has_print: !module.policy.iter().any(|rule| is_named(rule, "print")),
+        changes: Vec::new(),
+        is_lost: false,
+    };
+    for rule in &module.policy {
+        rewrite.rule(rule);
+    }
+    match rewrite.is_lost {
+        true => None,
+        false => apply(rego, rewrite.changes),
+    }
+}
+
+fn is_named(rule: &Rule, name: &str) -> bool {
+    let refr = match rule {
+        Rule::Spec { head, .. } => match head {
+            RuleHead::Compr { refr, .. }
+            | RuleHead::Set { refr, .. }
+            | RuleHead::Func { refr, .. } => refr,
+        },
+        Rule::Default { refr, .. } => refr,
+    };
+    path(refr).is_some_and(|path| path == [Some(name.to_owned())])
+}
+
+struct Rewrite {
+    edges: Edges,
+    /// How many parts the literals of the current rule have.
+    built: usize,
+    has_print: bool,
+    changes: Vec<Change>,
+    is_lost: bool,
+}
+
+impl Rewrite {
+    fn rule(&mut self, rule: &Rule) {
+        let Rule::Spec { head, bodies, .. } = rule else {
+            return;
+        };
+        let mut outputs: Vec<(&'static str, &Ref<Expr>)> = Vec::new();
+        match head {
+            RuleHead::Set { key, .. } => outputs.extend(key.iter().map(|key| (ELEMENT, key))),
+            RuleHead::Func { assign, .. } => {
+                outputs.extend(assign.iter().map(|assign| (VALUE, &assign.value)));
+            }
+            RuleHead::Compr { refr, assign, .. } => {
+                let is_element = matches!(refr.as_ref(), Expr::RefBrack { .. });
+                let charge = if is_element { ELEMENT } else { VALUE };
+                outputs.extend(assign.iter().map(|assign| (charge, &assign.value)));
+            }
+        }
+        let of_bodies = bodies.iter().filter_map(|body| body.assign.as_ref());
+        outputs.extend(of_bodies.map(|assign| (VALUE, &assign.value)));
+        self.built = outputs.iter().map(|(_, output)| built(output)).sum();
+        self.built += bodies
+            .iter()
+            .map(|body| built_by(&body.query))
+            .sum::<usize>();
+        for body in bodies {
+            self.query(&body.query);
+        }
+        for (charge, output) in outputs {
+            self.output(charge, output);
+            self.expr(output);
+        }
+    }
+
+    fn query(&mut self, query: &Query) {
+        for statement in &query.stmts {
+            for part in statement_parts(statement) {
+                self.part(part);
+            }
+        }
+    }
+
+    fn part(&mut self, part: Part<'_>) {
+        match part {
+            Part::Expr(expr) => self.expr(expr),
+            Part::Query(query) => self.query(query),
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match expr {
+            Expr::ArrayCompr { term, .. } | Expr::SetCompr { term, .. } => {
+                self.output(ELEMENT, term);
+            }
+            Expr::ObjectCompr { key, value, .. } => {
+                self.output(VALUE, key);
+                self.output(ELEMENT, value);
+            }
+            Expr::ArithExpr {
+                op: ArithOp::Mul, ..
+            } => self.wrap(expr, PRODUCT, String::new()),
+            Expr::Call { fcn, span, .. } if self.has_print && is_print(fcn) => {
+                let lines = span.text().matches('\n').count();
+                self.change(
+                    expr,
+                    format!("true{}", "\n".repeat(lines)),
+                    String::new(),
+                    true,
+                );
+                return;
+            }
+            _ => {}
+        }
+        for part in parts(expr) {
+            self.part(part);
+        }
+    }
+
+    fn output(&mut self, charge: &str, expr: &Expr) {
+        let is_scalar = matches!(
+            expr,
+            Expr::Null { .. }
+                | Expr::Bool { .. }
+                | Expr::Number { .. }
+                | Expr::String { .. }
+                | Expr::RawString { .. }
+        );
+        let is_empty_set = matches!(expr, Expr::Set { items, .. } if items.is_empty());
+        // A value that was not built takes no memory; an element takes some in any case.
+        let is_free = is_scalar || is_empty_set || self.built == 0;
+        if charge == VALUE && is_free {
+            return;
+        }
+        if is_empty_set {
+            // Its place is not known, and it is the same each time that it is collected.
+            return;
+        }
+        self.wrap(expr, charge, format!(", {}", self.built));
+    }
+
+    fn wrap(&mut self, expr: &Expr, function: &str, argument: String) {
+        self.change(expr, format!("{function}("), format!("{argument})"), false);
+    }
+
+    fn change(&mut self, expr: &Expr, before: String, after: String, replaces: bool) {
+        match self.edges.of(expr) {
+            Some((start, end)) => self.changes.push(Change {
+                start,
+                end,
+                before,
+                after,
+                replaces,
+            }),
+            None => self.is_lost = true,
+        }
+    }
+}
+
+fn is_print(function: &Expr) -> bool {
+    matches!(function, Expr::Var { span, .. } if span.text() == "print")
+}
+
+/// How many parts the literals in an expression have, those of its statements included.
+fn built(expr: &Expr) -> usize {
+    let own = match expr {
+        Expr::Array { items, .. } | Expr::Set { items, .. } => 1 + items.len(),
+        Expr::Object { fields, .. } => 1 + 2 * fields.len(),
+        Expr::ArrayCompr { .. } | Expr::SetCompr { .. } | Expr::ObjectCompr { .. } => 1,
+        _ => 0,
+    };
+    let of_parts = parts(expr).into_iter().map(|part| match part {
+        Part::Expr(expr) => built(expr),
+        Part::Query(query) => built_by(query),
+    });
+    own + of_parts.sum::<usize>()
+}
+
+fn built_by(query: &Query) -> usize {
+    let parts = query.stmts.iter().flat_map(statement_parts);
+    let built = parts.map(|part| match part {
+        Part::Expr(expr) => built(expr),
+        Part::Query(query) => built_by(query),
+    });
+    built.sum()
+}
+
+/// Where tokens begin and end. The engine's places of strings are without quotes, and those of objects begin with their
+/// last field.
+struct Edges {
+    tokens: Vec<(Span, TokenKind)>,
+}
+
+impl Edges {
+    fn read(rego: &str) -> Option<Edges> {
+        let source = Source::from_contents(String::new(), rego.to_owned()).ok()?;
+        let mut lexer = Lexer::new(&source);
+        let mut tokens = Vec::new();
+        loop {
+            let token = lexer.next_token().ok()?;
+            if token.0 == TokenKind::Eof {
+                return Some(Edges { tokens });
+            }
+            tokens.push((token.1, token.0));
+        }
+    }
+
+    fn of(&self, expr: &Expr) -> Option<(usize, usize)> {
+        let span = expr.span();
+        let quote = |kind: &TokenKind| match kind {
+            TokenKind::String | TokenKind::RawString => 1,
+            _ => 0,
+        };
+        let first = match expr {
+            Expr::Object { .. } => {
+                let place = (span.line, span.col);
+                self.tokens
+                    .binary_search_by_key(&place, |(token, _)| (token.line, token.col))
+            }
+            _ => self
+                .tokens
+                .binary_search_by_key(&span.start, |(token, _)| token.start),
+        };
+        let last = self
+            .tokens
+            .binary_search_by_key(&span.end, |(token, _)| token.end);
+        let (first, kind) = self.tokens.get(first.ok()?)?;
+        let start = first.start as usize - quote(kind);
+        let (last, kind) = self.tokens.get(last.ok()?)?;
+        let end = last.end as usize + quote(kind);
+        (start < end).then_some((start, end))
+    }
+}
+
+/// Text that is put into a policy. At one place, what ends there comes first, the inner before the outer; then what
+/// begins there, the outer before the inner.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Insertion<'a> {
+    place: usize,
+    begins: bool,
+    order: (usize, usize),
+    text: &'a str,
+    /// Where the policy's text goes on.
+    next: usize,
+}
+
+fn apply(rego: &str, changes: Vec<Change>) -> Option<String> {
+    let mut insertions: Vec<Insertion<'_>> = Vec::with_capacity(2 * changes.len());
+    for (number, change) in changes.iter().enumerate() {
+        insertions.push(Insertion {
+            place: change.start,
+            begins: true,
+            order: (usize::MAX - change.end, number),
+            text: &change.before,
+            next: if change.replaces {
+                change.end
+            } else {
+                change.start
+            },
+        });
+        insertions.push(Insertion {
+            place: change.end,
+            begins: false,
+            order: (usize::MAX - change.start, usize::MAX - number),
+            text: &change.after,
+            next: change.end,
+        });
+    }
+    insertions.sort_unstable();
+    let mut text = String::with_capacity(rego.len() + insertions.len() * 20);
+    let mut at = 0;
+    for insertion in insertions {
+        text.push_str(rego.get(at..insertion.place)?);
+        text.push_str(insertion.text);
+        at = insertion.next;
+    }
+    text.push_str(rego.get(at..)?);
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use regorus::Source;
+    use regorus::unstable::Parser;
+
+    use super::rewrite;
+
+    fn rewritten(rego: &str) -> String {
+        let source = Source::from_contents(String::new(), rego.to_owned()).unwrap();
+        let module = Parser::new(&source).unwrap().parse().unwrap();
+        let text = rewrite(rego, &module).unwrap();
+        let source = Source::from_contents(String::new(), text.clone()).unwrap();
+        Parser::new(&source).unwrap().parse().unwrap();
+        text.replace("__kiln_", "_")
+    }
+
+    #[test]
+    fn what_is_collected_built_or_multiplied_is_charged() {
+        for (rego, expect) in [
+            (
+                "package a\nv[{\"msg\": \"é\", \"x\": x}] { x := 1 }",
+                "package a\nv[_element({\"msg\": \"é\", \"x\": x}, 5)] { x := 1 }",
+            ),
+            (
+                "package a\nf(x) = y { y := [x | x := \"b\" * (3) * `c`] }",
+                "package a\nf(x) = _value(y, 1) { y := [_element(x, 1) | x := \
+                 _product(_product(\"b\" * (3)) * `c`)] }",
+            ),
+            (
+                "package a\nf(x) = true { x }\nr = {k: (v * 2) | v := x[k]; print(\"a\",\n v * 3)\n v }",
+                "package a\nf(x) = true { x }\nr = _value({_value(k, 1): (_element(_product(v * 2), 1)) | v := x[k]; \
+                 true\n\n v }, 1)",
+            ),
+            (
+                "package a\np[x] = set() { x := {1, \"b\"} }\nq = \"a\" { true } else = [1] { false }",
+                "package a\np[x] = set() { x := {1, \"b\"} }\nq = \"a\" { true } else = _value([1], 2) { false }",
+            ),
+        ] {
+            assert_eq!(rewritten(rego), expect);
+        }
+    }
+}
