@@ -67,6 +67,18 @@ pub struct Applied {
     pub deleted: Vec<String>,
 }
 
+impl Applied {
+    /// Adds a link to a file that is part of this already.
+    fn add_link(&mut self, path: &str, file: &str) {
+        let is_written = self.written.iter().any(|written| written == file);
+        let list = match is_written {
+            true => &mut self.written,
+            false => &mut self.unchanged,
+        };
+        list.push(path.to_owned());
+    }
+}
+
 /// Why a set of changes was not made.
 #[derive(Debug, Error)]
 pub enum ApplyError {
@@ -92,11 +104,16 @@ pub enum ApplyError {
         /// The path as it was given.
         path: String,
     },
-    /// Two changes are about the same file, perhaps through a link. Nothing was changed.
-    #[error("cannot write {path}: another change is about the same file")]
+    /// Two changes are about the same file, perhaps through a link, and are not the same. Nothing was changed.
+    #[error(
+        "cannot write {path}: it is the same file as {first}, which is to be changed in another way; \
+         name one of the two in .krmignore, or make it a file of its own"
+    )]
     Twice {
         /// The later of the two.
         path: String,
+        /// The other one.
+        first: String,
     },
     /// A file could not be written. Nothing was changed.
     #[error("cannot write {path}; nothing was changed")]

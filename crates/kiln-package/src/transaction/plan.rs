@@ -1,6 +1,6 @@
 //! What a set of changes comes to, checked against the disk as it is. Nothing is changed here.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 
@@ -50,8 +50,9 @@ impl<'a> Plan<'a> {
             contents: Vec::new(),
         };
         let mut applied = Applied::default();
-        let mut files = HashSet::new();
-        for FileChange { path, action } in changes {
+        let mut files: HashMap<Inside, &FileChange> = HashMap::new();
+        for change in changes {
+            let FileChange { path, action } = change;
             let path_error = |source| match source {
                 PathError::IsDirectory(_) => ApplyError::IsDirectory { path: path.clone() },
                 source => ApplyError::Path {
@@ -64,6 +65,13 @@ impl<'a> Plan<'a> {
                 FileAction::Write(content) => {
                     let place = walker.place(inside).map_err(path_error)?;
                     let file = place.path.clone();
+                    if let Some(first) = files.get(&file)
+                        && first.action == *action
+                    {
+                        // A link to the file: what is written to the one is written to both.
+                        applied.add_link(path, &first.path);
+                        continue;
+                    }
                     if has_content(&place, content).map_err(|error| path_error(error.into()))? {
                         applied.unchanged.push(path.clone());
                     } else {
@@ -87,11 +95,14 @@ impl<'a> Plan<'a> {
                 }
             };
             // To write and to delete one file is a contradiction even where there is nothing to delete.
-            if !files.insert(file) {
-                return Err(ApplyError::Twice { path: path.clone() });
+            if let Some(first) = files.insert(file, change) {
+                return Err(ApplyError::Twice {
+                    path: path.clone(),
+                    first: first.path.clone(),
+                });
             }
         }
-        plan.check_directories(&files)?;
+        plan.check_directories(&files.into_keys().collect())?;
         Ok((plan, applied))
     }
 

@@ -156,3 +156,59 @@ fn two_changes_of_one_file_are_refused() {
         assert_eq!(snapshot(root.path()), before);
     }
 }
+
+#[test]
+fn the_same_change_through_links_is_made_once() {
+    let root = package(&[("a.yaml", "old"), ("sub/c.yaml", "old")]);
+    let link = |target: &str, name: &str| {
+        std::os::unix::fs::symlink(target, root.path().join(name)).expect("a link");
+    };
+    link("a.yaml", "b.yaml");
+    link("b.yaml", "chain.yaml");
+    link("../a.yaml", "sub/up.yaml");
+    let names = ["a.yaml", "b.yaml", "chain.yaml", "sub/up.yaml"];
+    let changes = names.map(|name| write(name, "new"));
+    for durability in [Durability::Fast, Durability::Durable] {
+        let options = ApplyOptions {
+            durability,
+            ..ApplyOptions::default()
+        };
+        std::fs::write(root.path().join("a.yaml"), "old").expect("a file");
+        let applied = apply(root.path(), &changes, options).expect("applies");
+        assert_eq!(applied.written, names);
+        for name in ["b.yaml", "chain.yaml", "sub/up.yaml"] {
+            let path = root.path().join(name);
+            assert!(path.is_symlink(), "{name}");
+            assert_eq!(std::fs::read_to_string(path).expect("a file"), "new");
+        }
+        let applied = apply(root.path(), &changes, options).expect("applies");
+        assert_eq!(applied.unchanged, names);
+    }
+}
+
+#[test]
+fn hard_links_become_files_of_their_own() {
+    let root = package(&[("a.yaml", "old")]);
+    let at = |name: &str| root.path().join(name);
+    std::fs::hard_link(at("a.yaml"), at("b.yaml")).expect("a link");
+    let text = |name: &str| std::fs::read_to_string(at(name)).expect("a file");
+    let changes = [write("a.yaml", "new"), write("b.yaml", "new")];
+    apply(root.path(), &changes, ApplyOptions::default()).expect("applies");
+    assert_eq!(
+        (text("a.yaml"), text("b.yaml")),
+        ("new".into(), "new".into())
+    );
+    std::fs::remove_file(at("b.yaml")).expect("removed");
+    std::fs::hard_link(at("a.yaml"), at("b.yaml")).expect("a link");
+    apply(
+        root.path(),
+        &[write("a.yaml", "newer")],
+        ApplyOptions::default(),
+    )
+    .expect("applies");
+    // The second name keeps what it was: nothing was to be done to it.
+    assert_eq!(
+        (text("a.yaml"), text("b.yaml")),
+        ("newer".into(), "new".into())
+    );
+}
