@@ -1,6 +1,6 @@
 //! The disk as a source of a package's files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -29,6 +29,8 @@ pub enum OutsideLinks {
 pub struct DiskFiles {
     tree: Tree,
     outside_links: OutsideLinks,
+    /// Files that are not listed.
+    hidden: BTreeSet<String>,
     /// What each file was when it was first read.
     seen: Mutex<BTreeMap<String, Stamp>>,
 }
@@ -39,8 +41,18 @@ impl DiskFiles {
         Ok(DiskFiles {
             tree: Tree::open(root, Steps::default())?,
             outside_links,
+            hidden: BTreeSet::new(),
             seen: Mutex::default(),
         })
+    }
+
+    /// The same without some files, by their paths below the directory: they are not listed.
+    #[must_use]
+    pub fn without(self, hidden: impl IntoIterator<Item = String>) -> DiskFiles {
+        DiskFiles {
+            hidden: hidden.into_iter().collect(),
+            ..self
+        }
     }
 
     /// The directory's path without links.
@@ -163,6 +175,9 @@ impl FileSource for DiskFiles {
                 }
                 continue;
             };
+            if self.hidden.contains(&join(dir, text)) {
+                continue;
+            }
             let kind = match kind {
                 Kind::File => EntryKind::File,
                 Kind::Directory => EntryKind::Directory,

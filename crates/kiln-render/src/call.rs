@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use kiln_krm::annotations::{self, PACKAGE_PATH};
 use kiln_krm::check::{ListKind, ListNotKrm, check_list};
-use kiln_krm::read::read_function_output;
+use kiln_krm::read::{AnswerError, read_answer, read_function_output};
 use kiln_krm::results::{FunctionResult, FunctionResultList, Severity, read_results};
 use kiln_krm::{Dialect, Resource, ResourceList, meta, paths};
 use kiln_runtime::{Input, Outcome, Output, RunError};
@@ -15,7 +15,7 @@ use crate::function::ReadyFunction;
 use crate::lane::Lane;
 use crate::log::{Event, Log};
 use crate::options::{Behaviour, FunctionOptions};
-use crate::restore::{Returned, restore, set_ids};
+use crate::restore::{Returned, materialize, restore, set_ids};
 
 /// The package on whose behalf a function is called.
 #[derive(Clone, Copy)]
@@ -56,6 +56,8 @@ pub(crate) struct Call<'a> {
     pub(crate) package: Option<CallingPackage<'a>>,
     /// Whether the function gets a selection, so that its size is worth telling.
     pub(crate) is_selection: bool,
+    /// Whether only its results and its exit code count: no resource is lost if it prints none.
+    pub(crate) is_validator: bool,
     pub(crate) options: &'a FunctionOptions<'a>,
     pub(crate) lane: &'a Lane<'a>,
 }
@@ -187,8 +189,7 @@ impl Call<'_> {
         let (output, exit) = self.take_outcome(ran, result);
         let list = match output {
             Output::List(list) => Ok(list),
-            Output::Wire(bytes) => read_function_output(bytes, Dialect::Current)
-                .map_err(|error| because(Why::BadOutput, error)),
+            Output::Wire(bytes) => self.read_answer(bytes),
         };
         let prefers_exit = self.options.behaviour == Behaviour::Kiln;
         let list = match (list, exit) {
@@ -221,6 +222,22 @@ impl Call<'_> {
             reported: results,
             error: exit,
         }
+    }
+
+    /// The list that the function printed.
+    fn read_answer(&self, bytes: Vec<u8>) -> Result<ResourceList, CallError> {
+        if self.options.behaviour == Behaviour::Kpt || self.is_validator {
+            let list = read_function_output(bytes, Dialect::Current);
+            return list.map_err(|error| because(Why::BadOutput, error));
+        }
+        read_answer(bytes, Dialect::Current).map_err(|error| match error {
+            AnswerError::Read(error) => because(Why::BadOutput, error),
+            error => {
+                let function = kiln_krm::gotext::quote(self.function.name());
+                let text = format!("function {function} returned no list of resources: {error}");
+                CallError::Failure(Failure::Because(Why::NoItems, text))
+            }
+        })
     }
 
     /// What the function answered, and how it failed if it did.
@@ -365,17 +382,4 @@ fn set_default_paths(
         }
     }
     Ok(())
-}
-
-fn materialize(returned: Vec<Returned>, inputs: &mut Vec<Resource>) -> Vec<Resource> {
-    let mut slots: Vec<Option<Resource>> = std::mem::take(inputs).into_iter().map(Some).collect();
-    let mut outputs = Vec::with_capacity(returned.len());
-    for item in returned {
-        match item {
-            Returned::New(resource) => outputs.push(*resource),
-            Returned::Kept(place) => outputs.extend(slots.get_mut(place).and_then(Option::take)),
-        }
-    }
-    inputs.extend(slots.into_iter().flatten());
-    outputs
 }

@@ -56,6 +56,8 @@ pub enum Why {
     NoTag,
     /// What a function answered is no list of resources.
     BadOutput,
+    /// A function answered with nothing, or with a list without items.
+    NoItems,
     /// A function that says it succeeded has reported an error.
     Reported,
 }

@@ -58,6 +58,7 @@ pub fn evaluate(
         config: Config::of(function.config.as_ref()),
         package: None,
         is_selection,
+        is_validator: false,
         options,
         lane: &lane,
     };

@@ -8,8 +8,10 @@
 mod attribution;
 mod breadth_first;
 mod call;
-pub mod error;
+pub mod emptied;
+mod error;
 mod evaluate;
+mod feet;
 mod function;
 mod hydrate;
 mod lane;
@@ -27,6 +29,7 @@ mod selection;
 mod status;
 mod stray_marks;
 
+pub use emptied::Emptied;
 pub use error::{Failure, FunctionPlace, RenderError, Trace, UnreadableFile, Why};
 pub use evaluate::{Evaluation, evaluate};
 pub use function::resolved_image;
@@ -34,4 +37,4 @@ pub use log::{Event, Log, Silent};
 pub use options::{Behaviour, FunctionOptions, Jobs, Outside, RenderOptions, Tags};
 pub use package_context::{Builtins, GENERATE_PACKAGE_CONTEXT};
 pub use render::{Rendered, render};
-pub use restore::is_unchanged;
+pub use restore::{RestoreError, restore_list};

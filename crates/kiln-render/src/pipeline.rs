@@ -12,6 +12,7 @@ use kiln_krm::{Resource, paths};
 use kiln_yaml::NodeRef;
 
 use crate::call::{Call, CallingPackage, Config};
+use crate::emptied::{Emptied, Inventory};
 use crate::error::{Failure, FunctionPlace, Raised, Trace};
 use crate::function::ReadyFunction;
 use crate::lane::Lane;
@@ -26,6 +27,7 @@ pub(crate) struct Progress {
     pub(crate) mutation_steps: Vec<Step>,
     pub(crate) validation_steps: Vec<Step>,
     pub(crate) functions: usize,
+    pub(crate) emptied: Vec<Emptied>,
 }
 
 impl Default for Progress {
@@ -35,6 +37,7 @@ impl Default for Progress {
             mutation_steps: Vec::new(),
             validation_steps: Vec::new(),
             functions: 0,
+            emptied: Vec::new(),
         }
     }
 }
@@ -47,6 +50,7 @@ impl Progress {
         self.mutation_steps.extend(later.mutation_steps);
         self.validation_steps.extend(later.validation_steps);
         self.functions += later.functions;
+        self.emptied.extend(later.emptied);
     }
 }
 
@@ -154,11 +158,14 @@ impl Runner<'_> {
         };
         for (index, (function, ready)) in pipeline.mutators.iter().zip(ready).enumerate() {
             let before = progress.results.items.len();
+            let inventory = Inventory::of(&current.resources);
             let mutated = self.mutate(package, function, &ready, current, progress, &mut consumed);
             let failure = mutated.as_ref().err().map(|(failure, _)| failure);
             let step = step(function, &ready, &progress.results, before, failure);
             progress.mutation_steps.push(step);
             current = mutated.map_err(|(failure, resources)| (index, failure, resources))?;
+            let emptied = inventory.emptied(&current.resources, ready.name(), self.options.root);
+            progress.emptied.extend(emptied);
             progress.functions += 1;
         }
         Ok(Finished {
@@ -212,6 +219,7 @@ impl Runner<'_> {
                 name: &package.name,
             }),
             is_selection,
+            is_validator: false,
             options: &self.options.functions,
             lane: self.lane,
         };
@@ -283,6 +291,7 @@ impl Runner<'_> {
                     name: &package.name,
                 }),
                 is_selection: is_selection(function),
+                is_validator: true,
                 options: &self.options.functions,
                 lane: self.lane,
             };

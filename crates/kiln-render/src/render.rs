@@ -12,6 +12,7 @@ use kiln_krm::{Dialect, Resource, paths};
 
 use crate::attribution::attribute;
 use crate::breadth_first;
+use crate::emptied::Emptied;
 use crate::error::{RenderError, Trace, paths_relative};
 use crate::hydrate::hydrate;
 use crate::log::Log;
@@ -29,6 +30,8 @@ pub struct Rendered {
     pub functions: usize,
     /// How many packages were begun.
     pub packages: usize,
+    /// The functions that removed all resources of a package.
+    pub emptied: Vec<Emptied>,
     /// The resources with paths relative to the root package; after a failure, what is to be saved.
     pub resources: Option<Vec<Resource>>,
     read: ReadSet,
@@ -75,6 +78,7 @@ pub fn render(
         outcome: RenderOutcome::new(&state.progress, message.as_deref()),
         results: state.progress.results,
         functions: state.progress.functions,
+        emptied: state.progress.emptied,
         packages: state.packages,
         resources,
         read: state.read,
@@ -131,6 +135,11 @@ fn from_root(root: &str, package: &str, path: &str) -> Result<String, String> {
 }
 
 impl Rendered {
+    /// The files that the resources were read from.
+    pub fn read_set(&self) -> &ReadSet {
+        &self.read
+    }
+
     /// Notes a failure that came after rendering in the Kptfile that `changes` leave behind. Those stay as they are
     /// otherwise.
     pub fn note_failure(

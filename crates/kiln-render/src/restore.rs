@@ -15,12 +15,13 @@ use kiln_yaml::{
     sync_matching_order, sync_order,
 };
 
+use crate::feet::{Moved, SLOTS, foot_lines, has_comment_above, keep_foot, remove_strange_feet};
 use crate::options::Behaviour;
 use crate::stray_marks::GivenMarks;
 
 /// Why comments or order cannot be given back.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub(crate) enum RestoreError {
+pub enum RestoreError {
     /// A tree has an unexpected shape.
     #[error(transparent)]
     Edit(#[from] EditError),
@@ -64,6 +65,31 @@ pub(crate) fn set_ids(inputs: &mut [Resource]) -> Result<(), EditError> {
         resource.set_annotation(LEGACY_ID, &id)?;
     }
     Ok(())
+}
+
+/// The outputs of a function with the comments and the order of its inputs, which are known by their number. An output that
+/// is as its input was is that input.
+pub fn restore_list(
+    outputs: Vec<Resource>,
+    mut inputs: Vec<Resource>,
+    threads: NonZeroUsize,
+) -> Result<Vec<Resource>, RestoreError> {
+    let returned = restore(outputs, &mut inputs, Behaviour::Kiln, threads)?;
+    Ok(materialize(returned, &mut inputs))
+}
+
+/// The resources that were returned. The inputs among them are gone from `inputs` then.
+pub(crate) fn materialize(returned: Vec<Returned>, inputs: &mut Vec<Resource>) -> Vec<Resource> {
+    let mut slots: Vec<Option<Resource>> = std::mem::take(inputs).into_iter().map(Some).collect();
+    let mut outputs = Vec::with_capacity(returned.len());
+    for item in returned {
+        match item {
+            Returned::New(resource) => outputs.push(*resource),
+            Returned::Kept(place) => outputs.extend(slots.get_mut(place).and_then(Option::take)),
+        }
+    }
+    inputs.extend(slots.into_iter().flatten());
+    outputs
 }
 
 /// Brings back comments and order, and finds what did not change.
@@ -208,6 +234,10 @@ fn restore_one(
     let origin = input.origin().cloned();
     let from = input.document();
     let start = output.start();
+    let moved = match behaviour {
+        Behaviour::Kiln => Some(Moved::take(output, input)),
+        Behaviour::Kpt => None,
+    };
     let document = output.document_mut();
     let (before, after) = ((from, input.start()), (&mut *document, start));
     match behaviour {
@@ -222,89 +252,15 @@ fn restore_one(
             keep_foot(from, document);
         }
     }
+    if let Some(moved) = moved {
+        moved.put_back(output);
+    }
     if origin.is_some() {
         let restored = std::mem::replace(output, Resource::new(Document::new_mapping()));
         *output = restored.with_origin(origin);
     }
     Ok(())
 }
-
-/// Keeps the last comment of a document where it is not in the way.
-///
-/// kpt loses it, or puts it below the resource's tree, from where it gets to the next function and there to the next
-/// resource of the list, which go-yaml cannot always write after it.
-fn keep_foot(from: &Document, to: &mut Document) {
-    let feet = |document: &Document| {
-        let both = [
-            document.comment(Slot::Foot),
-            document.root().comment(Slot::Foot),
-        ];
-        let foot = both.into_iter().find(|foot| !foot.is_empty());
-        foot.map(str::to_owned)
-    };
-    let Some(foot) = feet(to).or_else(|| feet(from)) else {
-        return;
-    };
-    let root = to.root().id();
-    to.set_comment(root, Slot::Foot, "");
-    to.set_document_comment(Slot::Foot, &foot);
-}
-
-/// All lines of comments below something.
-fn foot_lines(inputs: &[Resource]) -> HashSet<String> {
-    let mut lines = HashSet::new();
-    let mut add = |comment: &str| {
-        let found = comment.lines().filter(|line| !line.is_empty());
-        lines.extend(found.map(str::to_owned));
-    };
-    for input in inputs {
-        add(input.document().comment(Slot::Foot));
-        let mut pending = vec![input.root()];
-        while let Some(node) = pending.pop() {
-            add(node.comment(Slot::Foot));
-            pending.extend(node.children());
-        }
-    }
-    lines
-}
-
-/// Removes the comment below a resource from the one that follows it: in a list the two cannot be told apart.
-fn remove_strange_feet(output: &mut Resource, input: Option<&Resource>, feet: &HashSet<String>) {
-    let own: HashSet<&str> = match input {
-        Some(input) => {
-            let document = SLOTS.map(|slot| input.document().comment(slot));
-            let nodes = tops(input.root()).map(|node| node.comment(Slot::Head));
-            let comments = document.into_iter().chain(nodes);
-            comments.flat_map(str::lines).collect()
-        }
-        None => HashSet::new(),
-    };
-    let is_strange = |line: &str| feet.contains(line) && !own.contains(line);
-    let mut changed = Vec::new();
-    for node in tops(output.root()) {
-        let comment = node.comment(Slot::Head);
-        if comment.lines().any(is_strange) {
-            let left: Vec<&str> = comment.lines().filter(|line| !is_strange(line)).collect();
-            let left = left.join("\n").trim_matches('\n').to_owned();
-            changed.push((node.id(), left));
-        }
-    }
-    for (node, comment) in changed {
-        let document = output.document_mut();
-        document.set_comment(node, Slot::Head, &comment);
-    }
-}
-
-fn has_comment_above(resource: &Resource) -> bool {
-    tops(resource.root()).any(|node| !node.comment(Slot::Head).is_empty())
-}
-
-/// The nodes that have the comment above a resource: itself or its first key.
-fn tops(root: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
-    std::iter::once(root).chain(root.children().next())
-}
-
-const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
 
 /// Plain equality, but what is not there is not compared: an empty text points nowhere, and the vector instructions of
 /// some C libraries take longer to find that out than to compare a kilobyte.
@@ -327,7 +283,7 @@ fn adds_nothing(input: NodeRef<'_>, output: NodeRef<'_>, slot: Slot) -> bool {
 }
 
 /// Whether the output means the same as the input, in the same order, and adds no comment to it. Styles do not count.
-pub fn is_unchanged(input: NodeRef<'_>, output: NodeRef<'_>) -> bool {
+fn is_unchanged(input: NodeRef<'_>, output: NodeRef<'_>) -> bool {
     let mut pending = vec![(input, output)];
     while let Some((input, output)) = pending.pop() {
         let is_same_node = input.kind() == output.kind()

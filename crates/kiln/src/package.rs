@@ -31,9 +31,21 @@ pub(crate) fn read_as(
     list: &ListOptions,
     dialect: Dialect,
 ) -> Result<(Vec<Resource>, DiskFiles)> {
+    read_without(ui, location, list, dialect, Vec::new())
+}
+
+/// The same without some files.
+pub(crate) fn read_without(
+    ui: &Ui,
+    location: &Location,
+    list: &ListOptions,
+    dialect: Dialect,
+    hidden: Vec<String>,
+) -> Result<(Vec<Resource>, DiskFiles)> {
     let lock = lock(ui, location.root(), Access::Read)?;
     let files = DiskFiles::open(location.root(), ui.compat().outside_links())
-        .with_context(|| format!("cannot open {}", location.root().display()))?;
+        .with_context(|| format!("cannot open {}", location.root().display()))?
+        .without(hidden);
     let wanted = match location.file() {
         Some(name) if list.wants(name) => vec![name.to_owned()],
         Some(_) => Vec::new(),

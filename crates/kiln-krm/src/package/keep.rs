@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 use crate::origin::{Origin, SourceFile};
 use crate::read::read_again;
 use crate::resource::Resource;
-use crate::write::{EncodeError, Unmarked, is_json_path, json};
+use crate::write::{EncodeError, Unmarked, is_json_path, json, write_documents};
 
 /// A document on its way into the file.
 struct Piece {
@@ -56,6 +56,34 @@ pub(super) fn keep_bytes(
     }
     let file = file.filter(|file| file.is_utf8());
     assemble(&pieces, file, dialect).map(Some)
+}
+
+/// Resources as the documents of one stream: what nothing changed has the bytes that it was read from, and what a function
+/// changed keeps the lines that it left alone.
+pub fn write_kept_documents(
+    resources: Vec<Resource>,
+    dialect: Dialect,
+) -> Result<Vec<u8>, EncodeError> {
+    let is_json = |resource: &Resource| is_json_path(resource.file_place().0);
+    if resources.len() == 1 && resources.iter().any(is_json) {
+        return Ok(write_documents(resources, dialect)?.into_bytes());
+    }
+    let mut pieces = Vec::with_capacity(resources.len());
+    for resource in resources {
+        let is_json = is_json(&resource);
+        let placed = Placed {
+            resource: match is_json {
+                true => resource.with_origin(None),
+                false => resource,
+            },
+            path: String::new(),
+            index: String::new(),
+        };
+        pieces.push(Piece::new(placed, "", &ReadSet::default(), dialect)?);
+    }
+    let mut text = assemble(&pieces, None, dialect)?;
+    end_line(&mut text, "\n");
+    Ok(text)
 }
 
 fn assemble(

@@ -14,6 +14,9 @@ mod tests;
 mod walk;
 
 pub use files::{Entry, EntryKind, FileError, FileSource, MemoryFiles};
-pub use plan::{Bytes, EmptiedFiles, FileAction, FileChange, WriteError, WriteOptions, plan_write};
+pub use keep::write_kept_documents;
+pub use plan::{
+    Bytes, EmptiedFiles, FileAction, FileChange, WriteError, WriteOptions, plan_copy, plan_write,
+};
 pub use read::{PackageError, ReadSet, read_package};
 pub use walk::{ListOptions, PACKAGE_FILE, PackageFile, Subpackages, list_package_files};

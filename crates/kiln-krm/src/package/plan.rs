@@ -131,14 +131,7 @@ pub fn plan_write(
     before: &ReadSet,
     options: &WriteOptions,
 ) -> Result<Vec<FileChange>, WriteError> {
-    let mut files: BTreeMap<String, Vec<Placed>> = BTreeMap::new();
-    for placed in place(resources, &options.package, options.dialect)? {
-        files.entry(placed.path.clone()).or_default().push(placed);
-    }
-    for placed in files.values_mut() {
-        sort(placed)?;
-    }
-    check_directories(&files)?;
+    let files = by_file(resources, options)?;
     let mut changes = Vec::new();
     if options.emptied_files == EmptiedFiles::Delete {
         let emptied = before.paths().filter(|path| !files.contains_key(*path));
@@ -147,9 +140,59 @@ pub fn plan_write(
             action: FileAction::Delete,
         }));
     }
+    for (path, content) in contents(files, before, options)? {
+        let is_new =
+            |content: &Vec<u8>| before.get(&path).is_none_or(|file| file.bytes() != content);
+        changes.extend(content.filter(is_new).map(|content| FileChange {
+            path: path.clone(),
+            action: FileAction::Write(content),
+        }));
+    }
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(changes)
+}
+
+/// The files that a new directory gets to hold these resources, by path. `before` is what the resources were read from:
+/// files and documents that nothing changed are copied.
+pub fn plan_copy(
+    resources: Vec<Resource>,
+    before: &ReadSet,
+    options: &WriteOptions,
+) -> Result<Vec<FileChange>, WriteError> {
+    let files = by_file(resources, options)?;
+    let contents = contents(files, before, options)?.into_iter();
+    let unchanged = |path: &str| before.get(path).map(|file| file.bytes().to_vec());
+    let changes = contents.map(|(path, content)| FileChange {
+        action: FileAction::Write(content.or_else(|| unchanged(&path)).unwrap_or_default()),
+        path,
+    });
+    Ok(changes.collect())
+}
+
+/// The resources of each file, in order.
+fn by_file(
+    resources: Vec<Resource>,
+    options: &WriteOptions,
+) -> Result<BTreeMap<String, Vec<Placed>>, WriteError> {
+    let mut files: BTreeMap<String, Vec<Placed>> = BTreeMap::new();
+    for placed in place(resources, &options.package, options.dialect)? {
+        files.entry(placed.path.clone()).or_default().push(placed);
+    }
+    for placed in files.values_mut() {
+        sort(placed)?;
+    }
+    check_directories(&files)?;
+    Ok(files)
+}
+
+/// The content of each file; none if it is as it was.
+fn contents(
+    files: BTreeMap<String, Vec<Placed>>,
+    before: &ReadSet,
+    options: &WriteOptions,
+) -> Result<Vec<(String, Option<Vec<u8>>)>, WriteError> {
     let files: Vec<(String, Vec<Placed>)> = files.into_iter().collect();
-    let written = try_map(files, options.threads, Worth::Files, |(path, placed)| {
-        let file = before.get(&path);
+    try_map(files, options.threads, Worth::Files, |(path, placed)| {
         let content = match options.bytes {
             Bytes::Keep => keep_bytes(placed, &path, before, options.dialect)?,
             Bytes::Reencode => {
@@ -157,15 +200,8 @@ pub fn plan_write(
                 Some(write_documents(resources, options.dialect)?.into_bytes())
             }
         };
-        let content = content.filter(|new| file.is_none_or(|file| file.bytes() != &new[..]));
-        Ok::<_, WriteError>(content.map(|content| FileChange {
-            path,
-            action: FileAction::Write(content),
-        }))
-    })?;
-    changes.extend(written.into_iter().flatten());
-    changes.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(changes)
+        Ok((path, content))
+    })
 }
 
 /// No file can be the package itself or a directory on the way to another one.

@@ -4,6 +4,7 @@
 //! that are empty, null or only comments are dropped and not counted. Each resource is told where it stands by
 //! annotations. Nothing is checked beyond that: any mapping is a resource.
 
+mod answer;
 mod seqindent;
 mod split;
 #[cfg(test)]
@@ -24,6 +25,8 @@ use crate::legacy_words;
 use crate::list::{ResourceList, Wrapper};
 use crate::origin::{Origin, Place, SourceFile};
 use crate::resource::Resource;
+
+pub use answer::{AnswerError, read_answer};
 
 /// The key under which a sequence that is a whole document is kept, so that it can have annotations.
 pub const BARE_SEQUENCE_KEY: &str = "bareSeqNodeWrappingKey";

@@ -229,3 +229,65 @@ fn wide_text_and_depth_are_no_problem() {
     let deep = format!("a: {}{}\n", "[".repeat(9_000), "]".repeat(9_000));
     assert_eq!(read(&deep).unwrap().len(), 1);
 }
+
+#[track_caller]
+fn check_refused(answer: &str, wanted: &str) {
+    for dialect in [Dialect::Current, Dialect::Legacy] {
+        let error = read_answer(answer.as_bytes().to_vec(), dialect).expect_err(answer);
+        assert_eq!(error.to_string(), wanted, "{answer:?}");
+    }
+}
+
+#[test]
+fn an_answer_of_nothing_is_refused() {
+    check_refused("", "it printed nothing instead of a ResourceList");
+    check_refused("\n", r#"it printed "\n" instead of a ResourceList"#);
+    check_refused("# c\n", r##"it printed "# c\n" instead of a ResourceList"##);
+    check_refused("---\n", r#"it printed "---\n" instead of a ResourceList"#);
+    check_refused(
+        "---\n---\n",
+        r#"it printed "---\n---\n" instead of a ResourceList"#,
+    );
+    check_refused("null\n", r#"it printed "null\n" instead of a ResourceList"#);
+    let long = format!("# {}", "c".repeat(1000));
+    let shown = format!("\"# {}\"... (1002 bytes)", "c".repeat(58));
+    check_refused(
+        &long,
+        &format!("it printed {shown} instead of a ResourceList"),
+    );
+}
+
+#[test]
+fn an_answer_without_a_list_of_items_is_refused() {
+    for kind in ["ResourceList", "List"] {
+        let cases = [
+            ("", "null"),
+            ("null", "null"),
+            ("{}", "a mapping"),
+            ("{a: b}", "a mapping"),
+            ("''", "a scalar"),
+            ("abc", "a scalar"),
+            ("*a", "an alias"),
+        ];
+        for (items, found) in cases {
+            let answer =
+                format!("kind: {kind}\nfunctionConfig: {{a: &a [{{b: c}}]}}\nitems: {items}\n");
+            let wanted = format!("it printed a {kind} whose items are {found} instead of a list");
+            check_refused(&answer, &wanted);
+        }
+    }
+}
+
+#[test]
+fn a_list_of_no_items_is_an_answer() {
+    let answers = [
+        "kind: ResourceList\nitems: []\n",
+        "kind: ResourceList\nfunctionConfig: {}\n",
+        "---\nkind: List\nitems: []\n",
+        "{\"kind\": \"ResourceList\", \"items\": []}",
+    ];
+    for answer in answers {
+        let list = read_answer(answer.as_bytes().to_vec(), Dialect::Current).unwrap();
+        assert!(list.items.is_empty(), "{answer:?}");
+    }
+}

@@ -102,11 +102,14 @@ pub enum Severity {
 }
 
 impl FunctionResultList {
+    /// `kind`
+    pub const KIND: &'static str = "FunctionResultList";
+
     /// A list without results.
     pub fn new() -> FunctionResultList {
         FunctionResultList {
             api_version: "kpt.dev/v1".to_owned(),
-            kind: "FunctionResultList".to_owned(),
+            kind: FunctionResultList::KIND.to_owned(),
             metadata: ListMetadata {
                 name: "fnresults".to_owned(),
             },

@@ -2,6 +2,7 @@
 
 mod actions;
 mod beside;
+mod comments;
 mod failures;
 mod properties;
 mod rendering;

@@ -11,6 +11,7 @@ mod faults;
 mod interrupt;
 mod live;
 mod log;
+mod lossless;
 mod native;
 mod package_errors;
 mod package_hostile;

@@ -21,7 +21,10 @@ use kiln_yaml::{Document, SequenceStyle};
 
 pub(crate) use super::eval_args::EvalArgs;
 use super::explain;
-use super::output::{Destination, make_results_directory, save_results, tell_results};
+use super::output::Destination;
+use super::results_dir::{
+    make_results_directory, report_results, results_in_package, save_results,
+};
 use super::sink::write;
 use super::terminal::Terminal;
 use super::wasm::WasmPrograms;
@@ -54,7 +57,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     });
     let saved = saved.transpose()?;
 
-    let (input, files) = read(ui, place.as_ref())?;
+    let (input, files) = read(ui, place.as_ref(), &args.results_dir)?;
     let before = ReadSet::of(&input);
     let config = match &config_path {
         Some(path) => read_config(&args.fn_config, path)?,
@@ -71,7 +74,15 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         options: &running.options(args.network()),
     };
     let mut results = FunctionResultList::new();
+    let given = count(&input);
     let output = evaluate(evaluation, input, &mut results, &Terminal::new(ui));
+    // kpt does not look.
+    let is_emptied = |output: &Vec<Resource>| given > 0 && count(output) == 0;
+    if running.behaviour() == Behaviour::Kiln && output.as_ref().is_ok_and(is_emptied) {
+        ui.warn(&format!(
+            "function {function:?} removed all {given} resource(s)"
+        ));
+    }
     let output = output.map(|mut output| {
         output.extend(set_aside);
         output
@@ -105,11 +116,11 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     };
     let saved_results = save_results(&args.results_dir, &results);
     if let Ok(Some(path)) = &saved_results {
-        tell_results(ui, path, "\n");
+        report_results(ui, path, "\n");
     }
     match output {
         Err(failure) => return Err(explain::call(ui, &failure, &function)),
-        Ok(Some(output)) => destination.write(ui, &output)?,
+        Ok(Some(output)) => destination.write(ui, output, &before)?,
         Ok(None) => {}
     }
     // kpt does not look.
@@ -162,7 +173,11 @@ fn check_is_inside(config: &Path, package: &Path) -> Result<()> {
     Ok(())
 }
 
-fn read(ui: &Ui, place: Option<&Place>) -> Result<(Vec<Resource>, Option<DiskFiles>)> {
+fn read(
+    ui: &Ui,
+    place: Option<&Place>,
+    results_dir: &str,
+) -> Result<(Vec<Resource>, Option<DiskFiles>)> {
     match place {
         None => {
             let list = package::input(ui, ui.read_data()?, |bytes| {
@@ -173,7 +188,9 @@ fn read(ui: &Ui, place: Option<&Place>) -> Result<(Vec<Resource>, Option<DiskFil
         Some(place) => {
             let list = ListOptions::new(Dialect::Current, Subpackages::Include);
             let dialect = ui.compat().dialect();
-            let (resources, files) = package::read_as(ui, &place.location, &list, dialect)?;
+            let results = results_in_package(ui, results_dir, place.location.root())?;
+            let (resources, files) =
+                package::read_without(ui, &place.location, &list, dialect, results)?;
             Ok((resources, Some(files)))
         }
     }
@@ -207,6 +224,14 @@ fn set_aside(
     };
     let (mut configs, others): (Vec<_>, Vec<_>) = input.into_iter().partition(is_config);
     (others, configs.pop())
+}
+
+/// How many resources there are besides Kptfiles, which describe packages.
+fn count(resources: &[Resource]) -> usize {
+    let counted = resources.iter();
+    counted
+        .filter(|resource| resource.kind() != FILE_NAME)
+        .count()
 }
 
 /// What is to be changed so that the package holds what the function gave back.

@@ -13,6 +13,7 @@ mod mounted_files;
 mod output;
 mod preview;
 mod render;
+mod results_dir;
 mod run;
 pub(in crate::commands) mod runner_args;
 pub(in crate::commands) mod running;

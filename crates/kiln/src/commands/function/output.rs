@@ -1,17 +1,17 @@
-//! Where the outcome of functions goes: resources to standard output or a new directory, results to their file.
+//! Where the resources go that functions return: to standard output or a new directory.
 
-use std::path::Path;
-
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
+use kiln_krm::package::{
+    Bytes, EmptiedFiles, ReadSet, WriteOptions, plan_copy, write_kept_documents,
+};
 use kiln_krm::read::read_input;
-use kiln_krm::results::FunctionResultList;
 use kiln_krm::write::write_documents;
-use kiln_krm::{Resource, Wrapper, paths, write_list};
-
-use kiln_package::{Durability, system_words};
+use kiln_krm::{Dialect, Resource, Wrapper, write_list};
+use kiln_package::{Durability, available_threads};
 
 use super::sink;
-use crate::ui::{Record, Ui};
+use crate::compat::Compat;
+use crate::ui::Ui;
 
 /// What `--output` asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,63 +40,45 @@ impl Destination {
         })
     }
 
-    /// Brings resources there; in place means standard output here, for those that came from standard input.
-    pub(super) fn write(&self, ui: &Ui, resources: &[Resource]) -> Result<()> {
+    /// Writes resources there; in place means standard output here, for those that came from standard input.
+    ///
+    /// `before` is what they were read from: in kiln's own mode, what nothing changed keeps its bytes wherever documents
+    /// are written.
+    pub(super) fn write(&self, ui: &Ui, resources: Vec<Resource>, before: &ReadSet) -> Result<()> {
         let dialect = ui.compat().dialect();
-        let list = write_list(&Wrapper::resource_list(dialect), resources, None, None);
+        let is_own = ui.compat() == Compat::Kiln;
         match self {
-            Destination::InPlace | Destination::Stdout => ui.write_data(list.as_bytes()),
+            Destination::Unwrap if is_own => {
+                ui.write_data(&write_kept_documents(resources, dialect)?)
+            }
+            Destination::Directory(directory) if is_own => {
+                let options = WriteOptions {
+                    dialect,
+                    bytes: Bytes::Keep,
+                    emptied_files: EmptiedFiles::Leave,
+                    package: directory.clone(),
+                    threads: available_threads(),
+                };
+                let changes = plan_copy(resources, before, &options)?;
+                sink::fill(ui, directory, &changes, Durability::Fast)
+            }
+            Destination::InPlace | Destination::Stdout => {
+                ui.write_data(list(&resources, dialect).as_bytes())
+            }
             Destination::Unwrap => {
-                let list = read_input(list.into_bytes(), dialect)?;
+                let list = read_input(list(&resources, dialect).into_bytes(), dialect)?;
                 let documents = write_documents(list.items, dialect)?;
                 ui.write_data(documents.as_bytes())
             }
             Destination::Directory(directory) => {
-                sink::fill(ui, directory, list.into_bytes(), Durability::Fast)
+                let list = list(&resources, dialect).into_bytes();
+                let changes = sink::planned(ui, directory, list)?;
+                sink::fill(ui, directory, &changes, Durability::Fast)
             }
         }
     }
 }
 
-/// Makes the directory for results.
-pub(super) fn make_results_directory(directory: &str) -> Result<()> {
-    if directory.is_empty() {
-        return Ok(());
-    }
-    match sink::make_directories(Path::new(directory)) {
-        Ok(_) => Ok(()),
-        Err(error) => bail!(
-            "cannot read or create results dir {directory:?}: mkdir {directory}: {}",
-            system_words(&error)
-        ),
-    }
-}
-
-/// Writes the results; the path of their file, if there is one.
-pub(super) fn save_results(
-    directory: &str,
-    results: &FunctionResultList,
-) -> Result<Option<String>> {
-    if directory.is_empty() {
-        return Ok(None);
-    }
-    let path = paths::join(&[directory, "results.yaml"]);
-    std::fs::write(&path, results.to_yaml()).map_err(|error| {
-        let words = system_words(&error);
-        anyhow!("failed to save function results: open {path}: {words}")
-    })?;
-    Ok(Some(path))
-}
-
-/// Tells where the results are, after `before`.
-pub(super) fn tell_results(ui: &Ui, path: &str, before: &str) {
-    let record = Record {
-        event: "results",
-        file: Some(path),
-        ..Record::default()
-    };
-    ui.tell(
-        &record,
-        &format!("{before}For complete results, see {path}"),
-    );
+fn list(resources: &[Resource], dialect: Dialect) -> String {
+    write_list(&Wrapper::resource_list(dialect), resources, None, None)
 }

@@ -9,12 +9,15 @@ use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileChange;
 use kiln_krm::record::UnknownKeys;
 use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads, system_words};
-use kiln_render::{Jobs, Outside, RenderError, RenderOptions, Rendered, render};
+use kiln_render::{Emptied, Jobs, Outside, RenderError, RenderOptions, Rendered, render};
 use kiln_runtime::Network;
 
 use super::explain::Explainer;
-use super::output::{Destination, make_results_directory, save_results, tell_results};
+use super::output::Destination;
 use super::preview;
+use super::results_dir::{
+    make_results_directory, report_results, results_in_package, save_results,
+};
 use super::running::{ContainerFlags, Running, RunningArgs};
 use super::sink::write;
 use super::terminal::Terminal;
@@ -143,7 +146,8 @@ fn render_once(
     destination: &Destination,
     written: &mut Vec<FileChange>,
 ) -> Result<()> {
-    let files = open(ui, root)?;
+    let results = results_in_package(ui, &args.results_dir, root)?;
+    let files = open(ui, root)?.without(results);
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
         text.ok_or_else(|| anyhow!("the name of {} is not UTF-8", path.display()))
@@ -254,8 +258,9 @@ fn finish_in_place(
         };
         ui.tell(&record, &message);
     }
+    warn_of_emptied(ui, &rendered);
     if let Some(path) = results? {
-        tell_results(ui, &path, "");
+        report_results(ui, &path, "");
     }
     outcome(&rendered, failed)
 }
@@ -270,6 +275,7 @@ fn finish_preview(
     failed: &Explain<'_>,
 ) -> Result<()> {
     outcome(rendered, failed)?;
+    warn_of_emptied(ui, rendered);
     if args.dry_run {
         return preview::show(ui, files, changes);
     }
@@ -287,11 +293,29 @@ fn finish_elsewhere(
     failed: &Explain<'_>,
 ) -> Result<()> {
     if let Some(path) = results_file(args, &rendered)? {
-        tell_results(ui, &path, "");
+        report_results(ui, &path, "");
     }
     let resources = rendered.resources.take().unwrap_or_default();
     outcome(&rendered, failed)?;
-    destination.write(ui, &resources)
+    warn_of_emptied(ui, &rendered);
+    destination.write(ui, resources, rendered.read_set())
+}
+
+/// Reports the functions that left nothing of a package. kpt does not.
+fn warn_of_emptied(ui: &Ui, rendered: &Rendered) {
+    if ui.compat() != Compat::Kiln {
+        return;
+    }
+    for emptied in &rendered.emptied {
+        let Emptied {
+            function,
+            package,
+            resources,
+        } = emptied;
+        ui.warn(&format!(
+            "function {function:?} removed all {resources} resource(s) of package {package:?}"
+        ));
+    }
 }
 
 /// Writes the results; their path if there are any.

@@ -46,7 +46,8 @@ pub(crate) fn cmd_sink(ui: &Ui, args: &SinkArgs) -> Result<()> {
         true => Durability::Durable,
         false => Durability::Fast,
     };
-    fill(ui, dir, ui.read_data()?, durability)
+    let changes = planned(ui, dir, ui.read_data()?)?;
+    fill(ui, dir, &changes, durability)
 }
 
 /// Refuses a directory that is there already.
@@ -65,17 +66,21 @@ pub(super) fn check_absent(ui: &Ui, dir: &str) -> Result<()> {
     }
 }
 
-/// Makes a directory and writes the resources of a list to it.
-pub(super) fn fill(ui: &Ui, dir: &str, list: Vec<u8>, durability: Durability) -> Result<()> {
+/// Makes a directory and writes files to it.
+pub(super) fn fill(
+    ui: &Ui,
+    dir: &str,
+    changes: &[FileChange],
+    durability: Durability,
+) -> Result<()> {
     let path = Path::new(dir);
-    let changes = planned(ui, dir, list)?;
     let made = make_directories(path)
         .with_context(|| format!("failed to create output directory {dir:?}"))?;
     let options = ApplyOptions {
         durability,
         ..ApplyOptions::default()
     };
-    let written = write(ui, path, None, &changes, options);
+    let written = write(ui, path, None, changes, options);
     if written.is_err() {
         // What holds something by now stays, a journal above all.
         for directory in made.iter().rev() {

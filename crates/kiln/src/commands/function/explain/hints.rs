@@ -4,6 +4,10 @@ use kiln_krm::check::{ListKind, ListNotKrm};
 use kiln_krm::kptfile::{InvalidPipeline, KptfileProblem};
 use kiln_render::Why;
 
+/// A function that answers with nothing.
+pub(in super::super) const NO_ITEMS: &str = "a function prints all resources that are to stay; one that changes nothing \
+    prints the ResourceList that it got, and one that removes everything prints `items: []`";
+
 /// A failure of which more is known than its text.
 pub(super) fn because(why: Why, text: &str) -> Option<String> {
     let hint = match why {
@@ -14,6 +18,7 @@ pub(super) fn because(why: Why, text: &str) -> Option<String> {
         Why::BadOutput => {
             "a function prints a ResourceList on standard output, and everything else on standard error"
         }
+        Why::NoItems => NO_ITEMS,
         Why::Reported => "correct what the results above name",
         Why::NotFound | Why::NoTag | Why::Unavailable => return None,
     };

@@ -6,12 +6,13 @@ use anyhow::{Result, anyhow, bail};
 use kiln_krm::annotations::{LEGACY_ID, LEGACY_PATH};
 use kiln_krm::legacy_words::{path_to_annotations, wrong_kind};
 use kiln_krm::paths::default_path;
-use kiln_krm::read::read_input;
+use kiln_krm::read::{AnswerError, read_answer, read_input};
 use kiln_krm::schema::Schema;
 use kiln_krm::{Dialect, Resource, ResourceList};
-use kiln_render::is_unchanged;
+use kiln_package::available_threads;
+use kiln_render::restore_list;
 use kiln_runtime::{Deadline, Input, Limits, Output, RunContext, RunError};
-use kiln_yaml::{EditError, SequenceStyle, copy_comments, sync_order};
+use kiln_yaml::{EditError, SequenceStyle, copy_comments};
 
 use super::super::engine_users;
 use super::super::explain::hints;
@@ -77,7 +78,7 @@ pub(super) fn execute(
             cancel: cancel.clone(),
             on_stderr: None,
         };
-        let (outputs, failure) = run(ui, step, &inputs, config, engine_hint.as_deref(), &ctx)?;
+        let (outputs, failure) = run(ui, step, inputs, config, engine_hint.as_deref(), &ctx)?;
         late.extend(failure);
         let outputs = outputs.into_iter().map(|resource| Item {
             resource,
@@ -125,13 +126,13 @@ fn annotate(resource: &mut Resource, key: &str, value: &str) -> Result<()> {
 fn run(
     ui: &Ui,
     step: &Step,
-    inputs: &[Resource],
+    inputs: Vec<Resource>,
     config: Option<&Resource>,
     hint: Option<&str>,
     ctx: &RunContext,
 ) -> Result<(Vec<Resource>, Option<String>)> {
     let config = config.map(Resource::document);
-    let input = Input::new(Dialect::Legacy, inputs, config);
+    let input = Input::new(Dialect::Legacy, &inputs, config);
     let ran = {
         let _progress = ui.progress(&step.name);
         let voice = Voice::new(ui, &step.name);
@@ -139,6 +140,7 @@ fn run(
         voice.end();
         ran
     };
+    drop(input);
     let (output, failure) = match ran {
         Ok(outcome) => {
             let failure = (!outcome.is_success()).then(|| outcome.exit_text());
@@ -162,18 +164,15 @@ fn run(
     });
     let list = match (output, &failure) {
         (Output::List(list), _) => list,
-        (Output::Wire(text), failure) => match (read_input(text, Dialect::Legacy), failure) {
+        (Output::Wire(text), failure) => match (read(ui, step, text), failure) {
             (Ok(list), _) => list,
             // What a function that failed printed may be anything; that it failed matters more.
             (Err(_), Some(failure)) if ui.compat() == Compat::Kiln => bail!("{failure}"),
-            (Err(error), _) => bail!("{error}"),
+            (Err(error), _) => return Err(error),
         },
     };
     let ResourceList { items, results, .. } = list;
-    let mut outputs = Vec::with_capacity(items.len());
-    for output in items {
-        outputs.push(restore(ui, output, inputs)?);
-    }
+    let mut outputs = restore(ui, items, inputs)?;
     if let (Some(path), Some(results)) = (&step.results_file, &results) {
         save_results(path, &kiln_yaml::to_string(results, SequenceStyle::Compact))?;
     }
@@ -183,6 +182,22 @@ fn run(
             place(&mut outputs, &step.directory)?;
             Ok((outputs, failure))
         }
+    }
+}
+
+/// The list that a function printed.
+fn read(ui: &Ui, step: &Step, text: Vec<u8>) -> Result<ResourceList> {
+    match ui.compat() {
+        Compat::Kpt | Compat::KptV039 => {
+            read_input(text, Dialect::Legacy).map_err(|error| anyhow!("{error}"))
+        }
+        Compat::Kiln => read_answer(text, Dialect::Legacy).map_err(|error| match error {
+            AnswerError::Read(error) => anyhow!("{error}"),
+            error => {
+                let text = format!("returned no list of resources: {error}");
+                anyhow!("{}\nhint: {}", with_name(step, &text), hints::NO_ITEMS)
+            }
+        }),
     }
 }
 
@@ -200,13 +215,27 @@ fn with_name(step: &Step, failure: &str) -> String {
     text
 }
 
-/// Gives a resource the comments back that its input had. In kiln's own mode also the order of its fields, and if
-/// nothing has changed it is the input that goes on.
-fn restore(ui: &Ui, mut output: Resource, inputs: &[Resource]) -> Result<Resource> {
-    let annotations = output.root().lookup(&["metadata", "annotations"]);
-    if let Err(error) = annotations {
-        bail!(wrong_kind(&error, path_to_annotations(output.root())));
+/// Gives resources the comments back that their inputs had. In kiln's own mode also the order of their fields, and what
+/// nothing has changed is the input itself.
+fn restore(ui: &Ui, outputs: Vec<Resource>, inputs: Vec<Resource>) -> Result<Vec<Resource>> {
+    if ui.compat() == Compat::Kiln {
+        outputs.iter().try_for_each(check_annotations)?;
+        return Ok(restore_list(outputs, inputs, available_threads())?);
     }
+    let outputs = outputs.into_iter();
+    outputs.map(|output| restore_one(output, &inputs)).collect()
+}
+
+fn check_annotations(output: &Resource) -> Result<()> {
+    match output.root().lookup(&["metadata", "annotations"]) {
+        Ok(_) => Ok(()),
+        Err(error) => bail!(wrong_kind(&error, path_to_annotations(output.root()))),
+    }
+}
+
+/// The comments of a resource, as the original restores them.
+fn restore_one(mut output: Resource, inputs: &[Resource]) -> Result<Resource> {
+    check_annotations(&output)?;
     let input = output.annotation(LEGACY_ID).and_then(|id| {
         let number: usize = id.parse().ok()?;
         // Only numbers as they were given out count.
@@ -222,12 +251,6 @@ fn restore(ui: &Ui, mut output: Resource, inputs: &[Resource]) -> Result<Resourc
     let in_old_words = |error: EditError| anyhow!(wrong_kind(&error, ""));
     copied.map_err(in_old_words)?;
     let mut restored = output.with_origin(input.origin().cloned());
-    if ui.compat() == Compat::Kiln {
-        sync_order(from.root(), restored.document_mut(), start)?;
-        if is_unchanged(from.root(), restored.root()) {
-            restored = input.clone();
-        }
-    }
     restored
         .remove_annotation(LEGACY_ID)
         .map_err(in_old_words)?;

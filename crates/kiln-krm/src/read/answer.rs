@@ -1,0 +1,85 @@
+//! The answer of a function, read so that no resource is lost in silence.
+//!
+//! kpt takes an answer of nothing, and a list whose `items` are no list, for a list without resources: all that the
+//! function got is then removed. Here a function that removes everything has to answer with a list that is empty.
+
+use kiln_yaml::{Kind, NodeRef};
+
+use super::{Marks, Pieces, ReadError, is_wrapper, unwrap};
+use crate::dialect::Dialect;
+use crate::gotext::quote;
+use crate::list::ResourceList;
+use crate::resource::Resource;
+
+/// How much of an answer an error shows, in bytes.
+const SHOWN: usize = 60;
+
+/// Why the answer of a function is not a list of resources.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AnswerError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// There is no document in it. Holds what there is.
+    #[error("it printed {0} instead of a ResourceList")]
+    Nothing(String),
+    /// It is a list whose `items` are something else.
+    #[error("it printed a {kind} whose items are {found} instead of a list")]
+    Items {
+        /// `ResourceList` or `List`
+        kind: String,
+        /// What the items are.
+        found: &'static str,
+    },
+}
+
+/// Reads what a function printed: a ResourceList, a List or plain documents, at least one.
+pub fn read_answer(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, AnswerError> {
+    let marks = Marks {
+        path: None,
+        package_path: None,
+        style: false,
+    };
+    let mut pieces = Pieces::read(&bytes, dialect, &marks)?;
+    if pieces.documents.is_empty() {
+        return Err(AnswerError::Nothing(shown(&bytes)));
+    }
+    drop(bytes);
+    let mut items: Vec<Resource> = pieces.documents.drain(..).map(Resource::new).collect();
+    let is_only = pieces.count == 1;
+    let Some(wrapper) = items.pop_if(|resource| is_only && is_wrapper(resource)) else {
+        return Ok(ResourceList {
+            items,
+            ..ResourceList::default()
+        });
+    };
+    // A list without the field is what the Go SDK prints when nothing is left.
+    match wrapper.root().get("items") {
+        Some(found) if !found.is_sequence() => Err(AnswerError::Items {
+            kind: wrapper.kind().to_owned(),
+            found: described(found),
+        }),
+        _ => Ok(unwrap(wrapper)),
+    }
+}
+
+fn described(node: NodeRef<'_>) -> &'static str {
+    match node.kind() {
+        Kind::Scalar if node.is_null() => "null",
+        Kind::Scalar => "a scalar",
+        Kind::Mapping => "a mapping",
+        Kind::Sequence => "a list",
+        Kind::Alias => "an alias",
+    }
+}
+
+/// An answer for an error.
+fn shown(bytes: &[u8]) -> String {
+    let start = bytes.get(..SHOWN).unwrap_or(bytes);
+    let text = quote(&String::from_utf8_lossy(start));
+    match bytes.len() {
+        0 => "nothing".to_owned(),
+        length if length > SHOWN => format!("{text}... ({length} bytes)"),
+        _ => text,
+    }
+}

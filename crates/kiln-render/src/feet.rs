@@ -1,0 +1,154 @@
+//! Comments below something, which do not stay where they are on the way to a function and back.
+//!
+//! In a list, the comment below a resource stands before the next one, and the parser finds it there, or at another node
+//! than in the file. So a comment that comes back at another node is not a change: it goes back to where it was. What
+//! the input has nowhere is the function's own and stays. No comment is lost, and none is there twice.
+
+use std::collections::HashSet;
+
+use kiln_krm::Resource;
+use kiln_yaml::{Document, NodeId, NodeRef, Slot};
+
+pub(crate) const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
+
+/// Keeps the last comment of a document where it is not in the way.
+///
+/// kpt loses it, or puts it below the resource's tree, from where it gets to the next function and there to the next
+/// resource of the list, which go-yaml cannot always write after it.
+pub(crate) fn keep_foot(from: &Document, to: &mut Document) {
+    let feet = |document: &Document| {
+        let both = [
+            document.comment(Slot::Foot),
+            document.root().comment(Slot::Foot),
+        ];
+        let foot = both.into_iter().find(|foot| !foot.is_empty());
+        foot.map(str::to_owned)
+    };
+    let Some(foot) = feet(to).or_else(|| feet(from)) else {
+        return;
+    };
+    let root = to.root().id();
+    to.set_comment(root, Slot::Foot, "");
+    to.set_document_comment(Slot::Foot, &foot);
+}
+
+/// All lines of comments below something.
+pub(crate) fn foot_lines(inputs: &[Resource]) -> HashSet<String> {
+    let mut lines = HashSet::new();
+    for input in inputs {
+        lines.extend(lines_of(input, &[Slot::Foot]).map(str::to_owned));
+    }
+    lines
+}
+
+/// Removes the comment below a resource from the one that follows it: in a list the two cannot be told apart.
+pub(crate) fn remove_strange_feet(
+    output: &mut Resource,
+    input: Option<&Resource>,
+    feet: &HashSet<String>,
+) {
+    let own: HashSet<&str> = match input {
+        Some(input) => {
+            let document = SLOTS.map(|slot| input.document().comment(slot));
+            let nodes = tops(input.root()).map(|node| node.comment(Slot::Head));
+            let comments = document.into_iter().chain(nodes);
+            comments.flat_map(str::lines).collect()
+        }
+        None => HashSet::new(),
+    };
+    let is_strange = |line: &str| feet.contains(line) && !own.contains(line);
+    let mut changed = Vec::new();
+    for node in tops(output.root()) {
+        let comment = node.comment(Slot::Head);
+        if comment.lines().any(is_strange) {
+            let left: Vec<&str> = comment.lines().filter(|line| !is_strange(line)).collect();
+            let left = left.join("\n").trim_matches('\n').to_owned();
+            changed.push((node.id(), left));
+        }
+    }
+    for (node, comment) in changed {
+        let document = output.document_mut();
+        document.set_comment(node, Slot::Head, &comment);
+    }
+}
+
+pub(crate) fn has_comment_above(resource: &Resource) -> bool {
+    tops(resource.root()).any(|node| !node.comment(Slot::Head).is_empty())
+}
+
+/// The nodes that have the comment above a resource: itself or its first key.
+fn tops(root: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
+    std::iter::once(root).chain(root.children().next())
+}
+
+/// Comments that were taken off an output because its input has them, perhaps elsewhere.
+pub(crate) struct Moved(Vec<(NodeId, Slot, String)>);
+
+impl Moved {
+    /// Takes off the comments below something that the input has anywhere, and those above something that the input has
+    /// below something else.
+    pub(crate) fn take(output: &mut Resource, input: &Resource) -> Moved {
+        let all: HashSet<&str> = lines_of(input, &SLOTS).collect();
+        let feet: HashSet<&str> = lines_of(input, &[Slot::Foot]).collect();
+        let heads: HashSet<&str> = lines_of(input, &[Slot::Head]).collect();
+        let is_moved = |slot: Slot, comment: &str| {
+            let mut lines = filled(comment).peekable();
+            lines.peek().is_some()
+                && lines.all(|line| match slot {
+                    Slot::Foot => all.contains(line),
+                    _ => feet.contains(line) && !heads.contains(line),
+                })
+        };
+        let mut moved = Vec::new();
+        for node in nodes(output.root()) {
+            for slot in [Slot::Head, Slot::Foot] {
+                let comment = node.comment(slot);
+                if is_moved(slot, comment) {
+                    moved.push((node.id(), slot, comment.to_owned()));
+                }
+            }
+        }
+        for (node, slot, _) in &moved {
+            output.document_mut().set_comment(*node, *slot, "");
+        }
+        Moved(moved)
+    }
+
+    /// Puts back those that have not come from the input since, because the node they were at is gone.
+    pub(crate) fn put_back(self, output: &mut Resource) {
+        if self.0.is_empty() {
+            return;
+        }
+        let lines = lines_of(output, &SLOTS).map(str::to_owned);
+        let present: HashSet<String> = lines.collect();
+        for (node, slot, comment) in self.0 {
+            let is_lost = filled(&comment).any(|line| !present.contains(line));
+            if is_lost && output.document().node(node).comment(slot).is_empty() {
+                output.document_mut().set_comment(node, slot, &comment);
+            }
+        }
+    }
+}
+
+/// The lines of a resource's comments in these slots.
+fn lines_of<'a>(resource: &'a Resource, slots: &'a [Slot]) -> impl Iterator<Item = &'a str> {
+    let document = slots.iter().map(|slot| resource.document().comment(*slot));
+    let nodes = nodes(resource.root());
+    let nodes = nodes.flat_map(|node| slots.iter().map(move |slot| node.comment(*slot)));
+    document.chain(nodes).flat_map(filled)
+}
+
+/// The lines of a comment that hold something.
+fn filled(comment: &str) -> impl Iterator<Item = &str> {
+    comment.lines().filter(|line| !line.trim().is_empty())
+}
+
+/// A node and all below it.
+fn nodes(root: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
+    let mut pending = vec![root];
+    std::iter::from_fn(move || {
+        let node = pending.pop()?;
+        pending.extend(node.children());
+        Some(node)
+    })
+}

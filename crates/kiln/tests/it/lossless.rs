@@ -1,0 +1,377 @@
+//! Nothing of a package is lost without a word: not by answers of nothing, by results in the package, by links, or on the
+//! way to another directory.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::world::{Outcome, World, files};
+
+const HEAD: &str = "apiVersion: config.kubernetes.io/v1\\nkind: ResourceList\\n";
+const LICENCE: &str = "# Copyright of somebody\n#\n# No rights reserved\n\n";
+
+fn config_map(name: &str, value: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  value: {value}\n")
+}
+
+/// A package whose pipeline runs a script.
+fn package(script: &str) -> World {
+    let world = World::new();
+    world.write_program("fn.sh", &format!("#!/bin/sh\n{script}\n"));
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
+    let pipeline = "pipeline:\n  mutators:\n  - exec: ./fn.sh\n";
+    world.write("pkg/Kptfile", &format!("{kptfile}{pipeline}"));
+    world.write(
+        "pkg/a.yaml",
+        &format!("{LICENCE}{}", config_map("a", "old")),
+    );
+    world
+}
+
+fn content(world: &World, path: &str) -> String {
+    fs::read_to_string(world.work().join(path)).expect("a file")
+}
+
+fn render(world: &World, args: &[&str]) -> Outcome {
+    let mut all = vec!["fn", "render", "pkg", "--allow-exec"];
+    all.extend(args);
+    world.kiln(&all, "")
+}
+
+const CHANGES: &str = "sed -e 's/value: old/value: new/'";
+
+#[test]
+fn an_answer_of_nothing_is_a_failure() {
+    let answers = [
+        (
+            "cat >/dev/null",
+            "it printed nothing instead of a ResourceList",
+        ),
+        (
+            "cat >/dev/null; echo",
+            r#"it printed "\n" instead of a ResourceList"#,
+        ),
+        (
+            "cat >/dev/null; echo ---",
+            r#"it printed "---\n" instead of a ResourceList"#,
+        ),
+        (
+            "cat >/dev/null; echo '# c'",
+            r##"it printed "# c\n" instead of a ResourceList"##,
+        ),
+        (
+            "ITEMS",
+            "it printed a ResourceList whose items are null instead of a list",
+        ),
+        (
+            "ITEMS {}",
+            "it printed a ResourceList whose items are a mapping instead of a list",
+        ),
+    ];
+    for (script, reason) in answers {
+        let script = match script.strip_prefix("ITEMS") {
+            Some(items) => format!("cat >/dev/null; printf '{HEAD}items:{items}\\n'"),
+            None => script.to_owned(),
+        };
+        let world = package(&script);
+        let before = files(&world.work());
+        let without_status = |world: &World| {
+            let mut files = files(&world.work());
+            files.remove("pkg/Kptfile");
+            files
+        };
+        let check = |ran: &Outcome, name: &str| {
+            assert_eq!(ran.code, Some(1), "{script}: {}", ran.stderr);
+            let whole = format!("{name:?}");
+            assert!(ran.stderr.contains(&whole), "{}", ran.stderr);
+            assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+            assert!(
+                ran.stderr
+                    .contains("one that removes everything prints `items: []`"),
+                "{}",
+                ran.stderr
+            );
+        };
+        check(&render(&world, &[]), "./fn.sh");
+        let eval = world.kiln(&["fn", "eval", "pkg", "--exec", "./fn.sh"], "");
+        check(&eval, "./fn.sh");
+        let mut kept = before.clone();
+        kept.remove("pkg/Kptfile");
+        assert_eq!(without_status(&world), kept);
+        let run = world.kiln(
+            &[
+                "fn",
+                "run",
+                "pkg",
+                "--enable-exec",
+                "--exec-path",
+                "./fn.sh",
+            ],
+            "",
+        );
+        check(&run, "./fn.sh");
+        assert_eq!(without_status(&world), kept);
+    }
+}
+
+#[test]
+fn kpt_takes_an_answer_of_nothing_for_an_empty_list() {
+    let world = package("cat >/dev/null");
+    let ran = render(&world, &["--compat=kpt"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("removed all"), "{}", ran.stderr);
+    assert!(!world.work().join("pkg/a.yaml").exists());
+}
+
+#[test]
+fn a_validator_may_print_nothing() {
+    let world = package("cat >/dev/null");
+    let kptfile = content(&world, "pkg/Kptfile").replace("mutators", "validators");
+    world.write("pkg/Kptfile", &kptfile);
+    let before = content(&world, "pkg/a.yaml");
+    let ran = render(&world, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("removed all"), "{}", ran.stderr);
+    assert_eq!(content(&world, "pkg/a.yaml"), before);
+}
+
+#[test]
+fn a_failure_counts_more_than_an_answer_of_nothing() {
+    let world = package("cat >/dev/null; echo why >&2; exit 3");
+    let ran = render(&world, &[]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.contains("function failed: exit status 3"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("instead of"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_package_that_lost_everything_is_in_the_summary() {
+    let script = format!("cat >/dev/null; printf '{HEAD}items: []\\n'");
+    let world = package(&script);
+    world.write("pkg/b.yaml", &config_map("b", "x"));
+    let warning = "[WARN] function \"./fn.sh\" removed all 2 resource(s) of package \"pkg\"\n";
+    let preview = render(&world, &["--dry-run"]);
+    assert!(preview.stderr.contains(warning), "{}", preview.stderr);
+    let ran = render(&world, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let summary = "Successfully executed 1 function(s) in 1 package(s).\n";
+    assert!(
+        ran.stderr.contains(&format!("{summary}{warning}")),
+        "{}",
+        ran.stderr
+    );
+    assert!(!world.work().join("pkg/a.yaml").exists());
+}
+
+#[test]
+fn a_sub_package_that_lost_everything_is_in_the_summary() {
+    let world = package("cat");
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n";
+    let pipeline = format!(
+        "pipeline:\n  mutators:\n  - exec: {}\n",
+        world.work().join("empty.sh").display()
+    );
+    let emptying = format!("#!/bin/sh\ncat >/dev/null; printf '{HEAD}items: []\\n'\n");
+    world.write_program("empty.sh", &emptying);
+    world.write("pkg/sub/Kptfile", &format!("{kptfile}{pipeline}"));
+    world.write("pkg/sub/c.yaml", &config_map("c", "x"));
+    let ran = render(&world, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let warning = "removed all 1 resource(s) of package \"pkg/sub\"\n";
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    assert_eq!(
+        ran.stderr.matches("removed all").count(),
+        1,
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn eval_reports_that_nothing_is_left() {
+    let script = format!("cat >/dev/null; printf '{HEAD}items: []\\n'");
+    let world = package(&script);
+    let ran = world.kiln(&["fn", "eval", "pkg", "--exec", "./fn.sh"], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let warning = "[WARN] function \"./fn.sh\" removed all 1 resource(s)\n";
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+}
+
+#[test]
+fn another_directory_gets_the_bytes_of_what_did_not_change() {
+    let world = package(CHANGES);
+    let second = format!("{LICENCE}{}", config_map("b", "same"));
+    let third = config_map("c", "old");
+    world.write("pkg/b.yaml", &second);
+    world.write(
+        "pkg/both.yaml",
+        &format!("# only a comment\n---\n{second}--- # separator\n{third}# the end\n"),
+    );
+    world.write("pkg/crlf.yaml", &second.replace('\n', "\r\n"));
+    world.write(
+        "pkg/c.json",
+        "{\"apiVersion\": \"v1\",\n \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"j\"}}\n",
+    );
+    let before = files(&world.work().join("pkg"));
+    let expected = |path: &str| before[path].replace("value: old", "value: new");
+    let eval = ["fn", "eval", "pkg", "--exec", "./fn.sh", "-o", "evaluated"];
+    let render = ["fn", "render", "pkg", "--allow-exec", "-o", "rendered"];
+    for (args, directory) in [(&eval[..], "evaluated"), (&render, "rendered")] {
+        let ran = world.kiln(args, "");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let written = files(&world.work().join(directory));
+        for path in ["a.yaml", "b.yaml", "both.yaml", "crlf.yaml", "c.json"] {
+            assert_eq!(written[path], expected(path), "{directory}/{path}");
+        }
+        assert_eq!(written.len(), before.len());
+    }
+    let mut args = render;
+    args[5] = "unwrap";
+    let ran = world.kiln(&args, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains(&expected("a.yaml")), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains(&format!("---\n{second}")),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn results_in_the_package_are_not_resources() {
+    let script = "sed -e 's/    name: fnresults/    name: changed/'; printf 'results:\\n- message: hm\\n  severity: info\\n'";
+    let world = package(script);
+    let base = world.work();
+    symlink("pkg/out", base.join("link")).expect("a link");
+    symlink("pkg", base.join("package-link")).expect("a link");
+    let absolute = base.join("pkg/out").display().to_string();
+    let mut first = None;
+    for directory in [
+        "pkg/out",
+        &absolute,
+        "link",
+        "package-link/out",
+        "./pkg/sub/../out",
+    ] {
+        for command in ["render", "eval"] {
+            let mut args = vec!["fn", command, "pkg", "--results-dir", directory];
+            match command {
+                "render" => args.push("--allow-exec"),
+                _ => args.extend(["--exec", "./fn.sh"]),
+            }
+            fs::create_dir_all(base.join("pkg/sub")).expect("a directory");
+            let ran = world.kiln(&args, "");
+            assert_eq!(ran.code, Some(0), "{directory}: {}", ran.stderr);
+            let results = content(&world, "pkg/out/results.yaml");
+            assert!(results.contains("kind: FunctionResultList\n"), "{results}");
+            assert!(results.contains("message: hm\n"), "{results}");
+            assert!(results.contains("name: fnresults\n"), "{results}");
+            assert_eq!(
+                *first.get_or_insert(results.clone()),
+                results,
+                "{directory}, {command}"
+            );
+        }
+    }
+}
+
+#[test]
+fn results_do_not_replace_resources() {
+    let world = package("cat");
+    world.write("pkg/results.yaml", &config_map("mine", "x"));
+    let before = files(&world.work());
+    for args in [
+        &[
+            "fn",
+            "render",
+            "pkg",
+            "--allow-exec",
+            "--results-dir",
+            "pkg",
+        ][..],
+        &[
+            "fn",
+            "eval",
+            "pkg",
+            "--exec",
+            "./fn.sh",
+            "--results-dir",
+            "pkg",
+        ],
+    ] {
+        let ran = world.kiln(args, "");
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("results.yaml holds resources"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(files(&world.work()), before);
+    }
+}
+
+#[test]
+fn links_in_a_package_are_written_through() {
+    for command in ["render", "eval"] {
+        let world = package(CHANGES);
+        let pkg = world.work().join("pkg");
+        world.write(
+            "pkg/sub/Kptfile",
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n",
+        );
+        world.write("pkg/real/r.yaml", &config_map("r", "old"));
+        let links = [
+            ("a.yaml", "b.yaml"),
+            ("b.yaml", "chain.yaml"),
+            ("../a.yaml", "sub/up.yaml"),
+            ("sub/../real/r.yaml", "r.yaml"),
+            ("real", "directory"),
+        ];
+        for (target, name) in links {
+            symlink(target, pkg.join(name)).expect("a link");
+        }
+        fs::hard_link(pkg.join("real/r.yaml"), pkg.join("real/hard.yaml")).expect("a link");
+        let mut args = vec!["fn", command, "pkg"];
+        match command {
+            "render" => args.push("--allow-exec"),
+            _ => args.extend(["--exec", "./fn.sh"]),
+        }
+        let ran = world.kiln(&args, "");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        for (target, name) in links {
+            let link = fs::read_link(pkg.join(name)).expect("still a link");
+            assert_eq!(link.to_str(), Some(target));
+        }
+        let changed = format!("{LICENCE}{}", config_map("a", "new"));
+        for path in [
+            "pkg/a.yaml",
+            "pkg/b.yaml",
+            "pkg/chain.yaml",
+            "pkg/sub/up.yaml",
+        ] {
+            assert_eq!(content(&world, path), changed, "{path}");
+        }
+        for path in ["pkg/real/r.yaml", "pkg/real/hard.yaml", "pkg/r.yaml"] {
+            assert_eq!(content(&world, path), config_map("r", "new"), "{path}");
+        }
+    }
+}
+
+#[test]
+fn different_changes_of_one_file_are_refused() {
+    // The value becomes the path of the resource.
+    let script = "awk '/internal.config.kubernetes.io\\/path:/ {path=$2; gsub(/\\x27/, \"\", path)} \
+                  /value: old/ {sub(/old/, path)} {print}'";
+    let world = package(script);
+    symlink("a.yaml", world.work().join("pkg/b.yaml")).expect("a link");
+    let before = content(&world, "pkg/a.yaml");
+    let ran = render(&world, &[]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let reason =
+        "cannot write b.yaml: it is the same file as a.yaml, which is to be changed in another way";
+    assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+    assert_eq!(content(&world, "pkg/a.yaml"), before);
+}
