@@ -185,12 +185,15 @@ fn by_file(
     Ok(files)
 }
 
+/// The path of a file and its bytes; none if it keeps those it has.
+type WrittenFile = (String, Option<Vec<u8>>);
+
 /// The content of each file; none if it is as it was.
 fn contents(
     files: BTreeMap<String, Vec<Placed>>,
     before: &ReadSet,
     options: &WriteOptions,
-) -> Result<Vec<(String, Option<Vec<u8>>)>, WriteError> {
+) -> Result<Vec<WrittenFile>, WriteError> {
     let files: Vec<(String, Vec<Placed>)> = files.into_iter().collect();
     try_map(files, options.threads, Worth::Files, |(path, placed)| {
         let content = match options.bytes {
