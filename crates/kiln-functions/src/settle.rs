@@ -2,7 +2,7 @@
 //!
 //! Each resource is read by itself: a comment that go-yaml would carry over into the next one is not.
 
-use kiln_yaml::SequenceStyle;
+use kiln_yaml::{Document, NodeId, NodeRef, SequenceStyle, Style};
 
 use crate::budget::is_stopped;
 use crate::function::FunctionList;
@@ -19,10 +19,39 @@ pub(crate) fn settle(list: &mut FunctionList) {
             continue;
         };
         let text = kiln_yaml::to_string(resource.document(), SequenceStyle::Compact);
-        if let Ok(Some(document)) = kiln_yaml::parse(&text) {
+        if let Ok(Some(mut document)) = kiln_yaml::parse(&text) {
+            keep_folded(resource.document(), &mut document);
             *resource.document_mut() = document;
         }
     }
+}
+
+/// Gives folded texts the value back that they had: go-yaml writes a blank line too many around lines that are indented, so
+/// that such a text grows each time it is written and read.
+fn keep_folded(before: &Document, after: &mut Document) {
+    let (old, new) = (folded(before), folded(after));
+    if old.len() != new.len() {
+        return;
+    }
+    for ((_, old), (id, new)) in old.iter().zip(new) {
+        if *old != new {
+            after.set_value(id, old);
+        }
+    }
+}
+
+/// The folded scalars of a document in their order, with their values.
+fn folded(document: &Document) -> Vec<(NodeId, String)> {
+    let mut found = Vec::new();
+    let mut pending = vec![document.root()];
+    while let Some(node) = pending.pop() {
+        if node.is_scalar() && node.style() == Style::FOLDED {
+            found.push((node.id(), node.value().to_owned()));
+        }
+        let children: Vec<NodeRef<'_>> = node.children().collect();
+        pending.extend(children.into_iter().rev());
+    }
+    found
 }
 
 /// Whether a text can stand anywhere without quotes and is read as a string, so that a scalar that gets it needs no settling.
@@ -38,4 +67,39 @@ pub(crate) fn is_surely_plain(text: &str) -> bool {
         && bytes
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-._/:@+".contains(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use kiln_krm::Resource;
+
+    use super::*;
+
+    #[test]
+    fn folded_texts_do_not_grow() {
+        let text = "kind: A\ntext: >\n  folded\n  words\n\n    indented\n\n  end\nlast: x\n";
+        let document = kiln_yaml::parse(text).unwrap().unwrap();
+        let value = document.root().get("text").unwrap().value().to_owned();
+        let mut list = FunctionList {
+            items: vec![Resource::new(document)],
+            ..FunctionList::default()
+        };
+        for _ in 0..3 {
+            list.unsettled = vec![0];
+            settle(&mut list);
+        }
+        let after = list.items[0].root().get("text").unwrap();
+        assert_eq!(
+            (after.value(), after.style()),
+            (value.as_str(), Style::FOLDED)
+        );
+    }
+
+    #[test]
+    fn only_strings_are_surely_plain() {
+        for text in ["null", "true", "yes", "1", "1e3", "2001-01-01", "~", ""] {
+            assert!(!is_surely_plain(text), "{text}");
+        }
+        assert!(is_surely_plain("web-1.2"));
+    }
 }

@@ -221,7 +221,7 @@ fn a_large_list_may_be_changed() {
         )
     };
     let items: String = (0..10_000).map(item).collect();
-    let script = "for r in ctx.resource_list['items']: r['data']['b'] = r['data']['a'] + 'y'";
+    let script = "[r['data'].update(b = r['data']['a'] + 'y') for r in ctx.resource_list['items'] if 'data' in r]";
     let input = list_with(script).replacen("items:\n", &format!("items:\n{items}"), 1);
     let ctx = Context {
         environment: &[],

@@ -221,3 +221,62 @@ fn the_example_of_the_catalog_renders() {
         "{rendered:?}"
     );
 }
+
+/// The Kptfile of a package with one native function.
+fn package_of(function: &str) -> String {
+    format!(
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: package\npipeline:\n  mutators:\n  - image: {function}\n"
+    )
+}
+
+/// Renders the package in both modes, from the same files.
+#[track_caller]
+fn render_in_both_modes(files: &[(&str, &str)], path: &str, expected: &str) {
+    for mode in ["--compat=kiln", "--compat=kpt"] {
+        let world = World::new();
+        for (path, content) in files {
+            world.write(&format!("package/{path}"), content);
+        }
+        let rendered = world.kiln(&[mode, "fn", "render", "package"], "");
+        assert_eq!(rendered.code, Some(0), "{mode}: {rendered:?}");
+        let text = fs::read_to_string(world.work().join("package").join(path)).expect("a file");
+        assert_eq!(text, expected, "{mode}");
+    }
+}
+
+#[test]
+fn a_resource_that_is_there_is_replaced() {
+    let new = "apiVersion: v1\nkind: Service\nmetadata:\n  name: front\nspec:\n  # which pods\n  selector:\n    app: new\n";
+    let old = "apiVersion: v1\nkind: Service\nmetadata:\n  name: front\nspec:\n  selector:\n    app: old\n";
+    for version in ["v0.2.0", "v0.2.1", "latest"] {
+        let function = format!("upsert-resource:{version}\n    configPath: fn.yaml");
+        let kptfile = package_of(&function);
+        let files = [
+            ("Kptfile", kptfile.as_str()),
+            ("fn.yaml", new),
+            ("service.yaml", old),
+        ];
+        render_in_both_modes(&files, "service.yaml", new);
+    }
+}
+
+#[test]
+fn a_field_may_become_null() {
+    let function = "search-replace:v0.2.0\n    configMap:\n      by-path: spec.selector\n      put-value: \"null\"";
+    let kptfile = package_of(function);
+    let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: front\nspec:\n  selector:\n    app: old\n";
+    let files = [("Kptfile", kptfile.as_str()), ("service.yaml", service)];
+    let expected = service.replace("selector:\n    app: old\n", "selector: null\n");
+    render_in_both_modes(&files, "service.yaml", &expected);
+}
+
+#[test]
+fn what_has_no_annotations_gets_none() {
+    let world = World::new();
+    let list = LIST.split("functionConfig").next().unwrap_or_default();
+    for mode in ["--compat=kiln", "--compat=kpt"] {
+        let ran = world.kiln(&[mode, "fn", "eval", "-", "--image", "no-op"], list);
+        assert_eq!(ran.code, Some(0), "{mode}: {ran:?}");
+        assert_eq!(ran.stdout, list, "{mode}");
+    }
+}

@@ -120,7 +120,9 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     }
     match output {
         Err(failure) => return Err(explain::call(ui, &failure, &function)),
-        Ok(Some(output)) => destination.write(ui, output, &before)?,
+        Ok(Some(output)) => {
+            destination.write(ui, without_empty_annotations(output), &before)?;
+        }
         Ok(None) => {}
     }
     // kpt does not look.
@@ -133,6 +135,15 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         (None, None) => {}
     }
     Ok(())
+}
+
+/// Drops annotations that have become empty, and metadata likewise, as kpt's writer does.
+fn without_empty_annotations(mut resources: Vec<Resource>) -> Vec<Resource> {
+    for resource in &mut resources {
+        // What cannot carry annotations has none to drop.
+        let _ = resource.clear_annotations(&[]);
+    }
+    resources
 }
 
 /// A package, or one file of it.
