@@ -23,6 +23,11 @@ pub(super) const NODE_BYTES: usize = 160;
 /// How deep values may be nested that are written, as deep as YAML can be read.
 const MAX_DEPTH: usize = 10_000;
 
+/// Whether a resource list has the field for its items.
+pub(super) fn has_items(resource_list: &Value) -> bool {
+    matches!(resource_list.kind(), Kind::Dict(list) if list.get_str("items").is_some())
+}
+
 /// The items of the list that a script has left, if all of them can be written.
 pub(super) fn items(usage: &Usage<'_>, resource_list: &Value) -> Result<Vec<Value>, Failure> {
     check(usage, resource_list)?;

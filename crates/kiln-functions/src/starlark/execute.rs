@@ -107,7 +107,11 @@ impl Script<'_> {
         let _run = program
             .run(&predeclared, &mut host)
             .map_err(|error| error.to_string())?;
-        let values = encode::items(usage, &list);
+        let values = match self.lines {
+            // The framework of kyaml takes a list without items for an empty one; the SDK does not.
+            Lines::OfList if !encode::has_items(&list) => Ok(Vec::new()),
+            Lines::OfList | Lines::OfItem => encode::items(usage, &list),
+        };
         let items = values.and_then(|values| {
             let items = values.iter().map(|value| encode::item(usage, value));
             items.collect::<Result<Vec<_>, _>>()

@@ -1,3 +1,5 @@
+//! Work that finishes, and work that is left behind.
+
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! Lists that are written within a limit.
+
 use std::num::NonZeroUsize;
 
 use kiln_yaml::parse;

@@ -1,3 +1,5 @@
+//! What documents take from an allowance and give back.
+
 use std::sync::Arc;
 
 use super::{Allowance, may_build, take_for_good};

@@ -1,3 +1,5 @@
+//! Homes by whatever name they are found.
+
 use std::path::PathBuf;
 
 use super::{Homes, locate, parse_mounts, passwd_homes, unescaped};

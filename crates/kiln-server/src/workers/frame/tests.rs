@@ -1,3 +1,5 @@
+//! Frames that are whole, cut off, too large or not frames.
+
 use bytes::BytesMut;
 
 use super::{Lengths, PREFIX, ResponseHead, decode, encode, read, write};
