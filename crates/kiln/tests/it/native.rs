@@ -248,7 +248,7 @@ fn render_in_both_modes(files: &[(&str, &str)], path: &str, expected: &str) {
 fn a_resource_that_is_there_is_replaced() {
     let new = "apiVersion: v1\nkind: Service\nmetadata:\n  name: front\nspec:\n  # which pods\n  selector:\n    app: new\n";
     let old = "apiVersion: v1\nkind: Service\nmetadata:\n  name: front\nspec:\n  selector:\n    app: old\n";
-    for version in ["v0.2.0", "v0.2.1", "latest"] {
+    for version in ["v0.2.1", "latest"] {
         let function = format!("upsert-resource:{version}\n    configPath: fn.yaml");
         let kptfile = package_of(&function);
         let files = [

@@ -74,11 +74,11 @@ fn kpt_cases_are_no_worse_by_default() {
 #[test]
 fn recorded_cases_are_no_worse_by_default() {
     let test = "recorded_cases_are_no_worse_by_default";
-    check(test, Mode::Default, "recorded/render", 284);
+    check(test, Mode::Default, "recorded/render", 283);
 }
 
 #[test]
 fn legacy_cases_are_no_worse_by_default() {
     let test = "legacy_cases_are_no_worse_by_default";
-    check(test, Mode::Default, "recorded/legacy-run", 119);
+    check(test, Mode::Default, "recorded/legacy-run", 118);
 }
