@@ -106,14 +106,14 @@ pub fn confine_worker(parent: u32, memory: u64) -> Result<(), SandboxError> {
     }
     // The kernel takes neither rules nor filters without it.
     step("give up new privileges", set_no_new_privs(true))?;
-    close_files().map_err(|error| SandboxError::Rules {
+    let closed = close_files().map_err(|error| SandboxError::Rules {
         reason: error.to_string(),
-    })?;
-    if !is_known_architecture() {
-        return Ok(());
+    });
+    // Last, because it forbids all of the above; and without Landlock too, because it forbids opening files as well.
+    if is_known_architecture() {
+        step("filter system calls", kernel::install_filter(&filter()))?;
     }
-    // Last, because it forbids all of the above.
-    step("filter system calls", kernel::install_filter(&filter()))
+    closed
 }
 
 /// Lets others go first from now on. A process cannot take that back without privileges.
