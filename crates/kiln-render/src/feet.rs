@@ -41,7 +41,7 @@ pub(crate) fn foot_lines(inputs: &[Resource]) -> HashSet<String> {
     lines
 }
 
-/// Removes the comment below a resource from the one that follows it: in a list the two cannot be told apart.
+/// Removes the comment below a resource from the one that follows it: in a list the two look the same.
 pub(crate) fn remove_strange_feet(
     output: &mut Resource,
     input: Option<&Resource>,

@@ -11,31 +11,31 @@ use crate::observer::{NoObserver, Observer};
 use crate::tls::Tls;
 use crate::token::Token;
 
-/// How many calls may wait, for each kind of work, unless told otherwise.
+/// How many calls may wait, for each kind of work, by default.
 pub const DEFAULT_MAX_QUEUE: usize = 1024;
 
-/// How many calls may be passed on to others at once unless told otherwise. They take memory and nothing else here.
+/// How many calls may be passed on to others at once by default. They take memory and nothing else here.
 pub const DEFAULT_MAX_FORWARDED: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
-/// How long running calls have when the server is to end, unless told otherwise.
+/// How long running calls have when the server is to end, by default.
 pub const DEFAULT_DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// How long a function has whose caller sets no deadline, unless told otherwise.
+/// How long a function has whose caller sets no deadline, by default.
 pub const DEFAULT_EVALUATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// How many bytes of requests are in memory at once unless told otherwise.
+/// How many bytes of requests are in memory at once by default.
 pub const DEFAULT_MAX_HELD_BYTES: usize = 512 * 1024 * 1024;
 
-/// How long a request may take to arrive, besides a second for every 64 KiB, unless told otherwise.
+/// How long a request may take to arrive, besides a second for every 64 KiB, by default.
 pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a connection may be without a stream unless told otherwise.
+/// How long a connection may be without a stream by default.
 pub const DEFAULT_CONNECTION_IDLE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// How many connections there may be unless told otherwise, if the process may have enough descriptors.
+/// How many connections there may be by default, if the process may have enough descriptors.
 const DEFAULT_MAX_CONNECTIONS: usize = 4096;
 
-/// How many slow native functions run for each core unless told otherwise.
+/// How many slow native functions run for each core by default.
 const SLOW_PER_CORE: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
 /// How a server behaves.

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use crate::world::{Outcome, World, files};
 
 const HEAD: &str = "apiVersion: config.kubernetes.io/v1\\nkind: ResourceList\\n";
-const LICENCE: &str = "# Copyright of somebody\n#\n# No rights reserved\n\n";
+const LICENCE: &str = "# Copyright of the shop\n#\n# No rights reserved\n\n";
 
 fn config_map(name: &str, value: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  value: {value}\n")
