@@ -19,11 +19,11 @@ lint:
 
 # Recorded cases against kiln.
 conformance *args:
-    cargo run --release -p conformance -- yaml ../shared/conformance/yaml {{ args }}
+    cargo run --release -p conformance -- yaml conformance/yaml {{ args }}
 
 # Golden cases against kiln, or against the program that --bin names.
 cases *args:
-    cargo run --release -p conformance -- cases ../shared/conformance/kpt ../shared/conformance/recorded {{ args }}
+    cargo run --release -p conformance -- cases conformance/recorded/*.jsonl {{ args }}
 
 # Coverage-guided fuzzing of one target (parse, roundtrip, …).
 fuzz target seconds="60" *args:

@@ -34,6 +34,8 @@ enum Command {
     Packages(packages::Args),
     /// Golden case directories, against any program that speaks `kpt fn`.
     Cases(cases::Args),
+    /// Packs a tree of golden cases into one file.
+    Pack(cases::packed::Args),
     /// Writes the inputs of recorded sets to files.
     Inputs(inputs::Args),
 }
@@ -49,6 +51,7 @@ pub fn main() -> ExitCode {
         Command::Cases(args) => {
             cases::run(args, &mut out).map(|tally| Some((tally.to_string(), tally.failed == 0)))
         }
+        Command::Pack(args) => cases::packed::run(args).map(|()| None),
         Command::Inputs(args) => inputs::run(args).map(|()| None),
     };
     let outcome = outcome.and_then(|totals| {

@@ -14,6 +14,7 @@ mod default_mode;
 mod engine;
 mod gaps;
 mod judge;
+pub(crate) mod packed;
 pub(crate) mod process;
 pub(crate) mod values;
 mod world;
@@ -49,9 +50,9 @@ const BETTER: &str = concat!(
 /// Flags of the suite.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Cases, or directories of them.
-    #[arg(required = true, value_name = "DIR")]
-    dirs: Vec<PathBuf>,
+    /// Cases, directories of them, or trees packed into a file (.jsonl).
+    #[arg(required = true, value_name = "PATH")]
+    trees: Vec<PathBuf>,
     /// The program to test; kiln, built now, if not given.
     #[arg(long, value_name = "PATH")]
     bin: Option<PathBuf>,
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<CaseTally>
         },
         verbose: args.verbose,
     };
-    suite.run(&args.dirs, out)
+    suite.run(&args.trees, out)
 }
 
 /// What is asked of the program under test.
@@ -139,13 +140,21 @@ pub struct Suite<'a> {
 }
 
 impl Suite<'_> {
-    /// Runs all cases at or below some directories and writes what is wrong with them.
-    pub fn run(&self, dirs: &[PathBuf], out: &mut dyn Write) -> anyhow::Result<CaseTally> {
+    /// Runs all cases of some trees, directories or packed files, and writes what is wrong with them.
+    pub fn run(&self, trees: &[PathBuf], out: &mut dyn Write) -> anyhow::Result<CaseTally> {
         let mut cases = Vec::new();
-        for dir in dirs {
-            let found = case::find(dir)
-                .with_context(|| format!("cannot read the cases of {}", dir.display()))?;
-            cases.extend(found);
+        let mut unpacked = Vec::new();
+        for tree in trees {
+            let cannot_read = || format!("cannot read the cases of {}", tree.display());
+            let found = if tree.is_file() {
+                let directory = packed::unpack(tree).with_context(cannot_read)?;
+                let found = case::find(directory.path());
+                unpacked.push(directory);
+                found
+            } else {
+                case::find(tree)
+            };
+            cases.extend(found.with_context(cannot_read)?);
         }
         if let Some(only) = self.only {
             cases.retain(|case| only.is_match(&case.name));
