@@ -6,7 +6,7 @@ mod problem;
 
 use std::path::Path;
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Error, Result, anyhow};
 use kiln_krm::package::{
     FileAction, FileChange, FileError, FileSource, ListOptions, PackageFile, list_package_files,
 };
@@ -65,7 +65,7 @@ pub(crate) fn read_without(
     Ok((resources, files))
 }
 
-/// Refuses to write over what somebody changed after it was read, unless it is as wanted already. kpt does not look.
+/// Refuses to write over what another process changed after it was read, unless it is as wanted already. kpt does not look.
 pub(crate) fn check_unchanged(ui: &Ui, files: &DiskFiles, changes: &[FileChange]) -> Result<()> {
     if ui.compat() != Compat::Kiln {
         return Ok(());
@@ -73,23 +73,36 @@ pub(crate) fn check_unchanged(ui: &Ui, files: &DiskFiles, changes: &[FileChange]
     let Some(path) = files.changed_since_read() else {
         return Ok(());
     };
-    if path.is_empty() {
-        bail!(
-            "{} was moved or removed while functions ran; nothing was written",
-            files.root().display()
-        );
-    }
     let is_made = |change: &FileChange| match (&change.action, files.read(&change.path)) {
         (FileAction::Write(wanted), Ok(found)) => found == *wanted,
         (FileAction::Delete, Err(FileError::NotFound(_))) => true,
         _ => false,
     };
-    if !changes.iter().all(is_made) {
-        bail!(
-            "{path} was changed by somebody else while functions ran; nothing was written, run the command again"
-        );
+    match !path.is_empty() && changes.iter().all(is_made) {
+        true => Ok(()),
+        false => Err(changed_meanwhile(files, &path)),
     }
-    Ok(())
+}
+
+/// Refuses to show or to write elsewhere what was read while another process changed the package: some of it may be from before
+/// the change, some from after it. kpt does not look.
+pub(crate) fn check_read_at_once(ui: &Ui, files: &DiskFiles) -> Result<()> {
+    match (ui.compat(), files.changed_since_read()) {
+        (Compat::Kiln, Some(path)) => Err(changed_meanwhile(files, &path)),
+        _ => Ok(()),
+    }
+}
+
+fn changed_meanwhile(files: &DiskFiles, path: &str) -> Error {
+    match path {
+        "" => anyhow!(
+            "{} was moved or removed while functions ran; nothing was written",
+            files.root().display()
+        ),
+        path => anyhow!(
+            "{path} was changed by another process while functions ran; nothing was written, run the command again"
+        ),
+    }
 }
 
 /// What standard input holds, or what is wrong with it.

@@ -177,7 +177,8 @@ fn render_once(
     let until_rendered = log.elapsed();
     let finished = match destination {
         Destination::InPlace => finish_in_place(ui, args, root, &files, rendered, written, &failed),
-        destination => finish_elsewhere(ui, args, destination, rendered, &failed),
+        destination => package::check_read_at_once(ui, &files)
+            .and_then(|()| finish_elsewhere(ui, args, destination, rendered, &failed)),
     };
     if args.timings {
         ui.say(&log.report(until_rendered));
@@ -200,12 +201,13 @@ fn jobs(compat: Compat, given: Option<NonZeroUsize>) -> Jobs {
     }
 }
 
-/// Opens a package, after putting right what an interrupted command left there.
+/// Opens a package, after putting right what an interrupted command left there. The lock is not kept: packages are read while functions
+/// run. Whether another command wrote meanwhile is checked before anything is written.
 fn open(ui: &Ui, root: &Path) -> Result<DiskFiles> {
     let opened = DiskFiles::open(root, ui.compat().outside_links());
     match opened {
         Ok(files) => {
-            package::lock(ui, root, Access::Read)?;
+            drop(package::lock(ui, root, Access::Read)?);
             Ok(files)
         }
         Err(error) => {
@@ -237,6 +239,7 @@ fn finish_in_place(
         .plan(files)
         .map_err(|error| not_saved(&rendered, &error.to_string()))?;
     if args.dry_run || args.check {
+        package::check_read_at_once(ui, files)?;
         return finish_preview(ui, args, files, &changes, &rendered, failed);
     }
     let results = results_file(args, &rendered);

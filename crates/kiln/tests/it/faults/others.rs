@@ -5,7 +5,7 @@ use std::fs;
 use super::Job;
 use crate::world::Outcome;
 
-const CHANGED: &str = "was changed by somebody else while functions ran; nothing was written";
+const CHANGED: &str = "was changed by another process while functions ran; nothing was written";
 
 /// Runs the job while its function, in the place of another program, does something to the package.
 fn meanwhile(verb: &str, script: &str) -> (Job, Outcome) {
@@ -42,6 +42,26 @@ fn an_edit_made_meanwhile_is_not_lost() {
         let mut wanted = new.clone();
         wanted.get_mut("README.md").expect("a file").push('\n');
         assert_eq!(job.files(), wanted, "{verb}");
+    }
+}
+
+#[test]
+fn a_package_that_changes_while_it_is_read_is_not_shown() {
+    for output in [
+        &["-o", "stdout"][..],
+        &["-o", "unwrap"],
+        &["-o", "out"],
+        &["--dry-run"],
+        &["--check"],
+    ] {
+        let job = Job::new("render");
+        job.function("cat > /dev/null; echo '# edited' >> pkg/a.yaml; cat answer.yaml");
+        let args: Vec<&str> = job.args().iter().chain(output).copied().collect();
+        let ran = job.world.kiln(&args, "");
+        assert_eq!(ran.code, Some(1), "{output:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(CHANGED), "{output:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{output:?}");
+        assert!(!job.world.work().join("out").exists(), "{output:?}");
     }
 }
 
