@@ -1,3 +1,5 @@
+//! Packing and unpacking trees.
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
