@@ -54,7 +54,7 @@ pub struct Config {
     pub memory: Option<NonZeroUsize>,
     /// How much memory a worker of native functions may have, in bytes; by the size of messages if not given.
     pub native_memory: Option<u64>,
-    /// What the pod runtime is told.
+    /// Settings of the pod evaluator.
     pub pods: Pods,
     /// Values that were given and are not used, to be logged.
     pub warnings: Vec<String>,
@@ -71,52 +71,52 @@ pub struct Runtimes {
     pub pod: bool,
 }
 
-/// What the pod runtime is told.
+/// Settings of the pod evaluator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pods {
-    /// The file that names the cluster; found as controller-runtime finds it if not given.
+    /// The kubeconfig file; `None` means the lookup of controller-runtime.
     pub kubeconfig: Option<PathBuf>,
-    /// Settings by image, and which to start with.
+    /// The file with settings per image, and with images to warm up.
     pub cache_config: PathBuf,
-    /// Whether to start pods before they are needed.
+    /// Whether to create pods for listed images before the first call.
     pub warm_up: bool,
-    /// Where pods are.
+    /// The namespace of pods.
     pub namespace: String,
-    /// How long a pod stays without work.
+    /// How long a pod without calls is kept.
     pub ttl: Duration,
-    /// How often to look for pods to end.
+    /// How often to look for expired pods.
     pub scan_interval: Duration,
-    /// The name of the template's ConfigMap; none for the one that is built in.
+    /// The name of the ConfigMap with templates; `None` means Porch's objects or the built-in templates.
     pub template: Option<String>,
-    /// How many calls wait for a pod before another is started.
+    /// Number of calls of a pod at which another pod is created.
     pub max_waitlist_length: NonZeroUsize,
-    /// How many pods a function may have.
+    /// Maximum number of pods per function and replica.
     pub max_parallel_pods: NonZeroUsize,
-    /// Whether registries may want credentials.
+    /// Whether registries outside the catalog need credentials.
     pub private_registries: bool,
-    /// Where the credentials are.
+    /// The Docker config file with the credentials.
     pub registry_auth_path: PathBuf,
-    /// What their secret is called.
+    /// The name of the secret that pods pull images with.
     pub registry_auth_name: String,
-    /// Whether registries have certificates of their own.
+    /// Whether registries need additional CA certificates.
     pub private_registries_tls: bool,
-    /// Where these are.
+    /// The directory with these certificates.
     pub tls_secret_path: PathBuf,
-    /// How pods are called.
+    /// Which address of a pod is called.
     pub address_mode: AddressMode,
-    /// After how long without a sign of life a runner's pods go to others.
+    /// How long the lease of a replica is valid without renewal.
     pub lease_period: Duration,
-    /// The image that puts the wrapper into pods.
+    /// The image that contains the wrapper server.
     pub wrapper_server_image: Option<String>,
 }
 
-/// How pods are called.
+/// Which address of a pod is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AddressMode {
-    /// By the name of their service.
+    /// The DNS name of its service.
     Dns,
-    /// By its address.
+    /// The cluster IP of its service.
     ClusterIp,
-    /// By their own address.
+    /// Its own IP.
     PodIp,
 }

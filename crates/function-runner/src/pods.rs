@@ -1,4 +1,4 @@
-//! The pod runtime as this program has it: flags in, pods of a cluster out.
+//! The pod evaluator of this program, configured by its flags.
 
 mod config_objects;
 
@@ -12,23 +12,23 @@ use config_objects::ConfigObjects;
 use function_runner::{AddressMode, Config, Environment, Listed, PodRuntime, StartingPods};
 use kiln_oci::{CacheOptions, ImageCache, Keychain, Proxies, Registry, RegistryOptions};
 use kiln_pods::{
-    Call, Cluster, LocalExecutors, Options, PodError, PodEvaluator, PullSecret, RegistryImages,
-    StartError,
+    ClusterSource, LocalExecutors, PodCall, PodError, PodEvaluator, PodOptions, PodStartError,
+    PullSecret, RegistryResolver,
 };
 use kiln_server::{ForwardError, ForwardedCall, Forwarder, Forwarding};
 use tokio::sync::watch;
 use tonic::metadata::{MetadataMap, MetadataValue};
 
-/// How long a pod may take to become ready.
+/// Time limit for a new pod to become ready.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// After how many looks at pods a tag is asked for anew.
+/// Number of pod scans after which a tag is resolved again.
 const SCANS_PER_TAG: u32 = 5;
 
-/// The registry of the older catalog, which is as public as the default one.
+/// Registry of the older catalog; it is public, like the default one.
 const OLDER_CATALOG: &str = "gcr.io/kpt-fn";
 
-/// Starts it.
+/// Starts the pod evaluator; see [`function_runner::StartPods`].
 pub(crate) fn start<'a>(config: &'a Config, environment: &'a Environment) -> StartingPods<'a> {
     Box::pin(async move {
         let objects = Arc::new(ConfigObjects::new(config));
@@ -39,7 +39,7 @@ pub(crate) fn start<'a>(config: &'a Config, environment: &'a Environment) -> Sta
     })
 }
 
-fn start_error(error: StartError) -> anyhow::Error {
+fn start_error(error: PodStartError) -> anyhow::Error {
     let hint = "start the pod runtime (--disable-runtimes=pod turns it off)";
     anyhow::Error::new(error).context(hint)
 }
@@ -52,7 +52,7 @@ struct Pods {
 impl Forwarder for Pods {
     fn forward(&self, call: ForwardedCall) -> Forwarding<'_> {
         Box::pin(async move {
-            let call = Call {
+            let call = PodCall {
                 image: call.image,
                 resource_list: call.resource_list,
                 deadline: call.deadline,
@@ -80,7 +80,7 @@ impl PodRuntime for Pods {
     }
 }
 
-/// To which trace the call belongs, for the pod.
+/// The trace context of the call, as request metadata for the pod.
 fn trace() -> MetadataMap {
     let mut metadata = MetadataMap::new();
     for (name, value) in kiln_telemetry::outgoing_context() {
@@ -109,8 +109,8 @@ fn forward_error(error: PodError) -> ForwardError {
 fn options(
     config: &Config,
     environment: &Environment,
-    local: Arc<dyn LocalExecutors>,
-) -> Result<Options> {
+    local_executors: Arc<dyn LocalExecutors>,
+) -> Result<PodOptions> {
     let pods = &config.pods;
     let pull_secret = pods.private_registries.then(|| PullSecret {
         path: pods.registry_auth_path.clone(),
@@ -119,10 +119,10 @@ fn options(
     let wrapper_image = pods.wrapper_server_image.clone();
     let variable = |name: &str| Some(environment.get(name)?.to_string_lossy().into_owned());
     let proxies = Proxies::from_variables(variable)?;
-    Ok(Options {
+    Ok(PodOptions {
         cluster: match &pods.kubeconfig {
-            Some(path) => Cluster::Kubeconfig(path.clone()),
-            None => Cluster::Infer,
+            Some(path) => ClusterSource::Kubeconfig(path.clone()),
+            None => ClusterSource::Infer,
         },
         proxies: proxies.clone(),
         replica: replica(environment),
@@ -146,25 +146,24 @@ fn options(
         cache_config: Some(pods.cache_config.clone()),
         warm_up: pods.warm_up,
         pull_secret,
-        images: Arc::new(RegistryImages::new(images(config, environment, proxies))),
-        local,
+        images: Arc::new(RegistryResolver::new(images(config, environment, proxies))),
+        local_executors,
     })
 }
 
-/// Whom registries are told that we are: public images are asked for as everybody does who uses Docker here, others with
-/// the credentials that were given for them.
+/// Registry credentials: public images use the local Docker keychain, all other images the configured secret.
 fn images(config: &Config, environment: &Environment, proxies: Proxies) -> ImageCache {
     let pods = &config.pods;
     let variable = |name: &str| environment.get(name).cloned();
-    let everybody = Keychain::docker(variable("DOCKER_CONFIG"), variable("HOME"));
+    let docker = Keychain::docker(variable("DOCKER_CONFIG"), variable("HOME"));
     let keychain = match pods.private_registries {
         true => {
             let public = [OLDER_CATALOG, config.default_image_prefix.as_str()];
-            let public = public.map(|prefix| (prefix.to_owned(), everybody.clone()));
+            let public = public.map(|prefix| (prefix.to_owned(), docker.clone()));
             let private = Keychain::file(pods.registry_auth_path.clone());
             Keychain::routed(public.to_vec(), private)
         }
-        false => everybody,
+        false => docker,
     };
     let authority = pods.private_registries_tls;
     let registry = Registry::new(RegistryOptions {
@@ -182,7 +181,7 @@ fn images(config: &Config, environment: &Environment, proxies: Proxies) -> Image
     ImageCache::new(registry, options)
 }
 
-/// A name that nobody else has, and nobody had: what is left of a runner that was killed is taken over like anybody else's.
+/// A name that is unique across restarts: pods of a runner that was killed are adopted like those of any other replica.
 fn replica(environment: &Environment) -> String {
     let host = ["POD_NAME", "HOSTNAME"]
         .iter()

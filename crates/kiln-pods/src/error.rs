@@ -1,101 +1,103 @@
-//! Why there is no answer from a pod.
+//! The errors of the pod evaluator.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::Status;
 
-use crate::state::{Failure, Fault};
+use crate::pool::{PodFault, RequestFailure};
 
-/// What is wrong with an image that no registry knows.
+/// Reason of the fault of an image that no registry has.
 pub(crate) const IMAGE_NOT_FOUND: &str = "ImageNotFound";
 
-/// Why there is no answer from a pod.
+/// Why a call to a pod failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PodError {
-    /// The wrapper in the pod says so: the function failed, or the call is not one that it takes. To be passed on whole.
+    /// The wrapper in the pod returned this status: the function failed, or the request was invalid.
     #[error("{}", .0.message())]
     Status(Box<Status>),
-    /// No registry knows the image.
+    /// No registry has the image.
     #[error("unable to get the entrypoint for {image}: {message}")]
     ImageNotFound {
-        /// The image.
+        /// The image that was called.
         image: String,
-        /// What the registry says.
+        /// The error of the registry.
         message: String,
     },
-    /// There is no pod for the image.
+    /// No pod could be started for the image.
     #[error("unable to get the grpc client to the pod for {image}: {fault}")]
     NoPod {
-        /// The image.
+        /// The image that was called.
         image: String,
-        /// What is wrong with the last one.
-        fault: Fault,
+        /// The fault of the last pod.
+        fault: PodFault,
     },
-    /// The pod was lost during the call, and the function may have run.
+    /// The pod was lost during the call; the function may have run.
     #[error(
         "unable to evaluate {image} with pod evaluator: the pod was lost during the call: {fault}"
     )]
     Interrupted {
-        /// The image.
+        /// The image that was called.
         image: String,
-        /// What happened to the pod.
-        fault: Fault,
+        /// Why the pod was lost.
+        fault: PodFault,
     },
-    /// The time is up.
-    #[error("function evaluation timed out for {image} after {}{}", kiln_runtime::go_duration(*timeout), because(trouble.as_deref()))]
+    /// The time limit of the call has passed.
+    #[error("function evaluation timed out for {image} after {}{}", kiln_runtime::go_duration(*timeout), delay_suffix(delay.as_deref()))]
     TimedOut {
-        /// The image.
+        /// The image that was called.
         image: String,
-        /// How long it was.
+        /// The time limit.
         timeout: Duration,
-        /// Why there was no pod, if that is known.
-        trouble: Option<Arc<str>>,
+        /// Why there was no pod, if known.
+        delay: Option<Arc<str>>,
     },
-    /// The runner is ending.
+    /// The pools are draining.
     #[error("the function runner is shutting down")]
     Draining,
 }
 
 impl PodError {
-    pub(crate) fn from_failure(image: &str, failure: Failure) -> PodError {
+    pub(crate) fn from_failure(image: &str, failure: RequestFailure) -> PodError {
         let image = image.to_owned();
         match failure {
-            Failure::NoPod(fault) if &*fault.reason == IMAGE_NOT_FOUND => PodError::ImageNotFound {
-                image,
-                message: fault.message.to_string(),
-            },
-            Failure::NoPod(fault) => PodError::NoPod { image, fault },
-            Failure::Interrupted(fault) => PodError::Interrupted { image, fault },
-            Failure::Draining => PodError::Draining,
+            RequestFailure::NoPod(fault) if &*fault.reason == IMAGE_NOT_FOUND => {
+                PodError::ImageNotFound {
+                    image,
+                    message: fault.message.to_string(),
+                }
+            }
+            RequestFailure::NoPod(fault) => PodError::NoPod { image, fault },
+            RequestFailure::Interrupted(fault) => PodError::Interrupted { image, fault },
+            RequestFailure::Draining => PodError::Draining,
         }
     }
 }
 
-fn because(trouble: Option<&str>) -> String {
-    trouble.map_or_else(String::new, |trouble| format!(": {trouble}"))
+fn delay_suffix(delay: Option<&str>) -> String {
+    delay.map_or_else(String::new, |delay| format!(": {delay}"))
 }
 
-/// Why pods cannot be used at all.
+/// Why the pod evaluator did not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Nobody says where the cluster is.
+pub enum PodStartError {
+    /// Neither a kubeconfig nor a service account was found.
     #[error("no Kubernetes cluster is configured")]
     NoCluster(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It does not answer, or not as it should.
-    #[error("the Kubernetes cluster cannot be used: {0}")]
+    /// No client can be built for the cluster.
+    #[error("cannot use the Kubernetes cluster: {0}")]
     Unusable(String),
-    /// The proxy that a kubeconfig names is none that is known how to talk to.
+    /// The kubeconfig names a proxy of an unsupported kind.
     #[error(
-        "proxy-url of the kubeconfig names no proxy that can be used: it has to be http://[USER:PASSWORD@]HOST[:PORT]"
+        "unsupported proxy-url in the kubeconfig: it must be http://[USER:PASSWORD@]HOST[:PORT]"
     )]
     Proxy,
-    /// The file with settings per image cannot be used.
+    /// The pod cache config file is invalid.
     #[error("pod cache config {path}: {reason}")]
     CacheConfig {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// What is wrong with it.
+        /// The parse error.
         reason: String,
     },
 }

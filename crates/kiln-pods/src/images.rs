@@ -1,46 +1,93 @@
-//! What is asked of registries: what an image is, and what it runs.
+//! Resolves image references: the digest and the command of an image.
 
+use std::error::Error;
 use std::pin::Pin;
 
-/// Knows images. Answers are expected to be cached, and tags to be looked up anew after a while.
-pub trait Images: Send + Sync {
-    /// What an image is. The reference is a whole one.
+use kiln_oci::{ErrorClass, ImageCache, Reference, RegistryError};
+
+/// Resolves image references. Implementations are expected to cache, and to look up tags again after a while.
+pub trait ImageResolver: Send + Sync {
+    /// Resolves a full image reference.
     fn resolve<'a>(&'a self, image: &'a str) -> Resolving<'a>;
 }
 
-/// The answer, as soon as it is there.
-pub type Resolving<'a> = Pin<Box<dyn Future<Output = Result<ImageInfo, ImageError>> + Send + 'a>>;
+/// The future of [`ImageResolver::resolve`].
+pub type Resolving<'a> =
+    Pin<Box<dyn Future<Output = Result<ImageInfo, ImageResolveError>> + Send + 'a>>;
 
-/// What an image is.
+/// What an image reference resolves to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ImageInfo {
-    /// The digest of its manifest, with the algorithm in front.
+    /// The digest of the manifest, for example `sha256:…`.
     pub digest: String,
-    /// What it runs: entrypoint and command.
+    /// The entrypoint and the command.
     pub command: Vec<String>,
 }
 
-/// Why nobody knows what an image is.
+/// Why an image reference was not resolved.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ImageError {
-    /// The registry knows no such image, or the reference is none.
+pub enum ImageResolveError {
+    /// The registry has no such image, or the reference is invalid.
     #[error("{0}")]
     NotFound(String),
-    /// The registry wants to know who is asking, and does not like the answer.
+    /// The registry rejected the credentials.
     #[error("{0}")]
     Denied(String),
-    /// The registry could not be asked.
+    /// The registry could not be reached.
     #[error("{0}")]
     Unavailable(String),
 }
 
-/// An image by its digest, whatever else its reference says.
+/// Replaces the tag and the digest of a reference by `digest`.
 pub(crate) fn by_digest(image: &str, digest: &str) -> String {
     let name = image.split('@').next().unwrap_or_default();
     let slash = name.rfind('/').map_or(0, |slash| slash + 1);
     let colon = name.get(slash..).and_then(|last| last.find(':'));
     let end = colon.map_or(name.len(), |colon| slash + colon);
     format!("{}@{digest}", name.get(..end).unwrap_or(name))
+}
+
+/// Resolves image references in registries, with a cache.
+#[derive(Clone, Debug)]
+pub struct RegistryResolver {
+    cache: ImageCache,
+}
+
+impl RegistryResolver {
+    /// Creates a resolver that uses `cache`.
+    pub fn new(cache: ImageCache) -> RegistryResolver {
+        RegistryResolver { cache }
+    }
+}
+
+impl ImageResolver for RegistryResolver {
+    fn resolve<'a>(&'a self, image: &'a str) -> Resolving<'a> {
+        Box::pin(async move {
+            let reference: Reference = image.parse().map_err(|error| {
+                ImageResolveError::NotFound(format!("{image} is not the name of an image: {error}"))
+            })?;
+            let image = self.cache.get(&reference).await;
+            let image = image.map_err(|error| image_error(&error))?;
+            Ok(ImageInfo {
+                digest: image.digest.to_string(),
+                command: image.config.command_line(),
+            })
+        })
+    }
+}
+
+fn image_error(error: &RegistryError) -> ImageResolveError {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    match error.class() {
+        ErrorClass::NotFound => ImageResolveError::NotFound(text),
+        ErrorClass::Config => ImageResolveError::Denied(text),
+        ErrorClass::Unavailable | ErrorClass::Internal => ImageResolveError::Unavailable(text),
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How pods are to be run.
+//! The options of the pod evaluator.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -7,73 +7,74 @@ use std::time::Duration;
 
 use kiln_oci::Proxies;
 
-use crate::address::AddressMode;
-use crate::images::Images;
-use crate::local::LocalExecutors;
+use crate::config::function_config::LocalExecutors;
+use crate::connection::address::AddressMode;
+use crate::images::ImageResolver;
 
-/// How pods are to be run: the flags of a function runner.
+/// The options of the pod evaluator: the flags of a function runner.
 #[derive(Clone)]
-pub struct Options {
-    /// How the API server is found.
-    pub cluster: Cluster,
-    /// By way of whom an API server elsewhere is asked; a kubeconfig that names a proxy goes before.
+pub struct PodOptions {
+    /// How to find the API server.
+    pub cluster: ClusterSource,
+    /// Proxies for an API server outside the cluster; `proxy-url` in a kubeconfig takes precedence.
     pub proxies: Proxies,
-    /// A name that no other replica has, not even the one that was here before.
+    /// The name of this replica; unique, also across restarts.
     pub replica: String,
     /// The namespace of pods.
     pub namespace: String,
-    /// The runner's own namespace; if not given that of its service account or kubeconfig, `porch-system` where none is.
+    /// The runner's own namespace. Defaults to the namespace of its service account or kubeconfig, then to
+    /// `porch-system`.
     pub own_namespace: Option<String>,
-    /// The image that has the wrapper.
+    /// The image that contains the wrapper server.
     pub wrapper_image: String,
-    /// How large messages may be, in bytes.
+    /// Maximum size of a message in bytes.
     pub max_message_size: usize,
-    /// What stands before short names.
+    /// The prefix of short image names.
     pub default_image_prefix: String,
-    /// How long a pod stays without work.
+    /// How long a pod without calls is kept.
     pub pod_ttl: Duration,
-    /// How often pods are looked through.
+    /// How often expired pods are looked for.
     pub scan_interval: Duration,
-    /// How many evaluations a pod has before another is started.
+    /// Number of calls of a pod at which another pod is created.
     pub max_waitlist: NonZeroUsize,
-    /// How many pods of one image there may be.
+    /// Maximum number of pods per image.
     pub max_pods: NonZeroUsize,
-    /// How long a pod may take to become ready.
+    /// Time limit for a pod to become ready.
     pub start_timeout: Duration,
-    /// How long a replica lives that does not renew its lease.
+    /// Duration of the replica's lease.
     pub lease_period: Duration,
-    /// How pods are called.
+    /// Which address of a pod is called.
     pub address_mode: AddressMode,
     /// The ConfigMap with templates, in the runner's own namespace.
     pub template: Option<String>,
-    /// The file with settings per image.
+    /// The pod cache config file.
     pub cache_config: Option<PathBuf>,
-    /// Whether pods are made for the images that it lists.
+    /// Whether to create pods for listed images before the first request.
     pub warm_up: bool,
     /// The secret for images that are not public.
     pub pull_secret: Option<PullSecret>,
-    /// What knows images.
-    pub images: Arc<dyn Images>,
-    /// Who runs functions besides pods.
-    pub local: Arc<dyn LocalExecutors>,
+    /// Resolves image references.
+    pub images: Arc<dyn ImageResolver>,
+    /// Runs functions without a pod as FunctionConfigs request.
+    pub local_executors: Arc<dyn LocalExecutors>,
 }
 
-/// How the API server is found.
+/// How to find the API server.
 #[derive(Clone)]
-pub enum Cluster {
-    /// As controller-runtime finds it: a file that the environment names, the service account, or the user's own file.
+pub enum ClusterSource {
+    /// As controller-runtime does: the file that `KUBECONFIG` names, the service account, or the user's kubeconfig.
     Infer,
-    /// A file.
+    /// The path of a kubeconfig file.
     Kubeconfig(PathBuf),
-    /// A client that is there.
+    /// An existing client.
     Client(kube::Client),
 }
 
 /// A secret that pods pull their images with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PullSecret {
-    /// The file that it is kept equal to, in Docker's form.
+    /// The Docker config file that the secret is a copy of.
     pub path: PathBuf,
-    /// Its name in the namespace of pods.
+    /// The name of the secret in the namespace of pods.
     pub name: String,
 }

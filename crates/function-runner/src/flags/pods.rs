@@ -1,4 +1,4 @@
-//! The flags of the pod runtime.
+//! The flags of the pod evaluator.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const SCAN_INTERVAL: u32 = 60;
 
 const MAX_WAITLIST: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
-/// Leases that are renewed more often are no use to anybody but the API server's bill.
+/// Renewing leases more often would only add load to the API server.
 const SHORTEST_LEASE: Duration = Duration::from_secs(3);
 
 pub(super) struct PodFlags {
@@ -44,48 +44,48 @@ impl PodFlags {
             kubeconfig: set.text(
                 "kubeconfig",
                 "",
-                "The `file` with the address and credentials of the cluster; needed outside of a cluster only",
+                "The kubeconfig `file`; only needed outside a cluster",
             ),
             cache_config: set.text(
                 "pod-cache-config",
                 CACHE_CONFIG,
-                "The `file` with settings of pods by image",
+                "The `file` with pod settings per image",
             ),
             warm_up: set.add(
                 "warm-up-pod-cache",
                 true,
-                "Start pods before they are needed",
+                "Create pods for listed images before the first call",
             ),
             namespace: set.text("pod-namespace", "porch-fn-system", "The namespace of pods"),
             ttl: set.add(
                 "pod-ttl",
                 GoDuration::from_seconds(30 * 60),
-                "How long a pod stays without work",
+                "How long a pod without calls is kept",
             ),
             scan_interval: set.add(
                 "scan-interval",
                 GoDuration::from_seconds(SCAN_INTERVAL),
-                "How often to look for pods to end",
+                "How often to look for expired pods",
             ),
             template: set.text(
                 "function-pod-template",
                 "",
-                "The name of the ConfigMap with the template of pods",
+                "The name of the ConfigMap with the pod template",
             ),
             max_waitlist_length: set.add(
                 "max-waitlist-length",
                 2,
-                "How many calls wait for a pod before another is started",
+                "Number of calls of a pod at which another pod is created",
             ),
             max_parallel_pods: set.add(
                 "max-parallel-pods-per-function",
                 1,
-                "How many pods a function may have",
+                "Maximum number of pods per function and replica",
             ),
             private_registries: set.add(
                 "enable-private-registries",
                 false,
-                "Use credentials for registries",
+                "Use credentials for registries outside the catalog",
             ),
             registry_auth_path: set.text(
                 "registry-auth-secret-path",
@@ -95,27 +95,27 @@ impl PodFlags {
             registry_auth_name: set.text(
                 "registry-auth-secret-name",
                 "auth-secret",
-                "The name of the secret with credentials for registries",
+                "The name of the secret that pods pull images with",
             ),
             private_registries_tls: set.add(
                 "enable-private-registries-tls",
                 false,
-                "Trust certificates of one's own for registries",
+                "Trust additional CA certificates for registries",
             ),
             tls_secret_path: set.text(
                 "tls-secret-path",
                 "/var/tmp/tls-secret/",
-                "The `directory` with these certificates",
+                "The `directory` with these CA certificates",
             ),
             address_mode: set.text(
                 "pod-address-mode",
                 "dns",
-                "How pods are called: dns (the name of their service), clusterip (its address) or podip (their own)",
+                "Address of pods: dns (name of the service), clusterip (IP of the service) or podip (IP of the pod)",
             ),
             lease_period: set.add(
                 "pod-lease-period",
                 GoDuration::from_seconds(15),
-                "After how long without a sign of life a runner's pods go to others",
+                "How long the lease of a replica is valid without renewal; then other replicas adopt its pods",
             ),
         }
     }
@@ -126,7 +126,7 @@ impl PodFlags {
         environment: &Environment,
         warnings: &mut Vec<String>,
     ) -> Result<Pods, String> {
-        // What is not positive means the default, as it does to Porch.
+        // Values below one mean the default, as in Porch.
         let at_least_one = |value: i64, otherwise: NonZeroUsize| {
             let value = usize::try_from(value).ok();
             value.and_then(NonZeroUsize::new).unwrap_or(otherwise)
@@ -145,7 +145,7 @@ impl PodFlags {
             "podip" => AddressMode::PodIp,
             other => {
                 return Err(format!(
-                    "--pod-address-mode: {other:?} is not a way to address pods; it is \"dns\", \"clusterip\" or \"podip\""
+                    "--pod-address-mode: {other:?} is not an address mode; use \"dns\", \"clusterip\" or \"podip\""
                 ));
             }
         };

@@ -168,7 +168,7 @@ fn wrong_values_are_refused_before_anything_is_opened() {
     check_wrong(&["--port=65536"], "--port 65536 must be from 0 to 65535");
     check_wrong(
         &["--pod-address-mode=ip"],
-        "--pod-address-mode: \"ip\" is not a way to address pods; it is \"dns\", \"clusterip\" or \"podip\"",
+        "--pod-address-mode: \"ip\" is not an address mode; use \"dns\", \"clusterip\" or \"podip\"",
     );
     check_wrong(
         &["--pod-lease-period=1s"],

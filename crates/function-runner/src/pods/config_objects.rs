@@ -1,22 +1,21 @@
-//! FunctionConfigs that say which program or built-in function runs an image.
+//! FunctionConfigs that map images to programs and built-in functions.
 //!
-//! What they ask for and cannot have (the runtime is off, the program is not there, the version is not built in) is left to
-//! whoever is asked next, and told in their status.
+//! A mapping that this process cannot serve (the runtime is disabled, the program is missing, the version is not built in)
+//! is reported in the status of the FunctionConfig; the image goes to the next evaluator.
 
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
 use function_runner::{Config, Listed};
 use kiln_functions::registry::Registry;
-use kiln_pods::LocalExecutors;
-use kiln_pods::function_config::FunctionConfig;
+use kiln_pods::{FunctionConfig, LocalExecutors};
 
 /// The FunctionConfigs in force.
 pub(crate) struct ConfigObjects {
     prefix: String,
-    /// Where programs are; none if none are run.
+    /// Directory of programs; `None` if the exec runtime is disabled.
     functions: Option<PathBuf>,
-    /// Whether built-in functions are run.
+    /// Whether the native runtime is enabled.
     has_native: bool,
     configs: RwLock<Vec<FunctionConfig>>,
 }
@@ -31,30 +30,30 @@ impl ConfigObjects {
         }
     }
 
-    /// The first answer that there is.
-    fn first<T>(&self, answer: impl Fn(&FunctionConfig) -> Option<T>) -> Option<T> {
+    /// The result for the first FunctionConfig that has one.
+    fn first<T>(&self, lookup: impl Fn(&FunctionConfig) -> Option<T>) -> Option<T> {
         let configs = self.configs.read().unwrap_or_else(PoisonError::into_inner);
-        configs.iter().find_map(answer)
+        configs.iter().find_map(lookup)
     }
 
-    /// A program by itself, or below the directory of functions.
+    /// Resolves a path relative to the directory of programs.
     fn program_at(&self, path: &str) -> Option<PathBuf> {
         Some(self.functions.as_ref()?.join(path))
     }
 
-    fn program_complaint(&self, config: &FunctionConfig) -> Option<String> {
+    fn unsupported_program(&self, config: &FunctionConfig) -> Option<String> {
         let executor = config.spec.binary_executor.as_ref()?;
         match self.program_at(&executor.path) {
             None => Some("spec.binaryExecutor: --disable-runtimes has exec".to_owned()),
             Some(program) if program.is_file() => None,
             Some(program) => Some(format!(
-                "spec.binaryExecutor.path: {} is not there",
+                "spec.binaryExecutor.path: {} does not exist",
                 program.display()
             )),
         }
     }
 
-    fn builtin_complaint(&self, config: &FunctionConfig) -> Option<String> {
+    fn unsupported_builtin(&self, config: &FunctionConfig) -> Option<String> {
         let executor = config.spec.go_executor.as_ref()?;
         if !self.has_native {
             return Some("spec.goExecutor: --disable-runtimes has native".to_owned());
@@ -72,13 +71,13 @@ impl LocalExecutors for ConfigObjects {
         *self.configs.write().unwrap_or_else(PoisonError::into_inner) = configs;
     }
 
-    fn complaint(&self, config: &FunctionConfig) -> Option<String> {
-        let complaints = [
-            self.program_complaint(config),
-            self.builtin_complaint(config),
+    fn unsupported(&self, config: &FunctionConfig) -> Option<String> {
+        let reasons = [
+            self.unsupported_program(config),
+            self.unsupported_builtin(config),
         ];
-        let complaints: Vec<String> = complaints.into_iter().flatten().collect();
-        Some(complaints.join("; ")).filter(|complaints| !complaints.is_empty())
+        let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+        Some(reasons.join("; ")).filter(|reasons| !reasons.is_empty())
     }
 }
 

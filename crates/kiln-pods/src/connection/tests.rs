@@ -1,4 +1,4 @@
-//! What is said of pods that cannot be called.
+//! Connection attempts that fail or take long.
 
 use std::future::pending;
 use std::net::TcpListener;
@@ -7,46 +7,49 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{CONNECT_TIMEOUT, FIRST_ATTEMPTS, PATIENCE, dial, until_connected};
-use crate::address::Place;
-use crate::scripted_pod::place_at;
+use super::{CONNECT_DEADLINE, CONNECT_TIMEOUT, FIRST_ATTEMPTS, connect, until_connected};
+use crate::connection::address::PodAddress;
+use crate::testing::scripted_pod::address_at;
 
 #[tokio::test(start_paused = true)]
-async fn a_place_where_nobody_is_is_given_up_and_the_reason_told() {
+async fn connecting_gives_up_and_reports_the_reason() {
     // A port that was free a moment ago.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     drop(listener);
-    let told = Mutex::new(Vec::new());
-    let place = place_at(&address);
-    let dialled = dial(&place, 1 << 20, |error| {
-        told.lock().unwrap().push(error.to_owned());
+    let reported = Mutex::new(Vec::new());
+    let address = address_at(&address);
+    let connected = connect(&address, 1 << 20, |error| {
+        reported.lock().unwrap().push(error.to_owned());
     });
-    let error = dialled.await.expect_err("nobody");
+    let error = connected.await.expect_err("no server listens");
     assert!(error.contains("Connection refused"), "{error}");
-    let told = told.into_inner().unwrap();
-    assert!(told.len() > 1, "{told:?}");
-    assert!(told.iter().all(|told| *told == error), "{told:?}");
+    let reported = reported.into_inner().unwrap();
+    assert!(reported.len() > 1, "{reported:?}");
+    assert!(
+        reported.iter().all(|reported| *reported == error),
+        "{reported:?}"
+    );
 }
 
 #[tokio::test]
-async fn what_is_no_address_is_told() {
-    let dialled = dial(&place_at("not a host"), 1 << 20, |_| ()).await;
-    assert!(dialled.is_err());
+async fn an_invalid_address_is_an_error() {
+    let connected = connect(&address_at("not a host"), 1 << 20, |_| ()).await;
+    assert!(connected.is_err());
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_knows_does_not_keep_calls_from_the_address() {
+async fn an_unresolvable_name_falls_back_to_the_address() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let place = Place {
-        without_dns: Some(listener.local_addr().unwrap().to_string()),
-        ..place_at("there-is-no-such-name.invalid:9446")
+    let address = PodAddress {
+        fallback_host_port: Some(listener.local_addr().unwrap().to_string()),
+        ..address_at("there-is-no-such-name.invalid:9446")
     };
-    dial(&place, 1 << 20, |_| ()).await.unwrap();
+    connect(&address, 1 << 20, |_| ()).await.unwrap();
 }
 
-/// How long it takes to connect, and in how many attempts, where attempts get through that begin after a while.
-async fn connect(works_after: Duration) -> (Duration, usize) {
+/// The time and the number of attempts that connecting takes if attempts succeed from `works_after` on.
+async fn time_to_connect(works_after: Duration) -> (Duration, usize) {
     let began = Instant::now();
     let lost = Mutex::new(0);
     let connected = until_connected(
@@ -63,15 +66,15 @@ async fn connect(works_after: Duration) -> (Duration, usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempts_that_got_lost_are_given_up_soon() {
-    let (took, attempts) = connect(Duration::from_millis(150)).await;
+async fn first_attempts_time_out_soon() {
+    let (took, attempts) = time_to_connect(Duration::from_millis(150)).await;
     assert_eq!((took, attempts), (FIRST_ATTEMPTS * 2, 3));
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempts_get_as_long_as_a_slow_network_needs() {
-    let lost = PATIENCE - CONNECT_TIMEOUT;
-    let (took, attempts) = connect(lost).await;
+async fn later_attempts_suffice_for_a_slow_network() {
+    let lost = CONNECT_DEADLINE - CONNECT_TIMEOUT;
+    let (took, attempts) = time_to_connect(lost).await;
     assert!(took < lost + CONNECT_TIMEOUT, "{took:?}");
     assert!(attempts < 20, "{attempts}");
 }

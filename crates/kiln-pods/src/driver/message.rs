@@ -1,91 +1,91 @@
-//! What the driver is sent. The list is closed: nothing else makes it do anything.
+//! The messages that the driver handles. The list is closed: nothing else makes it act.
 
 use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
-use crate::api::ApiError;
-use crate::cache_config::CacheEntry;
-use crate::connection::{Client, Connection};
-use crate::function_config::FunctionConfig;
-use crate::state::{Event, Failure, ImageKey, PodId, RequestId, Version};
-use crate::views::{EndpointSliceView, LeaseView, ObjectView, PodView, ServiceView};
-use crate::watch::Seen;
+use crate::config::cache_config::CacheEntry;
+use crate::config::function_config::FunctionConfig;
+use crate::connection::{PodClient, PodConnection};
+use crate::kube::api::ApiError;
+use crate::kube::views::{EndpointSliceView, LeaseView, ObjectView, PodView, ServiceView};
+use crate::kube::watch::WatchUpdate;
+use crate::pool::{ImageKey, PodId, PodVersion, PoolEvent, RequestFailure, RequestId};
 
-/// Something that the driver should know.
+/// A message to the driver.
 pub(crate) enum Message {
-    /// Somebody wants a function run, and is told where here.
+    /// A caller wants to run a function; `reply` gets the assignments.
     Request {
         request: RequestId,
         image: ImageKey,
         reply: UnboundedSender<Assignment>,
     },
-    /// Something that the machine should know.
-    Tell(Event),
-    /// A pod is about to be created under a name.
-    Named { pod: PodId, name: String },
-    /// A pod has been created.
+    /// An event for the state machine.
+    Event(PoolEvent),
+    /// A pod is about to be created under this name.
+    PodNamed { pod: PodId, name: String },
     Created {
         pod: PodId,
         image: ImageKey,
-        version: Version,
+        version: PodVersion,
     },
-    /// There is a connection to a pod.
-    Dialled { pod: PodId, connection: Connection },
-    /// There is no connection to a pod, for the time being or for good.
-    NotDialled {
+    /// A connection to a pod was established.
+    Connected {
         pod: PodId,
-        trouble: String,
-        outlook: Outlook,
+        connection: PodConnection,
     },
-    /// What keeps a pod from being there.
-    Trouble { pod: PodId, trouble: String },
-    /// A pod is ours now.
+    /// A connection attempt failed.
+    ConnectFailed {
+        pod: PodId,
+        reason: String,
+        outcome: ConnectOutcome,
+    },
+    /// The creation of a pod is delayed.
+    PodDelayed { pod: PodId, reason: String },
+    /// This replica has adopted a pod.
     Adopted(PodId),
-    /// What an image's reference stands for.
+    /// An image reference was resolved.
     Resolved { image: ImageKey, digest: String },
-    /// The file of settings has changed.
-    Cache(Vec<CacheEntry>),
-    /// Our lease was renewed, or not.
-    Renewed(Result<(), ApiError>),
-    /// A watch has seen something.
-    Seen(Box<AnySeen>),
-    /// It is time to end; whoever waits for that is told.
+    /// The pod cache config file has changed.
+    CacheConfig(Vec<CacheEntry>),
+    /// The result of a lease renewal.
+    LeaseRenewed(Result<(), ApiError>),
+    /// A watch has reported something.
+    Watched(Box<AnyUpdate>),
+    /// Drain the pools; the sender is notified when that is done.
     Drain(oneshot::Sender<()>),
 }
 
-/// What becomes of an attempt to connect.
+/// What happens after a failed connection attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outlook {
-    /// It goes on.
-    TriesAgain,
-    /// It is over.
-    GivesUp,
+pub(crate) enum ConnectOutcome {
+    WillRetry,
+    GaveUp,
 }
 
-/// What watches see.
+/// An update of any watched kind.
 #[expect(
     clippy::large_enum_variant,
-    reason = "messages have it in a box, and few of them wait at a time"
+    reason = "messages box it, and few of them are queued at a time"
 )]
-pub(crate) enum AnySeen {
-    Pods(Seen<PodView>),
-    Services(Seen<ServiceView>),
-    Slices(Seen<EndpointSliceView>),
-    Leases(Seen<LeaseView>),
-    ConfigMap(Seen<ObjectView>),
-    PodTemplate(Seen<ObjectView>),
-    ServiceTemplate(Seen<ObjectView>),
-    Configs(Seen<FunctionConfig>),
+pub(crate) enum AnyUpdate {
+    Pods(WatchUpdate<PodView>),
+    Services(WatchUpdate<ServiceView>),
+    Slices(WatchUpdate<EndpointSliceView>),
+    Leases(WatchUpdate<LeaseView>),
+    ConfigMap(WatchUpdate<ObjectView>),
+    PodTemplate(WatchUpdate<ObjectView>),
+    ServiceTemplate(WatchUpdate<ObjectView>),
+    Configs(WatchUpdate<FunctionConfig>),
 }
 
-/// What becomes of a request.
+/// What happens to a request.
 pub(crate) enum Assignment {
-    /// A pod is to be called.
-    Go(Client),
-    /// There is none yet, for this reason.
-    Trouble(Arc<str>),
-    /// There is none.
-    Fail(Failure),
+    /// Call this pod.
+    Pod(PodClient),
+    /// The request has to wait, for this reason.
+    Delayed(Arc<str>),
+    /// The request fails.
+    Fail(RequestFailure),
 }

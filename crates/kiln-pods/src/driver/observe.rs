@@ -1,212 +1,218 @@
-//! What follows from what watches see.
+//! Handles the updates of watches.
 
 use super::Driver;
-use super::house::reclaim_in;
-use super::message::AnySeen;
-use super::sight::{Kind, View};
-use crate::function_config::FunctionConfig;
-use crate::state::Event;
-use crate::stuck::waits_for;
-use crate::views::{EndpointSliceView, LeaseView, ObjectView, PodView, ServiceView};
-use crate::watch::Seen;
+use super::maintenance::reclaim_in;
+use super::message::AnyUpdate;
+use super::watch_health::{WatchState, WatchedKind};
+use crate::config::function_config::FunctionConfig;
+use crate::kube::pod_status::not_ready_reason;
+use crate::kube::views::{EndpointSliceView, LeaseView, ObjectView, PodView, ServiceView};
+use crate::kube::watch::WatchUpdate;
+use crate::pool::PoolEvent;
 
 impl Driver {
-    pub(super) fn observe(&mut self, seen: AnySeen) {
-        match seen {
-            AnySeen::Pods(seen) => self.observe_pods(seen),
-            AnySeen::Services(seen) => self.observe_services(seen),
-            AnySeen::Slices(seen) => self.observe_slices(seen),
-            AnySeen::Leases(seen) => self.observe_leases(seen),
-            AnySeen::Configs(seen) => self.observe_configs(seen),
-            AnySeen::ConfigMap(seen) => self.observe_template(Kind::ConfigMap, seen),
-            AnySeen::PodTemplate(seen) => self.observe_template(Kind::PodTemplate, seen),
-            AnySeen::ServiceTemplate(seen) => self.observe_template(Kind::ServiceTemplate, seen),
+    pub(super) fn observe(&mut self, update: AnyUpdate) {
+        match update {
+            AnyUpdate::Pods(update) => self.observe_pods(update),
+            AnyUpdate::Services(update) => self.observe_services(update),
+            AnyUpdate::Slices(update) => self.observe_slices(update),
+            AnyUpdate::Leases(update) => self.observe_leases(update),
+            AnyUpdate::Configs(update) => self.observe_configs(update),
+            AnyUpdate::ConfigMap(update) => self.observe_template(WatchedKind::ConfigMap, update),
+            AnyUpdate::PodTemplate(update) => {
+                self.observe_template(WatchedKind::PodTemplate, update)
+            }
+            AnyUpdate::ServiceTemplate(update) => {
+                self.observe_template(WatchedKind::ServiceTemplate, update)
+            }
         }
     }
 
-    /// Says whether what is known is all there is, if that has changed.
-    pub(super) fn judge_sight(&mut self) {
-        match self.sight.turned() {
+    /// Reports to the state machine whether the cluster view is fresh, if that has changed.
+    pub(super) fn update_watch_health(&mut self) {
+        match self.watch_health.take_change() {
             Some(true) => {
-                self.replicas.pardon(self.now());
-                // Before anything is done to pods: others may have taken them while nobody could look.
-                for pod in self.world.moved() {
-                    self.judge_moved(pod);
+                self.replicas.restart_periods(self.now());
+                // First of all, because other replicas may have adopted pods in the meantime.
+                for pod in self.view.taken_over() {
+                    self.review_owner(pod);
                 }
-                self.tell(Event::Fresh);
-                self.judge_all();
+                self.handle_event(PoolEvent::Fresh);
+                self.review_owners();
                 self.warm_up();
-                // Whether anybody looks is their business.
+                // There may be no receiver.
                 let _ = self.usable.send(true);
             }
             Some(false) => {
                 tracing::warn!(
-                    "what is known of the cluster may be old: {}",
-                    self.sight.complaint()
+                    "the view of the cluster may be outdated: {}",
+                    self.watch_health.problems()
                 );
-                self.tell(Event::Stale);
+                self.handle_event(PoolEvent::Stale);
             }
             None => (),
         }
     }
 
-    fn observe_pods(&mut self, seen: Seen<PodView>) {
-        self.look_with(Kind::Pods, &seen);
-        self.look_at_annotations(&seen);
-        self.tell_progress(&seen);
-        let notices = match seen {
-            Seen::All(pods) => self.world.see_pods(pods),
-            Seen::Is(pod) => self.world.see_pod(pod),
-            Seen::Gone(pod) => self.world.lose_pod(&pod.metadata.name),
-            Seen::Blind(_) | Seen::Absent(_) => return,
+    fn observe_pods(&mut self, update: WatchUpdate<PodView>) {
+        self.record_health(WatchedKind::Pods, &update);
+        self.check_annotations(&update);
+        self.report_progress(&update);
+        let notices = match update {
+            WatchUpdate::Listed(pods) => self.view.replace_pods(pods),
+            WatchUpdate::Changed(pod) => self.view.update_pod(pod),
+            WatchUpdate::Deleted(pod) => self.view.remove_pod(&pod.metadata.name),
+            WatchUpdate::Interrupted(_) | WatchUpdate::Unavailable(_) => return,
         };
-        self.follow(notices);
+        self.handle_notices(notices);
     }
 
-    /// Pods of ours say how long they may stay, whoever takes that away.
-    fn look_at_annotations(&mut self, seen: &Seen<PodView>) {
-        let pods = match seen {
-            Seen::All(pods) => pods.as_slice(),
-            Seen::Is(pod) => std::slice::from_ref(pod),
+    /// Makes the state machine restore missing reclaim annotations.
+    fn check_annotations(&mut self, update: &WatchUpdate<PodView>) {
+        let pods = match update {
+            WatchUpdate::Listed(pods) => pods.as_slice(),
+            WatchUpdate::Changed(pod) => std::slice::from_ref(pod),
             _ => return,
         };
         let bare = pods
             .iter()
             .filter(|pod| reclaim_in(&pod.metadata).is_none());
-        let ours = bare.filter_map(|pod| self.world.ours(&pod.metadata.name));
+        let ours = bare.filter_map(|pod| self.view.own_pod_id(&pod.metadata.name));
         for pod in ours.collect::<Vec<_>>() {
-            self.tell(Event::Unannotated { pod });
+            self.handle_event(PoolEvent::AnnotationMissing { pod });
         }
     }
 
-    /// Those who wait know what for, in case their time is up before the pod is ready.
-    fn tell_progress(&self, seen: &Seen<PodView>) {
-        if let Seen::Is(pod) = seen
-            && let Some(id) = self.world.ours(&pod.metadata.name)
-            && let Some(what) = waits_for(pod)
+    /// Reports to waiting requests why the pod is not ready yet, in case their deadline passes.
+    fn report_progress(&self, update: &WatchUpdate<PodView>) {
+        if let WatchUpdate::Changed(pod) = update
+            && let Some(id) = self.view.own_pod_id(&pod.metadata.name)
+            && let Some(what) = not_ready_reason(pod)
         {
             let name = &pod.metadata.name;
-            self.tell_waiters(id, format!("pod {name} is not ready: {what}").into());
+            self.report_delay(id, format!("pod {name} is not ready: {what}").into());
         }
     }
 
-    fn observe_services(&mut self, seen: Seen<ServiceView>) {
-        self.look_with(Kind::Services, &seen);
-        let notices = match seen {
-            Seen::All(services) => self.world.see_services(services),
-            Seen::Is(service) => self.world.see_service(service),
-            Seen::Gone(service) => self.world.lose_service(&service.metadata.name),
-            Seen::Blind(_) | Seen::Absent(_) => return,
+    fn observe_services(&mut self, update: WatchUpdate<ServiceView>) {
+        self.record_health(WatchedKind::Services, &update);
+        let notices = match update {
+            WatchUpdate::Listed(services) => self.view.replace_services(services),
+            WatchUpdate::Changed(service) => self.view.update_service(service),
+            WatchUpdate::Deleted(service) => self.view.remove_service(&service.metadata.name),
+            WatchUpdate::Interrupted(_) | WatchUpdate::Unavailable(_) => return,
         };
-        self.follow(notices);
+        self.handle_notices(notices);
     }
 
-    fn observe_slices(&mut self, seen: Seen<EndpointSliceView>) {
-        self.look_with(Kind::Slices, &seen);
-        let notices = match seen {
-            Seen::All(slices) => self.world.see_slices(&slices),
-            Seen::Is(slice) => self.world.see_slice(&slice),
-            Seen::Gone(slice) => self.world.lose_slice(&slice),
-            Seen::Blind(_) | Seen::Absent(_) => return,
+    fn observe_slices(&mut self, update: WatchUpdate<EndpointSliceView>) {
+        self.record_health(WatchedKind::Slices, &update);
+        let notices = match update {
+            WatchUpdate::Listed(slices) => self.view.replace_slices(&slices),
+            WatchUpdate::Changed(slice) => self.view.update_slice(&slice),
+            WatchUpdate::Deleted(slice) => self.view.remove_slice(&slice),
+            WatchUpdate::Interrupted(_) | WatchUpdate::Unavailable(_) => return,
         };
-        self.follow(notices);
+        self.handle_notices(notices);
     }
 
-    fn observe_leases(&mut self, seen: Seen<LeaseView>) {
-        self.look_with(Kind::Leases, &seen);
+    fn observe_leases(&mut self, update: WatchUpdate<LeaseView>) {
+        self.record_health(WatchedKind::Leases, &update);
         let now = self.now();
-        match seen {
-            Seen::All(leases) => self.replicas.see_all(&leases, now),
-            Seen::Is(lease) => self.replicas.see(&lease, now),
-            Seen::Gone(lease) => self.replicas.forget(&lease),
-            Seen::Blind(_) | Seen::Absent(_) => (),
+        match update {
+            WatchUpdate::Listed(leases) => self.replicas.replace(&leases, now),
+            WatchUpdate::Changed(lease) => self.replicas.update(&lease, now),
+            WatchUpdate::Deleted(lease) => self.replicas.forget(&lease),
+            WatchUpdate::Interrupted(_) | WatchUpdate::Unavailable(_) => (),
         }
     }
 
-    fn observe_configs(&mut self, seen: Seen<FunctionConfig>) {
-        self.look_with(Kind::Configs, &seen);
-        match seen {
-            Seen::All(configs) => {
+    fn observe_configs(&mut self, update: WatchUpdate<FunctionConfig>) {
+        self.record_health(WatchedKind::Configs, &update);
+        match update {
+            WatchUpdate::Listed(configs) => {
                 configs.iter().for_each(|config| self.acknowledge(config));
                 let stay = |config: &FunctionConfig| config.metadata.deletion_timestamp.is_none();
-                self.plans
+                self.specs
                     .set_configs(configs.into_iter().filter(stay).collect());
             }
-            Seen::Is(config) => {
+            WatchUpdate::Changed(config) => {
                 self.acknowledge(&config);
-                self.plans.set_config(config);
+                self.specs.set_config(config);
             }
-            Seen::Gone(config) => {
-                self.hands.forget_config(&config.metadata.name);
-                self.plans.remove_config(&config.metadata.name);
+            WatchUpdate::Deleted(config) => {
+                self.writer.forget_config(&config.metadata.name);
+                self.specs.remove_config(&config.metadata.name);
             }
-            Seen::Blind(_) => return,
-            Seen::Absent(_) => self.plans.set_configs(Vec::new()),
+            WatchUpdate::Interrupted(_) => return,
+            WatchUpdate::Unavailable(_) => self.specs.set_configs(Vec::new()),
         }
-        self.hands
-            .local
-            .set(self.plans.configs().cloned().collect());
-        self.renew_plans();
+        self.writer
+            .local_executors
+            .set(self.specs.configs().cloned().collect());
+        self.refresh_specs();
         self.warm_up();
     }
 
-    /// What can be done here may have changed since FunctionConfigs were seen.
-    pub(super) fn acknowledge_again(&mut self) {
-        let configs: Vec<FunctionConfig> = self.plans.configs().cloned().collect();
+    /// What this process supports may have changed since the FunctionConfigs were reported.
+    pub(super) fn acknowledge_all(&mut self) {
+        let configs: Vec<FunctionConfig> = self.specs.configs().cloned().collect();
         configs.iter().for_each(|config| self.acknowledge(config));
     }
 
-    /// Writes into a FunctionConfig what was seen of it.
+    /// Writes the finalizer and the status of a FunctionConfig.
     fn acknowledge(&mut self, config: &FunctionConfig) {
         let name = config.metadata.name.clone();
         let finalizer = config
             .with_finalizer()
             .or_else(|| config.without_finalizer());
         let is_leaving = config.metadata.deletion_timestamp.is_some();
-        let complaint = self.hands.local.complaint(config);
-        let status = config.status_patch(complaint).filter(|_| !is_leaving);
+        let unsupported = self.writer.local_executors.unsupported(config);
+        let status = config.status_patch(unsupported).filter(|_| !is_leaving);
         if finalizer.is_some() || status.is_some() {
-            self.spawn(|hands| async move { hands.acknowledge(&name, finalizer, status).await });
+            self.spawn(|writer| async move { writer.acknowledge(&name, finalizer, status).await });
         }
     }
 
-    fn observe_template(&mut self, kind: Kind, seen: Seen<ObjectView>) {
-        self.look_with(kind, &seen);
-        let object = match seen {
-            Seen::Absent(error) if kind == Kind::ConfigMap => {
-                self.plans.templates.set_unreadable(&error.to_string());
-                return self.renew_plans();
+    fn observe_template(&mut self, kind: WatchedKind, update: WatchUpdate<ObjectView>) {
+        self.record_health(kind, &update);
+        let object = match update {
+            WatchUpdate::Unavailable(error) if kind == WatchedKind::ConfigMap => {
+                self.specs.templates.set_unreadable(&error.to_string());
+                return self.refresh_specs();
             }
-            Seen::All(mut objects) => objects.pop(),
-            Seen::Is(object) => Some(object),
-            Seen::Gone(_) | Seen::Absent(_) => None,
-            Seen::Blind(_) => return,
+            WatchUpdate::Listed(mut objects) => objects.pop(),
+            WatchUpdate::Changed(object) => Some(object),
+            WatchUpdate::Deleted(_) | WatchUpdate::Unavailable(_) => None,
+            WatchUpdate::Interrupted(_) => return,
         };
-        let templates = &mut self.plans.templates;
+        let templates = &mut self.specs.templates;
         let outcome = match kind {
-            Kind::ConfigMap => templates.set_config_map(object.as_ref()),
-            Kind::PodTemplate => templates.set_pod_template(object),
+            WatchedKind::ConfigMap => templates.set_config_map(object.as_ref()),
+            WatchedKind::PodTemplate => templates.set_pod_template(object),
             _ => templates.set_service_template(object),
         };
         if let Err(reason) = outcome {
-            tracing::error!("templates cannot be used, those before stay in force: {reason}");
+            tracing::error!("invalid template, the previous one stays in force: {reason}");
         }
-        self.renew_plans();
+        self.refresh_specs();
         self.warm_up();
     }
 
-    fn look_with<T>(&mut self, kind: Kind, seen: &Seen<T>) {
-        let view = match seen {
-            Seen::All(_) | Seen::Is(_) | Seen::Gone(_) => View::Clear,
-            Seen::Blind(error) => View::Blind(error.to_string()),
-            Seen::Absent(error) => {
+    fn record_health<T>(&mut self, kind: WatchedKind, update: &WatchUpdate<T>) {
+        let state = match update {
+            WatchUpdate::Listed(_) | WatchUpdate::Changed(_) | WatchUpdate::Deleted(_) => {
+                WatchState::Synced
+            }
+            WatchUpdate::Interrupted(error) => WatchState::Interrupted(error.to_string()),
+            WatchUpdate::Unavailable(error) => {
                 if kind.is_optional() {
-                    View::Absent
+                    WatchState::Unavailable
                 } else {
-                    View::Blind(error.to_string())
+                    WatchState::Interrupted(error.to_string())
                 }
             }
         };
-        self.sight.set(kind, view);
+        self.watch_health.set(kind, state);
     }
 }

@@ -1,4 +1,4 @@
-//! How the driver comes to life: what it is made of, and what it watches.
+//! Starts the driver and its watches.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,43 +11,45 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::Driver;
-use super::hands::Hands;
-use super::house::House;
-use super::message::{AnySeen, Message};
-use super::sight::{Kind, Sight};
-use super::warmth::Warmth;
-use crate::api::{Api, Collection, Selector};
-use crate::cache_file::CacheFile;
-use crate::cluster;
-use crate::error::StartError;
-use crate::keys::{IMAGE_LABEL, LEASE_LABEL, REPLICA_LABEL};
-use crate::lease::Lease;
-use crate::names::label_value;
-use crate::objects::PodSettings;
-use crate::options::Options;
-use crate::plans::{Plans, TemplateBook, TemplateSource};
-use crate::pull_secret::PullSecretCopy;
-use crate::replicas::Replicas;
-use crate::state::{Pool, Settings};
-use crate::template::{BASE_POD_TEMPLATE, BASE_SERVICE_TEMPLATE};
-use crate::watch::{Seen, View, Watch};
-use crate::world::World;
+use super::cluster_writer::ClusterWriter;
+use super::maintenance::Maintenance;
+use super::message::{AnyUpdate, Message};
+use super::warm_up::WarmUp;
+use super::watch_health::{WatchHealth, WatchedKind};
+use crate::config::cache_file::CacheFile;
+use crate::config::current_templates::{CurrentTemplates, TemplateSource};
+use crate::config::pool_specs::PoolSpecs;
+use crate::config::template::{BASE_POD_TEMPLATE, BASE_SERVICE_TEMPLATE};
+use crate::error::PodStartError;
+use crate::kube::api::{Api, ObjectSelector, ResourceCollection};
+use crate::kube::client;
+use crate::kube::cluster_view::ClusterView;
+use crate::kube::lease::ReplicaLease;
+use crate::kube::names::label_value;
+use crate::kube::names::{IMAGE_LABEL, LEASE_LABEL, REPLICA_LABEL};
+use crate::kube::objects::PodSettings;
+use crate::kube::pull_secret::PullSecretSync;
+use crate::kube::replicas::ReplicaLeases;
+use crate::kube::watch::{ObjectWatch, WatchUpdate, WatchedObject};
+use crate::options::PodOptions;
+use crate::pool::{PodPools, PoolSettings};
 
-/// How long the first look at a cluster is waited for. Probes of a Deployment are not more patient than a multiple of it.
-const FIRST_LOOK: Duration = Duration::from_secs(10);
+/// How long the start waits for the first complete list of objects. It must be shorter than the probes of a Deployment
+/// allow.
+const FIRST_SYNC_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A driver that works.
-pub(crate) struct Begun {
-    pub(crate) to: UnboundedSender<Message>,
+/// A running driver.
+pub(crate) struct StartedDriver {
+    pub(crate) messages: UnboundedSender<Message>,
     pub(crate) usable: watch::Receiver<bool>,
     pub(crate) tasks: Vec<AbortHandle>,
 }
 
 impl Driver {
-    /// Begins to work, and waits until what there is has been seen, but not for ever: rights may be granted and API servers
-    /// come back, and whoever starts this may be of use without pods.
-    pub(crate) async fn start(options: Options) -> Result<Begun, StartError> {
-        let (client, own_namespace) = cluster::find(&options).await?;
+    /// Starts the driver and waits for the first complete cluster view, but not forever: permissions may be granted and
+    /// API servers may come back later, and the program may be useful without pods.
+    pub(crate) async fn start(options: PodOptions) -> Result<StartedDriver, PodStartError> {
+        let (client, own_namespace) = client::connect(&options).await?;
         let api = Api::new(client);
         let (to, messages) = mpsc::unbounded_channel();
         let (usable, mut is_usable) = watch::channel(false);
@@ -56,7 +58,7 @@ impl Driver {
             .as_deref()
             .map(cache_file)
             .transpose()?;
-        let me = label_value(&options.replica);
+        let replica = label_value(&options.replica);
         let template_source = match &options.template {
             Some(name) => TemplateSource::ConfigMap {
                 name: name.clone(),
@@ -64,181 +66,193 @@ impl Driver {
             },
             None => TemplateSource::Objects,
         };
-        let (anew, begin_anew) = watch::channel(());
-        let watches = Watches {
+        let (restart_watches, watch_restarts) = watch::channel(());
+        let watches = WatchStarter {
             api: api.clone(),
-            anew: begin_anew,
+            restart_watches: watch_restarts,
             to: to.clone(),
             namespace: options.namespace.clone(),
         };
         let mut tasks = Vec::new();
         let kinds = watches.start(&template_source, &mut tasks);
-        let lease = Lease::new(api.apart(), &options, &me);
-        let hands = Arc::new(hands(
+        let lease = ReplicaLease::new(api.with_own_limit(), &options, &replica);
+        let writer = Arc::new(writer(
             &options,
             api,
             to.clone(),
-            me.clone(),
+            replica.clone(),
             &lease,
             cache_file,
         ));
         let renewals = to.clone();
-        let renewing = lease.keep(move |outcome| renewals.send(Message::Renewed(outcome)).is_ok());
+        let renewing =
+            lease.run(move |outcome| renewals.send(Message::LeaseRenewed(outcome)).is_ok());
         tasks.push(tokio::spawn(renewing).abort_handle());
         let driver = Driver {
-            // That a lease is over is seen within a third of its period, so that all is done within two.
-            pool: Pool::new(options.scan_interval, options.lease_period / 2),
-            world: World::new(options.address_mode, &options.namespace, &me),
-            replicas: Replicas::new(options.lease_period),
-            plans: plans(&options, &hands, template_source),
-            sight: Sight::new(kinds),
-            house: House::new(options.lease_period, options.scan_interval),
-            warmth: Warmth::new(options.warm_up),
+            // An expired lease is noticed within a third of its period, so orphans are handled within two periods.
+            pools: PodPools::new(options.scan_interval, options.lease_period / 2),
+            view: ClusterView::new(options.address_mode, &options.namespace, &replica),
+            replicas: ReplicaLeases::new(options.lease_period),
+            specs: specs(&options, &writer, template_source),
+            watch_health: WatchHealth::new(kinds),
+            maintenance: Maintenance::new(options.lease_period, options.scan_interval),
+            warm_up: WarmUp::new(options.warm_up),
             requests: Default::default(),
-            losses: Vec::new(),
+            lost_calls: Vec::new(),
             connections: Default::default(),
-            dials: Default::default(),
+            connecting: Default::default(),
             creations: Default::default(),
-            hands,
-            jobs: JoinSet::new(),
+            writer,
+            tasks: JoinSet::new(),
             usable,
-            anew,
-            ending: None,
+            restart_watches,
+            drained: None,
             began: Instant::now(),
         };
         tasks.push(tokio::spawn(driver.run(messages)).abort_handle());
-        let look = is_usable.wait_for(|usable| *usable);
-        if tokio::time::timeout(FIRST_LOOK, look).await.is_err() {
+        let first_sync = is_usable.wait_for(|usable| *usable);
+        if tokio::time::timeout(FIRST_SYNC_TIMEOUT, first_sync)
+            .await
+            .is_err()
+        {
             tracing::warn!(
-                "functions cannot be run in pods yet: what there is in namespace {:?} could not be seen within {} seconds; \
-                 they will be as soon as it can",
+                "the pod evaluator is not ready: the objects in namespace {:?} could not be listed within {} seconds; \
+                 it becomes ready as soon as they can be listed",
                 options.namespace,
-                FIRST_LOOK.as_secs()
+                FIRST_SYNC_TIMEOUT.as_secs()
             );
         }
-        Ok(Begun {
-            to,
+        Ok(StartedDriver {
+            messages: to,
             usable: is_usable,
             tasks,
         })
     }
 }
 
-fn hands(
-    options: &Options,
+fn writer(
+    options: &PodOptions,
     api: Api,
     to: UnboundedSender<Message>,
-    me: String,
-    lease: &Lease,
+    replica: String,
+    lease: &ReplicaLease,
     cache_file: Option<CacheFile>,
-) -> Hands {
+) -> ClusterWriter {
     let namespace = &options.namespace;
     let pull_secret = options.pull_secret.as_ref();
-    Hands {
+    ClusterWriter {
         api,
-        to,
-        me,
+        messages: to,
+        replica,
         settings: PodSettings {
             namespace: namespace.clone(),
             wrapper_image: options.wrapper_image.clone(),
             max_message_size: options.max_message_size,
         },
         images: Arc::clone(&options.images),
-        local: Arc::clone(&options.local),
-        said: Default::default(),
+        local_executors: Arc::clone(&options.local_executors),
+        written_status: Default::default(),
         pull_secret: pull_secret
-            .map(|secret| PullSecretCopy::new(secret.path.clone(), secret.name.clone(), namespace)),
+            .map(|secret| PullSecretSync::new(secret.path.clone(), secret.name.clone(), namespace)),
         cache_file: cache_file.map(Arc::new),
-        pods: Collection::pods(namespace),
-        services: Collection::services(namespace),
-        leases: Collection::leases(namespace),
-        configs: Collection::function_configs(namespace),
-        lease: lease.name().to_owned(),
+        pods: ResourceCollection::pods(namespace),
+        services: ResourceCollection::services(namespace),
+        leases: ResourceCollection::leases(namespace),
+        configs: ResourceCollection::function_configs(namespace),
+        lease_name: lease.name().to_owned(),
     }
 }
 
-fn plans(options: &Options, hands: &Hands, template_source: TemplateSource) -> Plans {
-    let defaults = Settings {
+fn specs(
+    options: &PodOptions,
+    writer: &ClusterWriter,
+    template_source: TemplateSource,
+) -> PoolSpecs {
+    let defaults = PoolSettings {
         ttl: options.pod_ttl,
         max_waitlist: options.max_waitlist,
         max_pods: options.max_pods,
         start_timeout: options.start_timeout,
     };
-    let mut plans = Plans::new(
+    let mut specs = PoolSpecs::new(
         defaults,
-        hands.settings.clone(),
+        writer.settings.clone(),
         options.default_image_prefix.clone(),
         options
             .pull_secret
             .as_ref()
             .map(|secret| secret.name.clone()),
-        TemplateBook::new(template_source),
+        CurrentTemplates::new(template_source),
     );
-    if let Some(file) = &hands.cache_file {
-        plans.set_cache(&file.entries());
+    if let Some(file) = &writer.cache_file {
+        specs.set_cache(&file.entries());
     }
-    plans
+    specs
 }
 
-struct Watches {
+struct WatchStarter {
     api: Api,
-    anew: watch::Receiver<()>,
+    restart_watches: watch::Receiver<()>,
     to: UnboundedSender<Message>,
     namespace: String,
 }
 
-impl Watches {
-    /// Watches everything, and says what that is.
-    fn start(&self, templates: &TemplateSource, tasks: &mut Vec<AbortHandle>) -> Vec<Kind> {
+impl WatchStarter {
+    /// Starts all watches and returns the watched kinds.
+    fn start(&self, templates: &TemplateSource, tasks: &mut Vec<AbortHandle>) -> Vec<WatchedKind> {
         let namespace = &self.namespace;
-        let ours = || Selector::labels(format!("{IMAGE_LABEL},{REPLICA_LABEL}"));
+        let ours = || ObjectSelector::labels(format!("{IMAGE_LABEL},{REPLICA_LABEL}"));
         let mut kinds = vec![
-            Kind::Pods,
-            Kind::Services,
-            Kind::Slices,
-            Kind::Leases,
-            Kind::Configs,
-            Kind::OwnLease,
+            WatchedKind::Pods,
+            WatchedKind::Services,
+            WatchedKind::Slices,
+            WatchedKind::Leases,
+            WatchedKind::Configs,
+            WatchedKind::OwnLease,
         ];
         tasks.extend([
-            self.watch(Collection::pods(namespace), ours(), AnySeen::Pods),
-            self.watch(Collection::services(namespace), ours(), AnySeen::Services),
+            self.watch(ResourceCollection::pods(namespace), ours(), AnyUpdate::Pods),
             self.watch(
-                Collection::endpoint_slices(namespace),
+                ResourceCollection::services(namespace),
                 ours(),
-                AnySeen::Slices,
+                AnyUpdate::Services,
             ),
             self.watch(
-                Collection::leases(namespace),
-                Selector::labels(LEASE_LABEL),
-                AnySeen::Leases,
+                ResourceCollection::endpoint_slices(namespace),
+                ours(),
+                AnyUpdate::Slices,
             ),
             self.watch(
-                Collection::function_configs(namespace),
-                Selector::default(),
-                AnySeen::Configs,
+                ResourceCollection::leases(namespace),
+                ObjectSelector::labels(LEASE_LABEL),
+                AnyUpdate::Leases,
+            ),
+            self.watch(
+                ResourceCollection::function_configs(namespace),
+                ObjectSelector::default(),
+                AnyUpdate::Configs,
             ),
         ]);
         match templates {
             TemplateSource::ConfigMap { name, namespace } => {
-                kinds.push(Kind::ConfigMap);
-                let maps = Collection::config_maps(namespace);
-                tasks.push(self.watch(maps, Selector::name(name), AnySeen::ConfigMap));
+                kinds.push(WatchedKind::ConfigMap);
+                let maps = ResourceCollection::config_maps(namespace);
+                tasks.push(self.watch(maps, ObjectSelector::name(name), AnyUpdate::ConfigMap));
             }
             TemplateSource::Objects => {
-                kinds.extend([Kind::PodTemplate, Kind::ServiceTemplate]);
-                let pods = Collection::pod_templates(namespace);
-                let services = Collection::service_templates(namespace);
+                kinds.extend([WatchedKind::PodTemplate, WatchedKind::ServiceTemplate]);
+                let pods = ResourceCollection::pod_templates(namespace);
+                let services = ResourceCollection::service_templates(namespace);
                 tasks.extend([
                     self.watch(
                         pods,
-                        Selector::name(BASE_POD_TEMPLATE),
-                        AnySeen::PodTemplate,
+                        ObjectSelector::name(BASE_POD_TEMPLATE),
+                        AnyUpdate::PodTemplate,
                     ),
                     self.watch(
                         services,
-                        Selector::name(BASE_SERVICE_TEMPLATE),
-                        AnySeen::ServiceTemplate,
+                        ObjectSelector::name(BASE_SERVICE_TEMPLATE),
+                        AnyUpdate::ServiceTemplate,
                     ),
                 ]);
             }
@@ -248,26 +262,26 @@ impl Watches {
 
     fn watch<T>(
         &self,
-        collection: Collection,
-        selector: Selector,
-        seen: impl Fn(Seen<T>) -> AnySeen + Send + Sync + 'static,
+        collection: ResourceCollection,
+        selector: ObjectSelector,
+        wrap: impl Fn(WatchUpdate<T>) -> AnyUpdate + Send + Sync + 'static,
     ) -> AbortHandle
     where
-        T: View + DeserializeOwned + Clone + Send + 'static,
+        T: WatchedObject + DeserializeOwned + Clone + Send + 'static,
     {
-        let watch = Watch {
+        let watch = ObjectWatch {
             api: self.api.clone(),
             collection,
             selector,
-            anew: self.anew.clone(),
+            restart: self.restart_watches.clone(),
         };
-        let message = move |what| Message::Seen(Box::new(seen(what)));
+        let message = move |update| Message::Watched(Box::new(wrap(update)));
         tokio::spawn(watch.run(self.to.clone(), message)).abort_handle()
     }
 }
 
-fn cache_file(path: &Path) -> Result<CacheFile, StartError> {
-    CacheFile::load(path).map_err(|reason| StartError::CacheConfig {
+fn cache_file(path: &Path) -> Result<CacheFile, PodStartError> {
+    CacheFile::load(path).map_err(|reason| PodStartError::CacheConfig {
         path: path.display().to_string(),
         reason,
     })

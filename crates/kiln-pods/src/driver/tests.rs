@@ -1,4 +1,4 @@
-//! The driver with a cluster in memory, in which nothing happens unless a test does it.
+//! The driver with an in-memory cluster, in which nothing happens by itself.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 use tonic::metadata::MetadataMap;
 
 use super::*;
-use crate::fake_cluster::FakeCluster;
-use crate::keys::WRAPPER_PORT;
-use crate::scripted_pod::{Does, Script, pod_at};
+use crate::kube::names::WRAPPER_PORT;
+use crate::testing::fake_cluster::FakeCluster;
+use crate::testing::scripted_pod::{PodAction, Script, pod_at};
 use crate::{
-    AddressMode, Call, Cluster, ImageInfo, Images, NoLocalExecutors, Options, PodError,
-    PodEvaluator, Resolving,
+    AddressMode, ClusterSource, ImageInfo, ImageResolver, NoLocalExecutors, PodCall, PodError,
+    PodEvaluator, PodOptions, Resolving,
 };
 
 const TEMPLATE: &str = "spec: {containers: [{name: function}], volumes: [{name: mine}], imagePullSecrets: [{name: own}]}";
 
-/// All images there are, and what tags stand for.
+/// A registry that has all images.
 #[derive(Default)]
 struct Registry {
     digest: Mutex<u8>,
 }
 
-impl Images for Registry {
+impl ImageResolver for Registry {
     fn resolve<'a>(&'a self, _: &'a str) -> Resolving<'a> {
         let digit = *self.digest.lock().unwrap();
         let info = ImageInfo {
@@ -38,9 +38,9 @@ impl Images for Registry {
     }
 }
 
-fn options(cluster: &FakeCluster) -> Options {
-    Options {
-        cluster: Cluster::Client(cluster.client()),
+fn options(cluster: &FakeCluster) -> PodOptions {
+    PodOptions {
+        cluster: ClusterSource::Client(cluster.client()),
         proxies: Default::default(),
         replica: "me".to_owned(),
         namespace: "fns".to_owned(),
@@ -60,13 +60,13 @@ fn options(cluster: &FakeCluster) -> Options {
         warm_up: true,
         pull_secret: None,
         images: Arc::new(Registry::default()),
-        local: Arc::new(NoLocalExecutors),
+        local_executors: Arc::new(NoLocalExecutors),
     }
 }
 
-fn call(image: &str) -> Call {
+fn call(image: &str) -> PodCall {
     let timeout = Duration::from_secs(30);
-    Call {
+    PodCall {
         image: image.to_owned(),
         resource_list: Bytes::from_static(b"list"),
         deadline: Some(Deadline {
@@ -77,7 +77,7 @@ fn call(image: &str) -> Call {
     }
 }
 
-/// What the pods run that stay.
+/// The functions of the pods that are not being deleted.
 fn functions(pods: &[Value]) -> Vec<&str> {
     let stay = pods.iter().map(|pod| &pod["metadata"]);
     let stay = stay.filter(|meta| meta["deletionTimestamp"].is_null());
@@ -85,7 +85,7 @@ fn functions(pods: &[Value]) -> Vec<&str> {
         .collect()
 }
 
-/// Waits until there are pods for these images, and no others.
+/// Waits until there are pods for exactly these images.
 async fn until_pods(cluster: &FakeCluster, images: &[&str]) {
     cluster
         .until("pods", |pods| {
@@ -127,7 +127,7 @@ async fn images_that_are_listed_later_are_warmed_up() {
     );
     let three = ["example.org/a:v1", "example.org/b:v1", "example.org/c:v1"];
     until_pods(&cluster, &three).await;
-    // Another tag is another image; what is not listed any more stays for its time.
+    // Another tag is another image; an image that is no longer listed keeps its pod.
     cluster.put(
         "functionconfigs",
         "c",
@@ -139,7 +139,7 @@ async fn images_that_are_listed_later_are_warmed_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_warmed_up_that_should_not_be() {
+async fn nothing_is_warmed_up_if_disabled() {
     let cluster = FakeCluster::new();
     let mut options = options(&cluster);
     options.warm_up = false;
@@ -158,7 +158,7 @@ async fn nothing_is_warmed_up_that_should_not_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn templates_may_come_change_break_and_go() {
+async fn templates_may_appear_change_become_invalid_and_disappear() {
     let cluster = FakeCluster::new();
     cluster.put(
         "functionconfigs",
@@ -168,15 +168,15 @@ async fn templates_may_come_change_break_and_go() {
     let mut options = options(&cluster);
     options.template = Some("templates".to_owned());
     let evaluator = PodEvaluator::start(options).await.unwrap();
-    let told = refused(&evaluator, "c:v1").await;
+    let error = refused(&evaluator, "c:v1").await;
     assert!(
-        told.contains("ConfigMap \"templates\" is not there"),
-        "{told}"
+        error.contains("ConfigMap \"templates\" does not exist"),
+        "{error}"
     );
 
     let data = |template: &str| json!({"data": {"template": template, "serviceTemplate": "{}"}});
     cluster.put("configmaps", "templates", data(TEMPLATE));
-    // Who was listed is warmed up now that there are templates.
+    // Listed images are warmed up now that there are templates.
     until_pods(&cluster, &["example.org/c:v1"]).await;
     let spec = cluster.list("pods")[0]["spec"].clone();
     assert_eq!(spec["volumes"][0]["name"], "mine");
@@ -185,7 +185,7 @@ async fn templates_may_come_change_break_and_go() {
         |pods: &[Value]| pods[0]["metadata"]["annotations"]["fn.kpt.dev/template-version"].clone();
     let first = made_of(&cluster.list("pods"));
 
-    // What cannot be used, or is gone, leaves what was before in force.
+    // An invalid or deleted template leaves the previous one in force.
     cluster.put("configmaps", "templates", data("spec: {}"));
     cluster.delete("configmaps", "templates");
     cluster.put(
@@ -200,13 +200,13 @@ async fn templates_may_come_change_break_and_go() {
             .all(|pod| made_of(std::slice::from_ref(pod)) == first)
     );
 
-    // Back, it is another one: pods that have no work are replaced.
+    // The new ConfigMap has another version: pods without calls are replaced.
     cluster.put("configmaps", "templates", data(TEMPLATE));
     cluster.until("pods", <[Value]>::is_empty).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_is_told_at_once() {
+async fn refused_creation_fails_the_call_at_once() {
     for (kind, code, reason) in [
         ("pods", 403, "Forbidden"),
         ("services", 403, "Forbidden"),
@@ -216,27 +216,27 @@ async fn what_is_refused_is_told_at_once() {
         cluster.refuse(Method::POST, kind, code, reason, 1);
         let evaluator = PodEvaluator::start(options(&cluster)).await.unwrap();
         let began = Instant::now();
-        let told = refused(&evaluator, "c:v1").await;
-        assert!(told.contains(&format!("because of {reason}")), "{told}");
+        let error = refused(&evaluator, "c:v1").await;
+        assert!(error.contains(&format!("because of {reason}")), "{error}");
         assert!(began.elapsed() < Duration::from_secs(1), "{kind}");
         cluster.until("pods", <[Value]>::is_empty).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_in_vain_hears_what_for() {
+async fn a_timeout_reports_why_there_is_no_pod() {
     let cluster = FakeCluster::new();
     cluster.refuse(Method::POST, "pods", 500, "InternalError", usize::MAX);
     let evaluator = PodEvaluator::start(options(&cluster)).await.unwrap();
-    let told = evaluator.evaluate(call("c:v1")).await.unwrap_err();
-    assert!(matches!(told, PodError::TimedOut { .. }), "{told}");
-    let told = told.to_string();
+    let error = evaluator.evaluate(call("c:v1")).await.unwrap_err();
+    assert!(matches!(error, PodError::TimedOut { .. }), "{error}");
+    let error = error.to_string();
     let why = "InternalError: unable to apply the pod: because of InternalError";
     assert!(
-        told.starts_with("function evaluation timed out for c:v1 after 30s: pod c-v1-"),
-        "{told}"
+        error.starts_with("function evaluation timed out for c:v1 after 30s: pod c-v1-"),
+        "{error}"
     );
-    assert!(told.ends_with(why), "{told}");
+    assert!(error.ends_with(why), "{error}");
 
     let cluster = FakeCluster::new();
     let evaluator = PodEvaluator::start(options(&cluster)).await.unwrap();
@@ -251,13 +251,13 @@ async fn whoever_waits_in_vain_hears_what_for() {
     let placed = json!([{"type": "PodScheduled", "status": "True"}]);
     let status = json!({"phase": "Pending", "containerStatuses": waiting, "conditions": placed});
     cluster.put("pods", &name, json!({"status": status}));
-    let told = running.await.unwrap().unwrap_err().to_string();
+    let error = running.await.unwrap().unwrap_err().to_string();
     let why = format!("pod {name} is not ready: container function: ContainerCreating");
-    assert!(told.ends_with(&why), "{told}");
+    assert!(error.ends_with(&why), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_is_defined_later_is_looked_at_then() {
+async fn a_kind_that_is_defined_later_is_watched() {
     let cluster = FakeCluster::new();
     cluster.without("functionconfigs");
     let evaluator = PodEvaluator::start(options(&cluster)).await.unwrap();
@@ -272,9 +272,9 @@ async fn a_kind_that_is_defined_later_is_looked_at_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn function_configs_hear_what_was_seen_of_them() {
+async fn the_status_of_function_configs_is_written() {
     let cluster = FakeCluster::new();
-    // It is not said by halves, whatever the API server answers first.
+    // The write is retried until it is complete.
     cluster.refuse(Method::PATCH, "functionconfigs", 500, "InternalError", 1);
     let _evaluator = PodEvaluator::start(options(&cluster)).await.unwrap();
     cluster.put(
@@ -282,16 +282,16 @@ async fn function_configs_hear_what_was_seen_of_them() {
         "c",
         config("c", &json!({"tags": ["v1"]})),
     );
-    let status = |seen: u64, error: &'static str| {
+    let status = |observed: u64, error: &'static str| {
         move |configs: &[Value]| {
             let status = &configs[0]["status"];
-            let said = status["error"].as_str().unwrap_or_default();
-            let is_said = if error.is_empty() {
-                said.is_empty()
+            let reported = status["error"].as_str().unwrap_or_default();
+            let is_reported = if error.is_empty() {
+                reported.is_empty()
             } else {
-                said.contains(error)
+                reported.contains(error)
             };
-            status["functionRunnerObservedGeneration"] == seen && is_said
+            status["functionRunnerObservedGeneration"] == observed && is_reported
         }
     };
     cluster.until("functionconfigs", status(1, "")).await;
@@ -321,16 +321,15 @@ async fn function_configs_hear_what_was_seen_of_them() {
     cluster.until("functionconfigs", <[Value]>::is_empty).await;
 }
 
-/// Pods that can be called, at addresses of their own.
+/// Pods that can be called, each at its own address.
 impl FakeCluster {
-    /// Waits until there is a pod that does not run, and has it run where a wrapper listens. Gives back its name and what the
-    /// wrapper has left to do.
-    async fn run_next(&self, does: impl IntoIterator<Item = Does>) -> (String, Script) {
+    /// Waits for a pod that is not running and starts it, with a wrapper listening. Returns its name and its script.
+    async fn run_next(&self, actions: impl IntoIterator<Item = PodAction>) -> (String, Script) {
         static NEXT: AtomicU8 = AtomicU8::new(1);
         let [.., high, low] = std::process::id().to_be_bytes();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let ip = format!("127.{number}.{high}.{low}");
-        let (_, script) = pod_at(&format!("{ip}:{WRAPPER_PORT}"), does).await;
+        let (_, script) = pod_at(&format!("{ip}:{WRAPPER_PORT}"), actions).await;
         let waits = |pod: &&Value| pod["status"].is_null();
         self.until("pods", |pods| pods.iter().any(|pod| waits(&pod)))
             .await;
@@ -344,9 +343,9 @@ impl FakeCluster {
     }
 }
 
-/// The clock of these is that of the network.
-fn quick(cluster: &FakeCluster) -> Options {
-    Options {
+/// These tests use the real clock, because they use the network.
+fn quick(cluster: &FakeCluster) -> PodOptions {
+    PodOptions {
         scan_interval: Duration::from_millis(50),
         lease_period: Duration::from_millis(300),
         ..options(cluster)
@@ -354,7 +353,7 @@ fn quick(cluster: &FakeCluster) -> Options {
 }
 
 #[tokio::test]
-async fn an_annotation_that_is_taken_away_is_written_anew() {
+async fn a_removed_annotation_is_restored() {
     let cluster = FakeCluster::new();
     let tags = json!({"tags": ["v1"]});
     cluster.put("functionconfigs", "c", config("c", &tags));
@@ -375,21 +374,21 @@ async fn an_annotation_that_is_taken_away_is_written_anew() {
 }
 
 #[tokio::test]
-async fn a_tag_that_moves_is_followed() {
+async fn a_moved_tag_is_followed() {
     let cluster = FakeCluster::new();
     let registry = Arc::new(Registry::default());
-    let options = Options {
+    let options = PodOptions {
         images: Arc::<Registry>::clone(&registry),
         ..quick(&cluster)
     };
     let evaluator = Arc::new(PodEvaluator::start(options).await.unwrap());
-    let ask = || {
+    let evaluate = || {
         let evaluator = Arc::clone(&evaluator);
         tokio::spawn(async move { evaluator.evaluate(call("c:v1")).await })
     };
     let image = |pods: &[Value]| pods[0]["spec"]["containers"][0]["image"].clone();
-    let first = ask();
-    let (old, _) = cluster.run_next([Does::Answer("old")]).await;
+    let first = evaluate();
+    let (old, _) = cluster.run_next([PodAction::Answer("old")]).await;
     assert_eq!(first.await.unwrap().unwrap().resource_list, "old");
     let zeros = format!("example.org/c@sha256:{}", "0".repeat(64));
     assert_eq!(image(&cluster.list("pods")), zeros);
@@ -397,15 +396,15 @@ async fn a_tag_that_moves_is_followed() {
     *registry.digest.lock().unwrap() = 1;
     let is_old = |pods: &[Value]| pods.iter().any(|pod| pod["metadata"]["name"] == *old);
     cluster.until("pods", |pods| !is_old(pods)).await;
-    let second = ask();
-    cluster.run_next([Does::Answer("new")]).await;
+    let second = evaluate();
+    cluster.run_next([PodAction::Answer("new")]).await;
     assert_eq!(second.await.unwrap().unwrap().resource_list, "new");
     let ones = format!("example.org/c@sha256:{}", "1".repeat(64));
     assert_eq!(image(&cluster.list("pods")), ones);
 }
 
 #[tokio::test]
-async fn a_call_that_was_lost_says_what_became_of_its_pod() {
+async fn a_lost_call_reports_what_happened_to_its_pod() {
     let ended =
         json!({"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-01-01T00:00:00Z"});
     let restarted =
@@ -414,15 +413,15 @@ async fn a_call_that_was_lost_says_what_became_of_its_pod() {
     for (change, expected) in [
         (
             json!({"containerStatuses": restarted}),
-            "OOMKilled: container function ended with exit code 137",
+            "OOMKilled: container function exited with code 137",
         ),
         (evicted, "Evicted: low on memory"),
-        (json!(null), "Deleted: the pod is gone"),
+        (json!(null), "Deleted: the pod no longer exists"),
     ] {
         let cluster = FakeCluster::new();
         let evaluator = PodEvaluator::start(quick(&cluster)).await.unwrap();
         let running = tokio::spawn(async move { evaluator.evaluate(call("c:v1")).await });
-        let (pod, script) = cluster.run_next([Does::HangUp]).await;
+        let (pod, script) = cluster.run_next([PodAction::HangUp]).await;
         while !script.lock().unwrap().is_empty() {
             tokio::task::yield_now().await;
         }

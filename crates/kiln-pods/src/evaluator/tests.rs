@@ -1,19 +1,19 @@
-//! Which losses a call survives, with pods that lose calls in every way there is. The test is the driver.
+//! Which lost calls are repeated, with pods that lose calls in all possible ways. The tests play the driver.
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
-use crate::scripted_pod::{Does, REFUSED_STREAM, pod};
-use crate::state::Failure;
+use crate::pool::RequestFailure;
+use crate::testing::scripted_pod::{PodAction, REFUSED_STREAM, pod};
 
 const CANCEL: u32 = 8;
 const INTERNAL_ERROR: u32 = 2;
 const NO_ERROR: u32 = 0;
 
 fn evaluator() -> (PodEvaluator, UnboundedReceiver<Message>) {
-    let (to, messages) = mpsc::unbounded_channel();
-    let inner = Inner {
-        to,
+    let (driver, messages) = mpsc::unbounded_channel();
+    let inner = EvaluatorHandle {
+        driver,
         next_request: AtomicU64::new(1),
         prefix: String::new(),
         max_message_size: 1 << 20,
@@ -24,8 +24,8 @@ fn evaluator() -> (PodEvaluator, UnboundedReceiver<Message>) {
     (PodEvaluator { inner }, messages)
 }
 
-fn call(deadline: Option<Deadline>) -> Call {
-    Call {
+fn call(deadline: Option<Deadline>) -> PodCall {
+    PodCall {
         image: "example.org/f:v1".to_owned(),
         resource_list: Bytes::from_static(b"list"),
         deadline,
@@ -33,7 +33,7 @@ fn call(deadline: Option<Deadline>) -> Call {
     }
 }
 
-/// Waits for a request and says where it is told what becomes of it.
+/// Waits for a request and returns its reply channel.
 async fn request(messages: &mut UnboundedReceiver<Message>) -> UnboundedSender<Assignment> {
     match messages.recv().await {
         Some(Message::Request { reply, .. }) => reply,
@@ -41,77 +41,80 @@ async fn request(messages: &mut UnboundedReceiver<Message>) -> UnboundedSender<A
     }
 }
 
-async fn told(messages: &mut UnboundedReceiver<Message>) -> Event {
+async fn next_event(messages: &mut UnboundedReceiver<Message>) -> PoolEvent {
     match messages.recv().await {
-        Some(Message::Tell(event)) => event,
+        Some(Message::Event(event)) => event,
         _ => panic!("no event"),
     }
 }
 
-/// A call that a pod loses like this goes on to another pod if the function surely has not started, and to none if it may.
-async fn check(does: Does, expected: Started) {
+/// A lost call goes to another pod only if the function has certainly not started.
+async fn check(action: PodAction, expected: FunctionStarted) {
     let (evaluator, mut messages) = evaluator();
     let running = tokio::spawn(async move { evaluator.evaluate(call(None)).await });
     let reply = request(&mut messages).await;
-    let _ = reply.send(Assignment::Go(pod([does]).await));
-    let Event::Lost { started, fault, .. } = told(&mut messages).await else {
-        panic!("{does:?}: not lost");
+    let _ = reply.send(Assignment::Pod(pod([action]).await));
+    let PoolEvent::CallLost { started, fault, .. } = next_event(&mut messages).await else {
+        panic!("{action:?}: not lost");
     };
-    assert_eq!(started, expected, "{does:?}: {fault}");
+    assert_eq!(started, expected, "{action:?}: {fault}");
     let _ = reply.send(match started {
-        Started::No => Assignment::Go(pod([Does::Answer("answer")]).await),
-        Started::Maybe => Assignment::Fail(Failure::Interrupted(fault)),
+        FunctionStarted::No => Assignment::Pod(pod([PodAction::Answer("answer")]).await),
+        FunctionStarted::Maybe => Assignment::Fail(RequestFailure::Interrupted(fault)),
     });
     let answer = running.await.unwrap();
     match started {
-        Started::No => assert_eq!(answer.unwrap().resource_list, "answer"),
-        Started::Maybe => {
+        FunctionStarted::No => assert_eq!(answer.unwrap().resource_list, "answer"),
+        FunctionStarted::Maybe => {
             assert!(
                 matches!(answer, Err(PodError::Interrupted { .. })),
                 "{answer:?}"
             );
         }
     }
-    assert!(matches!(told(&mut messages).await, Event::Over { .. }));
+    assert!(matches!(
+        next_event(&mut messages).await,
+        PoolEvent::Finished { .. }
+    ));
 }
 
 #[tokio::test]
-async fn calls_that_were_refused_go_on_to_another_pod() {
-    check(Does::Reset(REFUSED_STREAM), Started::No).await;
-    check(Does::GoAwayBefore, Started::No).await;
+async fn refused_calls_go_to_another_pod() {
+    check(PodAction::Reset(REFUSED_STREAM), FunctionStarted::No).await;
+    check(PodAction::GoAwayBefore, FunctionStarted::No).await;
 }
 
 #[tokio::test]
-async fn calls_that_may_have_begun_are_not_repeated() {
-    check(Does::GoAwayAfter, Started::Maybe).await;
-    check(Does::HangUp, Started::Maybe).await;
+async fn calls_that_may_have_started_are_not_repeated() {
+    check(PodAction::GoAwayAfter, FunctionStarted::Maybe).await;
+    check(PodAction::HangUp, FunctionStarted::Maybe).await;
     for code in [NO_ERROR, INTERNAL_ERROR, CANCEL] {
-        check(Does::Reset(code), Started::Maybe).await;
+        check(PodAction::Reset(code), FunctionStarted::Maybe).await;
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_was_closed_before_the_call_is_no_loss() {
-    // The second call finds the connection closed or closing, and the pod there.
-    let client = pod([Does::GoAwayBefore, Does::Answer("answer")]).await;
+async fn a_connection_closed_before_the_call_does_not_lose_it() {
+    // The second call finds the connection closed or closing, and the pod running.
+    let client = pod([PodAction::GoAwayBefore, PodAction::Answer("answer")]).await;
     let (evaluator, mut messages) = evaluator();
     let running = tokio::spawn(async move { evaluator.evaluate(call(None)).await });
     let reply = request(&mut messages).await;
-    let _ = reply.send(Assignment::Go(client.clone()));
+    let _ = reply.send(Assignment::Pod(client.clone()));
     assert!(matches!(
-        told(&mut messages).await,
-        Event::Lost {
-            started: Started::No,
+        next_event(&mut messages).await,
+        PoolEvent::CallLost {
+            started: FunctionStarted::No,
             ..
         }
     ));
-    let _ = reply.send(Assignment::Go(client));
+    let _ = reply.send(Assignment::Pod(client));
     loop {
-        match told(&mut messages).await {
-            Event::Over { .. } => break,
-            Event::Lost { started, fault, .. } => {
-                assert_eq!(started, Started::No, "{fault}");
-                let _ = reply.send(Assignment::Go(pod([Does::Answer("answer")]).await));
+        match next_event(&mut messages).await {
+            PoolEvent::Finished { .. } => break,
+            PoolEvent::CallLost { started, fault, .. } => {
+                assert_eq!(started, FunctionStarted::No, "{fault}");
+                let _ = reply.send(Assignment::Pod(pod([PodAction::Answer("answer")]).await));
             }
             other => panic!("{other:?}"),
         }
@@ -120,7 +123,7 @@ async fn a_connection_that_was_closed_before_the_call_is_no_loss() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_in_vain_says_what_it_waited_for() {
+async fn a_timeout_reports_what_the_call_waited_for() {
     let timeout = Duration::from_secs(5);
     let deadline = Deadline {
         at: tokio::time::Instant::now().into_std() + timeout,
@@ -129,9 +132,9 @@ async fn a_call_that_waits_in_vain_says_what_it_waited_for() {
     let (evaluator, mut messages) = evaluator();
     let running = tokio::spawn(async move { evaluator.evaluate(call(Some(deadline))).await });
     let reply = request(&mut messages).await;
-    let trouble = "pod p: cannot connect to p.fns:9446: Connection refused";
-    let _ = reply.send(Assignment::Trouble(trouble.into()));
+    let delay = "pod p: cannot connect to p.fns:9446: Connection refused";
+    let _ = reply.send(Assignment::Delayed(delay.into()));
     let error = running.await.unwrap().expect_err("no pod").to_string();
     let expected = "function evaluation timed out for example.org/f:v1 after 5s";
-    assert_eq!(error, format!("{expected}: {trouble}"));
+    assert_eq!(error, format!("{expected}: {delay}"));
 }

@@ -1,8 +1,8 @@
-//! The evaluator as its callers see it.
+//! Tests of the pod evaluator through its public interface.
 
 #![expect(
     clippy::print_stderr,
-    reason = "a skip is said loudly, and how long calls took is worth reading"
+    reason = "skipped tests and the duration of calls are printed"
 )]
 
 mod cluster;

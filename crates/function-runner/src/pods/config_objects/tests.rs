@@ -1,4 +1,4 @@
-//! What FunctionConfigs have run on this machine, and what they hear back.
+//! Which images FunctionConfigs run on this machine, and which reasons they report.
 
 use std::path::Path;
 
@@ -31,12 +31,12 @@ fn with_program(path: &str) -> FunctionConfig {
 }
 
 #[test]
-fn programs_are_below_the_directory_or_by_themselves() {
+fn program_paths_are_relative_or_absolute() {
     let directory = tempfile::tempdir().unwrap();
     let program = directory.path().join("labels");
     std::fs::write(&program, "").unwrap();
-    let by_itself = program.display().to_string();
-    for path in ["labels", by_itself.as_str()] {
+    let absolute = program.display().to_string();
+    for path in ["labels", absolute.as_str()] {
         let objects = objects(directory.path(), &[]);
         objects.set(vec![with_program(path)]);
         let found = |image: &str| objects.program(image);
@@ -48,7 +48,7 @@ fn programs_are_below_the_directory_or_by_themselves() {
             found("example.org/fns/set-labels:v2").as_ref(),
             Some(&program)
         );
-        // Prefixes are whole components of the path.
+        // Prefixes match whole path components.
         assert_eq!(
             found("example.org/fns/more/set-labels:v2").as_ref(),
             Some(&program)
@@ -59,13 +59,17 @@ fn programs_are_below_the_directory_or_by_themselves() {
         assert_eq!(found("example.org/fns/labels:v1"), None);
         assert_eq!(found("gcr.io/kpt-fn/set-labels:v1"), None);
         let digest = format!("example.org/fns/set-labels:v1@sha256:{}", "0".repeat(64));
-        assert_eq!(found(&digest), None, "a digest is that image and no other");
-        assert_eq!(objects.complaint(&with_program(path)), None);
+        assert_eq!(
+            found(&digest),
+            None,
+            "a digest identifies one image exactly"
+        );
+        assert_eq!(objects.unsupported(&with_program(path)), None);
     }
 }
 
 #[test]
-fn what_is_in_force_changes_at_once() {
+fn changes_take_effect_at_once() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("one"), "").unwrap();
     std::fs::write(directory.path().join("two"), "").unwrap();
@@ -81,7 +85,7 @@ fn what_is_in_force_changes_at_once() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told_and_passed_over() {
+fn a_missing_program_is_reported_and_skipped() {
     let directory = tempfile::tempdir().unwrap();
     let objects = objects(directory.path(), &[]);
     let missing = with_program("labels");
@@ -89,12 +93,12 @@ fn a_program_that_is_not_there_is_told_and_passed_over() {
     assert_eq!(objects.program("example.org/fns/set-labels:v1"), None);
     let program = directory.path().join("labels");
     let expected = format!(
-        "spec.binaryExecutor.path: {} is not there",
+        "spec.binaryExecutor.path: {} does not exist",
         program.display()
     );
-    assert_eq!(objects.complaint(&missing), Some(expected));
+    assert_eq!(objects.unsupported(&missing), Some(expected));
     std::fs::write(&program, "").unwrap();
-    assert_eq!(objects.complaint(&missing), None);
+    assert_eq!(objects.unsupported(&missing), None);
     assert_eq!(
         objects.program("example.org/fns/set-labels:v1"),
         Some(program)
@@ -102,7 +106,7 @@ fn a_program_that_is_not_there_is_told_and_passed_over() {
 }
 
 #[test]
-fn built_in_functions_serve_other_names() {
+fn built_in_functions_can_run_under_other_names() {
     let objects = objects(Path::new("/nowhere"), &[]);
     let renamed = config(serde_json::json!({
         "image": "namespaces",
@@ -130,17 +134,14 @@ fn built_in_functions_serve_other_names() {
         Some("set-labels:v0.2.0")
     );
     assert_eq!(found("example.org/fns/set-labels:v0.1.5"), None);
-    let complaint = objects.complaint(&renamed).unwrap();
-    assert_eq!(
-        complaint,
-        "spec.goExecutor: not built in: set-namespace:v77"
-    );
-    assert_eq!(objects.complaint(&same), None);
+    let reason = objects.unsupported(&renamed).unwrap();
+    assert_eq!(reason, "spec.goExecutor: not built in: set-namespace:v77");
+    assert_eq!(objects.unsupported(&same), None);
 }
 
-/// Those of Porch's own deployment.
+/// From Porch's own deployment.
 #[test]
-fn all_that_porch_has_built_in_is_built_in() {
+fn functions_built_into_porch_are_built_in() {
     for (name, tags) in [
         ("apply-replacements", ["v0.1", "v0.1.5"]),
         ("set-namespace", ["v0.4", "v0.4.5"]),
@@ -153,7 +154,7 @@ fn all_that_porch_has_built_in_is_built_in() {
 }
 
 #[test]
-fn runtimes_that_are_off_are_told() {
+fn disabled_runtimes_are_reported() {
     let off = objects(Path::new("/nowhere"), &["--disable-runtimes=exec,native"]);
     let both = config(serde_json::json!({
         "image": "set-labels",
@@ -163,7 +164,7 @@ fn runtimes_that_are_off_are_told() {
     off.set(vec![both.clone()]);
     assert_eq!(off.program("example.org/set-labels:v1"), None);
     assert_eq!(
-        off.complaint(&both).unwrap(),
+        off.unsupported(&both).unwrap(),
         "spec.binaryExecutor: --disable-runtimes has exec; spec.goExecutor: --disable-runtimes has native"
     );
 }

@@ -95,7 +95,7 @@ async fn programs_and_built_in_functions_run_what_objects_say() {
     // What cannot be done is told, and told no more when it can.
     space.apply_config("labels", "binaryExecutor: {tags: [v1], path: three}");
     space.until_seen("labels", |error| {
-        error.contains("functions/three is not there")
+        error.contains("functions/three does not exist")
     });
     space.function("three", "sed s/there/three/");
     space.until_seen("labels", str::is_empty);

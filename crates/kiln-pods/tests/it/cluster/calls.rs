@@ -6,62 +6,62 @@ use std::time::{Duration, Instant};
 
 use kiln_pods::{PodError, PodEvaluator};
 
-use super::place::{call, check_echo, list, place};
+use super::test_namespace::{call, check_echo, list, test_namespace};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Cold and warm, of two images, whatever becomes of pods and services in between.
+/// Cold and warm calls of two images, while pods and services are deleted.
 #[tokio::test(flavor = "multi_thread")]
-async fn pods_are_made_used_and_replaced() {
-    let Some(place) = place("life").await else {
+async fn pods_are_created_used_and_replaced() {
+    let Some(namespace) = test_namespace("life").await else {
         return;
     };
-    let evaluator = PodEvaluator::start(place.options()).await.unwrap();
+    let evaluator = PodEvaluator::start(namespace.options()).await.unwrap();
     assert!(evaluator.is_usable());
     let began = Instant::now();
     check_echo(&evaluator, "echo:v1.0", 1).await;
     eprintln!("cold call: {:?}", began.elapsed());
-    assert_eq!(place.pods().await.len(), 1);
+    assert_eq!(namespace.pods().await.len(), 1);
     let began = Instant::now();
     for number in 0..20 {
         check_echo(&evaluator, "echo:v1.0", number).await;
     }
     eprintln!("warm call: {:?}", began.elapsed() / 20);
-    assert_eq!(place.pods().await.len(), 1);
+    assert_eq!(namespace.pods().await.len(), 1);
     check_echo(&evaluator, "other:v1.0", 3).await;
-    assert_eq!(place.pods().await.len(), 2);
+    assert_eq!(namespace.pods().await.len(), 2);
 
-    // What others delete is made again.
-    for pod in place.pods().await {
-        place
+    // Deleted objects are created again.
+    for pod in namespace.pods().await {
+        namespace
             .api("", "Pod")
             .delete(&pod, &Default::default())
             .await
             .unwrap();
     }
     check_echo(&evaluator, "echo:v1.0", 4).await;
-    let services = place.list("", "Service").await;
+    let services = namespace.list("", "Service").await;
     for service in services {
         let name = service.metadata.name.unwrap();
-        // Some go with their pods.
-        let _ = place
+        // Some have been deleted with their pods.
+        let _ = namespace
             .api("", "Service")
             .delete(&name, &Default::default())
             .await;
     }
     check_echo(&evaluator, "echo:v1.0", 5).await;
     check_echo(&evaluator, "other:v1.0", 6).await;
-    evaluator.shut_down(PATIENCE).await;
-    place.remove().await;
+    evaluator.shut_down(SHUTDOWN_TIMEOUT).await;
+    namespace.remove().await;
 }
 
-/// Many at once share what pods there may be, and all get their own answer.
+/// Concurrent calls share the pods, and each gets its own result.
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_at_once_share_pods() {
-    let Some(place) = place("many").await else {
+async fn concurrent_calls_share_pods() {
+    let Some(namespace) = test_namespace("many").await else {
         return;
     };
-    let mut options = place.options();
+    let mut options = namespace.options();
     options.max_pods = NonZeroUsize::new(3).unwrap();
     options.pod_ttl = Duration::from_secs(3);
     options.scan_interval = Duration::from_secs(1);
@@ -73,22 +73,24 @@ async fn calls_at_once_share_pods() {
     for call in calls.collect::<Vec<_>>() {
         call.await.unwrap();
     }
-    assert!(place.pods().await.len() <= 3);
-    // Unused, they go after their time.
-    place
-        .until("idle pods are gone", async || place.pods().await.is_empty())
+    assert!(namespace.pods().await.len() <= 3);
+    // Pods without calls are deleted after their time to live.
+    namespace
+        .until("idle pods are gone", async || {
+            namespace.pods().await.is_empty()
+        })
         .await;
-    evaluator.shut_down(PATIENCE).await;
-    place.end().await;
+    evaluator.shut_down(SHUTDOWN_TIMEOUT).await;
+    namespace.end().await;
 }
 
-/// What cannot be run is said, with the reason.
+/// Errors contain the reason.
 #[tokio::test(flavor = "multi_thread")]
-async fn failures_say_why() {
-    let Some(place) = place("fail").await else {
+async fn errors_contain_the_reason() {
+    let Some(namespace) = test_namespace("fail").await else {
         return;
     };
-    let evaluator = PodEvaluator::start(place.options()).await.unwrap();
+    let evaluator = PodEvaluator::start(namespace.options()).await.unwrap();
     let missing = evaluator.evaluate(call("missing:v1.0", &list(1))).await;
     assert!(
         matches!(missing, Err(PodError::ImageNotFound { .. })),
@@ -119,7 +121,7 @@ async fn failures_say_why() {
     let failure = kiln_proto::failure::from_status(status).unwrap();
     assert_eq!(failure.exit_code, 3);
 
-    // A caller that gives up gives its pod up.
+    // A cancelled call returns its pod.
     let mut short = call("slow:v1.0", &list(1));
     check_echo(&evaluator, "slow:v1.0", 1).await;
     short.deadline = Some(kiln_runtime::Deadline {
@@ -127,31 +129,31 @@ async fn failures_say_why() {
         timeout: Duration::from_millis(300),
     });
     let late = evaluator.evaluate(short).await.unwrap_err();
-    // The wrapper has the same deadline, and whoever is first says so.
+    // The wrapper has the same deadline; either side may report it.
     let is_late = match &late {
         PodError::TimedOut { .. } => true,
         PodError::Status(status) => status.code() == tonic::Code::DeadlineExceeded,
         _ => false,
     };
     assert!(is_late, "{late:?}");
-    evaluator.shut_down(PATIENCE).await;
-    place.remove().await;
+    evaluator.shut_down(SHUTDOWN_TIMEOUT).await;
+    namespace.remove().await;
 }
 
-/// A pod that others delete finishes what it does.
+/// A pod that is being deleted finishes its calls.
 #[tokio::test(flavor = "multi_thread")]
-async fn pods_finish_what_they_do() {
-    let Some(place) = place("finish").await else {
+async fn terminating_pods_finish_their_calls() {
+    let Some(namespace) = test_namespace("finish").await else {
         return;
     };
-    let evaluator = Arc::new(PodEvaluator::start(place.options()).await.unwrap());
+    let evaluator = Arc::new(PodEvaluator::start(namespace.options()).await.unwrap());
     check_echo(&evaluator, "slow:v1.0", 1).await;
     let calling = Arc::clone(&evaluator);
     let running = tokio::spawn(async move { check_echo(&calling, "slow:v1.0", 2).await });
-    // The function sleeps for seconds; by now it does.
+    // The function sleeps for three seconds.
     tokio::time::sleep(Duration::from_millis(500)).await;
-    for pod in place.pods().await {
-        place
+    for pod in namespace.pods().await {
+        namespace
             .api("", "Pod")
             .delete(&pod, &Default::default())
             .await
@@ -160,13 +162,17 @@ async fn pods_finish_what_they_do() {
     running.await.unwrap();
     check_echo(&evaluator, "slow:v1.0", 3).await;
 
-    // One that is killed with the function in it is no answer, and nothing is run twice.
+    // If the pod is killed during a call, the call fails and is not repeated.
     let calling = Arc::clone(&evaluator);
     let running = tokio::spawn(async move { calling.evaluate(call("slow:v1.0", &list(4))).await });
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let at_once = kiln_pods::kube::api::DeleteParams::default().grace_period(0);
-    for pod in place.pods().await {
-        place.api("", "Pod").delete(&pod, &at_once).await.unwrap();
+    let at_once = kube::api::DeleteParams::default().grace_period(0);
+    for pod in namespace.pods().await {
+        namespace
+            .api("", "Pod")
+            .delete(&pod, &at_once)
+            .await
+            .unwrap();
     }
     let killed = running.await.unwrap();
     assert!(
@@ -174,6 +180,6 @@ async fn pods_finish_what_they_do() {
         "{killed:?}"
     );
     check_echo(&evaluator, "slow:v1.0", 5).await;
-    evaluator.shut_down(PATIENCE).await;
-    place.remove().await;
+    evaluator.shut_down(SHUTDOWN_TIMEOUT).await;
+    namespace.remove().await;
 }

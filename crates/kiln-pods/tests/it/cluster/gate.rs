@@ -1,4 +1,4 @@
-//! A way to the API server that can be counted and closed.
+//! A client of the API server whose requests can be counted and blocked.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use http::Response;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Frame;
-use kiln_pods::kube::Client;
+use kube::Client;
 use tokio::sync::watch;
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
@@ -23,7 +23,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// An open gate.
+    /// Creates an open gate.
     pub(super) fn new(inner: &Client) -> Gate {
         let (is_open, open) = watch::channel(true);
         let passed = Arc::new(AtomicUsize::new(0));
@@ -37,7 +37,7 @@ impl Gate {
                     return Err(AnyError::from("the gate is closed"));
                 }
                 let (parts, body) = inner.send(request).await?.into_parts();
-                // What has begun to pass is cut off when the gate closes.
+                // Closing the gate also ends responses in progress.
                 let mut closing = open.clone();
                 let closed = Box::pin(async move { drop(closing.wait_for(|open| !open).await) });
                 let frames = body.into_data_stream().map(|data| match data {
@@ -55,7 +55,7 @@ impl Gate {
         }
     }
 
-    /// How many requests have come.
+    /// Number of requests so far.
     pub(super) fn count(&self) -> usize {
         self.passed.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Images for tests, made of two static programs and pushed into the cluster's registry.
+//! Images for tests, made of two static programs and pushed to the cluster's registry.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,24 +12,24 @@ use kiln_oci::{
     CacheOptions, ImageCache, ImageSpec, Keychain, LayerBuilder, Layout, PlainHttp, Platform,
     Reference, Registry, RegistryOptions, RunConfig, add_image,
 };
-use kiln_pods::RegistryImages;
+use kiln_pods::RegistryResolver;
 use serde_json::json;
 use tokio::sync::OnceCell;
 
-/// Where images come from.
+/// The registry with the images.
 #[derive(Clone)]
 pub(super) struct Images {
     pub(super) registry: String,
     client: Registry,
 }
 
-/// A program that needs nothing of its image; `tests/cluster/up` installs it.
+/// A static program; `tests/cluster/up` installs it.
 const BUSYBOX: &str = "/bin/busybox";
 
 static PUSHED: OnceCell<()> = OnceCell::const_new();
 
 impl Images {
-    /// The images, pushed if this is the first test that needs them.
+    /// Pushes the images if this is the first test that needs them.
     pub(super) async fn ready(registry: &str) -> Images {
         let options = RegistryOptions {
             plain_http: [(registry.to_owned(), PlainHttp::Anonymous)].into(),
@@ -43,10 +43,10 @@ impl Images {
         images
     }
 
-    /// An image in the registry that wants a password and has an authority of its own: `echo` and nothing else. The
-    /// directory gets that authority and `config.json`.
+    /// The image `secret` in the registry that requires a password and has its own CA. Writes the CA and `config.json`
+    /// to the directory.
     pub(super) async fn private(directory: &Path) -> Images {
-        let variable = |name: &str| env::var(name).expect("tests/cluster/up says it");
+        let variable = |name: &str| env::var(name).expect("tests/cluster/up prints it");
         let registry = variable("KILN_CLUSTER_PRIVATE_REGISTRY");
         let login = STANDARD.encode(variable("KILN_CLUSTER_PRIVATE_LOGIN"));
         let config = json!({"auths": {&registry: {"auth": login}}});
@@ -75,15 +75,14 @@ impl Images {
         images
     }
 
-    /// The name of an image.
     pub(super) fn name(&self, image: &str) -> String {
         format!("{}/kiln-pods-test/{image}:v1.0", self.registry)
     }
 
-    /// What the evaluator knows of images.
-    pub(super) fn known(&self) -> Arc<RegistryImages> {
+    /// A resolver for the images of this registry.
+    pub(super) fn known(&self) -> Arc<RegistryResolver> {
         let cache = ImageCache::new(self.client.clone(), CacheOptions::default());
-        Arc::new(RegistryImages::new(cache))
+        Arc::new(RegistryResolver::new(cache))
     }
 
     async fn push_all(&self) {
@@ -145,7 +144,7 @@ impl Images {
     }
 }
 
-/// The wrapper, built so that it runs in any image.
+/// Builds a static wrapper server, which runs in any image.
 fn wrapper() -> PathBuf {
     if let Some(path) = env::var_os("KILN_STATIC_WRAPPER") {
         return path.into();

@@ -1,69 +1,69 @@
-//! What the cluster does to us: an API server that is away, pods that cannot start, settings that change.
+//! Disturbances: an unreachable API server, pods that cannot start, settings that change.
 
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use kiln_pods::kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use kiln_pods::{Cluster, PodError, PodEvaluator, PullSecret};
+use kiln_pods::{ClusterSource, PodError, PodEvaluator, PullSecret};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use super::gate::Gate;
 use super::images::Images;
-use super::place::{Place, call, check_echo, list, place};
+use super::test_namespace::{TestNamespace, call, check_echo, list, test_namespace};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A warm call asks nobody but its pod, and goes on when there is no API server.
+/// A warm call sends no request to the API server, and works without one.
 #[tokio::test(flavor = "multi_thread")]
 async fn warm_calls_need_no_api_server() {
-    let Some(place) = place("away").await else {
+    let Some(namespace) = test_namespace("away").await else {
         return;
     };
-    let gate = Gate::new(&place.client);
-    let mut options = place.options();
-    options.cluster = Cluster::Client(gate.client.clone());
+    let gate = Gate::new(&namespace.client);
+    let mut options = namespace.options();
+    options.cluster = ClusterSource::Client(gate.client.clone());
     options.pod_ttl = Duration::from_secs(4);
     options.scan_interval = Duration::from_secs(1);
-    // Longer than the calls below, so that no renewal comes in between.
+    // Long enough that no renewal happens during the calls below.
     options.lease_period = Duration::from_secs(60);
     let evaluator = PodEvaluator::start(options).await.unwrap();
     check_echo(&evaluator, "echo:v1.0", 1).await;
-    let pods = place.pods().await;
+    let pods = namespace.pods().await;
 
     gate.close();
-    let asked = gate.count();
+    let requests = gate.count();
     for number in 0..200 {
         check_echo(&evaluator, "echo:v1.0", number).await;
     }
-    // Watches that were cut off look for a way back; calls are two hundred.
-    let asked = gate.count() - asked;
-    assert!(asked < 100, "{asked} requests for 200 calls");
-    // Its time is up, and nobody knows whether somebody else uses it.
+    // Broken watches reconnect a few times; 200 calls would send more requests.
+    let requests = gate.count() - requests;
+    assert!(requests < 100, "{requests} requests during 200 calls");
+    // Its time to live has ended, but the view is stale.
     tokio::time::sleep(Duration::from_secs(6)).await;
-    assert_eq!(place.pods().await, pods);
+    assert_eq!(namespace.pods().await, pods);
     check_echo(&evaluator, "echo:v1.0", 2).await;
 
     gate.open();
-    place
+    namespace
         .until("the pod goes when it is known to be idle", async || {
-            place.pods().await.is_empty()
+            namespace.pods().await.is_empty()
         })
         .await;
     check_echo(&evaluator, "echo:v1.0", 3).await;
-    evaluator.shut_down(PATIENCE).await;
-    place.remove().await;
+    evaluator.shut_down(SHUTDOWN_TIMEOUT).await;
+    namespace.remove().await;
 }
 
-/// Pods that cannot start are no wait: Kubernetes' own reason comes at once.
+/// If a pod cannot start, the call fails at once with Kubernetes' reason.
 #[tokio::test(flavor = "multi_thread")]
-async fn pods_that_cannot_start_say_why() {
-    let Some(place) = place("stuck").await else {
+async fn pods_that_cannot_start_fail_the_call_with_a_reason() {
+    let Some(namespace) = test_namespace("stuck").await else {
         return;
     };
-    let mut options = place.options();
-    options.wrapper_image = place.images.name("no-such-wrapper");
+    let mut options = namespace.options();
+    options.wrapper_image = namespace.images.name("no-such-wrapper");
     let evaluator = PodEvaluator::start(options).await.unwrap();
     let error = evaluator
         .evaluate(call("echo:v1.0", &list(1)))
@@ -77,14 +77,14 @@ async fn pods_that_cannot_start_say_why() {
         "{fault}"
     );
     assert!(fault.message.contains("no-such-wrapper"), "{fault}");
-    evaluator.shut_down(PATIENCE).await;
+    evaluator.shut_down(SHUTDOWN_TIMEOUT).await;
 
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(
         b"- {name: 'echo:v1.0', resources: {requests: {cpu: 1000}, limits: {cpu: 1000}}}",
     )
     .unwrap();
-    let mut options = place.options();
+    let mut options = namespace.options();
     options.cache_config = Some(file.path().to_owned());
     let evaluator = PodEvaluator::start(options).await.unwrap();
     let error = evaluator
@@ -96,19 +96,19 @@ async fn pods_that_cannot_start_say_why() {
         text.contains("Unschedulable: 0/1 nodes are available"),
         "{text}"
     );
-    evaluator.shut_down(PATIENCE).await;
-    place.remove().await;
+    evaluator.shut_down(SHUTDOWN_TIMEOUT).await;
+    namespace.remove().await;
 }
 
-/// Images behind a password are pulled with a copy of the mounted secret, which follows the file.
+/// Private images are pulled with a copy of the mounted secret, which follows the file.
 #[tokio::test(flavor = "multi_thread")]
 async fn private_images_are_pulled_with_the_secret() {
-    let Some(place) = place("private").await else {
+    let Some(namespace) = test_namespace("private").await else {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
     let private = Images::private(directory.path()).await;
-    let mut options = place.options();
+    let mut options = namespace.options();
     options.images = private.known();
     options.scan_interval = Duration::from_secs(1);
     options.pull_secret = Some(PullSecret {
@@ -117,25 +117,25 @@ async fn private_images_are_pulled_with_the_secret() {
     });
     let evaluator = PodEvaluator::start(options).await.unwrap();
     check_echo(&evaluator, &private.name("secret"), 1).await;
-    let pods = place.list("", "Pod").await;
+    let pods = namespace.list("", "Pod").await;
     assert_eq!(
         pods[0].data["spec"]["imagePullSecrets"],
         json!([{"name": "auth-secret"}])
     );
-    let secrets = place.api("", "Secret");
+    let secrets = namespace.api("", "Secret");
     let secret = secrets.get("auth-secret").await.unwrap();
     assert_eq!(secret.data["type"], "kubernetes.io/dockerconfigjson");
     secrets
         .delete("auth-secret", &Default::default())
         .await
         .unwrap();
-    place
+    namespace
         .until("the secret is there again", async || {
             secrets.get_opt("auth-secret").await.unwrap().is_some()
         })
         .await;
-    evaluator.shut_down(PATIENCE).await;
-    place.remove().await;
+    evaluator.shut_down(SHUTDOWN_TIMEOUT).await;
+    namespace.remove().await;
 }
 
 fn template(label: &str) -> DynamicObject {
@@ -166,8 +166,8 @@ fn object(value: Value) -> DynamicObject {
     serde_json::from_value(value).unwrap()
 }
 
-async fn made_by(place: &Place) -> Vec<String> {
-    let pods = place.list("", "Pod").await;
+async fn made_by(namespace: &TestNamespace) -> Vec<String> {
+    let pods = namespace.list("", "Pod").await;
     let stay = pods
         .into_iter()
         .filter(|pod| pod.metadata.deletion_timestamp.is_none());
@@ -175,13 +175,13 @@ async fn made_by(place: &Place) -> Vec<String> {
         .collect()
 }
 
-/// A template that changes under load replaces pods, and no call notices.
+/// A template that changes under load replaces the pods without failed calls.
 #[tokio::test(flavor = "multi_thread")]
 async fn templates_change_under_load() {
-    let Some(place) = place("change").await else {
+    let Some(namespace) = test_namespace("change").await else {
         return;
     };
-    let mut options = place.options();
+    let mut options = namespace.options();
     options.template = Some("templates".to_owned());
     options.scan_interval = Duration::from_secs(1);
     let evaluator = Arc::new(PodEvaluator::start(options).await.unwrap());
@@ -191,15 +191,15 @@ async fn templates_change_under_load() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("ConfigMap \"templates\" is not there"),
+        error.contains("ConfigMap \"templates\" does not exist"),
         "{error}"
     );
 
-    let maps = place.api("", "ConfigMap");
+    let maps = namespace.api("", "ConfigMap");
     maps.create(&PostParams::default(), &template("first"))
         .await
         .unwrap();
-    place
+    namespace
         .until("a pod is made of the template", async || {
             evaluator
                 .evaluate(call("echo:v1.0", &list(1)))
@@ -207,7 +207,7 @@ async fn templates_change_under_load() {
                 .is_ok()
         })
         .await;
-    assert_eq!(made_by(&place).await, ["first"]);
+    assert_eq!(made_by(&namespace).await, ["first"]);
     let is_over = Arc::new(AtomicBool::new(false));
     let answered = Arc::new(AtomicUsize::new(0));
     let load = (0..3).map(|caller| {
@@ -225,13 +225,13 @@ async fn templates_change_under_load() {
     maps.patch("templates", &PatchParams::default(), &change)
         .await
         .unwrap();
-    place
+    namespace
         .until("pods are of the new template", async || {
-            made_by(&place).await == ["second"]
+            made_by(&namespace).await == ["second"]
         })
         .await;
     let before = answered.load(Ordering::Relaxed);
-    place
+    namespace
         .until("calls go on", async || {
             answered.load(Ordering::Relaxed) > before + 10
         })
@@ -240,18 +240,18 @@ async fn templates_change_under_load() {
     for caller in load {
         caller.await.unwrap();
     }
-    evaluator.shut_down(PATIENCE).await;
-    place.remove().await;
+    evaluator.shut_down(SHUTDOWN_TIMEOUT).await;
+    namespace.remove().await;
 }
 
-/// A FunctionConfig of Porch's is taken over, and says so; it goes when it is deleted.
+/// A FunctionConfig takes effect, and its status and finalizer are written; it can be deleted.
 #[tokio::test(flavor = "multi_thread")]
-async fn function_configs_are_in_force() {
-    let Some(place) = place("configs").await else {
+async fn function_configs_take_effect() {
+    let Some(namespace) = test_namespace("configs").await else {
         return;
     };
-    place.install("deploy/kubernetes/crds.yaml").await;
-    let configs = place.api("config.porch.kpt.dev", "FunctionConfig");
+    namespace.install("deploy/kubernetes/crds.yaml").await;
+    let configs = namespace.api("config.porch.kpt.dev", "FunctionConfig");
     let config = object(json!({
         "apiVersion": "config.porch.kpt.dev/v1alpha1",
         "kind": "FunctionConfig",
@@ -270,37 +270,39 @@ async fn function_configs_are_in_force() {
         .create(&PostParams::default(), &config)
         .await
         .unwrap();
-    let mut options = place.options();
+    let mut options = namespace.options();
     options.warm_up = true;
     let evaluator = PodEvaluator::start(options).await.unwrap();
-    place
-        .until("a pod is warmed up", async || place.pods().await.len() == 1)
+    namespace
+        .until("a pod is warmed up", async || {
+            namespace.pods().await.len() == 1
+        })
         .await;
     check_echo(&evaluator, "echo:v1.0", 1).await;
-    let pods = place.list("", "Pod").await;
+    let pods = namespace.list("", "Pod").await;
     assert_eq!(pods.len(), 1);
     assert_eq!(
         pods[0].data["spec"]["containers"][0]["env"],
         json!([{"name": "FROM", "value": "config"}])
     );
-    place
-        .until("its status says that it was seen", async || {
-            let seen = configs.get("echo").await.unwrap();
-            seen.data["status"]["functionRunnerObservedGeneration"] == 1
+    namespace
+        .until("its status has the observed generation", async || {
+            let observed = configs.get("echo").await.unwrap();
+            observed.data["status"]["functionRunnerObservedGeneration"] == 1
         })
         .await;
-    let seen = configs.get("echo").await.unwrap();
-    let finalizers = seen.metadata.finalizers.unwrap_or_default();
+    let observed = configs.get("echo").await.unwrap();
+    let finalizers = observed.metadata.finalizers.unwrap_or_default();
     assert_eq!(
         finalizers,
         ["config.porch.kpt.dev/functionconfig-function-runner"]
     );
     configs.delete("echo", &Default::default()).await.unwrap();
-    place
+    namespace
         .until("it goes when it is deleted", async || {
             configs.get_opt("echo").await.unwrap().is_none()
         })
         .await;
-    evaluator.shut_down(PATIENCE).await;
-    place.remove().await;
+    evaluator.shut_down(SHUTDOWN_TIMEOUT).await;
+    namespace.remove().await;
 }

@@ -1,0 +1,159 @@
+//! The connection to a pod: shared by all its calls, kept alive and re-established when it is lost.
+
+pub(crate) mod address;
+
+use std::error::Error;
+use std::time::Duration;
+
+use http::uri::PathAndQuery;
+use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
+use kiln_proto::idle::told_idle;
+use kiln_proto::transport::header_limit;
+use kiln_runtime::go_duration;
+use tokio::time::{Instant, timeout};
+use tonic::client::Grpc;
+use tonic::transport::{Channel, Endpoint};
+use tonic_prost::ProstCodec;
+
+use crate::connection::address::PodAddress;
+use crate::kube::api::Backoff;
+
+/// The gRPC client of a pod. Clones share the connection.
+pub(crate) type PodClient = FunctionEvaluatorClient<Channel>;
+
+/// A connection to a pod.
+#[derive(Clone, Debug)]
+pub(crate) struct PodConnection {
+    pub(crate) client: PodClient,
+    channel: Channel,
+}
+
+/// Time limit of a health check.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl PodConnection {
+    /// The time since the last call of the pod; `None` if the wrapper does not report it (Porch's does not).
+    pub(crate) async fn idle(self) -> Option<Duration> {
+        let ask = async {
+            let mut grpc = Grpc::new(self.channel);
+            grpc.ready().await.ok()?;
+            // An empty request asks for the health of the whole server, and only the metadata of the response matters.
+            let codec = ProstCodec::<(), ()>::default();
+            let path = PathAndQuery::from_static("/grpc.health.v1.Health/Check");
+            let answer = grpc.unary(tonic::Request::new(()), path, codec).await;
+            told_idle(answer.ok()?.metadata())
+        };
+        timeout(HEALTH_TIMEOUT, ask).await.ok().flatten()
+    }
+}
+
+/// Time limit of one connection attempt. Pods are close.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Time limit of the first connection attempts.
+const FIRST_ATTEMPTS: Duration = Duration::from_millis(100);
+
+/// gRPC servers in Go close the connections of clients that send HTTP/2 pings more often.
+const PING_INTERVAL: Duration = Duration::from_secs(5 * 60 + 10);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// TCP keep-alive probes, which no server objects to, detect a dead peer sooner.
+const PROBE_AFTER: Duration = Duration::from_secs(20);
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+const PROBES: u32 = 3;
+
+/// How long connecting is retried. A service routes to its pod a moment after the API server reports it, and its name
+/// resolves later still if a resolver has cached a negative answer.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(15);
+
+/// Connects to a pod, with retries. `on_error` gets the errors of failed attempts; the last one is returned.
+pub(crate) async fn connect(
+    address: &PodAddress,
+    max_message_size: usize,
+    on_error: impl Fn(&str),
+) -> Result<PodConnection, String> {
+    let endpoints = address
+        .candidates()
+        .map(|candidate| endpoint(candidate, max_message_size));
+    let endpoints = endpoints.collect::<Result<Vec<Endpoint>, String>>()?;
+    let mut candidates = endpoints.iter().cycle();
+    let channel = until_connected(on_error, || {
+        let candidate = candidates.next();
+        async move {
+            let candidate = candidate.ok_or("the pod has no address")?;
+            candidate
+                .connect()
+                .await
+                .map_err(|error| with_causes(&error))
+        }
+    });
+    let channel = channel.await?;
+    let client = FunctionEvaluatorClient::new(channel.clone())
+        .max_decoding_message_size(max_message_size)
+        .max_encoding_message_size(max_message_size);
+    Ok(PodConnection { client, channel })
+}
+
+fn endpoint(host_port: &str, max_message_size: usize) -> Result<Endpoint, String> {
+    let endpoint = Endpoint::from_shared(format!("http://{host_port}"));
+    let endpoint = endpoint.map_err(|error| error.to_string())?;
+    Ok(endpoint
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_nodelay(true)
+        .tcp_keepalive(Some(PROBE_AFTER))
+        .tcp_keepalive_interval(Some(PROBE_INTERVAL))
+        .tcp_keepalive_retries(Some(PROBES))
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .http2_max_header_list_size(header_limit(max_message_size)))
+}
+
+/// Repeats an attempt until it succeeds or the deadline passes.
+///
+/// A service routes to its pod a moment after the API server reports it. Packets sent before that are lost, and TCP
+/// repeats them only after whole seconds: a new attempt gets through sooner. The first attempts therefore have a short
+/// time limit, which grows with the time spent.
+async fn until_connected<T, F>(
+    on_error: impl Fn(&str),
+    mut attempt: impl FnMut() -> F,
+) -> Result<T, String>
+where
+    F: Future<Output = Result<T, String>>,
+{
+    let began = Instant::now();
+    let mut backoff = Backoff::default();
+    loop {
+        let time_limit = (began.elapsed() / 2).clamp(FIRST_ATTEMPTS, CONNECT_TIMEOUT);
+        let (error, wait) = match timeout(time_limit, attempt()).await {
+            Ok(Ok(connected)) => return Ok(connected),
+            Ok(Err(error)) => (error, backoff.next()),
+            Err(_) => (
+                format!("no response within {}", go_duration(time_limit)),
+                Duration::ZERO,
+            ),
+        };
+        let next = Instant::now() + wait;
+        if next >= began + CONNECT_DEADLINE {
+            return Err(error);
+        }
+        on_error(&error);
+        tokio::time::sleep_until(next).await;
+    }
+}
+
+/// The error and its causes in one line, without repetitions.
+fn with_causes(error: &dyn Error) -> String {
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    let mut line = String::new();
+    for text in causes.map(ToString::to_string) {
+        if line.is_empty() {
+            line = text;
+        } else if !line.ends_with(&text) {
+            line = format!("{line}: {text}");
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests;

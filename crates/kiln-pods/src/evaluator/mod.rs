@@ -1,0 +1,264 @@
+//! The evaluator that callers use.
+//!
+//! A call requests a pod from the driver, calls it, and returns its slot in any case: the slot is a guard. As long as
+//! there is a ready pod, a call sends no request to the API server, parses nothing and holds no lock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use kiln_krm::image::with_prefix;
+use kiln_proto::ENDING;
+use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
+use kiln_proto::failure::ROOM_METADATA;
+use kiln_proto::transport::{causes, room, was_not_begun, was_not_sent};
+use kiln_runtime::Deadline;
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::{oneshot, watch};
+use tonic::metadata::{MetadataMap, MetadataValue};
+use tonic::{Code, Request, Status};
+
+use crate::connection::PodClient;
+use crate::driver::{Assignment, Driver, Message};
+use crate::error::{PodError, PodStartError};
+use crate::options::PodOptions;
+use crate::pool::{FaultScope, FunctionStarted, ImageKey, PodFault, PoolEvent, RequestId};
+
+/// Runs functions in pods.
+pub struct PodEvaluator {
+    inner: Arc<EvaluatorHandle>,
+}
+
+struct EvaluatorHandle {
+    driver: UnboundedSender<Message>,
+    next_request: AtomicU64,
+    prefix: String,
+    max_message_size: usize,
+    usable: watch::Receiver<bool>,
+    tasks: Vec<tokio::task::AbortHandle>,
+}
+
+/// A function call.
+#[derive(Clone, Debug)]
+pub struct PodCall {
+    /// The image: a full reference or a short name.
+    pub image: String,
+    /// The serialized ResourceList; it is not parsed.
+    pub resource_list: Bytes,
+    /// The time limit of the call; `None` means no limit.
+    pub deadline: Option<Deadline>,
+    /// Additional metadata of the request to the pod, for example the trace context.
+    pub metadata: MetadataMap,
+}
+
+impl PodEvaluator {
+    /// Connects to the cluster and waits for the first complete view of it. Must be called within a tokio runtime.
+    pub async fn start(options: PodOptions) -> Result<PodEvaluator, PodStartError> {
+        let prefix = options.default_image_prefix.clone();
+        let max_message_size = options.max_message_size;
+        let started = Driver::start(options).await?;
+        Ok(PodEvaluator {
+            inner: Arc::new(EvaluatorHandle {
+                driver: started.messages,
+                next_request: AtomicU64::new(1),
+                prefix,
+                max_message_size,
+                usable: started.usable,
+                tasks: started.tasks,
+            }),
+        })
+    }
+
+    /// Whether functions can be run: the cluster view is up to date.
+    pub fn is_usable(&self) -> bool {
+        *self.inner.usable.borrow()
+    }
+
+    /// The value of [`Self::is_usable`], for waiting on changes.
+    pub fn usable(&self) -> watch::Receiver<bool> {
+        self.inner.usable.clone()
+    }
+
+    /// Runs a function in a pod. Dropping the future cancels the call.
+    pub async fn evaluate(&self, call: PodCall) -> Result<EvaluateFunctionResponse, PodError> {
+        let mut delay = None;
+        let Some(deadline) = call.deadline else {
+            return self.run(call, &mut delay).await;
+        };
+        let image = call.image.clone();
+        let answer = tokio::time::timeout_at(deadline.at.into(), self.run(call, &mut delay));
+        let answer = answer.await;
+        answer.unwrap_or(Err(PodError::TimedOut {
+            image,
+            timeout: deadline.timeout,
+            delay,
+        }))
+    }
+
+    /// Releases all pods to other replicas and waits up to `timeout` for running calls.
+    pub async fn shut_down(&self, timeout: Duration) {
+        let (done, is_done) = oneshot::channel();
+        if self.inner.driver.send(Message::Drain(done)).is_ok()
+            && tokio::time::timeout(timeout, is_done).await.is_err()
+        {
+            tracing::warn!(
+                "pods were not released before the timeout; other replicas adopt them when this replica's lease expires"
+            );
+        }
+        self.inner.stop();
+    }
+
+    /// When the future is dropped, `delay` holds the reason why the request had to wait.
+    async fn run(
+        &self,
+        call: PodCall,
+        delay: &mut Option<Arc<str>>,
+    ) -> Result<EvaluateFunctionResponse, PodError> {
+        let inner = &self.inner;
+        let image = with_prefix(&inner.prefix, &call.image);
+        let request = RequestId(inner.next_request.fetch_add(1, Ordering::Relaxed));
+        let (reply, mut assignments) = mpsc::unbounded_channel();
+        let slot = PodSlot {
+            driver: &inner.driver,
+            request,
+        };
+        let _ = inner.driver.send(Message::Request {
+            request,
+            image: ImageKey::new(image.as_str()),
+            reply,
+        });
+        let message = EvaluateFunctionRequest {
+            resource_list: call.resource_list,
+            image: image.clone(),
+        };
+        loop {
+            match assignments.recv().await {
+                None => return Err(PodError::Draining),
+                Some(Assignment::Fail(failure)) => {
+                    return Err(PodError::from_failure(&image, failure));
+                }
+                Some(Assignment::Delayed(why)) => *delay = Some(why),
+                Some(Assignment::Pod(client)) => {
+                    *delay = None;
+                    let attempt =
+                        self.attempt(client, message.clone(), &call.metadata, call.deadline);
+                    let status = match attempt.await {
+                        Ok(response) => return Ok(response),
+                        Err(status) => status,
+                    };
+                    match lost_call(&status) {
+                        Some((started, fault)) => slot.lost(started, fault),
+                        None => {
+                            return Err(PodError::Status(Box::new(self.with_limit_hint(status))));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        mut client: PodClient,
+        message: EvaluateFunctionRequest,
+        metadata: &MetadataMap,
+        deadline: Option<Deadline>,
+    ) -> Result<EvaluateFunctionResponse, Status> {
+        let mut request = Request::new(message);
+        *request.metadata_mut() = metadata.clone();
+        let room = MetadataValue::from(room(self.inner.max_message_size));
+        request.metadata_mut().insert(ROOM_METADATA, room);
+        if let Some(deadline) = deadline {
+            let now = tokio::time::Instant::now().into_std();
+            request.set_timeout(deadline.at.saturating_duration_since(now));
+        }
+        let response = client.evaluate_function(request).await?;
+        Ok(response.into_inner())
+    }
+
+    /// Adds the limit and its flag to the transport's error about a response that is too large.
+    fn with_limit_hint(&self, status: Status) -> Status {
+        if status.code() != Code::OutOfRange
+            || !status.message().contains("message length too large")
+        {
+            return status;
+        }
+        let limit = self.inner.max_message_size;
+        Status::resource_exhausted(format!(
+            "the function's response exceeds {limit} bytes ({}); raise --max-request-body-size",
+            status.message()
+        ))
+    }
+}
+
+impl EvaluatorHandle {
+    fn stop(&self) {
+        self.tasks.iter().for_each(tokio::task::AbortHandle::abort);
+    }
+}
+
+impl Drop for EvaluatorHandle {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A request's claim to a pod. Dropping it returns the pod in any case.
+struct PodSlot<'a> {
+    driver: &'a UnboundedSender<Message>,
+    request: RequestId,
+}
+
+impl PodSlot<'_> {
+    fn lost(&self, started: FunctionStarted, fault: PodFault) {
+        let request = self.request;
+        // If the driver has ended, the request gets no other assignment either.
+        let _ = self.driver.send(Message::Event(PoolEvent::CallLost {
+            request,
+            started,
+            fault,
+        }));
+    }
+}
+
+impl Drop for PodSlot<'_> {
+    fn drop(&mut self) {
+        let request = self.request;
+        let _ = self
+            .driver
+            .send(Message::Event(PoolEvent::Finished { request }));
+    }
+}
+
+/// Returns the fault if a status means that the pod or the connection was lost. A status that the wrapper sent has no
+/// source; it counts as an answer unless it says that the wrapper is shutting down.
+fn lost_call(status: &Status) -> Option<(FunctionStarted, PodFault)> {
+    if status.code() == Code::Unavailable && status.message() == ENDING {
+        let fault = PodFault {
+            reason: "Terminating".into(),
+            message: "the pod is shutting down".into(),
+            scope: FaultScope::Pod,
+        };
+        return Some((FunctionStarted::No, fault));
+    }
+    let mut causes = causes(status).skip(1).peekable();
+    causes.peek()?;
+    let text = causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ");
+    let started = match was_not_sent(status) || was_not_begun(status) {
+        true => FunctionStarted::No,
+        false => FunctionStarted::Maybe,
+    };
+    let fault = PodFault {
+        reason: "ConnectionLost".into(),
+        message: text.into(),
+        scope: FaultScope::Pod,
+    };
+    Some((started, fault))
+}
+
+#[cfg(test)]
+mod tests;
