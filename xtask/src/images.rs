@@ -13,7 +13,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use kiln_oci::{Digest, Layout, Platform, add_image, write_archive};
+use kiln_oci::{Digest, ImageLayout, Platform, add_image, write_archive};
 
 pub use content::{Ingredients, Program, RECIPES, Recipe};
 pub use push::Target;
@@ -99,8 +99,8 @@ fn chosen(only: &[String]) -> Result<Vec<Recipe>> {
 }
 
 /// A layout with one image, named as Docker's and containerd's importers want it.
-fn lay_out(recipe: &Recipe, ingredients: &Ingredients, tag: &str) -> Result<(Layout, Digest)> {
-    let mut layout = Layout::default();
+fn lay_out(recipe: &Recipe, ingredients: &Ingredients, tag: &str) -> Result<(ImageLayout, Digest)> {
+    let mut layout = ImageLayout::default();
     let mut root = add_image(&mut layout, recipe.make(ingredients)?)?;
     let digest = root.digest.clone();
     let name = format!("{}:{tag}", recipe.name);
@@ -111,7 +111,7 @@ fn lay_out(recipe: &Recipe, ingredients: &Ingredients, tag: &str) -> Result<(Lay
 }
 
 /// Beside and renamed in, so that nobody ever sees half of one.
-fn write(layout: &Layout, path: &Path) -> Result<()> {
+fn write(layout: &ImageLayout, path: &Path) -> Result<()> {
     let beside = path.with_extension("tar.part");
     let mut file = BufWriter::new(File::create(&beside)?);
     write_archive(layout, &mut file)?;

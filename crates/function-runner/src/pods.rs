@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use config_objects::ConfigObjects;
 use function_runner::{AddressMode, Config, Environment, Listed, PodRuntime, StartingPods};
-use kiln_oci::{CacheOptions, ImageCache, Keychain, Proxies, Registry, RegistryOptions};
+use kiln_oci::{CacheOptions, ImageCache, Keychain, Proxies, RegistryClient, RegistryOptions};
 use kiln_pods::{
     ClusterSource, LocalExecutors, PodCall, PodError, PodEvaluator, PodOptions, PodStartError,
     PullSecret, RegistryResolver,
@@ -166,10 +166,10 @@ fn images(config: &Config, environment: &Environment, proxies: Proxies) -> Image
         false => docker,
     };
     let authority = pods.private_registries_tls;
-    let registry = Registry::new(RegistryOptions {
+    let registry = RegistryClient::new(RegistryOptions {
         keychain,
         proxies,
-        authority: authority.then(|| pods.tls_secret_path.clone()),
+        ca_directory: authority.then(|| pods.tls_secret_path.clone()),
         ..RegistryOptions::default()
     });
     let default = CacheOptions::default();

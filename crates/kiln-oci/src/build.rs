@@ -1,6 +1,6 @@
-//! Making images: layers from files at hand, a config, a manifest.
+//! Builds images: layers, a config, a manifest.
 //!
-//! The same files give the same digest: no times, entries in the order they are added, numbers for owners.
+//! The same files give the same digest: timestamps are zero, entries are in the order they were added, all belong to root.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -10,45 +10,34 @@ use flate2::{Compression, GzBuilder};
 
 use crate::config::{ImageConfig, RootFs, RunConfig};
 use crate::digest::Digest;
-use crate::layout::Layout;
+use crate::layout::ImageLayout;
 use crate::manifest::{Descriptor, ImageManifest};
 use crate::media_type::{OCI_CONFIG, OCI_LAYER_GZIP, OCI_MANIFEST};
 use crate::platform::Platform;
 
-/// An image cannot be made.
+/// Why an image cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// A file cannot be put into a layer.
     #[error("cannot add {path} to a layer")]
-    Entry {
-        /// Which.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// A layer cannot be packed.
-    #[error("cannot pack a layer")]
-    Pack(#[source] io::Error),
-    /// A config or manifest cannot be written.
-    #[error("cannot write what describes the image")]
+    Entry { path: String, source: io::Error },
+    #[error("cannot compress a layer")]
+    Compress(#[source] io::Error),
+    #[error("cannot write the config or manifest of the image")]
     Json(#[source] serde_json::Error),
 }
 
-/// A layer in the making.
+/// Builds a layer.
 pub struct LayerBuilder {
     archive: tar::Builder<Vec<u8>>,
     directories: BTreeSet<String>,
-    owner: u64,
 }
 
-/// An image as it is to be.
+/// The parts of an image to build.
 #[derive(Clone, Debug)]
 pub struct ImageSpec {
-    /// For which platform.
     pub platform: Platform,
-    /// How it is run.
     pub run: RunConfig,
-    /// Its layers, the lowest first.
+    /// Uncompressed tar archives, lowest first.
     pub layers: Vec<Bytes>,
 }
 
@@ -57,29 +46,22 @@ impl Default for LayerBuilder {
         LayerBuilder {
             archive: tar::Builder::new(Vec::new()),
             directories: BTreeSet::new(),
-            owner: 0,
         }
     }
 }
 
 impl LayerBuilder {
-    /// Whose what is added from now on is, by number; root's if this is not called.
-    pub fn owned_by(mut self, owner: u64) -> LayerBuilder {
-        self.owner = owner;
-        self
-    }
-
-    /// Adds a directory and those it is in.
+    /// Adds a directory and its parents.
     pub fn directory(mut self, path: &str, mode: u32) -> Result<LayerBuilder, BuildError> {
-        self.parents(path)?;
-        self.own_directory(path.trim_matches('/'), mode)?;
+        self.add_parents(path)?;
+        self.add_directory(path.trim_matches('/'), mode)?;
         Ok(self)
     }
 
-    /// Adds a file and the directories it is in.
+    /// Adds a file and its parent directories.
     pub fn file(mut self, path: &str, mode: u32, bytes: &[u8]) -> Result<LayerBuilder, BuildError> {
-        self.parents(path)?;
-        let mut header = self.header(tar::EntryType::Regular, mode);
+        self.add_parents(path)?;
+        let mut header = header(tar::EntryType::Regular, mode);
         header.set_size(bytes.len() as u64);
         let added = self
             .archive
@@ -88,10 +70,10 @@ impl LayerBuilder {
         Ok(self)
     }
 
-    /// Adds a symbolic link and the directories it is in.
+    /// Adds a symbolic link and its parent directories.
     pub fn link(mut self, path: &str, target: &str) -> Result<LayerBuilder, BuildError> {
-        self.parents(path)?;
-        let mut header = self.header(tar::EntryType::Symlink, 0o777);
+        self.add_parents(path)?;
+        let mut header = header(tar::EntryType::Symlink, 0o777);
         header.set_size(0);
         let added = self
             .archive
@@ -105,50 +87,50 @@ impl LayerBuilder {
         let bytes = self.archive.into_inner();
         bytes
             .map(Bytes::from)
-            .map_err(|source| entry_error("its end", source))
+            .map_err(|source| entry_error("the end of the archive", source))
     }
 
-    fn parents(&mut self, path: &str) -> Result<(), BuildError> {
+    fn add_parents(&mut self, path: &str) -> Result<(), BuildError> {
         let path = path.trim_matches('/').to_owned();
         for (at, _) in path.match_indices('/') {
             if let Some(parent) = path.get(..at) {
-                self.own_directory(parent, 0o755)?;
+                self.add_directory(parent, 0o755)?;
             }
         }
         Ok(())
     }
 
-    fn own_directory(&mut self, path: &str, mode: u32) -> Result<(), BuildError> {
+    fn add_directory(&mut self, path: &str, mode: u32) -> Result<(), BuildError> {
         if !self.directories.insert(path.to_owned()) {
             return Ok(());
         }
-        let mut header = self.header(tar::EntryType::Directory, mode);
+        let mut header = header(tar::EntryType::Directory, mode);
         header.set_size(0);
         let added = self
             .archive
             .append_data(&mut header, format!("{path}/"), io::empty());
         added.map_err(|source| entry_error(path, source))
     }
-
-    fn header(&self, kind: tar::EntryType, mode: u32) -> tar::Header {
-        let mut header = tar::Header::new_ustar();
-        header.set_entry_type(kind);
-        header.set_mode(mode);
-        header.set_uid(self.owner);
-        header.set_gid(self.owner);
-        header.set_mtime(0);
-        header
-    }
 }
 
-/// Adds an image to a layout.
-pub fn add_image(layout: &mut Layout, image: ImageSpec) -> Result<Descriptor, BuildError> {
+fn header(kind: tar::EntryType, mode: u32) -> tar::Header {
+    let mut header = tar::Header::new_ustar();
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    header
+}
+
+/// Builds an image in a layout.
+pub fn add_image(layout: &mut ImageLayout, image: ImageSpec) -> Result<Descriptor, BuildError> {
     let mut layers = Vec::new();
     let mut diff_ids = Vec::new();
     for layer in image.layers {
         diff_ids.push(Digest::of(&layer).to_string());
-        let packed = pack(&layer).map_err(BuildError::Pack)?;
-        layers.push(layout.add_blob(OCI_LAYER_GZIP, packed));
+        let compressed = compress(&layer).map_err(BuildError::Compress)?;
+        layers.push(layout.add_blob(OCI_LAYER_GZIP, compressed));
     }
     let config = ImageConfig {
         architecture: image.platform.architecture.clone(),
@@ -173,8 +155,8 @@ pub fn add_image(layout: &mut Layout, image: ImageSpec) -> Result<Descriptor, Bu
     Ok(descriptor)
 }
 
-/// A layer as it travels: a quarter of its size, and always the same bytes for the same layer.
-fn pack(layer: &[u8]) -> io::Result<Bytes> {
+/// Compresses a layer with gzip. The same layer gives the same bytes.
+fn compress(layer: &[u8]) -> io::Result<Bytes> {
     let mut encoder = GzBuilder::new().write(Vec::new(), Compression::default());
     encoder.write_all(layer)?;
     encoder.finish().map(Bytes::from)

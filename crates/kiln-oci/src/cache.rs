@@ -1,10 +1,10 @@
-//! What images are, kept: one question however many ask.
+//! A cache of resolved images: one registry lookup at a time per reference, however many callers wait for it.
 //!
-//! A digest never means anything else, so what it means is kept for as long as there is room. A tag is asked for again: past its
-//! refresh age the kept answer is still given, and asked for anew beside it; past twice that age callers wait for the new
-//! one, for a few seconds. If the registry is away or makes no sense, what is kept goes on being the answer.
+//! A digest always resolves to the same image, so its entry never expires. A tag is looked up again: after the refresh age
+//! callers get the cached image while a lookup runs in the background; after twice that age callers wait for the lookup, for
+//! a few seconds. If the registry is unreachable or returns something invalid, the cached image stays in use.
 //!
-//! A question ends when nobody waits for its answer any more.
+//! A lookup is cancelled when no caller waits for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,20 +16,19 @@ use tokio::time::Instant;
 
 use crate::error::{ErrorClass, RegistryError};
 use crate::platform::Platform;
-use crate::reference::Reference;
-use crate::registry::{Image, Registry};
+use crate::reference::ImageReference;
+use crate::registry::{RegistryClient, ResolvedImage};
 
-/// How long callers wait for what they have, but old.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long callers with an old image wait for a lookup.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long and how much is kept.
+/// The size and refresh age of a cache.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CacheOptions {
-    /// For which platform images are wanted.
     pub platform: Platform,
-    /// After how long a tag is asked for again.
+    /// The age after which a tag is looked up again.
     pub refresh_age: Duration,
-    /// How many images are kept; those that were not asked for the longest go first.
+    /// The largest number of images; the least recently used are removed first.
     pub capacity: usize,
 }
 
@@ -43,48 +42,48 @@ impl Default for CacheOptions {
     }
 }
 
-/// Images by reference. Clones share what is kept.
+/// Images by reference. Clones share their entries.
 #[derive(Clone, Debug)]
 pub struct ImageCache {
-    inner: Arc<Inner>,
+    state: Arc<CacheState>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    registry: Registry,
+struct CacheState {
+    registry: RegistryClient,
     options: CacheOptions,
-    entries: Mutex<HashMap<Reference, Entry>>,
+    entries: Mutex<HashMap<ImageReference, ImageCacheEntry>>,
 }
 
-type Answer = Result<Arc<Image>, Arc<RegistryError>>;
-type Question = Shared<BoxFuture<'static, Answer>>;
+type ImageLookupResult = Result<Arc<ResolvedImage>, Arc<RegistryError>>;
+type ImageLookup = Shared<BoxFuture<'static, ImageLookupResult>>;
 
 #[derive(Default, Debug)]
-struct Entry {
-    kept: Option<Kept>,
-    asking: Option<WeakShared<BoxFuture<'static, Answer>>>,
-    used: Option<Instant>,
+struct ImageCacheEntry {
+    cached: Option<CachedImage>,
+    pending: Option<WeakShared<BoxFuture<'static, ImageLookupResult>>>,
+    last_used: Option<Instant>,
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
-    image: Arc<Image>,
-    since: Instant,
+struct CachedImage {
+    image: Arc<ResolvedImage>,
+    looked_up: Instant,
 }
 
-/// What there is to do about a reference.
-enum Found {
-    Fresh(Arc<Image>),
-    Stale(Arc<Image>, Question),
-    Old(Arc<Image>, Question),
-    Unknown(Question),
+/// The state of a reference in the cache, with the lookup to wait for or to start.
+enum CacheStatus {
+    Fresh(Arc<ResolvedImage>),
+    Stale(Arc<ResolvedImage>, ImageLookup),
+    Old(Arc<ResolvedImage>, ImageLookup),
+    Unknown(ImageLookup),
 }
 
 impl ImageCache {
-    /// A cache that knows nothing yet.
-    pub fn new(registry: Registry, options: CacheOptions) -> ImageCache {
+    /// An empty cache.
+    pub fn new(registry: RegistryClient, options: CacheOptions) -> ImageCache {
         ImageCache {
-            inner: Arc::new(Inner {
+            state: Arc::new(CacheState {
                 registry,
                 options,
                 entries: Mutex::default(),
@@ -92,134 +91,133 @@ impl ImageCache {
         }
     }
 
-    /// The image that a reference names.
-    pub async fn get(&self, reference: &Reference) -> Result<Arc<Image>, Arc<RegistryError>> {
-        match self.look(reference) {
-            Found::Fresh(image) => Ok(image),
-            Found::Stale(image, question) => {
-                tokio::spawn(question);
+    /// The image of a reference.
+    pub async fn get(
+        &self,
+        reference: &ImageReference,
+    ) -> Result<Arc<ResolvedImage>, Arc<RegistryError>> {
+        match self.look_up(reference) {
+            CacheStatus::Fresh(image) => Ok(image),
+            CacheStatus::Stale(image, lookup) => {
+                tokio::spawn(lookup);
                 Ok(image)
             }
-            Found::Old(image, question) => {
-                // Whoever waits may give up; the question is not theirs alone.
-                tokio::spawn(question.clone());
-                match tokio::time::timeout(PATIENCE, question).await {
-                    Ok(answer) => answer,
+            CacheStatus::Old(image, lookup) => {
+                // A caller that stops waiting must not cancel the lookup.
+                tokio::spawn(lookup.clone());
+                match tokio::time::timeout(REFRESH_TIMEOUT, lookup).await {
+                    Ok(result) => result,
                     Err(_) => {
-                        self.let_wait(reference);
+                        self.postpone_refresh(reference);
                         Ok(image)
                     }
                 }
             }
-            Found::Unknown(question) => question.await,
+            CacheStatus::Unknown(lookup) => lookup.await,
         }
     }
 
-    /// Forgets a reference, so that it is asked for anew.
-    pub fn forget(&self, reference: &Reference) {
-        self.lock().remove(reference);
-    }
-
-    /// How many images are known or being asked for.
-    pub fn len(&self) -> usize {
+    /// The number of images that are cached or being looked up.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// Whether nothing is known.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    fn look(&self, reference: &Reference) -> Found {
+    fn look_up(&self, reference: &ImageReference) -> CacheStatus {
         let now = Instant::now();
         let mut entries = self.lock();
         if !entries.contains_key(reference) {
-            make_room(&mut entries, self.inner.options.capacity);
+            make_room(&mut entries, self.state.options.capacity);
         }
         let entry = entries.entry(reference.clone()).or_default();
-        entry.used = Some(now);
-        let refresh_age = self.inner.options.refresh_age;
-        let mut kept = None;
+        entry.last_used = Some(now);
+        let refresh_age = self.state.options.refresh_age;
+        let mut cached = None;
         let mut is_old = false;
-        if let Some(Kept { image, since }) = &entry.kept {
-            let age = now.saturating_duration_since(*since);
+        if let Some(CachedImage { image, looked_up }) = &entry.cached {
+            let age = now.saturating_duration_since(*looked_up);
             if reference.digest().is_some() || age < refresh_age {
-                return Found::Fresh(Arc::clone(image));
+                return CacheStatus::Fresh(Arc::clone(image));
             }
             is_old = age >= refresh_age * 2;
-            kept = Some(Arc::clone(image));
+            cached = Some(Arc::clone(image));
         }
-        let asked = entry.asking.as_ref().and_then(WeakShared::upgrade);
-        // Its answer has been taken in already if it is one that failed.
-        let asked = asked.filter(|question| question.peek().is_none());
-        match (kept, asked) {
-            (Some(image), asked) if is_old => {
-                let question = asked.unwrap_or_else(|| self.ask(entry, reference));
-                Found::Old(image, question)
+        let pending = entry.pending.as_ref().and_then(WeakShared::upgrade);
+        // The result of a finished lookup was stored already.
+        let pending = pending.filter(|lookup| lookup.peek().is_none());
+        match (cached, pending) {
+            (Some(image), pending) if is_old => {
+                let lookup = pending.unwrap_or_else(|| self.start_lookup(entry, reference));
+                CacheStatus::Old(image, lookup)
             }
-            // Somebody is asking already, and holds on to it.
-            (Some(image), Some(_)) => Found::Fresh(image),
-            (Some(image), None) => Found::Stale(image, self.ask(entry, reference)),
-            (None, Some(question)) => Found::Unknown(question),
-            (None, None) => Found::Unknown(self.ask(entry, reference)),
+            // Another caller drives the pending lookup.
+            (Some(image), Some(_)) => CacheStatus::Fresh(image),
+            (Some(image), None) => CacheStatus::Stale(image, self.start_lookup(entry, reference)),
+            (None, Some(lookup)) => CacheStatus::Unknown(lookup),
+            (None, None) => CacheStatus::Unknown(self.start_lookup(entry, reference)),
         }
     }
 
-    fn ask(&self, entry: &mut Entry, reference: &Reference) -> Question {
+    fn start_lookup(&self, entry: &mut ImageCacheEntry, reference: &ImageReference) -> ImageLookup {
         let cache = self.clone();
         let reference = reference.clone();
-        let question = async move {
-            let Inner {
+        let lookup = async move {
+            let CacheState {
                 registry, options, ..
-            } = &*cache.inner;
-            let answer = registry.image(&reference, &options.platform).await;
-            cache.take_in(&reference, answer)
+            } = &*cache.state;
+            let result = registry.image(&reference, &options.platform).await;
+            cache.store(&reference, result)
         };
-        let question = question.boxed().shared();
-        entry.asking = question.downgrade();
-        question
+        let lookup = lookup.boxed().shared();
+        entry.pending = lookup.downgrade();
+        lookup
     }
 
-    /// Spares others the wait for a registry that does not answer. It is still being asked.
-    fn let_wait(&self, reference: &Reference) {
-        tracing::warn!(image = %reference, "the registry does not tell what the tag means now, using what it meant");
+    /// Spares other callers the wait for a registry that does not respond. The lookup continues.
+    fn postpone_refresh(&self, reference: &ImageReference) {
+        tracing::warn!(image = %reference, "the registry has not resolved the tag in time, using the cached image");
         let now = Instant::now();
-        if let Some(kept) = self
+        if let Some(cached) = self
             .lock()
             .get_mut(reference)
-            .and_then(|entry| entry.kept.as_mut())
+            .and_then(|entry| entry.cached.as_mut())
         {
-            let since = now.checked_sub(self.inner.options.refresh_age);
-            kept.since = since.unwrap_or(now).max(kept.since);
+            let looked_up = now.checked_sub(self.state.options.refresh_age);
+            cached.looked_up = looked_up.unwrap_or(now).max(cached.looked_up);
         }
     }
 
-    /// Keeps an answer. If there is none, the old one stays and counts as new, so that not every caller waits for it.
-    fn take_in(&self, reference: &Reference, answer: Result<Image, RegistryError>) -> Answer {
+    /// Stores the result of a lookup. If the registry is unreachable, the cached image stays and counts as fresh, so that not
+    /// every caller waits.
+    fn store(
+        &self,
+        reference: &ImageReference,
+        result: Result<ResolvedImage, RegistryError>,
+    ) -> ImageLookupResult {
         let now = Instant::now();
         let mut entries = self.lock();
         if !entries.contains_key(reference) {
-            make_room(&mut entries, self.inner.options.capacity);
+            make_room(&mut entries, self.state.options.capacity);
         }
         let entry = entries.entry(reference.clone()).or_default();
-        entry.asking = None;
-        entry.used.get_or_insert(now);
-        match answer {
+        entry.pending = None;
+        entry.last_used.get_or_insert(now);
+        match result {
             Ok(image) => {
                 let image = Arc::new(image);
-                entry.kept = Some(Kept {
+                entry.cached = Some(CachedImage {
                     image: Arc::clone(&image),
-                    since: now,
+                    looked_up: now,
                 });
                 Ok(image)
             }
             Err(error) => {
-                if let Some(kept) = &mut entry.kept
-                    && says_nothing(&error)
+                if let Some(cached) = &mut entry.cached
+                    && leaves_tag_unknown(&error)
                 {
-                    tracing::warn!(image = %reference, %error, "cannot ask what the tag means now, using what it meant");
-                    kept.since = now;
-                    return Ok(Arc::clone(&kept.image));
+                    tracing::warn!(image = %reference, %error, "cannot resolve the tag, using the cached image");
+                    cached.looked_up = now;
+                    return Ok(Arc::clone(&cached.image));
                 }
                 entries.remove(reference);
                 Err(Arc::new(error))
@@ -227,15 +225,15 @@ impl ImageCache {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Reference, Entry>> {
-        let entries = self.inner.entries.lock();
+    fn lock(&self) -> MutexGuard<'_, HashMap<ImageReference, ImageCacheEntry>> {
+        let entries = self.state.entries.lock();
         entries.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether an error leaves open what a tag means now. That it is gone, or that we may not know, is an answer; that somebody
-/// else answers in the registry's place is none.
-fn says_nothing(error: &RegistryError) -> bool {
+/// Whether an error leaves open which image a tag names. A missing tag or a denied request does not; an untrusted server
+/// in place of the registry does.
+fn leaves_tag_unknown(error: &RegistryError) -> bool {
     match error.class() {
         ErrorClass::Unavailable | ErrorClass::Internal => true,
         ErrorClass::Config => matches!(error, RegistryError::Tls { .. }),
@@ -243,10 +241,10 @@ fn says_nothing(error: &RegistryError) -> bool {
     }
 }
 
-/// Lets go of what was not asked for the longest, until there is room for one more.
-fn make_room(entries: &mut HashMap<Reference, Entry>, capacity: usize) {
+/// Removes the least recently used entries until there is room for one more.
+fn make_room(entries: &mut HashMap<ImageReference, ImageCacheEntry>, capacity: usize) {
     while entries.len() >= capacity.max(1) {
-        let oldest = entries.iter().min_by_key(|(_, entry)| entry.used);
+        let oldest = entries.iter().min_by_key(|(_, entry)| entry.last_used);
         let Some(oldest) = oldest.map(|(reference, _)| reference.clone()) else {
             return;
         };

@@ -1,31 +1,27 @@
-//! An image's config: how it is run.
+//! The config of an image.
 
 use serde::{Deserialize, Serialize};
 
+use crate::excerpt::InvalidJson;
 use crate::manifest::null_is_empty;
-use crate::said::JsonError;
 
-/// The config of an image. What is not here is of no use to those who run it.
+/// The fields of an image config that are needed to run the image.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ImageConfig {
-    /// For which kind of processor it is.
     pub architecture: String,
-    /// For which operating system.
     pub os: String,
-    /// How it is run.
     #[serde(deserialize_with = "null_is_empty")]
     pub config: RunConfig,
-    /// Its layers, unpacked.
     #[serde(deserialize_with = "null_is_empty")]
     pub rootfs: RootFs,
 }
 
-/// How an image is run.
+/// User, environment and command of an image.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 pub struct RunConfig {
-    /// By whom: a name or a number, with a group after a colon; root if empty.
+    /// A name or number, optionally with `:GROUP`; root if empty.
     #[serde(
         deserialize_with = "null_is_empty",
         skip_serializing_if = "String::is_empty"
@@ -37,19 +33,18 @@ pub struct RunConfig {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub env: Vec<String>,
-    /// The program and its first arguments.
+    /// The program and its leading arguments.
     #[serde(
         deserialize_with = "null_is_empty",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub entrypoint: Vec<String>,
-    /// The arguments that are used when none are given.
+    /// The default arguments.
     #[serde(
         deserialize_with = "null_is_empty",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub cmd: Vec<String>,
-    /// Where.
     #[serde(
         deserialize_with = "null_is_empty",
         skip_serializing_if = "String::is_empty"
@@ -57,25 +52,24 @@ pub struct RunConfig {
     pub working_dir: String,
 }
 
-/// The layers of an image, unpacked.
+/// The uncompressed layers of an image.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RootFs {
     /// Always `layers`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Digests of the unpacked archives, the lowest first.
+    /// Digests of the uncompressed archives, lowest first.
     #[serde(deserialize_with = "null_is_empty")]
     pub diff_ids: Vec<String>,
 }
 
 impl ImageConfig {
-    /// Reads a config.
-    pub fn parse(bytes: &[u8]) -> Result<ImageConfig, JsonError> {
+    pub fn parse(bytes: &[u8]) -> Result<ImageConfig, InvalidJson> {
         Ok(serde_json::from_slice(bytes)?)
     }
 
-    /// What runs when nothing is added, by Docker's rule: entrypoint, then cmd. Empty if the image names neither.
+    /// The default command line, by Docker's rule: entrypoint, then cmd. Empty if the image has neither.
     pub fn command_line(&self) -> Vec<String> {
         let RunConfig {
             entrypoint, cmd, ..

@@ -1,32 +1,30 @@
-//! Digests: names of bytes that only those bytes have.
+//! Content digests.
 //!
-//! A [`Digest`] is always well-formed, so it can be put into a URL or a path as it is. Only algorithms that can be checked
-//! here are accepted.
+//! A [`Digest`] is always well-formed, so it can be part of a URL or a path. Only supported algorithms are accepted.
 
 use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256, Sha512};
 
-use crate::said::clipped;
+use crate::excerpt::excerpt;
 
-/// The digest of some bytes, `sha256:…` or `sha512:…`.
+/// A digest, `sha256:…` or `sha512:…`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Digest {
     text: String,
 }
 
-/// A text is no digest.
+/// Why a text is not a digest.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DigestError {
-    /// There is no `algorithm:` in it.
-    #[error("{0:?} is no digest: it has no algorithm")]
+    #[error("{0:?} is not a digest: it has no algorithm")]
     NoAlgorithm(String),
-    /// Nobody here can compute it.
-    #[error("digests by {0:?} are not supported, only sha256 and sha512")]
+    #[error("the digest algorithm {0:?} is not supported, only sha256 and sha512")]
     Algorithm(String),
-    /// It is not as long as it has to be, or has other characters than hexadecimal ones in lower case.
-    #[error("{0:?} is no digest: after the algorithm come {1} hexadecimal digits in lower case")]
+    #[error(
+        "{0:?} is not a digest: expected {1} lower-case hexadecimal digits after the algorithm"
+    )]
     Encoding(String, usize),
 }
 
@@ -40,27 +38,31 @@ impl Digest {
 
     /// Whether bytes have this digest.
     pub fn matches(&self, bytes: &[u8]) -> bool {
-        let mut hasher = self.hasher();
-        hasher.update(bytes);
-        hasher.finish() == *self
+        self.same_algorithm(bytes) == *self
     }
 
-    /// The whole, `sha256:…`.
+    /// The digest of bytes with the algorithm of this digest.
+    pub(crate) fn same_algorithm(&self, bytes: &[u8]) -> Digest {
+        let mut hasher = self.hasher();
+        hasher.update(bytes);
+        hasher.finish()
+    }
+
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// `sha256` or `sha512`.
-    pub fn algorithm(&self) -> &str {
+    pub(crate) fn algorithm(&self) -> &str {
         self.text.split_once(':').map_or("", |(name, _)| name)
     }
 
     /// The hexadecimal digits.
-    pub fn hex(&self) -> &str {
+    pub(crate) fn hex(&self) -> &str {
         self.text.split_once(':').map_or("", |(_, hex)| hex)
     }
 
-    /// What computes digests of the same kind.
+    /// A hasher with the algorithm of this digest.
     pub(crate) fn hasher(&self) -> Hasher {
         match self.algorithm() {
             "sha512" => Hasher::Sha512(Sha512::new()),
@@ -75,15 +77,15 @@ impl FromStr for Digest {
     fn from_str(text: &str) -> Result<Digest, DigestError> {
         let (algorithm, hex) = text
             .split_once(':')
-            .ok_or_else(|| DigestError::NoAlgorithm(clipped(text)))?;
+            .ok_or_else(|| DigestError::NoAlgorithm(excerpt(text)))?;
         let digits = match algorithm {
             "sha256" => 64,
             "sha512" => 128,
-            _ => return Err(DigestError::Algorithm(clipped(algorithm))),
+            _ => return Err(DigestError::Algorithm(excerpt(algorithm))),
         };
         let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         if hex.len() != digits || !hex.bytes().all(is_hex) {
-            return Err(DigestError::Encoding(clipped(text), digits));
+            return Err(DigestError::Encoding(excerpt(text), digits));
         }
         Ok(Digest {
             text: text.to_owned(),
@@ -110,7 +112,6 @@ impl<'de> serde::Deserialize<'de> for Digest {
     }
 }
 
-/// A digest in the making.
 pub(crate) enum Hasher {
     Sha256(Sha256),
     Sha512(Sha512),

@@ -1,4 +1,4 @@
-//! What goes wrong between us and a registry.
+//! Errors of requests to registries.
 
 use std::io;
 use std::time::Duration;
@@ -7,176 +7,114 @@ use http::StatusCode;
 
 use crate::credentials::CredentialError;
 use crate::digest::Digest;
+use crate::excerpt::InvalidJson;
 use crate::manifest::ManifestError;
 use crate::platform::Platform;
-use crate::said::JsonError;
 
-/// Something a registry was asked for was not done.
+/// Why a request to a registry failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// Credentials cannot be had.
-    #[error("cannot find credentials for {registry}")]
+    /// The keychain failed.
+    #[error("cannot get credentials for {registry}")]
     Credentials {
-        /// For whom.
         registry: String,
-        /// Why.
         source: CredentialError,
     },
-    /// The registry does not let us.
-    #[error("{registry} does not let us {action}{}", detail(message))]
+    /// 401 or 403, from the registry or from its token server.
+    #[error("{registry} denied permission to {action}{}", detail(message))]
     Denied {
-        /// Who.
         registry: String,
-        /// Do what.
+        /// For example "read r.example/a:v1".
         action: String,
-        /// What it said.
+        /// The registry's message; may be empty.
         message: String,
     },
-    /// It is not there.
-    #[error("{what} is not in the registry{}", detail(message))]
+    /// 404.
+    #[error("{subject} is not in the registry{}", detail(message))]
     NotFound {
-        /// What.
-        what: String,
-        /// What the registry said.
+        subject: String,
+        /// The registry's message; may be empty.
         message: String,
     },
-    /// The registry answered with something else.
-    #[error("{url} answered {status}{}", detail(message))]
+    /// Any other status that is not a success.
+    #[error("{url} returned {status}{}", detail(message))]
     Status {
-        /// What was asked.
         url: String,
-        /// What it answered.
         status: StatusCode,
-        /// What it said.
+        /// The registry's message; may be empty.
         message: String,
-        /// How long it wants to be left alone.
+        /// The registry's `Retry-After`.
         retry_after: Option<Duration>,
     },
     /// The registry cannot be reached, or the connection was lost.
     #[error("cannot reach {url}")]
-    Unreachable {
-        /// What was asked.
-        url: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// The registry cannot be trusted.
-    #[error("cannot make a secure connection to {host}")]
-    Tls {
-        /// To whom.
-        host: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// Something would have to travel in clear that may not.
-    #[error("{what} to {host} in clear: plain http is not allowed for it")]
-    InClear {
-        /// What, as "credentials are not sent".
-        what: &'static str,
-        /// To whom.
+    Unreachable { url: String, source: io::Error },
+    /// The TLS handshake failed, for example because the certificate is not trusted.
+    #[error("cannot establish a TLS connection to {host}")]
+    Tls { host: String, source: io::Error },
+    /// [`crate::PlainHttp`] does not allow the request.
+    #[error("not sending {content} to {host} over plain HTTP: it is not allowed for this host")]
+    PlainHttpRefused {
+        /// "credentials" or "requests".
+        content: &'static str,
         host: String,
     },
-    /// A redirect leads nowhere, or on and on.
+    /// A redirect that is not followed.
     #[error("{url} redirects {problem}")]
-    Redirect {
-        /// What was asked.
-        url: String,
-        /// What is wrong.
-        problem: &'static str,
-    },
-    /// It is larger than it may be.
-    #[error("{what} has more than {limit} bytes, which is the limit")]
-    TooLarge {
-        /// What.
-        what: String,
-        /// How large it may be.
-        limit: u64,
-    },
-    /// It is not what it should be.
-    #[error("{what} should have digest {expected} but has {actual}")]
+    Redirect { url: String, problem: &'static str },
+    #[error("{subject} is larger than the limit of {limit} bytes")]
+    TooLarge { subject: String, limit: u64 },
+    #[error("{subject} should have digest {expected} but has {actual}")]
     Digest {
-        /// What.
-        what: String,
-        /// What it was asked for by.
+        subject: String,
         expected: Digest,
-        /// What came.
         actual: Digest,
     },
-    /// It is not as large as it should be.
-    #[error("{what} should have {expected} bytes but has {actual}")]
+    #[error("{subject} should have {expected} bytes but has {actual}")]
     Size {
-        /// What.
-        what: String,
-        /// How many it should have.
+        subject: String,
         expected: u64,
-        /// How many came.
         actual: u64,
     },
-    /// A manifest cannot be read.
-    #[error("cannot read the manifest of {what}")]
+    #[error("cannot read the manifest of {image}")]
     Manifest {
-        /// Of what.
-        what: String,
-        /// Why.
+        image: String,
         source: ManifestError,
     },
-    /// A config cannot be read.
-    #[error("cannot read the config of {what}")]
-    Config {
-        /// Of what.
-        what: String,
-        /// Why.
-        source: JsonError,
-    },
-    /// There is no image for a platform.
-    #[error("{what} is not there for {platform}, only for {offered}")]
+    #[error("cannot read the config of {image}")]
+    Config { image: String, source: InvalidJson },
+    /// An index has no manifest for the platform.
+    #[error("{image} has no image for {platform}, only for {available}")]
     NoPlatform {
-        /// What.
-        what: String,
-        /// What was wanted.
+        image: String,
         platform: Platform,
-        /// What there is.
-        offered: String,
+        /// A list of platforms.
+        available: String,
     },
-    /// The registry does not keep to the protocol.
-    #[error("{url} does not answer as registries do: {problem}")]
-    Protocol {
-        /// What was asked.
-        url: String,
-        /// What is wrong.
-        problem: &'static str,
-    },
-    /// What was read cannot be handed on.
-    #[error("cannot write what was read of {what}")]
-    Write {
-        /// Of what.
-        what: String,
-        /// Why.
-        source: io::Error,
-    },
+    /// The registry violates the distribution protocol.
+    #[error("{url} sent an invalid response: {problem}")]
+    Protocol { url: String, problem: &'static str },
 }
 
-/// What kind of failure it is, for those who decide what becomes of it.
+/// The kind of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorClass {
-    /// Something we were told does not fit: credentials, certificates, what may travel in clear.
+    /// Credentials, certificates or the rules for plain HTTP do not fit the registry.
     Config,
-    /// It is not there.
     NotFound,
-    /// It may work later.
+    /// The same request may succeed later.
     Unavailable,
-    /// The other side does something it should not.
+    /// The registry returned something invalid.
     Internal,
 }
 
 impl RegistryError {
-    /// What kind of failure it is.
     pub fn class(&self) -> ErrorClass {
         match self {
             RegistryError::Credentials { .. }
             | RegistryError::Denied { .. }
             | RegistryError::Tls { .. }
-            | RegistryError::InClear { .. } => ErrorClass::Config,
+            | RegistryError::PlainHttpRefused { .. } => ErrorClass::Config,
             RegistryError::NotFound { .. } | RegistryError::NoPlatform { .. } => {
                 ErrorClass::NotFound
             }
@@ -188,8 +126,8 @@ impl RegistryError {
         }
     }
 
-    /// Whether trying again may help, and how long the registry wants us to wait.
-    pub(crate) fn transient(&self) -> Option<Option<Duration>> {
+    /// `Some` if a retry may succeed, with the delay that the registry asks for.
+    pub(crate) fn retry_delay(&self) -> Option<Option<Duration>> {
         match self {
             RegistryError::Unreachable { .. } => Some(None),
             RegistryError::Status {
@@ -202,7 +140,6 @@ impl RegistryError {
     }
 }
 
-/// What may be otherwise a moment later.
 fn is_transient(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
 }

@@ -1,10 +1,15 @@
-//! Images in registries: a reference leads to a digest, that to a manifest for a platform, that to a config and layers.
+//! Images in registries: a reference resolves to a digest, a manifest for a platform, a config and layers.
 //!
-//! [`Registry`] reads and writes, [`ImageCache`] remembers what images are, [`Layout`] holds images outside of registries,
-//! [`LayerBuilder`] makes them. Everything that is read is checked against its digest; nothing is larger than [`Limits`] say;
-//! credentials go to nobody but those they are for, and never in clear unless that was allowed.
+//! [`RegistryClient`] pulls and pushes, [`ImageCache`] caches resolved images, [`ImageLayout`] holds images outside of
+//! registries, [`LayerBuilder`] builds them. Everything that is read is checked against its digest and limited by
+//! [`RegistryLimits`]; credentials are sent only to the registry they belong to, and over plain HTTP only if that is allowed.
 //!
-//! What images are for is none of this crate's business, and neither is the environment: programs say where files are.
+//! Deliberately absent: what images are used for, and the environment; programs pass in paths and variables.
+
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name is clear has no comment"
+)]
 
 mod auth;
 mod build;
@@ -13,6 +18,7 @@ mod config;
 mod credentials;
 mod digest;
 mod error;
+mod excerpt;
 mod file;
 mod http;
 mod layer;
@@ -23,26 +29,25 @@ mod platform;
 mod proxy;
 mod reference;
 mod registry;
-mod said;
 #[cfg(test)]
 mod tests;
 
 pub use build::{BuildError, ImageSpec, LayerBuilder, add_image};
 pub use cache::{CacheOptions, ImageCache};
 pub use config::{ImageConfig, RootFs, RunConfig};
-pub use credentials::{
-    CredentialError, Credentials, DockerConfig, DockerConfigError, HelperError, Keychain,
-};
+pub use credentials::{CredentialError, DockerConfig, DockerConfigError, HelperError, Keychain};
 pub use digest::{Digest, DigestError};
 pub use error::{ErrorClass, RegistryError};
+pub use excerpt::InvalidJson;
 pub use http::retry::RetryPolicy;
-pub use layer::{LayerError, LayerReader};
-pub use layout::{ArchiveLimits, Layout, LayoutError, REF_NAME, read_archive, write_archive};
-pub use manifest::{Descriptor, ImageManifest, Index, Manifest, ManifestError, StoredManifest};
+pub use layer::{LayerFormatError, LayerReader};
+pub use layout::{ArchiveLimits, ImageLayout, LayoutError, read_archive, write_archive};
+pub use manifest::{
+    Descriptor, ImageIndex, ImageManifest, Manifest, ManifestError, StoredManifest,
+};
 pub use platform::{Platform, PlatformError, select_platform};
 pub use proxy::{Proxies, Proxy, ProxyError};
-pub use reference::{Reference, ReferenceError};
+pub use reference::{ImageReference, ImageReferenceError};
 pub use registry::{
-    Image, Limits, Mirror, MirrorError, PlainHttp, PushError, Registry, RegistryOptions,
+    PlainHttp, PushError, RegistryClient, RegistryLimits, RegistryOptions, ResolvedImage,
 };
-pub use said::JsonError;

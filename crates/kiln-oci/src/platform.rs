@@ -1,38 +1,38 @@
-//! Platforms, and which image of an index is for one.
+//! Platforms, and the choice of an image from an index.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::{Descriptor, Index};
+use crate::excerpt::excerpt;
+use crate::manifest::{Descriptor, ImageIndex};
 use crate::media_type::{is_index, is_manifest};
-use crate::said::clipped;
 
-/// A message names no more platforms.
-const MOST_OFFERED: usize = 20;
+/// The largest number of platforms in a message.
+const MAX_LISTED: usize = 20;
 
-/// An operating system on a kind of processor.
+/// Operating system and architecture.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Platform {
-    /// As Go names it: `amd64`, `arm64`.
+    /// In Go's spelling: `amd64`, `arm64`.
     #[serde(default)]
     pub architecture: String,
-    /// As Go names it: `linux`.
+    /// In Go's spelling: `linux`.
     #[serde(default)]
     pub os: String,
-    /// `v7` and the like.
+    /// For example `v7`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
 }
 
-/// A text names no platform.
+/// Why a text is not a platform.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0:?} is no platform: OS/ARCHITECTURE[/VARIANT]")]
+#[error("{0:?} is not a platform; expected OS/ARCHITECTURE[/VARIANT]")]
 pub struct PlatformError(String);
 
 impl Platform {
-    /// Linux on a processor, which is named as Rust or as Go does.
+    /// Linux on an architecture, in the spelling of Rust or Go.
     pub fn linux(architecture: &str) -> Platform {
         let architecture = match architecture {
             "x86_64" => "amd64",
@@ -48,7 +48,7 @@ impl Platform {
         }
     }
 
-    /// Linux on the processor this was built for.
+    /// Linux on the architecture of this program.
     pub fn this_machine() -> Platform {
         Platform::linux(std::env::consts::ARCH)
     }
@@ -89,40 +89,40 @@ impl fmt::Display for Platform {
     }
 }
 
-/// The image of an index for a platform: the variant that is wanted, else one for all variants, and if none is wanted the first.
-/// An image of which nothing is said is for Linux on amd64, as it was before there were others.
-pub fn select_platform<'a>(index: &'a Index, wanted: &Platform) -> Option<&'a Descriptor> {
-    let of_kind = |entry: &&Descriptor| {
-        let platform = entry.platform.as_ref();
-        platform.is_some_and(|platform| {
-            platform.os == wanted.os && platform.architecture == wanted.architecture
+/// The image of an index for a platform: with the requested variant, else without a variant; if no variant is requested, the
+/// first one. An entry without a platform counts as linux/amd64.
+pub fn select_platform<'a>(index: &'a ImageIndex, platform: &Platform) -> Option<&'a Descriptor> {
+    let is_compatible = |entry: &&Descriptor| {
+        let offered = entry.platform.as_ref();
+        offered.is_some_and(|offered| {
+            offered.os == platform.os && offered.architecture == platform.architecture
         })
     };
-    let with = |variant: &str| {
-        index.manifests.iter().filter(of_kind).find(|entry| {
-            let platform = entry.platform.as_ref();
-            platform.is_some_and(|platform| platform.variant() == variant)
+    let with_variant = |variant: &str| {
+        index.manifests.iter().filter(is_compatible).find(|entry| {
+            let offered = entry.platform.as_ref();
+            offered.is_some_and(|offered| offered.variant() == variant)
         })
     };
-    let unnamed = |entry: &&Descriptor| {
+    let has_no_platform = |entry: &&Descriptor| {
         entry.platform.is_none() && (is_manifest(&entry.media_type) || is_index(&entry.media_type))
     };
-    with(wanted.variant())
-        .or_else(|| with(""))
-        .or_else(|| match wanted.variant() {
-            "" => index.manifests.iter().find(of_kind),
+    with_variant(platform.variant())
+        .or_else(|| with_variant(""))
+        .or_else(|| match platform.variant() {
+            "" => index.manifests.iter().find(is_compatible),
             _ => None,
         })
         .or_else(
-            || match (wanted.os.as_str(), wanted.architecture.as_str()) {
-                ("linux", "amd64") => index.manifests.iter().find(unnamed),
+            || match (platform.os.as_str(), platform.architecture.as_str()) {
+                ("linux", "amd64") => index.manifests.iter().find(has_no_platform),
                 _ => None,
             },
         )
 }
 
-/// For which platforms an index has images, for messages. What is said to be for unknown ones is about the others.
-pub(crate) fn offered(index: &Index) -> String {
+/// The platforms of an index, for messages. Entries for `unknown` are attestations, not images.
+pub(crate) fn available_platforms(index: &ImageIndex) -> String {
     let named = index
         .manifests
         .iter()
@@ -130,8 +130,8 @@ pub(crate) fn offered(index: &Index) -> String {
     let mut named = named.filter(|platform| platform.os != "unknown");
     let first: Vec<String> = named
         .by_ref()
-        .take(MOST_OFFERED)
-        .map(|platform| clipped(&platform.to_string()))
+        .take(MAX_LISTED)
+        .map(|platform| excerpt(&platform.to_string()))
         .collect();
     match (first.is_empty(), named.count()) {
         (true, _) => "nothing".to_owned(),

@@ -30,6 +30,7 @@ const LAYERS: &[(&str, Layer)] = &[
     ("kiln-runtime", Layer::Port),
     ("kiln-package", Layer::Port),
     ("kiln-oci", Layer::Port),
+    ("kiln-tls", Layer::Port),
     ("kiln-sandbox", Layer::Port),
     ("kiln-proto", Layer::Port),
     ("kiln-functions", Layer::Runtime),
@@ -55,6 +56,8 @@ const SIBLINGS: &[(&str, &str)] = &[
     ("kiln-krm", "kiln-yaml"),
     // Whoever starts processes confines them.
     ("kiln-runtime", "kiln-sandbox"),
+    // One place builds the TLS configurations of clients.
+    ("kiln-oci", "kiln-tls"),
     ("kiln-task", "kiln-render"),
     // Whoever counts calls is told of them by the server.
     ("kiln-telemetry", "kiln-server"),

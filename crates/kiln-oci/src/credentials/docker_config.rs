@@ -1,7 +1,7 @@
-//! Docker's `config.json`, which is also what Kubernetes' secrets of type `kubernetes.io/dockerconfigjson` hold.
+//! Docker's `config.json`, which is also the content of Kubernetes secrets of type `kubernetes.io/dockerconfigjson`.
 //!
-//! A helper for a registry comes first, then the common helper, then what the file itself says. A common helper that knows
-//! nothing does not hide what the file says.
+//! The helper of a registry (`credHelpers`) comes first, then the default helper (`credsStore`), then the `auths` of the file.
+//! A helper without credentials for the registry does not hide the entry in `auths`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,35 +12,34 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::helper::ask_helper;
+use super::helper::run_helper;
 use super::{CredentialError, Credentials, matching};
+use crate::excerpt::InvalidJson;
 use crate::manifest::null_is_empty;
-use crate::said::JsonError;
 
-/// Credentials by registry, and helpers that know others.
+/// Credentials and credential helpers by registry.
 #[derive(Clone, Default)]
 pub struct DockerConfig {
     auths: Vec<(String, Credentials)>,
     helpers: Vec<(String, String)>,
-    common_helper: Option<String>,
+    default_helper: Option<String>,
 }
 
-/// Bytes are no Docker configuration.
+/// Why a Docker configuration cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum DockerConfigError {
-    /// They are not JSON of the right shape.
-    #[error("it is not what Docker writes")]
-    Json(#[source] JsonError),
-    /// The `auth` of an entry is not a name and a password.
+    #[error("invalid configuration")]
+    Json(#[source] InvalidJson),
+    /// The `auth` of the entry with this key is not a username and a password.
     #[error("the auth of {0:?} is not NAME:PASSWORD in base64")]
     Auth(String),
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
+struct ConfigFile {
     #[serde(default, deserialize_with = "null_is_empty")]
-    auths: BTreeMap<String, Option<Entry>>,
+    auths: BTreeMap<String, Option<AuthEntry>>,
     #[serde(default, deserialize_with = "null_is_empty")]
     cred_helpers: BTreeMap<String, String>,
     #[serde(default, deserialize_with = "null_is_empty")]
@@ -49,7 +48,7 @@ struct File {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Entry {
+struct AuthEntry {
     #[serde(deserialize_with = "null_is_empty")]
     auth: String,
     #[serde(deserialize_with = "null_is_empty")]
@@ -62,23 +61,24 @@ struct Entry {
     registrytoken: String,
 }
 
-/// With or without padding, as found in the wild.
+/// Accepts base64 with and without padding: tools write both.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
 impl DockerConfig {
-    /// Reads a configuration. An empty file says nothing.
+    /// Parses a configuration. An empty file is an empty configuration.
     pub fn parse(bytes: &[u8]) -> Result<DockerConfig, DockerConfigError> {
         if bytes.trim_ascii().is_empty() {
             return Ok(DockerConfig::default());
         }
-        let unreadable =
-            |error: serde_json::Error| DockerConfigError::Json(JsonError::in_secret(&error));
-        // A list would do for the fields of a struct, and mean that there are none.
+        let unreadable = |error: serde_json::Error| {
+            DockerConfigError::Json(InvalidJson::without_content(&error))
+        };
+        // serde accepts a list for a struct; a list is not a configuration.
         serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(bytes).map_err(unreadable)?;
-        let file: File = serde_json::from_slice(bytes).map_err(unreadable)?;
+        let file: ConfigFile = serde_json::from_slice(bytes).map_err(unreadable)?;
         let mut auths = Vec::new();
         for (key, entry) in file.auths {
             let credentials = entry.unwrap_or_default().credentials();
@@ -88,7 +88,7 @@ impl DockerConfig {
         Ok(DockerConfig {
             auths,
             helpers: file.cred_helpers.into_iter().collect(),
-            common_helper: Some(file.creds_store).filter(|name| !name.is_empty()),
+            default_helper: Some(file.creds_store).filter(|name| !name.is_empty()),
         })
     }
 
@@ -99,37 +99,38 @@ impl DockerConfig {
         repository: &str,
     ) -> Result<Credentials, CredentialError> {
         let keys = self.helpers.iter().map(|(key, _)| key.as_str());
-        let own = matching::best(keys, registry, repository).and_then(|at| self.helpers.get(at));
-        let helper = own.map(|(_, name)| name).or(self.common_helper.as_ref());
+        let own =
+            matching::best_match(keys, registry, repository).and_then(|at| self.helpers.get(at));
+        let helper = own.map(|(_, name)| name).or(self.default_helper.as_ref());
         if let Some(name) = helper.filter(|name| !name.is_empty()) {
-            let answer = ask_helper(name, matching::usual_key(registry)).await;
-            let answer = answer.map_err(|source| CredentialError::Helper {
+            let found = run_helper(name, matching::docker_key(registry)).await;
+            let found = found.map_err(|source| CredentialError::Helper {
                 name: name.clone(),
                 source,
             })?;
-            if let Some(credentials) = answer {
+            if let Some(credentials) = found {
                 return Ok(credentials);
             }
         }
         Ok(self.stored(registry, repository))
     }
 
-    /// What the configuration itself says.
+    /// The credentials in `auths`.
     fn stored(&self, registry: &str, repository: &str) -> Credentials {
-        // Docker leaves empty entries for what a helper knows; they must not hide others.
+        // Docker writes empty entries for registries with a helper; they must not hide less specific entries.
         let filled = self.auths.iter();
         let filled = filled.filter(|(_, credentials)| *credentials != Credentials::Anonymous);
         let filled: Vec<_> = filled.collect();
         let keys = filled.iter().map(|(key, _)| key.as_str());
-        let best = matching::best(keys, registry, repository).and_then(|at| filled.get(at));
+        let best = matching::best_match(keys, registry, repository).and_then(|at| filled.get(at));
         best.map_or(Credentials::Anonymous, |(_, credentials)| {
             credentials.clone()
         })
     }
 }
 
-impl Entry {
-    /// None if `auth` makes no sense.
+impl AuthEntry {
+    /// `None` if `auth` is invalid.
     fn credentials(self) -> Option<Credentials> {
         if !self.registrytoken.is_empty() {
             return Some(Credentials::Bearer(self.registrytoken));
@@ -145,7 +146,7 @@ impl Entry {
         if username.is_empty() && password.is_empty() {
             return Some(Credentials::Anonymous);
         }
-        // What helpers say for tokens, some tools write into files too.
+        // Helpers use this username for identity tokens; some tools write it into files too.
         if username == "<token>" {
             return Some(Credentials::Identity(password));
         }
@@ -168,7 +169,7 @@ impl fmt::Debug for DockerConfig {
         f.debug_struct("DockerConfig")
             .field("auths", &registries)
             .field("helpers", &self.helpers)
-            .field("common_helper", &self.common_helper)
+            .field("default_helper", &self.default_helper)
             .finish()
     }
 }

@@ -1,4 +1,4 @@
-//! Docker's credential helpers: programs named `docker-credential-NAME` that are asked for one server.
+//! Docker's credential helpers: programs named `docker-credential-NAME`.
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,71 +10,70 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 use super::Credentials;
+use crate::excerpt::{InvalidJson, excerpt};
 use crate::manifest::null_is_empty;
-use crate::said::{JsonError, clipped};
 
-/// A helper that says nothing for so long says nothing at all.
-const PATIENCE: Duration = Duration::from_secs(30);
-const MAX_ANSWER: u64 = 64 << 10;
+/// How long a helper may run.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const MAX_OUTPUT: u64 = 64 << 10;
 
-/// A helper did not answer.
+/// Why a helper returned no credentials.
 #[derive(Debug, thiserror::Error)]
 pub enum HelperError {
-    /// Its name is a path.
-    #[error("its name is not that of a program")]
+    /// The name in the configuration is a path.
+    #[error("its name must not contain a path separator")]
     Name,
-    /// It cannot be run.
     #[error("it cannot be run")]
     Run(#[source] io::Error),
-    /// It failed.
     #[error("it failed: {0}")]
     Failed(String),
-    /// It took too long.
-    #[error("it has not answered within {} seconds", PATIENCE.as_secs())]
-    Slow,
-    /// What it said is no answer.
-    #[error("its answer is not what helpers say")]
-    Answer(#[source] JsonError),
+    #[error("no output within {} seconds", TIMEOUT.as_secs())]
+    TimedOut,
+    #[error("its output is invalid")]
+    Output(#[source] InvalidJson),
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Answer {
+struct HelperOutput {
     #[serde(default, deserialize_with = "null_is_empty")]
     username: String,
     #[serde(default, deserialize_with = "null_is_empty")]
     secret: String,
 }
 
-/// What a helper knows about a server; none if it says that it knows nothing.
-pub(super) async fn ask_helper(
+/// Gets the credentials for a server from a helper; `None` if the helper has none.
+pub(super) async fn run_helper(
     name: &str,
     server: &str,
 ) -> Result<Option<Credentials>, HelperError> {
     if name.contains(['/', '\\']) {
         return Err(HelperError::Name);
     }
-    ask(OsStr::new(&format!("docker-credential-{name}")), server).await
+    run_program(OsStr::new(&format!("docker-credential-{name}")), server).await
 }
 
-/// Asks a program.
-pub(super) async fn ask(program: &OsStr, server: &str) -> Result<Option<Credentials>, HelperError> {
-    let asked = tokio::time::timeout(PATIENCE, run(program, server)).await;
-    let (success, said) = asked
-        .map_err(|_| HelperError::Slow)?
+/// Gets the credentials for a server from a program.
+pub(super) async fn run_program(
+    program: &OsStr,
+    server: &str,
+) -> Result<Option<Credentials>, HelperError> {
+    let output = tokio::time::timeout(TIMEOUT, output(program, server)).await;
+    let (success, stdout) = output
+        .map_err(|_| HelperError::TimedOut)?
         .map_err(HelperError::Run)?;
     if !success {
-        let said = String::from_utf8_lossy(&said).trim().to_owned();
-        let unknown = said.contains("credentials not found in native keychain")
-            || said.contains("no credentials server URL");
-        return match unknown {
+        let message = String::from_utf8_lossy(&stdout).trim().to_owned();
+        let not_found = message.contains("credentials not found in native keychain")
+            || message.contains("no credentials server URL");
+        return match not_found {
             true => Ok(None),
-            false => Err(HelperError::Failed(clipped(&said))),
+            false => Err(HelperError::Failed(excerpt(&message))),
         };
     }
-    let answer: Answer = serde_json::from_slice(&said)
-        .map_err(|error| HelperError::Answer(JsonError::in_secret(&error)))?;
-    Ok(match (answer.username.as_str(), answer.secret) {
+    let found: HelperOutput = serde_json::from_slice(&stdout)
+        .map_err(|error| HelperError::Output(InvalidJson::without_content(&error)))?;
+    Ok(match (found.username.as_str(), found.secret) {
         ("", secret) if secret.is_empty() => None,
         ("<token>", secret) => Some(Credentials::Identity(secret)),
         (username, secret) => Some(Credentials::Basic {
@@ -84,7 +83,7 @@ pub(super) async fn ask(program: &OsStr, server: &str) -> Result<Option<Credenti
     })
 }
 
-async fn run(program: &OsStr, server: &str) -> io::Result<(bool, Vec<u8>)> {
+async fn output(program: &OsStr, server: &str) -> io::Result<(bool, Vec<u8>)> {
     let mut child = Command::new(program)
         .arg("get")
         .stdin(Stdio::piped())
@@ -93,13 +92,13 @@ async fn run(program: &OsStr, server: &str) -> io::Result<(bool, Vec<u8>)> {
         .kill_on_drop(true)
         .spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A helper that does not read its input may be right all the same.
+        // A helper that does not read its input may still return credentials.
         let _ = stdin.write_all(server.as_bytes()).await;
     }
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     if let Some(stdout) = child.stdout.take() {
-        stdout.take(MAX_ANSWER).read_to_end(&mut said).await?;
+        stdout.take(MAX_OUTPUT).read_to_end(&mut output).await?;
     }
     let status = child.wait().await?;
-    Ok((status.success(), said))
+    Ok((status.success(), output))
 }

@@ -1,19 +1,18 @@
-//! Which entry of a configuration is meant for an image.
+//! The entry of a configuration that matches an image.
 //!
-//! Docker's keys are hosts or URLs, Kubernetes' may also have a path and `*` in parts of the host. The most exact one wins:
-//! the longest path first, a host without `*` before one with, and of those that mean the same the one that Docker itself
-//! would write.
+//! Docker's keys are hosts or URLs; Kubernetes' keys may also have a path, and `*` in parts of the host. The most specific key
+//! wins: the longest path first, a host without `*` before one with it, and among equal keys the spelling that Docker writes.
 
 use crate::reference::{DOCKER_HUB, DOCKER_HUB_NAMES};
 
-/// The index of the key that fits best.
-pub(super) fn best<'a>(
+/// The index of the most specific matching key.
+pub(super) fn best_match<'a>(
     keys: impl Iterator<Item = &'a str>,
     registry: &str,
     repository: &str,
 ) -> Option<usize> {
     let (host, _) = split(registry);
-    let usual = usual_key(registry);
+    let docker_key = docker_key(registry);
     let mut found: Option<((usize, bool, bool), usize)> = None;
     for (index, key) in keys.enumerate() {
         let (pattern, path) = split(key);
@@ -21,7 +20,7 @@ pub(super) fn best<'a>(
         if !(exact || host_matches(&pattern, &host)) || !path_matches(path, repository) {
             continue;
         }
-        let rank = (path.len(), exact, key == usual);
+        let rank = (path.len(), exact, key == docker_key);
         if found.is_none_or(|(best, _)| rank > best) {
             found = Some((rank, index));
         }
@@ -29,22 +28,24 @@ pub(super) fn best<'a>(
     found.map(|(_, index)| index)
 }
 
-/// What Docker calls a registry in its configuration.
-pub(super) fn usual_key(registry: &str) -> &str {
+/// The key that Docker writes for a registry.
+pub(super) fn docker_key(registry: &str) -> &str {
     match registry {
         DOCKER_HUB => "https://index.docker.io/v1/",
         other => other,
     }
 }
 
-/// Host and path of a key, without what says nothing: scheme, version of the protocol, usual port.
+/// Host and path of a key, without scheme, protocol version and default port.
 fn split(key: &str) -> (String, &str) {
     let key = key.trim();
-    let bare = key
+    let without_scheme = key
         .strip_prefix("https://")
         .or_else(|| key.strip_prefix("http://"))
         .unwrap_or(key);
-    let (host, path) = bare.split_once('/').unwrap_or((bare, ""));
+    let (host, path) = without_scheme
+        .split_once('/')
+        .unwrap_or((without_scheme, ""));
     let path = path.trim_end_matches('/');
     let path = match path.split_once('/').unwrap_or((path, "")) {
         ("v1" | "v2", rest) => rest,
@@ -66,7 +67,7 @@ fn path_matches(path: &str, repository: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Part by part, so that `*` never spans a dot; ports have to be equal.
+/// Matches part by part, so that `*` never spans a dot; ports must be equal.
 fn host_matches(pattern: &str, host: &str) -> bool {
     let port = |text: &str| text.split_once(':').map(|(_, port)| port.to_owned());
     let name = |text: &str| text.split(':').next().unwrap_or("").to_owned();

@@ -1,9 +1,9 @@
-//! Which credentials are found for whom.
+//! The credentials of a registry.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::helper::ask;
+use super::helper::run_program;
 use super::{Credentials, DockerConfig, DockerConfigError, HelperError, Keychain};
 
 fn basic(username: &str, password: &str) -> Credentials {
@@ -17,7 +17,7 @@ fn keychain(text: &str) -> Keychain {
     Keychain::fixed(DockerConfig::parse(text.as_bytes()).unwrap())
 }
 
-/// Who is found in a configuration whose entries are named as their users.
+/// The username that is found in a configuration where each entry has its key as username.
 async fn found(keys: &[&str], registry: &str, repository: &str) -> Option<String> {
     let entry = |key: &&str| format!(r#""{key}":{{"username":"{key}","password":"p"}}"#);
     let entries: Vec<String> = keys.iter().map(entry).collect();
@@ -62,7 +62,7 @@ async fn keys_are_hosts_or_urls() {
 }
 
 #[tokio::test]
-async fn the_most_exact_key_wins() {
+async fn the_most_specific_key_wins() {
     let keys = ["a.b", "a.b/team", "a.b/team/app", "*.b"];
     for (repository, expected) in [
         ("x", "a.b"),
@@ -77,7 +77,7 @@ async fn the_most_exact_key_wins() {
         );
     }
     assert_eq!(found(&keys, "c.b", "x").await.as_deref(), Some("*.b"));
-    // Of those that mean the same, Docker's own.
+    // Among equal keys, Docker's own.
     let same = ["https://a.b/v1/", "a.b:443", "http://a.b", "a.b", "A.B"];
     assert_eq!(found(&same, "a.b", "x").await.as_deref(), Some("a.b"));
     let hub = [
@@ -102,7 +102,7 @@ async fn the_most_exact_key_wins() {
 }
 
 #[tokio::test]
-async fn entries_come_in_many_forms() {
+async fn all_forms_of_entries_are_read() {
     let cases = [
         (r#"{"auth":"bWU6cGFzcw=="}"#, basic("me", "pass")),
         (r#"{"auth":"bWU6cGFzcw"}"#, basic("me", "pass")),
@@ -166,7 +166,7 @@ fn broken_configurations_are_refused() {
 }
 
 #[tokio::test]
-async fn files_are_found_and_may_be_missing() {
+async fn the_first_existing_file_is_used() {
     let directory = tempfile::tempdir().unwrap();
     let [first, second] = ["1", "2"].map(|name| directory.path().join(name));
     let keychain = Keychain::first_of(vec![first.clone(), first.join("x"), second.clone()]);
@@ -190,12 +190,12 @@ async fn files_are_found_and_may_be_missing() {
     let error = keychain.resolve("a.b", "x").await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("{} is no Docker configuration", first.display())
+        format!("{} is not a Docker configuration", first.display())
     );
 }
 
 #[tokio::test]
-async fn docker_has_one_file() {
+async fn docker_config_replaces_the_home_directory() {
     let directory = tempfile::tempdir().unwrap();
     let [own, home] = ["own", "home"].map(|name| directory.path().join(name));
     fs::create_dir_all(home.join(".docker")).unwrap();
@@ -211,7 +211,7 @@ async fn docker_has_one_file() {
     };
     assert_eq!(found("", &home).await, basic("home", "p"));
     let own_name = own.to_str().unwrap();
-    // Whoever names another directory does not want the usual one, even if nothing is there.
+    // DOCKER_CONFIG replaces the default directory even if it contains no file.
     assert_eq!(found(own_name, &home).await, Credentials::Anonymous);
     write(own.join("config.json"), "own");
     assert_eq!(found(own_name, &home).await, basic("own", "p"));
@@ -235,27 +235,27 @@ async fn prefixes_choose_keychains() {
     assert_eq!(user("other").await, basic("private", "p"));
 }
 
-/// What a helper of these lines answers.
+/// The result of a helper with this script.
 async fn helper(script: &str) -> Result<Option<Credentials>, HelperError> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("docker-credential-test");
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    // Another test that forks at this moment may hold the file open for writing a little longer.
+    // Another test that forks at this moment may keep the file open for writing a little longer.
     loop {
-        match ask(path.as_os_str(), "a.b").await {
+        match run_program(path.as_os_str(), "a.b").await {
             Err(HelperError::Run(error))
                 if error.kind() == std::io::ErrorKind::ExecutableFileBusy =>
             {
                 tokio::task::yield_now().await;
             }
-            answer => return answer,
+            result => return result,
         }
     }
 }
 
 #[tokio::test]
-async fn helpers_are_asked() {
+async fn helpers_return_credentials() {
     let echo = r#"read server; echo "{\"ServerURL\":\"$server\",\"Username\":\"$1 $server\",\"Secret\":\"s\"}""#;
     assert_eq!(helper(echo).await.unwrap(), Some(basic("get a.b", "s")));
     let token = r#"echo '{"Username":"<token>","Secret":"i"}'"#;
@@ -269,12 +269,12 @@ async fn helpers_are_asked() {
     assert_eq!(failed.to_string(), "it failed: locked");
     assert!(matches!(
         helper("echo '['").await,
-        Err(HelperError::Answer(_))
+        Err(HelperError::Output(_))
     ));
 }
 
 #[tokio::test]
-async fn a_helper_that_is_not_there_is_named() {
+async fn a_missing_helper_is_named() {
     let text = r#"{"credHelpers":{"a.b":"not-there-at-all"},"auths":{"c.d":{"username":"me","password":"p"}}}"#;
     let keychain = keychain(text);
     let error = keychain.resolve("a.b", "x").await.unwrap_err();
@@ -293,20 +293,20 @@ async fn a_helper_that_is_not_there_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_helper_that_hangs_is_left() {
-    // Time that nobody uses passes at once.
+async fn a_helper_that_hangs_times_out() {
+    // Paused time advances when all tasks wait.
     let slow = helper("exec sleep 1000").await;
-    assert!(matches!(slow, Err(HelperError::Slow)));
+    assert!(matches!(slow, Err(HelperError::TimedOut)));
 }
 
 #[tokio::test]
-async fn helpers_that_make_no_sense_are_errors_without_their_words() {
-    for said in [r#""hidden""#, r#"{"Username":["hidden"]}"#, "hidden"] {
-        let error = helper(&format!("echo '{said}'")).await.unwrap_err();
-        assert!(matches!(error, HelperError::Answer(_)), "{said}");
+async fn invalid_output_of_a_helper_is_not_in_messages() {
+    for output in [r#""hidden""#, r#"{"Username":["hidden"]}"#, "hidden"] {
+        let error = helper(&format!("echo '{output}'")).await.unwrap_err();
+        assert!(matches!(error, HelperError::Output(_)), "{output}");
         assert!(!format!("{error:?}").contains("hidden"), "{error:?}");
     }
-    // One that says more than anybody reads, and one that says nothing.
+    // One with too much output, and one without output.
     assert!(helper("yes").await.is_err());
     assert!(helper("true").await.is_err());
     let empty = helper(r#"echo '{"Username":null,"Secret":null}'"#).await;
@@ -314,7 +314,7 @@ async fn helpers_that_make_no_sense_are_errors_without_their_words() {
 }
 
 #[test]
-fn broken_configurations_do_not_show_secrets() {
+fn messages_about_broken_configurations_contain_no_secrets() {
     for text in [
         r#"{"auths":{"a.b":"hidden"}}"#,
         r#"{"auths":{"a.b":{"auth":["hidden"]}}}"#,
@@ -327,13 +327,13 @@ fn broken_configurations_do_not_show_secrets() {
 }
 
 #[test]
-fn secrets_are_not_shown() {
+fn debug_contains_no_secrets() {
     let text = r#"{"auths":{"a.b":{"username":"me","password":"hidden"}}}"#;
     let config = DockerConfig::parse(text.as_bytes()).unwrap();
-    let shown = format!(
+    let debug = format!(
         "{config:?} {:?} {:?}",
         Keychain::fixed(config.clone()),
         basic("me", "hidden")
     );
-    assert!(!shown.contains("hidden"), "{shown}");
+    assert!(!debug.contains("hidden"), "{debug}");
 }

@@ -1,4 +1,4 @@
-//! Connections for the HTTP client: TCP, and TLS by the first roots that the registry's certificate satisfies.
+//! Connections for the HTTP client: TCP or a proxy, and TLS with the first CA certificates that verify the server.
 
 use std::future::Future;
 use std::io;
@@ -15,117 +15,119 @@ use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 use super::SendError;
-use super::dial::{Dialer, Stream};
-use super::trust::{Trust, server_name};
-use super::tunnel::through;
-use super::url::{Origin, shown};
+use super::dial::{ByteStream, Dialer};
+use super::tls_roots::{TlsRoots, server_name};
+use super::tunnel::open_tunnel;
+use super::url::{UrlOrigin, without_query};
 use crate::error::RegistryError;
 use crate::proxy::Proxies;
 
-/// How long connecting and shaking hands may take.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long connecting, with the TLS handshake, may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Makes the client's connections.
+/// Opens the connections of the HTTP client.
 #[derive(Clone)]
 pub(crate) struct Connector {
     dialer: Dialer,
-    trust: Arc<Trust>,
+    tls_roots: Arc<TlsRoots>,
     proxies: Arc<Proxies>,
 }
 
-/// A connection could not be made.
+/// Why a connection failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum ConnectError {
     #[error("cannot connect")]
     Dial(#[source] Arc<io::Error>),
-    #[error("cannot connect by way of a proxy")]
+    #[error("cannot connect through the proxy")]
     Proxy(#[source] Arc<io::Error>),
-    #[error("no TLS is spoken there")]
+    #[error("the server does not support TLS")]
     NotTls(#[source] Arc<io::Error>),
-    #[error("the connection was lost before it was secure")]
-    Lost(#[source] Arc<io::Error>),
-    #[error("no trust")]
+    #[error("the connection was closed during the TLS handshake")]
+    Closed(#[source] Arc<io::Error>),
+    #[error("the TLS handshake failed")]
     Tls(#[source] Arc<io::Error>),
 }
 
 impl Connector {
-    pub(crate) fn new(dialer: Dialer, trust: Trust, proxies: Proxies) -> Connector {
+    pub(crate) fn new(dialer: Dialer, tls_roots: TlsRoots, proxies: Proxies) -> Connector {
         Connector {
             dialer,
-            trust: Arc::new(trust),
+            tls_roots: Arc::new(tls_roots),
             proxies: Arc::new(proxies),
         }
     }
 
-    async fn connect(self, url: Uri) -> Result<TokioIo<Link>, ConnectError> {
-        let origin = Origin::of(&url);
-        let slow = || {
-            let message = format!("not connected within {} seconds", PATIENCE.as_secs());
+    async fn connect(self, url: Uri) -> Result<TokioIo<HttpConnection>, ConnectError> {
+        let origin = UrlOrigin::of(&url);
+        let timed_out = || {
+            let message = format!("not connected within {} seconds", CONNECT_TIMEOUT.as_secs());
             dial_error(io::Error::new(io::ErrorKind::TimedOut, message))
         };
         let connected = async {
             match origin.is_secure() {
-                true => self.secure(&origin).await,
+                true => self.connect_tls(&origin).await,
                 false => self.dial(&origin).await,
             }
         };
-        let stream = tokio::time::timeout(PATIENCE, connected).await;
-        let stream = stream.map_err(|_| slow())??;
-        Ok(TokioIo::new(Link { stream }))
+        let stream = tokio::time::timeout(CONNECT_TIMEOUT, connected).await;
+        let stream = stream.map_err(|_| timed_out())??;
+        Ok(TokioIo::new(HttpConnection { stream }))
     }
 
-    async fn dial(&self, origin: &Origin) -> Result<Box<dyn Stream>, ConnectError> {
-        let Some(proxy) = self.proxies.to(origin) else {
+    async fn dial(&self, origin: &UrlOrigin) -> Result<Box<dyn ByteStream>, ConnectError> {
+        let Some(proxy) = self.proxies.for_origin(origin) else {
             let dialled = self.dialer.dial(origin.host().to_owned(), origin.port());
             return dialled.await.map_err(dial_error);
         };
         let refused = |error: io::Error| {
-            let message = format!("the proxy {proxy} cannot be reached: {error}");
+            let message = format!("cannot reach the proxy {proxy}: {error}");
             proxy_error(io::Error::new(error.kind(), message))
         };
         let stream = self.dialer.dial(proxy.host.clone(), proxy.port);
         let stream = stream.await.map_err(refused)?;
-        through(proxy, stream, origin).await.map_err(proxy_error)
+        open_tunnel(proxy, stream, origin)
+            .await
+            .map_err(proxy_error)
     }
 
-    async fn secure(&self, origin: &Origin) -> Result<Box<dyn Stream>, ConnectError> {
+    async fn connect_tls(&self, origin: &UrlOrigin) -> Result<Box<dyn ByteStream>, ConnectError> {
         let name = server_name(origin.host()).map_err(tls_error)?;
         let mut failed = None;
-        for roots in self.trust.roots().await.map_err(tls_error)? {
+        for roots in self.tls_roots.sets().await.map_err(tls_error)? {
             if let Some(error) = &failed {
-                tracing::warn!(host = %origin, %error, "the registry's certificate is refused, trying {}", roots.name);
+                tracing::warn!(host = %origin, %error, "cannot verify the registry's certificate, trying {}", roots.name);
             }
             let stream = self.dial(origin).await?;
             let connector = TlsConnector::from(roots.config);
             match connector.connect(name.clone(), stream).await {
                 Ok(stream) => return Ok(Box::new(stream)),
-                Err(error) => match why(&error) {
-                    Why::Trust => failed = Some(error),
-                    Why::NotTls => return Err(ConnectError::NotTls(Arc::new(error))),
-                    Why::Lost => return Err(ConnectError::Lost(Arc::new(error))),
+                Err(error) => match handshake_failure(&error) {
+                    HandshakeFailure::Untrusted => failed = Some(error),
+                    HandshakeFailure::NotTls => return Err(ConnectError::NotTls(Arc::new(error))),
+                    HandshakeFailure::Closed => return Err(ConnectError::Closed(Arc::new(error))),
                 },
             }
         }
-        let nobody = || io::Error::other("there is nobody to trust");
-        Err(tls_error(failed.unwrap_or_else(nobody)))
+        let no_roots = || io::Error::other("no CA certificates");
+        Err(tls_error(failed.unwrap_or_else(no_roots)))
     }
 }
 
-/// Why hands were not shaken.
-enum Why {
-    /// Other roots may help.
-    Trust,
-    /// What came was no TLS.
+/// Why a TLS handshake failed.
+enum HandshakeFailure {
+    /// Other CA certificates may verify the server.
+    Untrusted,
+    /// The response was not TLS.
     NotTls,
-    /// Nothing came. Somebody without TLS may do that, and somebody with it who is busy.
-    Lost,
+    /// The server closed the connection. Servers without TLS do that, and busy servers with TLS.
+    Closed,
 }
 
-fn why(error: &io::Error) -> Why {
+fn handshake_failure(error: &io::Error) -> HandshakeFailure {
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-        Some(rustls::Error::InvalidMessage(_)) => Why::NotTls,
-        Some(_) => Why::Trust,
-        None => Why::Lost,
+        Some(rustls::Error::InvalidMessage(_)) => HandshakeFailure::NotTls,
+        Some(_) => HandshakeFailure::Untrusted,
+        None => HandshakeFailure::Closed,
     }
 }
 
@@ -145,24 +147,24 @@ impl ConnectError {
     pub(super) fn to_send_error(&self, url: &Uri) -> SendError {
         let copy = |error: &Arc<io::Error>| io::Error::new(error.kind(), Arc::clone(error));
         let unreachable = |error| RegistryError::Unreachable {
-            url: shown(url),
+            url: without_query(url),
             source: copy(error),
         };
         match self {
-            // Without a port the other protocol is spoken elsewhere.
+            // Without a port, plain HTTP is on another port.
             ConnectError::Dial(error) if url.port().is_none() => {
                 SendError::NotTls(unreachable(error))
             }
-            ConnectError::Lost(error) => SendError::NotTls(unreachable(error)),
+            ConnectError::Closed(error) => SendError::NotTls(unreachable(error)),
             ConnectError::Dial(error) | ConnectError::Proxy(error) => {
                 SendError::Other(unreachable(error))
             }
             ConnectError::NotTls(error) => SendError::NotTls(RegistryError::Tls {
-                host: Origin::of(url).to_string(),
+                host: UrlOrigin::of(url).to_string(),
                 source: copy(error),
             }),
             ConnectError::Tls(error) => SendError::Other(RegistryError::Tls {
-                host: Origin::of(url).to_string(),
+                host: UrlOrigin::of(url).to_string(),
                 source: copy(error),
             }),
         }
@@ -170,9 +172,10 @@ impl ConnectError {
 }
 
 impl Service<Uri> for Connector {
-    type Response = TokioIo<Link>;
+    type Response = TokioIo<HttpConnection>;
     type Error = ConnectError;
-    type Future = Pin<Box<dyn Future<Output = Result<TokioIo<Link>, ConnectError>> + Send>>;
+    type Future =
+        Pin<Box<dyn Future<Output = Result<TokioIo<HttpConnection>, ConnectError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))
@@ -183,18 +186,18 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// A connection as the client wants it.
-pub(crate) struct Link {
-    stream: Box<dyn Stream>,
+/// A connection with the traits that hyper requires.
+pub(crate) struct HttpConnection {
+    stream: Box<dyn ByteStream>,
 }
 
-impl Connection for Link {
+impl Connection for HttpConnection {
     fn connected(&self) -> Connected {
         Connected::new()
     }
 }
 
-impl AsyncRead for Link {
+impl AsyncRead for HttpConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -204,7 +207,7 @@ impl AsyncRead for Link {
     }
 }
 
-impl AsyncWrite for Link {
+impl AsyncWrite for HttpConnection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! How a host is reached: over TCP, or in tests over memory.
+//! Connections to hosts: TCP, or in-memory streams in tests.
 
 use std::io;
 use std::sync::Arc;
@@ -7,28 +7,25 @@ use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// A connection, whatever it goes over.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+/// A connection of any kind.
+pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
-/// Makes connections.
 pub(crate) trait Dial: Send + Sync {
-    fn dial(&self, host: String, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>>;
+    fn dial(&self, host: String, port: u16) -> BoxFuture<'static, io::Result<Box<dyn ByteStream>>>;
 }
 
-/// What a [`Dial`] is passed around as.
 pub(crate) type Dialer = Arc<dyn Dial>;
 
-/// The network.
-pub(crate) struct Tcp;
+pub(crate) struct TcpDialer;
 
-impl Dial for Tcp {
-    fn dial(&self, host: String, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
+impl Dial for TcpDialer {
+    fn dial(&self, host: String, port: u16) -> BoxFuture<'static, io::Result<Box<dyn ByteStream>>> {
         Box::pin(async move {
             let stream = TcpStream::connect((host.as_str(), port)).await?;
             stream.set_nodelay(true)?;
-            Ok(Box::new(stream) as Box<dyn Stream>)
+            Ok(Box::new(stream) as Box<dyn ByteStream>)
         })
     }
 }

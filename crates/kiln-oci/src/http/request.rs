@@ -1,4 +1,4 @@
-//! One request, and the body of its answer.
+//! One request, and the body of its response.
 
 use std::io;
 use std::time::Duration;
@@ -10,27 +10,28 @@ use hyper::body::{Body as _, Incoming};
 
 use crate::error::RegistryError;
 
-/// A body of which nothing comes for so long is lost.
-const BODY_PATIENCE: Duration = Duration::from_secs(60);
+/// How long the next chunk of a body may take.
+const CHUNK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What is asked.
 #[derive(Clone)]
-pub(crate) struct Call {
+pub(crate) struct HttpRequest {
     pub(crate) method: Method,
     pub(crate) url: Uri,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Bytes,
 }
 
-/// An answer that has been read whole.
-pub(crate) struct Answer {
+/// A response with its whole body.
+pub(crate) struct FullResponse {
+    /// The URL of the request.
+    pub(crate) url: Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Call {
-    pub(crate) fn new(method: Method, url: Uri) -> Call {
-        Call {
+impl HttpRequest {
+    pub(crate) fn new(method: Method, url: Uri) -> HttpRequest {
+        HttpRequest {
             method,
             url,
             headers: Vec::new(),
@@ -38,13 +39,13 @@ impl Call {
         }
     }
 
-    pub(crate) fn body(mut self, content_type: HeaderValue, body: Bytes) -> Call {
+    pub(crate) fn with_body(mut self, content_type: HeaderValue, body: Bytes) -> HttpRequest {
         self.headers.push((header::CONTENT_TYPE, content_type));
         self.body = body;
         self
     }
 
-    pub(super) fn request(
+    pub(super) fn to_http(
         &self,
         url: &Uri,
         authorization: Option<&HeaderValue>,
@@ -64,19 +65,16 @@ impl Call {
     }
 }
 
-/// The next piece of a body, none at its end.
-pub(crate) async fn read_piece(
-    body: &mut Incoming,
-    url: &Uri,
-) -> Result<Option<Bytes>, RegistryError> {
+/// The next chunk of a body, `None` at its end.
+async fn read_chunk(body: &mut Incoming, url: &Uri) -> Result<Option<Bytes>, RegistryError> {
     let lost = |source| RegistryError::Unreachable {
-        url: super::url::shown(url),
+        url: super::url::without_query(url),
         source,
     };
     loop {
-        let frame = tokio::time::timeout(BODY_PATIENCE, body.frame()).await;
+        let frame = tokio::time::timeout(CHUNK_TIMEOUT, body.frame()).await;
         let frame = frame.map_err(|_| {
-            let message = format!("nothing more came for {} seconds", BODY_PATIENCE.as_secs());
+            let message = format!("no data for {} seconds", CHUNK_TIMEOUT.as_secs());
             lost(io::Error::new(io::ErrorKind::TimedOut, message))
         })?;
         match frame {
@@ -91,26 +89,26 @@ pub(crate) async fn read_piece(
     }
 }
 
-/// A whole body of at most so many bytes.
+/// Reads a body of at most `limit` bytes. `subject` names it in errors.
 pub(crate) async fn read_body(
     mut body: Incoming,
     url: &Uri,
     limit: u64,
-    what: &str,
+    subject: &str,
 ) -> Result<Bytes, RegistryError> {
     let too_large = || RegistryError::TooLarge {
-        what: what.to_owned(),
+        subject: subject.to_owned(),
         limit,
     };
     if body.size_hint().lower() > limit {
         return Err(too_large());
     }
     let mut whole = BytesMut::new();
-    while let Some(piece) = read_piece(&mut body, url).await? {
-        if (whole.len() + piece.len()) as u64 > limit {
+    while let Some(chunk) = read_chunk(&mut body, url).await? {
+        if (whole.len() + chunk.len()) as u64 > limit {
             return Err(too_large());
         }
-        whole.extend_from_slice(&piece);
+        whole.extend_from_slice(&chunk);
     }
     Ok(whole.freeze())
 }

@@ -1,16 +1,16 @@
-//! Layers in all forms they come in, and what is wrong with some.
+//! Layers with all compressions, valid and damaged.
 
 use std::io::{self, Read as _, Write as _};
 
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use super::{LayerError, LayerReader};
+use super::{LayerFormatError, LayerReader};
 use crate::media_type::{OCI_LAYER, OCI_LAYER_GZIP, OCI_LAYER_ZSTD};
 use crate::{Digest, ImageConfig, RootFs};
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// As far from a pattern as it has to be for tables to be needed.
+/// Irregular enough for compression tables.
 fn content() -> Vec<u8> {
     let numbers = (0..40_000_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54);
     numbers
@@ -28,22 +28,22 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
-/// A frame that nobody is to read.
+/// A skippable frame.
 fn skipped(bytes: &[u8]) -> Vec<u8> {
     let length = u32::try_from(bytes.len()).unwrap().to_le_bytes();
     [&[0x50, 0x2a, 0x4d, 0x18][..], &length, bytes].concat()
 }
 
 fn read(media_type: &str, bytes: &[u8], diff_id: Option<&Digest>) -> io::Result<Vec<u8>> {
-    let mut unpacked = Vec::new();
+    let mut content_read = Vec::new();
     let mut reader = LayerReader::new(media_type, bytes, diff_id).map_err(io::Error::other)?;
-    reader.read_to_end(&mut unpacked)?;
+    reader.read_to_end(&mut content_read)?;
     assert_eq!(reader.read(&mut [0]).unwrap(), 0);
-    Ok(unpacked)
+    Ok(content_read)
 }
 
 #[test]
-fn layers_are_unpacked_whatever_they_are_packed_with() {
+fn layers_of_every_compression_are_read() {
     let content = content();
     let digest = Digest::of(&content);
     let (head, tail) = content.split_at(10_000);
@@ -64,17 +64,17 @@ fn layers_are_unpacked_whatever_they_are_packed_with() {
         .concat(),
     ];
     for (form, bytes) in forms.iter().enumerate() {
-        // What the type says of packing is not always so.
+        // The media type may name another compression.
         for media_type in [OCI_LAYER, OCI_LAYER_GZIP, OCI_LAYER_ZSTD] {
-            let unpacked = read(media_type, bytes, Some(&digest)).unwrap();
-            assert!(unpacked == content, "{form} {media_type}");
+            let content_read = read(media_type, bytes, Some(&digest)).unwrap();
+            assert!(content_read == content, "{form} {media_type}");
         }
     }
     assert_eq!(read(OCI_LAYER_ZSTD, &[], None).unwrap(), b"");
 }
 
 #[test]
-fn what_is_no_layer_is_refused() {
+fn other_media_types_are_refused() {
     let no_layers = [
         "",
         "application/octet-stream",
@@ -84,7 +84,7 @@ fn what_is_no_layer_is_refused() {
     ];
     for media_type in no_layers {
         let refused = LayerReader::new(media_type, b"", None).err();
-        let expected = LayerError::MediaType(media_type.to_owned());
+        let expected = LayerFormatError::MediaType(media_type.to_owned());
         assert_eq!(refused, Some(expected));
     }
     let layers = [
@@ -103,19 +103,19 @@ fn what_is_no_layer_is_refused() {
 }
 
 #[test]
-fn what_the_config_says_has_to_be_so() {
+fn a_layer_must_match_its_diff_id() {
     let content = content();
     let other = Digest::of(b"other");
     for bytes in [content.clone(), gzip(&content), zstd(&content)] {
         let error = read(OCI_LAYER, &bytes, Some(&other)).unwrap_err();
-        let said = format!(
-            "the layer should unpack to {other} but unpacks to {}",
+        let expected = format!(
+            "the decompressed layer should have digest {other} but has {}",
             Digest::of(&content)
         );
-        assert_eq!(error.to_string(), said);
+        assert_eq!(error.to_string(), expected);
         let mut reader = LayerReader::new(OCI_LAYER, &bytes, Some(&other)).unwrap();
         assert!(io::copy(&mut reader, &mut io::sink()).is_err());
-        assert!(reader.read(&mut [0]).is_err(), "an error is no end");
+        assert!(reader.read(&mut [0]).is_err(), "the error is repeated");
     }
     let config = |diff_ids: &[&str]| ImageConfig {
         rootfs: RootFs {
@@ -128,14 +128,14 @@ fn what_the_config_says_has_to_be_so() {
     let known = config(&[other.as_str()]).diff_ids(1);
     assert_eq!(known, Ok(vec![Some(other.clone())]));
     let error = config(&[other.as_str()]).diff_ids(2).unwrap_err();
-    let said = "the manifest has 2 layers but the config 1";
-    assert_eq!(error.to_string(), said);
+    let expected = "the manifest has 2 layers but the config has 1";
+    assert_eq!(error.to_string(), expected);
     let error = config(&["sha256:x"]).diff_ids(1).unwrap_err();
-    assert_eq!(error, LayerError::DiffId("sha256:x".to_owned()));
+    assert_eq!(error, LayerFormatError::DiffId("sha256:x".to_owned()));
 }
 
 #[test]
-fn damage_is_an_error_wherever_it_is() {
+fn damage_at_any_position_is_an_error() {
     let content = content();
     for packed in [gzip(&content), zstd(&content), skipped(&content)] {
         for end in [5, packed.len() / 2, packed.len() - 1] {
@@ -144,30 +144,30 @@ fn damage_is_an_error_wherever_it_is() {
         let rubbish = [&packed[..], b"rubbish"].concat();
         assert!(read(OCI_LAYER, &rubbish, None).is_err());
     }
-    // Whatever is changed, it ends, and never with other content.
+    // Reading a changed layer ends, and never returns other content.
     let (packed, digest) = (zstd(&content), Digest::of(&content));
     for at in (4..packed.len()).step_by(37) {
         let mut damaged = packed.clone();
         damaged[at] ^= 1 << (at % 8);
         let reader = LayerReader::new(OCI_LAYER, &damaged, Some(&digest)).unwrap();
-        let mut unpacked = Vec::new();
-        let read = reader.take(10 << 20).read_to_end(&mut unpacked);
-        assert!(read.is_err() || unpacked == content, "{at}");
+        let mut content_read = Vec::new();
+        let read = reader.take(10 << 20).read_to_end(&mut content_read);
+        assert!(read.is_err() || content_read == content, "{at}");
     }
 }
 
 #[test]
-fn nobody_has_to_unpack_all_of_a_bomb() {
+fn a_decompression_bomb_can_be_left_early() {
     // Blocks of 128 KiB in four bytes each, for 12 GiB.
     let block = [0x02, 0x00, 0x10, 0x00];
     let bomb = [&MAGIC[..], &[0x00, 0x50], &block.repeat(100_000)].concat();
     let reader = LayerReader::new(OCI_LAYER_ZSTD, &bomb, None).unwrap();
     let mut limited = reader.take(1 << 20);
     assert_eq!(io::copy(&mut limited, &mut io::sink()).unwrap(), 1 << 20);
-    // A window of 2 GiB, which would have to be kept.
+    // A window of 2 GiB, which would have to be in memory.
     let wide = [&MAGIC[..], &[0x00, 21 << 3], &block].concat();
     assert!(read(OCI_LAYER_ZSTD, &wide, None).is_err());
-    // A skipped frame of 4 GiB that is not there.
+    // A skippable frame of 4 GiB that is missing.
     let long = [0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff];
     assert!(read(OCI_LAYER_ZSTD, &long, None).is_err());
 }

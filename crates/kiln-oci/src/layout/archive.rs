@@ -1,21 +1,21 @@
-//! Layouts as tar archives.
+//! Image layouts as tar archives.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use bytes::Bytes;
 
-use super::{Layout, LayoutError};
+use super::{ImageLayout, LayoutError};
 use crate::digest::Digest;
-use crate::manifest::{Index, Manifest};
+use crate::manifest::{ImageIndex, Manifest};
 
-const MARKER: &str = "oci-layout";
-const MARKER_TEXT: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
+const LAYOUT_FILE: &str = "oci-layout";
+const LAYOUT_FILE_TEXT: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
 
-/// How large an archive may be.
+/// Limits for reading an archive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArchiveLimits {
-    /// All files together.
+    /// The largest size of all files together.
     pub bytes: u64,
 }
 
@@ -26,7 +26,7 @@ impl Default for ArchiveLimits {
 }
 
 /// Writes a layout as a tar archive. The same layout gives the same bytes.
-pub fn write_archive(layout: &Layout, to: &mut dyn Write) -> Result<(), LayoutError> {
+pub fn write_archive(layout: &ImageLayout, to: &mut dyn Write) -> Result<(), LayoutError> {
     let index =
         serde_json::to_vec(&layout.index()).map_err(|error| LayoutError::Index(error.into()))?;
     let mut archive = tar::Builder::new(to);
@@ -37,7 +37,7 @@ pub fn write_archive(layout: &Layout, to: &mut dyn Write) -> Result<(), LayoutEr
         header.set_mtime(0);
         archive.append_data(&mut header, path, bytes)
     };
-    add(MARKER, MARKER_TEXT).map_err(LayoutError::Io)?;
+    add(LAYOUT_FILE, LAYOUT_FILE_TEXT).map_err(LayoutError::Io)?;
     add("index.json", &index).map_err(LayoutError::Io)?;
     for (digest, bytes) in &layout.blobs {
         let path = format!("blobs/{}/{}", digest.algorithm(), digest.hex());
@@ -46,11 +46,14 @@ pub fn write_archive(layout: &Layout, to: &mut dyn Write) -> Result<(), LayoutEr
     archive.finish().map_err(LayoutError::Io)
 }
 
-/// Reads a layout from a tar archive, and checks that it is whole: every root, what it names, and every digest.
-pub fn read_archive(from: &mut dyn Read, limits: &ArchiveLimits) -> Result<Layout, LayoutError> {
+/// Reads a layout from a tar archive, and checks that it is complete and that every digest is right.
+pub fn read_archive(
+    from: &mut dyn Read,
+    limits: &ArchiveLimits,
+) -> Result<ImageLayout, LayoutError> {
     let mut archive = tar::Archive::new(from);
     let mut files: BTreeMap<String, Bytes> = BTreeMap::new();
-    let mut left = limits.bytes;
+    let mut remaining = limits.bytes;
     for entry in archive.entries().map_err(LayoutError::Io)? {
         let entry = entry.map_err(LayoutError::Io)?;
         if !entry.header().entry_type().is_file() {
@@ -60,30 +63,30 @@ pub fn read_archive(from: &mut dyn Read, limits: &ArchiveLimits) -> Result<Layou
         let path = String::from_utf8_lossy(&path).into_owned();
         let path = path.strip_prefix("./").unwrap_or(&path).to_owned();
         let mut bytes = Vec::new();
-        let read = entry.take(left + 1).read_to_end(&mut bytes);
+        let read = entry.take(remaining + 1).read_to_end(&mut bytes);
         read.map_err(LayoutError::Io)?;
-        // Names count too: there may be any number of files with nothing in them.
-        left = left
+        // Names count too: an archive may contain any number of empty files.
+        remaining = remaining
             .checked_sub(bytes.len() as u64 + path.len() as u64)
             .ok_or(LayoutError::TooLarge(limits.bytes))?;
         files.insert(path, bytes.into());
     }
-    let missing = |name: &str| LayoutError::Missing(name.to_owned());
-    files.get(MARKER).ok_or_else(|| missing(MARKER))?;
+    let missing = |name: &str| LayoutError::MissingFile(name.to_owned());
+    files.get(LAYOUT_FILE).ok_or_else(|| missing(LAYOUT_FILE))?;
     let index = files
         .get("index.json")
         .ok_or_else(|| missing("index.json"))?;
-    let index: Index =
+    let index: ImageIndex =
         serde_json::from_slice(index).map_err(|error| LayoutError::Index(error.into()))?;
-    let layout = Layout {
+    let layout = ImageLayout {
         roots: index.manifests,
         blobs: blobs(files)?,
     };
-    check(&layout)?;
+    check_complete(&layout)?;
     Ok(layout)
 }
 
-/// The blobs by digest, each of which is checked. What has no digest for a name is none.
+/// The blobs by digest, checked. Files that are not named after a digest are left out.
 fn blobs(files: BTreeMap<String, Bytes>) -> Result<BTreeMap<Digest, Bytes>, LayoutError> {
     let mut blobs = BTreeMap::new();
     for (path, bytes) in files {
@@ -101,7 +104,7 @@ fn blobs(files: BTreeMap<String, Bytes>) -> Result<BTreeMap<Digest, Bytes>, Layo
     Ok(blobs)
 }
 
-fn check(layout: &Layout) -> Result<(), LayoutError> {
+fn check_complete(layout: &ImageLayout) -> Result<(), LayoutError> {
     for root in &layout.roots {
         for stored in layout.manifests_below(root)? {
             if let Manifest::Image(image) = stored.manifest {

@@ -1,42 +1,42 @@
-//! Archives: the same for the same content, and read only if they are whole.
+//! Archives: reproducible, and complete or refused.
 
 use std::io::Read as _;
 
 use bytes::Bytes;
 
-use super::{ArchiveLimits, Layout, LayoutError, REF_NAME, read_archive, write_archive};
+use super::{ArchiveLimits, ImageLayout, LayoutError, REF_NAME, read_archive, write_archive};
 use crate::{Digest, ImageSpec, LayerBuilder, Platform, RunConfig, add_image};
 
-fn layout() -> Layout {
+fn layout() -> ImageLayout {
     let layer = LayerBuilder::default()
         .directory("/tmp", 0o1777)
         .and_then(|layer| layer.file("/a/b/c", 0o755, b"content"))
         .and_then(|layer| layer.link("/a/b/d", "c"))
-        .and_then(|layer| layer.owned_by(65532).file("a/e", 0o644, b""))
+        .and_then(|layer| layer.file("a/e", 0o644, b""))
         .and_then(LayerBuilder::finish);
     let spec = ImageSpec {
         platform: Platform::linux("amd64"),
         run: RunConfig::default(),
         layers: vec![layer.unwrap()],
     };
-    let mut layout = Layout::default();
+    let mut layout = ImageLayout::default();
     let root = add_image(&mut layout, spec).unwrap();
     layout.add_root(root, "x:v1");
     layout
 }
 
-fn archive(layout: &Layout) -> Vec<u8> {
+fn archive(layout: &ImageLayout) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_archive(layout, &mut bytes).unwrap();
     bytes
 }
 
-fn read(bytes: &[u8]) -> Result<Layout, LayoutError> {
+fn read(bytes: &[u8]) -> Result<ImageLayout, LayoutError> {
     read_archive(&mut &*bytes, &ArchiveLimits::default())
 }
 
 #[test]
-fn an_archive_is_read_as_it_was_written() {
+fn an_archive_survives_a_round_trip() {
     let layout = layout();
     let bytes = archive(&layout);
     assert_eq!(
@@ -50,24 +50,24 @@ fn an_archive_is_read_as_it_was_written() {
 }
 
 #[test]
-fn layers_hold_what_was_put_in() {
+fn layers_contain_the_added_files() {
     let layout = layout();
     let manifests = layout.manifests_below(&layout.roots()[0]).unwrap();
     let crate::Manifest::Image(image) = &manifests[0].manifest else {
         panic!("an image")
     };
     let layer = layout.blob(&image.layers[0].digest).unwrap();
-    let mut unpacked = Vec::new();
-    let unpacking = flate2::read::GzDecoder::new(&*layer).read_to_end(&mut unpacked);
-    unpacking.unwrap();
-    // What is in it has a digest of its own.
+    let mut decompressed = Vec::new();
+    let read = flate2::read::GzDecoder::new(&*layer).read_to_end(&mut decompressed);
+    read.unwrap();
+    // The config has the digest of the uncompressed layer.
     let config = layout.blob(&image.config.digest).unwrap();
     let config: crate::ImageConfig = serde_json::from_slice(&config).unwrap();
     assert_eq!(
         config.rootfs.diff_ids,
-        [crate::Digest::of(&unpacked).to_string()]
+        [crate::Digest::of(&decompressed).to_string()]
     );
-    let mut archive = tar::Archive::new(&*unpacked);
+    let mut archive = tar::Archive::new(&*decompressed);
     let line = |entry: std::io::Result<tar::Entry<'_, _>>| {
         let entry = entry.unwrap();
         let header = entry.header();
@@ -90,18 +90,18 @@ fn layers_hold_what_was_put_in() {
         "a/b/ 755 0 0 ",
         "a/b/c 755 0 0 ",
         "a/b/d 777 0 0 c",
-        "a/e 644 65532 0 ",
+        "a/e 644 0 0 ",
     ];
     assert_eq!(lines, expected);
 }
 
 #[test]
-fn what_is_not_whole_is_refused() {
+fn incomplete_layouts_are_refused() {
     let whole = layout();
     for digest in whole.blobs.keys() {
-        let mut holey = whole.clone();
-        holey.blobs.remove(digest);
-        let error = read(&archive(&holey)).unwrap_err();
+        let mut incomplete = whole.clone();
+        incomplete.blobs.remove(digest);
+        let error = read(&archive(&incomplete)).unwrap_err();
         assert!(
             matches!(&error, LayoutError::MissingBlob(missing) if missing == digest),
             "{error}"
@@ -119,17 +119,17 @@ fn what_is_not_whole_is_refused() {
     let bytes = archive(&whole);
     let error = read(&bytes[..700]).unwrap_err();
     assert!(
-        matches!(error, LayoutError::Io(_) | LayoutError::Missing(_)),
+        matches!(error, LayoutError::Io(_) | LayoutError::MissingFile(_)),
         "{error}"
     );
-    assert!(matches!(read(b""), Err(LayoutError::Missing(_))));
+    assert!(matches!(read(b""), Err(LayoutError::MissingFile(_))));
     let small = read_archive(&mut &*bytes, &ArchiveLimits { bytes: 100 });
     assert!(matches!(small, Err(LayoutError::TooLarge(100))));
 }
 
 #[test]
-fn a_layout_that_names_itself_ends() {
-    let mut layout = Layout::default();
+fn a_missing_manifest_is_an_error() {
+    let mut layout = ImageLayout::default();
     let mut root = layout.add_blob(crate::media_type::OCI_INDEX, Bytes::from_static(b"{}"));
     root.digest = Digest::of(b"never");
     let error = layout.manifests_below(&root).unwrap_err();

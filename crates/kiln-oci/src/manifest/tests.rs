@@ -1,4 +1,4 @@
-//! What bytes are taken for.
+//! The type that a manifest is parsed as.
 
 use bytes::Bytes;
 
@@ -20,7 +20,7 @@ fn image(media_type: &str) -> String {
 }
 
 #[test]
-fn what_it_says_of_itself_counts() {
+fn the_own_media_type_comes_first() {
     let stored = parse(&image(""), None).unwrap();
     assert_eq!(stored.descriptor.media_type, OCI_MANIFEST);
     let stored = parse(
@@ -36,7 +36,7 @@ fn what_it_says_of_itself_counts() {
 }
 
 #[test]
-fn what_is_no_manifest_is_refused() {
+fn other_documents_are_refused() {
     let error = parse(r#"{"schemaVersion":1,"name":"x"}"#, None).unwrap_err();
     assert!(error.to_string().contains("schemaVersion 1"), "{error}");
     let error = parse(r#"{"schemaVersion":2,"mediaType":"x/y"}"#, None).unwrap_err();
@@ -57,7 +57,7 @@ fn what_is_no_manifest_is_refused() {
 }
 
 #[test]
-fn what_could_be_two_things_is_refused() {
+fn ambiguous_manifests_are_refused() {
     let descriptor = format!(r#"{{"mediaType":"t","digest":"{DIGEST}","size":0}}"#);
     for other in [
         format!(r#""config":{descriptor},"layers":[]"#),
@@ -76,7 +76,7 @@ fn what_could_be_two_things_is_refused() {
 }
 
 #[test]
-fn old_manifests_are_refused_whatever_they_are_called() {
+fn schema_version_1_is_refused() {
     let text =
         r#"{"schemaVersion":1,"name":"x","tag":"y","fsLayers":[],"history":[],"signatures":[]}"#;
     for header in [
@@ -90,7 +90,7 @@ fn old_manifests_are_refused_whatever_they_are_called() {
 }
 
 #[test]
-fn what_is_left_out_is_empty() {
+fn missing_fields_are_empty() {
     let descriptor = format!(r#"{{"mediaType":"t","digest":"{DIGEST}","size":0}}"#);
     let image = format!(r#"{{"schemaVersion":2,"config":{descriptor},"layers":null}}"#);
     assert!(parse(&image, None).is_ok());
@@ -99,7 +99,7 @@ fn what_is_left_out_is_empty() {
 }
 
 #[test]
-fn messages_do_not_repeat_everything() {
+fn messages_are_shortened() {
     let long = "x".repeat(1 << 20);
     for text in [
         format!(r#"{{"schemaVersion":2,"mediaType":"{long}"}}"#),
@@ -108,18 +108,21 @@ fn messages_do_not_repeat_everything() {
     ] {
         let error = parse(&text, None).unwrap_err();
         let source = std::error::Error::source(&error);
-        let said = format!("{error} {source:?}");
-        assert!(said.len() < 2000, "{}", said.len());
+        let message = format!("{error} {source:?}");
+        assert!(message.len() < 2000, "{}", message.len());
     }
     let all: Vec<String> = (0..1000).map(|number| format!("linux/{number}")).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    let said = crate::platform::offered(&index(&all));
-    assert!(said.ends_with("linux/19 and 980 more"), "{said}");
+    let message = crate::platform::available_platforms(&index(&all));
+    assert!(message.ends_with("linux/19 and 980 more"), "{message}");
     let few = ["unknown/unknown", "linux/arm64"];
-    assert_eq!(crate::platform::offered(&index(&few)), "linux/arm64");
+    assert_eq!(
+        crate::platform::available_platforms(&index(&few)),
+        "linux/arm64"
+    );
 }
 
-fn index(platforms: &[&str]) -> super::Index {
+fn index(platforms: &[&str]) -> super::ImageIndex {
     let entry = |platform: &&str| {
         if *platform == "none" {
             return format!(
@@ -169,7 +172,7 @@ fn the_platform_is_chosen() {
     chosen(&all, "linux/s390x", None);
     chosen(&all, "linux/arm/v5", None);
     chosen(&["linux/arm64/v8"], "linux/arm64", Some("linux/arm64/v8"));
-    // Nothing is said of some.
+    // Entries without a platform.
     chosen(&["none", "linux/arm64"], "linux/amd64", Some("none"));
     chosen(&["none", "linux/amd64"], "linux/amd64", Some("linux/amd64"));
     chosen(&["none", "linux/amd64"], "linux/arm64", None);

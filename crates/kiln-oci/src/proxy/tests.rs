@@ -1,4 +1,4 @@
-//! Who is asked by way of which proxy.
+//! The proxy of a URL.
 
 use super::*;
 
@@ -12,13 +12,13 @@ fn proxies(variables: &[(&str, &str)]) -> Result<Proxies, ProxyError> {
 #[track_caller]
 fn check(variables: &[(&str, &str)], url: &str, expected: Option<&str>) {
     let proxies = proxies(variables).unwrap();
-    let origin = Origin::of(&url.parse().unwrap());
-    let proxy = proxies.to(&origin).map(ToString::to_string);
+    let origin = UrlOrigin::of(&url.parse().unwrap());
+    let proxy = proxies.for_origin(&origin).map(ToString::to_string);
     assert_eq!(proxy.as_deref(), expected, "{url} with {variables:?}");
 }
 
 #[test]
-fn each_protocol_has_its_own() {
+fn each_scheme_has_its_own_proxy() {
     let both = [
         ("HTTPS_PROXY", "http://s:3128"),
         ("http_proxy", "p.test:81/"),
@@ -31,7 +31,7 @@ fn each_protocol_has_its_own() {
         "http://r.test/v2/",
         Some("p:80"),
     );
-    // Small letters go first, and what is empty is not set.
+    // Lower-case variables come first, and empty ones count as not set.
     let twice = [("https_proxy", "a:1"), ("HTTPS_PROXY", "b:2")];
     check(&twice, "https://r.test/v2/", Some("a:1"));
     check(
@@ -49,7 +49,7 @@ fn each_protocol_has_its_own() {
 }
 
 #[test]
-fn exceptions_are_asked_directly() {
+fn no_proxy_hosts_get_no_proxy() {
     let with = |list: &'static str| [("HTTPS_PROXY", "p:1"), ("NO_PROXY", list)];
     for (list, url, is_direct) in [
         ("*", "https://r.test", true),
@@ -77,16 +77,16 @@ fn exceptions_are_asked_directly() {
 }
 
 #[test]
-fn credentials_are_shown_to_the_proxy_and_to_nobody_else() {
+fn credentials_are_sent_but_not_displayed() {
     let proxies = proxies(&[("HTTPS_PROXY", "http://me:p%40ss@p.test:3128")]).unwrap();
-    let proxy = proxies.secure.as_ref().unwrap();
+    let proxy = proxies.https.as_ref().unwrap();
     // "me:p@ss"
     assert_eq!(proxy.authorization.as_deref(), Some("Basic bWU6cEBzcw=="));
     assert!(!format!("{proxies:?}").contains("bWU6"), "{proxies:?}");
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn unsupported_proxies_are_reported() {
     for value in [
         "socks5://p:1",
         "https://p:1",

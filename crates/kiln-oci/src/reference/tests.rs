@@ -1,24 +1,24 @@
-//! What is a reference, and what its parts are.
+//! References and their parts.
 
-use super::Reference;
+use super::ImageReference;
 
 const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 #[track_caller]
 fn check(text: &str, whole: &str) {
-    let reference: Reference = text.parse().unwrap();
+    let reference: ImageReference = text.parse().unwrap();
     assert_eq!(reference.to_string(), whole);
-    assert_eq!(whole.parse::<Reference>().unwrap().to_string(), whole);
+    assert_eq!(whole.parse::<ImageReference>().unwrap().to_string(), whole);
 }
 
 #[track_caller]
 fn refused(text: &str, message: &str) {
-    let error = text.parse::<Reference>().unwrap_err().to_string();
+    let error = text.parse::<ImageReference>().unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
 }
 
 #[test]
-fn names_are_completed_as_docker_does() {
+fn names_are_completed_with_dockers_rules() {
     check("nginx", "docker.io/library/nginx:latest");
     check("kpt/set-labels:v1", "docker.io/kpt/set-labels:v1");
     check("index.docker.io/a", "docker.io/library/a:latest");
@@ -32,10 +32,10 @@ fn names_are_completed_as_docker_does() {
 }
 
 #[test]
-fn an_id_is_no_name() {
+fn an_image_id_is_refused() {
     let id = "0123456789abcdef".repeat(4);
-    refused(&id, "is no repository");
-    refused(&format!("{id}:v1"), "is no repository");
+    refused(&id, "is not a valid repository");
+    refused(&format!("{id}:v1"), "is not a valid repository");
     check(&format!("a.b/{id}"), &format!("a.b/{id}:latest"));
     check(
         &format!("{id}0"),
@@ -44,35 +44,38 @@ fn an_id_is_no_name() {
 }
 
 #[test]
-fn a_digest_makes_the_tag_unimportant() {
+fn a_digest_comes_before_the_tag() {
     check(&format!("a.b/x@{DIGEST}"), &format!("a.b/x@{DIGEST}"));
     let text = format!("a.b:443/x:v1@{DIGEST}");
-    let reference: Reference = text.parse().unwrap();
-    assert_eq!(reference.manifest_name(), DIGEST);
+    let reference: ImageReference = text.parse().unwrap();
+    assert_eq!(reference.tag_or_digest(), DIGEST);
     assert_eq!(reference.tag(), Some("v1"));
     let bare = reference.with_digest(DIGEST.parse().unwrap());
     assert_eq!(bare.to_string(), format!("a.b:443/x@{DIGEST}"));
 }
 
 #[test]
-fn what_is_wrong_is_named() {
-    refused("", "\"\" is no repository");
-    refused("a.b/Upper", "\"Upper\" is no repository");
-    refused("a.b/x//y", "\"x//y\" is no repository");
-    refused("a.b/x/../y", "no repository");
-    refused("a.b/x._y", "no repository");
-    refused("a.b/x-", "no repository");
-    refused("a.b/x:", "\"\" is no tag");
-    refused("a.b/x:-v", "\"-v\" is no tag");
-    refused("-a.b/x", "\"-a.b\" is no host");
-    refused("a.b:99999/x", "no host");
-    refused("a.b:+80/x", "no host");
-    refused("[::g]/x", "no host");
-    refused("a b/x", "no repository");
+fn the_invalid_part_is_named() {
+    refused("", "\"\" is not a valid repository");
+    refused("a.b/Upper", "\"Upper\" is not a valid repository");
+    refused("a.b/x//y", "\"x//y\" is not a valid repository");
+    refused("a.b/x/../y", "not a valid repository");
+    refused("a.b/x._y", "not a valid repository");
+    refused("a.b/x-", "not a valid repository");
+    refused("a.b/x:", "\"\" is not a valid tag");
+    refused("a.b/x:-v", "\"-v\" is not a valid tag");
+    refused("-a.b/x", "\"-a.b\" is not a valid registry host");
+    refused("a.b:99999/x", "not a valid registry host");
+    refused("a.b:+80/x", "not a valid registry host");
+    refused("[::g]/x", "not a valid registry host");
+    refused("a b/x", "not a valid repository");
     refused("a.b/x@", "image reference");
     refused("a.b/x@sha256:12", "image reference");
-    refused(&format!("a.b/{}", "x".repeat(300)), "no repository");
-    refused(&format!("a.b/x:{}", "x".repeat(129)), "no tag");
+    refused(
+        &format!("a.b/{}", "x".repeat(300)),
+        "not a valid repository",
+    );
+    refused(&format!("a.b/x:{}", "x".repeat(129)), "not a valid tag");
 }
 
 #[test]

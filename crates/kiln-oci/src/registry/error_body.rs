@@ -1,42 +1,42 @@
-//! What registries say when they refuse.
+//! The message in an error response of a registry or a token server.
 
 use serde::Deserialize;
 
+use crate::excerpt::excerpt;
 use crate::manifest::null_is_empty;
-use crate::said::clipped;
 
 #[derive(Deserialize)]
-struct Body {
+struct ErrorBody {
     #[serde(default, deserialize_with = "null_is_empty")]
-    errors: Vec<Entry>,
-    /// What token servers say.
+    errors: Vec<ErrorEntry>,
+    /// The message of token servers.
     #[serde(default, deserialize_with = "null_is_empty")]
     details: String,
-    /// What they say by OAuth 2.
+    /// The message of OAuth 2 token servers.
     #[serde(default, deserialize_with = "null_is_empty")]
     error_description: String,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct ErrorEntry {
     #[serde(default, deserialize_with = "null_is_empty")]
     code: String,
     #[serde(default, deserialize_with = "null_is_empty")]
     message: String,
 }
 
-/// The message of an answer, short; empty if there is none.
+/// The shortened message of an error response; empty if it has none.
 pub(super) fn message(body: &[u8]) -> String {
-    let Ok(body) = serde_json::from_slice::<Body>(body) else {
+    let Ok(body) = serde_json::from_slice::<ErrorBody>(body) else {
         return String::new();
     };
-    let said: Vec<String> = body.errors.iter().map(Entry::text).collect();
-    let said = [said.join("; "), body.details, body.error_description];
-    let said = said.into_iter().find(|said| !said.is_empty());
-    clipped(&said.unwrap_or_default())
+    let errors: Vec<String> = body.errors.iter().map(ErrorEntry::text).collect();
+    let messages = [errors.join("; "), body.details, body.error_description];
+    let message = messages.into_iter().find(|message| !message.is_empty());
+    excerpt(&message.unwrap_or_default())
 }
 
-impl Entry {
+impl ErrorEntry {
     fn text(&self) -> String {
         match (self.code.as_str(), self.message.as_str()) {
             (code, "") => code.to_owned(),

@@ -1,74 +1,70 @@
-//! Writing: blobs in one piece if they are not there yet, then what names them.
+//! Push: blobs that the registry does not have yet, then the manifests that refer to them.
 
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Uri, header};
 
-use super::Registry;
-use super::ask::{Place, Question};
-use super::endpoint::Endpoint;
-use crate::auth::Access;
+use super::RegistryClient;
+use super::repository_endpoint::RepositoryEndpoint;
+use super::request::{RegistryRequest, RequestTarget};
+use crate::auth::RepositoryAction;
 use crate::digest::Digest;
 use crate::error::RegistryError;
 use crate::http::retry::Attempts;
-use crate::http::url::{Origin, resolve, shown, with_parameter};
-use crate::layout::{Layout, LayoutError};
+use crate::http::url::{UrlOrigin, resolve_location, with_query_parameter, without_query};
+use crate::layout::{ImageLayout, LayoutError};
 use crate::manifest::{Descriptor, Manifest};
-use crate::reference::Reference;
+use crate::reference::ImageReference;
 
-/// What was not pushed.
+/// Why an image was not pushed.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
-    /// What is to be pushed is not whole.
+    /// The layout is incomplete.
     #[error("cannot push {reference}")]
     Layout {
-        /// As what.
         reference: String,
-        /// Why.
         source: LayoutError,
     },
-    /// The registry does not take it.
+    /// The registry refused the upload or could not be reached.
     #[error("cannot push {reference}")]
     Registry {
-        /// As what.
         reference: String,
-        /// Why.
         source: RegistryError,
     },
 }
 
-/// An answer to an upload is not larger.
-const MAX_ANSWER: u64 = 64 << 10;
+/// The largest response to an upload that is read.
+const MAX_RESPONSE: u64 = 64 << 10;
 
-impl Registry {
-    /// Pushes one of a layout's images or indexes with all it consists of, under the tag or digest of a reference.
-    /// Answers with its digest.
+impl RegistryClient {
+    /// Pushes an image or index of a layout, with everything it refers to, under the tag or digest of a reference.
+    /// Returns its digest.
     pub async fn push(
         &self,
-        reference: &Reference,
-        layout: &Layout,
+        reference: &ImageReference,
+        layout: &ImageLayout,
         root: &Descriptor,
     ) -> Result<Digest, PushError> {
-        let broken = |source| PushError::Layout {
+        let layout_error = |source| PushError::Layout {
             reference: reference.to_string(),
             source,
         };
-        let failed = |source| PushError::Registry {
+        let registry_error = |source| PushError::Registry {
             reference: reference.to_string(),
             source,
         };
-        // Whatever is named has to be there before what names it.
-        let manifests = layout.manifests_below(root).map_err(broken)?;
-        let mut done = BTreeSet::new();
+        // Registries refuse manifests that refer to missing blobs or manifests.
+        let manifests = layout.manifests_below(root).map_err(layout_error)?;
+        let mut pushed = BTreeSet::new();
         for stored in &manifests {
             if let Manifest::Image(image) = &stored.manifest {
                 for blob in std::iter::once(&image.config).chain(&image.layers) {
-                    if done.insert(blob.digest.clone()) {
-                        let bytes = layout.blob(&blob.digest).map_err(broken)?;
+                    if pushed.insert(blob.digest.clone()) {
+                        let bytes = layout.blob(&blob.digest).map_err(layout_error)?;
                         self.push_blob(reference, &blob.digest, bytes)
                             .await
-                            .map_err(failed)?;
+                            .map_err(registry_error)?;
                     }
                 }
             }
@@ -78,115 +74,104 @@ impl Registry {
                 digest, media_type, ..
             } = &stored.descriptor;
             let by_digest = reference.with_digest(digest.clone());
-            let name = match *digest == root.digest {
+            let reference = match *digest == root.digest {
                 true => reference,
                 false => &by_digest,
             };
-            self.push_manifest(name, media_type, stored.bytes.clone())
+            self.push_manifest(reference, media_type, stored.bytes.clone())
                 .await
-                .map_err(failed)?;
+                .map_err(registry_error)?;
         }
         Ok(root.digest.clone())
     }
 
-    /// Stores a blob, unless it is there already.
-    pub async fn push_blob(
+    /// Uploads a blob, unless the registry has it.
+    pub(crate) async fn push_blob(
         &self,
-        reference: &Reference,
+        reference: &ImageReference,
         digest: &Digest,
         bytes: Bytes,
     ) -> Result<(), RegistryError> {
-        let what = format!("blob {digest} of {reference}");
+        let subject = format!("blob {digest} of {reference}");
         if !digest.matches(&bytes) {
             return Err(RegistryError::Digest {
-                what,
+                subject,
                 expected: digest.clone(),
                 actual: Digest::of(&bytes),
             });
         }
-        let endpoint = Endpoint::upstream(reference, &self.shared.options);
-        let question =
-            |method, tail: String| Question::new(method, tail, Access::Push, what.clone());
-        let there = question(Method::HEAD, format!("blobs/{digest}"));
-        match self.ask(&endpoint, &there, MAX_ANSWER).await {
+        let endpoint = RepositoryEndpoint::new(reference);
+        let request = |method, path: String| {
+            RegistryRequest::new(method, path, RepositoryAction::Push, subject.clone())
+        };
+        let exists = request(Method::HEAD, format!("blobs/{digest}"));
+        match self.request(&endpoint, &exists, MAX_RESPONSE).await {
             Ok(_) => return Ok(()),
             Err(RegistryError::NotFound { .. }) => {}
             Err(error) => return Err(error),
         }
-        // An upload is begun anew for every attempt: half of one is worth nothing.
-        let mut attempts = Attempts::new(&endpoint.retry);
+        // Every attempt starts a new upload: a partial one cannot be continued.
+        let mut attempts = Attempts::new(&self.state.options.retry);
         loop {
-            let begin = question(Method::POST, "blobs/uploads/".to_owned());
-            let (url, begun) = self.ask_at(&endpoint, &begin).await?;
-            let upload = upload_place(&url, begun.as_ref(), digest)?;
-            let mut once = endpoint.clone();
-            once.retry.attempts = 1;
-            let mut store = question(Method::PUT, String::new());
-            store.place = Place::Url(upload);
-            store.body = bytes.clone();
+            let start = request(Method::POST, "blobs/uploads/".to_owned());
+            let started = self.request(&endpoint, &start, MAX_RESPONSE).await?;
+            let location = started.headers.get(header::LOCATION);
+            let mut upload = request(Method::PUT, String::new());
+            upload.target = RequestTarget::Url(upload_url(&started.url, location, digest)?);
+            upload.body = bytes.clone();
             let binary = HeaderValue::from_static("application/octet-stream");
-            store.headers.push((header::CONTENT_TYPE, binary));
-            match self.ask(&once, &store, MAX_ANSWER).await {
+            upload.headers.push((header::CONTENT_TYPE, binary));
+            match self.request_once(&endpoint, &upload, MAX_RESPONSE).await {
                 Ok(_) => return Ok(()),
-                Err(error) => attempts.failed(error).await?,
+                Err(error) => attempts.wait_or_fail(error).await?,
             }
         }
     }
 
-    /// Stores a manifest under the tag or digest of a reference.
-    pub async fn push_manifest(
+    /// Uploads a manifest under the tag or digest of a reference.
+    pub(crate) async fn push_manifest(
         &self,
-        reference: &Reference,
+        reference: &ImageReference,
         media_type: &str,
         bytes: Bytes,
     ) -> Result<(), RegistryError> {
-        let what = reference.to_string();
+        let subject = reference.to_string();
         if let Some(expected) = reference.digest()
             && !expected.matches(&bytes)
         {
             return Err(RegistryError::Digest {
-                what,
+                subject,
                 expected: expected.clone(),
                 actual: Digest::of(&bytes),
             });
         }
-        let endpoint = Endpoint::upstream(reference, &self.shared.options);
-        let tail = format!("manifests/{}", reference.manifest_name());
-        let mut question = Question::new(Method::PUT, tail, Access::Push, what);
-        question.body = bytes;
+        let endpoint = RepositoryEndpoint::new(reference);
+        let path = format!("manifests/{}", reference.tag_or_digest());
+        let mut request = RegistryRequest::new(Method::PUT, path, RepositoryAction::Push, subject);
+        request.body = bytes;
         if let Ok(media_type) = HeaderValue::from_str(media_type) {
-            question.headers.push((header::CONTENT_TYPE, media_type));
+            request.headers.push((header::CONTENT_TYPE, media_type));
         }
-        self.ask(&endpoint, &question, MAX_ANSWER).await?;
+        self.request(&endpoint, &request, MAX_RESPONSE).await?;
         Ok(())
-    }
-
-    /// Asks, and tells where that was and where the answer points to.
-    async fn ask_at(
-        &self,
-        endpoint: &Endpoint,
-        question: &Question,
-    ) -> Result<(Uri, Option<HeaderValue>), RegistryError> {
-        let (url, response) = self.open_patiently(endpoint, question).await?;
-        Ok((url, response.headers().get(header::LOCATION).cloned()))
     }
 }
 
-/// Where an upload that was begun goes to. It never leaves TLS.
-fn upload_place(
+/// The URL that a started upload is sent to. An upload that was started over TLS stays on TLS.
+fn upload_url(
     url: &Uri,
     location: Option<&HeaderValue>,
     digest: &Digest,
 ) -> Result<Uri, RegistryError> {
-    let wrong = |problem| RegistryError::Protocol {
-        url: shown(url),
+    let invalid = |problem| RegistryError::Protocol {
+        url: without_query(url),
         problem,
     };
-    let place = location.and_then(|location| resolve(url, location.to_str().ok()?));
-    let place = place.ok_or_else(|| wrong("it does not say where an upload goes"))?;
-    if Origin::of(url).is_secure() && !Origin::of(&place).is_secure() {
-        return Err(wrong("it wants an upload in clear"));
+    let upload = location.and_then(|location| resolve_location(url, location.to_str().ok()?));
+    let upload = upload.ok_or_else(|| invalid("it returned no valid upload location"))?;
+    if UrlOrigin::of(url).is_secure() && !UrlOrigin::of(&upload).is_secure() {
+        return Err(invalid("its upload location is plain HTTP"));
     }
-    let place = with_parameter(&place.to_string(), "digest", digest.as_str()).parse();
-    place.map_err(|_| wrong("where an upload goes is no URL"))
+    let upload = with_query_parameter(&upload.to_string(), "digest", digest.as_str()).parse();
+    upload.map_err(|_| invalid("its upload location is not a URL"))
 }

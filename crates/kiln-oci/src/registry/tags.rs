@@ -1,76 +1,67 @@
 //! The tags of a repository, page by page.
 //!
-//! Only the query of the place that a registry names for the next page is used: pages are asked of the registry itself.
+//! Only the query of the URL that a registry returns for the next page is used: all pages come from the registry itself.
 
 use http::{HeaderMap, Method, header};
 use serde::Deserialize;
 
-use super::Registry;
-use super::ask::Question;
-use super::endpoint::{Endpoint, Round};
-use crate::auth::Access;
+use super::RegistryClient;
+use super::repository_endpoint::RepositoryEndpoint;
+use super::request::RegistryRequest;
+use crate::auth::RepositoryAction;
 use crate::error::RegistryError;
-use crate::reference::Reference;
+use crate::reference::ImageReference;
 
-/// A registry that names a next page for ever is not followed for ever.
+/// A registry may return a next page forever.
 const MAX_PAGES: usize = 1000;
-/// Nobody has more tags than fit in so many bytes.
+/// The largest list of tags, all pages together.
 const MAX_BYTES: u64 = 32 << 20;
 
 #[derive(Deserialize)]
-struct Page {
+struct TagPage {
     #[serde(default, deserialize_with = "crate::manifest::null_is_empty")]
     tags: Vec<String>,
 }
 
-impl Registry {
-    /// All tags of the repository that a reference names, in the registry's order. Of mirrors only the first that answers is
-    /// asked.
-    pub async fn tags(&self, reference: &Reference) -> Result<Vec<String>, RegistryError> {
-        let mut round = Round::new(reference, &self.shared.options);
-        while let Some(endpoint) = round.next() {
-            match self.tags_of(&endpoint).await {
-                Ok(tags) => return Ok(tags),
-                Err(error) => round.failed(error),
-            }
-        }
-        Err(round.into_error())
-    }
-
-    async fn tags_of(&self, endpoint: &Endpoint) -> Result<Vec<String>, RegistryError> {
-        let what = format!("tags of {}/{}", endpoint.registry, endpoint.repository);
-        let limit = self.shared.options.limits.manifest;
+impl RegistryClient {
+    /// All tags of the repository of a reference, in the registry's order.
+    pub async fn tags(&self, reference: &ImageReference) -> Result<Vec<String>, RegistryError> {
+        let endpoint = RepositoryEndpoint::new(reference);
+        let subject = format!("tags of {}/{}", endpoint.registry, endpoint.repository);
+        let limit = self.state.options.limits.manifest;
         let mut tags = Vec::new();
-        let mut left = MAX_BYTES;
-        let mut tail = "tags/list".to_owned();
+        let mut remaining = MAX_BYTES;
+        let mut path = "tags/list".to_owned();
         for _ in 0..MAX_PAGES {
-            let question = Question::new(Method::GET, tail, Access::Pull, what.clone());
-            let answer = self.ask(endpoint, &question, limit).await?;
-            left = left.checked_sub(answer.body.len() as u64).ok_or_else(|| {
-                RegistryError::TooLarge {
-                    what: what.clone(),
+            let request =
+                RegistryRequest::new(Method::GET, path, RepositoryAction::Pull, subject.clone());
+            let response = self.request(&endpoint, &request, limit).await?;
+            let size = response.body.len() as u64;
+            remaining = remaining
+                .checked_sub(size)
+                .ok_or_else(|| RegistryError::TooLarge {
+                    subject: subject.clone(),
                     limit: MAX_BYTES,
-                }
-            })?;
-            let page: Page =
-                serde_json::from_slice(&answer.body).map_err(|_| RegistryError::Protocol {
-                    url: what.clone(),
-                    problem: "its answer is no list of tags",
+                })?;
+            let page: TagPage =
+                serde_json::from_slice(&response.body).map_err(|_| RegistryError::Protocol {
+                    url: subject.clone(),
+                    problem: "the response is not a list of tags",
                 })?;
             tags.extend(page.tags);
-            match next_query(&answer.headers) {
-                Some(query) => tail = format!("tags/list?{query}"),
+            match next_query(&response.headers) {
+                Some(query) => path = format!("tags/list?{query}"),
                 None => return Ok(tags),
             }
         }
         Err(RegistryError::Protocol {
-            url: what,
-            problem: "its list of tags has no end",
+            url: subject,
+            problem: "the list of tags has too many pages",
         })
     }
 }
 
-/// The query of `Link: </v2/x/tags/list?last=b&n=1>; rel="next"`, which may stand among others.
+/// The query of `Link: </v2/x/tags/list?last=b&n=1>; rel="next"`, possibly among other links.
 fn next_query(headers: &HeaderMap) -> Option<String> {
     let values = headers.get_all(header::LINK).iter();
     let links = values
@@ -83,7 +74,7 @@ fn next_query(headers: &HeaderMap) -> Option<String> {
     (!query.is_empty()).then(|| query.to_owned())
 }
 
-/// Whether the parameters of a link say that it leads on: `; rel="next"`.
+/// Whether the parameters of a link contain `rel="next"`.
 fn is_next(parameters: &str) -> bool {
     let mut parameters = parameters.split([';', ',']).map(str::trim);
     parameters.any(|parameter| match parameter.split_once('=') {

@@ -1,106 +1,103 @@
-//! What is kept, for how long, and how often registries are asked.
+//! The cache: what it holds, for how long, and how often registries get requests.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::store::{image, one_image, reference};
-use super::world::{Reply, World};
+use super::fixtures::{image, one_image, reference};
+use super::network::{Reply, TestNetwork};
 use crate::{CacheOptions, ErrorClass, ImageCache, Platform, RegistryOptions};
 
 const AGE: Duration = Duration::from_secs(300);
 
-fn cache(world: &World, capacity: usize) -> ImageCache {
+fn cache(network: &TestNetwork, capacity: usize) -> ImageCache {
     let options = CacheOptions {
         platform: Platform::linux("amd64"),
         refresh_age: AGE,
         capacity,
     };
-    ImageCache::new(world.registry(RegistryOptions::default()), options)
+    ImageCache::new(network.registry(RegistryOptions::default()), options)
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_who_ask_at_once_ask_once() {
-    let world = World::default();
-    let (_, _, root) = one_image(&world);
-    let cache = cache(&world, 10);
+async fn concurrent_callers_share_one_lookup() {
+    let network = TestNetwork::default();
+    let (_, _, root) = one_image(&network);
+    let cache = cache(&network, 10);
     let name = reference("r.test/a/b:v1");
-    let answers = join_all((0..50).map(|_| cache.get(&name))).await;
-    for answer in answers {
-        assert_eq!(answer.unwrap().digest, root.digest);
+    let results = join_all((0..50).map(|_| cache.get(&name))).await;
+    for result in results {
+        assert_eq!(result.unwrap().digest, root.digest);
     }
-    assert_eq!(world.asked().len(), 2, "manifest and config");
+    assert_eq!(network.requests().len(), 2, "manifest and config");
     cache.get(&name).await.unwrap();
-    assert!(world.asked().is_empty());
-    cache.forget(&name);
-    cache.get(&name).await.unwrap();
-    assert_eq!(world.asked().len(), 2);
+    assert!(network.requests().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_reaches_all_who_wait_and_is_not_kept() {
-    let world = World::default();
-    let (store, layout, root) = one_image(&world);
-    let cache = cache(&world, 10);
+async fn a_failure_reaches_all_waiting_callers_and_is_not_cached() {
+    let network = TestNetwork::default();
+    let (store, layout, root) = one_image(&network);
+    let cache = cache(&network, 10);
     let name = reference("r.test/a/b:v2");
-    let answers = join_all((0..5).map(|_| cache.get(&name))).await;
-    for answer in answers {
-        assert_eq!(answer.unwrap_err().class(), ErrorClass::NotFound);
+    let results = join_all((0..5).map(|_| cache.get(&name))).await;
+    for result in results {
+        assert_eq!(result.unwrap_err().class(), ErrorClass::NotFound);
     }
-    assert_eq!(world.asked().len(), 1);
-    assert!(cache.is_empty());
+    assert_eq!(network.requests().len(), 1);
+    assert_eq!(cache.len(), 0);
     store.put("a/b:v2", &layout, &root);
     cache.get(&name).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tag_is_asked_for_again_and_a_digest_is_not() {
-    let world = World::default();
-    let (store, mut layout, root) = one_image(&world);
-    let cache = cache(&world, 10);
+async fn a_tag_is_looked_up_again_and_a_digest_is_not() {
+    let network = TestNetwork::default();
+    let (store, mut layout, root) = one_image(&network);
+    let cache = cache(&network, 10);
     let name = reference("r.test/a/b:v1");
     let by_digest = name.with_digest(root.digest.clone());
     cache.get(&name).await.unwrap();
     cache.get(&by_digest).await.unwrap();
     let other = image(&mut layout, "linux/amd64", "/other");
     store.put("a/b:v1", &layout, &other);
-    world.asked();
+    network.requests();
 
     tokio::time::advance(AGE / 2).await;
     assert_eq!(cache.get(&name).await.unwrap().digest, root.digest);
-    assert!(world.asked().is_empty());
+    assert!(network.requests().is_empty());
 
-    // Old: the answer is given at once, and the new one is there when somebody asks later.
+    // Stale: the cached image is returned at once, and later callers get the new one.
     tokio::time::advance(AGE).await;
     assert_eq!(cache.get(&name).await.unwrap().digest, root.digest);
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(cache.get(&name).await.unwrap().digest, other.digest);
-    assert_eq!(world.asked().len(), 2);
+    assert_eq!(network.requests().len(), 2);
 
-    // Very old: the new one is waited for.
+    // Very old: callers wait for the new image.
     store.put("a/b:v1", &layout, &root);
     tokio::time::advance(AGE * 2).await;
     assert_eq!(cache.get(&name).await.unwrap().digest, root.digest);
-    world.asked();
+    network.requests();
     tokio::time::advance(AGE * 100).await;
     cache.get(&by_digest).await.unwrap();
-    assert!(world.asked().is_empty());
+    assert!(network.requests().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_kept_is_used_while_the_registry_is_away() {
-    let world = World::default();
-    let (store, _, root) = one_image(&world);
-    let cache = cache(&world, 10);
+async fn the_cached_image_is_used_while_the_registry_is_unreachable() {
+    let network = TestNetwork::default();
+    let (store, _, root) = one_image(&network);
+    let cache = cache(&network, 10);
     let name = reference("r.test/a/b:v1");
     cache.get(&name).await.unwrap();
-    world.add("r.test:443", |_| Reply::new(503));
+    network.add("r.test:443", |_| Reply::new(503));
     tokio::time::advance(AGE * 3).await;
     assert_eq!(cache.get(&name).await.unwrap().digest, root.digest);
-    // A tag that is gone is gone.
+    // A deleted tag is removed from the cache.
     drop(store);
-    world.add("r.test:443", |_| Reply::new(404));
+    network.add("r.test:443", |_| Reply::new(404));
     tokio::time::advance(AGE * 3).await;
     assert_eq!(
         cache.get(&name).await.unwrap_err().class(),
@@ -109,10 +106,10 @@ async fn what_is_kept_is_used_while_the_registry_is_away() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_ends_with_the_last_who_waits() {
-    let world = World::default();
-    world.add_silent("r.test:443");
-    let cache = Arc::new(cache(&world, 10));
+async fn a_lookup_ends_with_its_last_caller() {
+    let network = TestNetwork::default();
+    network.add_silent("r.test:443");
+    let cache = Arc::new(cache(&network, 10));
     let name = reference("r.test/a/b:v1");
     let second = tokio::spawn({
         let (cache, name) = (Arc::clone(&cache), name.clone());
@@ -120,28 +117,28 @@ async fn a_question_ends_with_the_last_who_waits() {
     });
     let first = tokio::time::timeout(Duration::from_secs(1), cache.get(&name)).await;
     first.unwrap_err();
-    // The first has gone. The second goes on asking, and gets an answer as soon as there is one.
-    let (_, _, root) = one_image(&world);
+    // The first caller has gone. The second continues the lookup and gets its result.
+    let (_, _, root) = one_image(&network);
     assert_eq!(second.await.unwrap().unwrap(), root.digest);
 
-    world.add_silent("s.test:443");
+    network.add_silent("s.test:443");
     let other = reference("s.test/a/b:v2");
     let gone = tokio::time::timeout(Duration::from_secs(1), cache.get(&other)).await;
     gone.unwrap_err();
-    world.add("s.test:443", |_| Reply::new(404));
-    world.asked();
+    network.add("s.test:443", |_| Reply::new(404));
+    network.requests();
     assert_eq!(
         cache.get(&other).await.unwrap_err().class(),
         ErrorClass::NotFound
     );
-    assert_eq!(world.asked().len(), 1, "nobody went on asking");
+    assert_eq!(network.requests().len(), 1, "the lookup was cancelled");
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_is_room_for_so_many() {
-    let world = World::default();
-    let (store, layout, root) = one_image(&world);
-    let cache = cache(&world, 3);
+async fn the_capacity_is_respected() {
+    let network = TestNetwork::default();
+    let (store, layout, root) = one_image(&network);
+    let cache = cache(&network, 3);
     for number in 0..10 {
         store.put(&format!("a/b:n{number}"), &layout, &root);
         cache
@@ -152,16 +149,16 @@ async fn there_is_room_for_so_many() {
         tokio::time::advance(Duration::from_millis(1)).await;
         assert!(cache.len() <= 3);
     }
-    world.asked();
+    network.requests();
     cache.get(&reference("r.test/a/b:n0")).await.unwrap();
-    assert!(world.asked().is_empty(), "what is used stays");
+    assert!(network.requests().is_empty(), "recently used images stay");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_kept_is_used_while_the_registry_makes_no_sense() {
-    let world = World::default();
-    let (_, _, root) = one_image(&world);
-    let cache = cache(&world, 10);
+async fn the_cached_image_is_used_while_the_registry_returns_nonsense() {
+    let network = TestNetwork::default();
+    let (_, _, root) = one_image(&network);
+    let cache = cache(&network, 10);
     let name = reference("r.test/a/b:v1");
     cache.get(&name).await.unwrap();
     let nonsense: [fn() -> Reply; 4] = [
@@ -170,17 +167,17 @@ async fn what_is_kept_is_used_while_the_registry_makes_no_sense() {
         || Reply::new(418),
         || Reply::new(401),
     ];
-    for answer in nonsense {
-        world.add("r.test:443", move |_| answer());
+    for reply in nonsense {
+        network.add("r.test:443", move |_| reply());
         tokio::time::advance(AGE * 3).await;
         assert_eq!(cache.get(&name).await.unwrap().digest, root.digest);
     }
-    // Somebody else in its place.
-    World::default().move_to(&world, "r.test:443", |_| Reply::new(404));
+    // An untrusted server in its place.
+    TestNetwork::default().add_untrusted_to(&network, "r.test:443", |_| Reply::new(404));
     tokio::time::advance(AGE * 3).await;
     assert_eq!(cache.get(&name).await.unwrap().digest, root.digest);
-    // Who may not know is told so.
-    world.add("r.test:443", |_| {
+    // A denied request is an error.
+    network.add("r.test:443", |_| {
         Reply::new(401).with("www-authenticate", "Basic realm=x")
     });
     tokio::time::advance(AGE * 3).await;
@@ -189,13 +186,13 @@ async fn what_is_kept_is_used_while_the_registry_makes_no_sense() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_long_for_what_is_kept() {
-    let world = World::default();
-    let (_, _, root) = one_image(&world);
-    let cache = cache(&world, 10);
+async fn callers_do_not_wait_long_when_an_image_is_cached() {
+    let network = TestNetwork::default();
+    let (_, _, root) = one_image(&network);
+    let cache = cache(&network, 10);
     let name = reference("r.test/a/b:v1");
     cache.get(&name).await.unwrap();
-    world.add_silent("r.test:443");
+    network.add_silent("r.test:443");
     tokio::time::advance(AGE * 3).await;
     let timed = async || {
         let begin = tokio::time::Instant::now();
@@ -203,17 +200,17 @@ async fn nobody_waits_long_for_what_is_kept() {
         assert_eq!(image.digest, root.digest);
         begin.elapsed()
     };
-    // One that gives up earlier does not make the next wait longer.
+    // A caller that gives up earlier does not make the next one wait longer.
     let given_up = tokio::time::timeout(Duration::from_secs(1), cache.get(&name)).await;
     assert!(given_up.is_err());
     assert!(timed().await <= Duration::from_secs(6));
     assert_eq!(timed().await, Duration::ZERO);
-    // It is asked all the while, and answers when it is back.
-    let (_, mut layout, _) = one_image(&world);
+    // The lookup continues, and ends when the registry is back.
+    let (_, mut layout, _) = one_image(&network);
     let other = image(&mut layout, "linux/amd64", "/other");
-    let store = super::store::Store::default();
+    let store = super::fixtures::Store::default();
     store.put("a/b:v1", &layout, &other);
-    world.add("r.test:443", move |seen| store.answer(seen));
+    network.add("r.test:443", move |request| store.respond(request));
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_eq!(cache.get(&name).await.unwrap().digest, other.digest);
 }

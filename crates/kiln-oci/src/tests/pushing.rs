@@ -1,41 +1,41 @@
-//! Storing images, and reading them back.
+//! Push, and pull afterwards.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-use super::store::{Store, amd64, image, reference};
-use super::world::{Reply, Seen, World};
+use super::fixtures::{Store, amd64, image, reference};
+use super::network::{ReceivedRequest, Reply, TestNetwork};
 use crate::media_type::OCI_INDEX;
 use crate::{
-    Descriptor, Digest, DockerConfig, Index, Keychain, Layout, LayoutError, PushError, Registry,
-    RegistryError, RegistryOptions,
+    Descriptor, Digest, DockerConfig, ImageIndex, ImageLayout, Keychain, LayoutError, PushError,
+    RegistryClient, RegistryError, RegistryOptions,
 };
 
 const PASSWORD: &str = "Basic bWU6cGFzcw==";
 
-fn client(world: &World) -> Registry {
+fn client(network: &TestNetwork) -> RegistryClient {
     let config = br#"{"auths":{"r.test":{"auth":"bWU6cGFzcw=="}}}"#;
-    world.registry(RegistryOptions {
+    network.registry(RegistryOptions {
         keychain: Keychain::fixed(DockerConfig::parse(config).unwrap()),
         ..RegistryOptions::default()
     })
 }
 
 /// An empty registry.
-fn empty(world: &World) {
+fn empty(network: &TestNetwork) {
     let store = Store::default();
-    world.add("r.test:443", move |seen| store.answer(seen));
+    network.add("r.test:443", move |request| store.respond(request));
 }
 
-/// Two images, and an index of them.
-fn two() -> (Layout, Descriptor) {
-    let mut layout = Layout::default();
+/// An index with two images.
+fn two() -> (ImageLayout, Descriptor) {
+    let mut layout = ImageLayout::default();
     let manifests = vec![
         image(&mut layout, "linux/amd64", "/amd"),
         image(&mut layout, "linux/arm64", "/arm"),
     ];
-    let index = Index {
+    let index = ImageIndex {
         schema_version: 2,
         media_type: Some(OCI_INDEX.to_owned()),
         manifests,
@@ -46,17 +46,17 @@ fn two() -> (Layout, Descriptor) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_pushed_can_be_read() {
-    let world = World::default();
-    empty(&world);
+async fn a_pushed_image_can_be_pulled() {
+    let network = TestNetwork::default();
+    empty(&network);
     let (layout, root) = two();
-    let registry = client(&world);
+    let registry = client(&network);
     let name = reference("r.test/x/y:v1");
     assert_eq!(
         registry.push(&name, &layout, &root).await.unwrap(),
         root.digest
     );
-    let puts = world.asked();
+    let puts = network.requests();
     let puts: Vec<_> = puts.iter().filter(|line| line.contains("PUT")).collect();
     // Two configs, two layers, then two manifests, and the index last and by its tag.
     assert_eq!(puts.len(), 7);
@@ -65,42 +65,42 @@ async fn what_is_pushed_can_be_read() {
     assert_eq!(image.digest, root.digest);
     assert_eq!(image.config.config.entrypoint, ["/amd"]);
 
-    world.asked();
+    network.requests();
     registry.push(&name, &layout, &root).await.unwrap();
-    let again = world.asked();
+    let again = network.requests();
     assert!(
         again.iter().all(|line| !line.contains("/blobs/uploads/")),
-        "nothing is sent twice"
+        "existing blobs are not sent again"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn uploads_elsewhere_carry_no_credentials() {
-    let world = World::default();
-    world.add("r.test:443", |seen: &Seen| {
-        match seen.authorization.as_deref() {
-            Some(PASSWORD) if seen.method == "HEAD" => Reply::new(404),
+async fn uploads_to_another_host_carry_no_credentials() {
+    let network = TestNetwork::default();
+    network.add("r.test:443", |request: &ReceivedRequest| {
+        match request.authorization.as_deref() {
+            Some(PASSWORD) if request.method == "HEAD" => Reply::new(404),
             Some(PASSWORD) => Reply::new(202).with("location", "https://up.test/u?state=s"),
             _ => Reply::new(401).with("www-authenticate", "Basic realm=x"),
         }
     });
-    world.add("up.test:443", |_| Reply::new(201));
+    network.add("up.test:443", |_| Reply::new(201));
     let bytes = Bytes::from_static(b"blob");
     let digest = Digest::of(&bytes);
-    client(&world)
+    client(&network)
         .push_blob(&reference("r.test/x:1"), &digest, bytes)
         .await
         .unwrap();
     let last = format!("PUT up.test:443/u?state=s&digest=sha256%3A{}", digest.hex());
-    assert_eq!(world.asked().last(), Some(&last));
+    assert_eq!(network.requests().last(), Some(&last));
 }
 
 #[tokio::test(start_paused = true)]
-async fn uploads_go_where_the_registry_says() {
+async fn uploads_go_to_the_location_of_the_registry() {
     let bytes = Bytes::from_static(b"blob");
     let digest = Digest::of(&bytes);
     let hex = digest.hex();
-    let places = [
+    let locations = [
         ("/u/1", format!("PUT r.test:443/u/1?digest=sha256%3A{hex}")),
         ("/u/1?", format!("PUT r.test:443/u/1?digest=sha256%3A{hex}")),
         (
@@ -112,69 +112,70 @@ async fn uploads_go_where_the_registry_says() {
             format!("PUT r.test:443/u?digest=sha256%3A{hex}"),
         ),
     ];
-    for (location, expected) in places {
-        let world = World::default();
-        world.add("r.test:443", move |seen: &Seen| {
-            match seen.method.as_str() {
+    for (location, expected) in locations {
+        let network = TestNetwork::default();
+        network.add(
+            "r.test:443",
+            move |request: &ReceivedRequest| match request.method.as_str() {
                 "HEAD" => Reply::new(404),
                 "POST" => Reply::new(202).with("location", location),
                 _ => Reply::new(201),
-            }
-        });
+            },
+        );
         let name = reference("r.test/x:1");
-        let pushed = client(&world)
+        let pushed = client(&network)
             .push_blob(&name, &digest, bytes.clone())
             .await;
         pushed.unwrap();
-        assert_eq!(world.asked().last(), Some(&expected));
+        assert_eq!(network.requests().last(), Some(&expected));
     }
     let nowhere = [
-        (Some("http://r.test/u"), "it wants an upload in clear"),
-        (Some(""), "it does not say where an upload goes"),
+        (Some("http://r.test/u"), "its upload location is plain HTTP"),
+        (Some(""), "it returned no valid upload location"),
         (
             Some("ftp://r.test/"),
-            "it does not say where an upload goes",
+            "it returned no valid upload location",
         ),
-        (None, "it does not say where an upload goes"),
+        (None, "it returned no valid upload location"),
     ];
-    for (location, said) in nowhere {
-        let world = World::default();
-        world.add("r.test:443", move |seen: &Seen| {
-            match (seen.method.as_str(), location) {
+    for (location, expected) in nowhere {
+        let network = TestNetwork::default();
+        network.add("r.test:443", move |request: &ReceivedRequest| {
+            match (request.method.as_str(), location) {
                 ("HEAD", _) => Reply::new(404),
                 ("POST", Some(location)) => Reply::new(202).with("location", location),
                 _ => Reply::new(202),
             }
         });
         let name = reference("r.test/x:1");
-        let pushed = client(&world)
+        let pushed = client(&network)
             .push_blob(&name, &digest, bytes.clone())
             .await;
         let error = pushed.unwrap_err().to_string();
-        assert!(error.ends_with(said), "{error}");
-        assert!(!world.asked().concat().contains("PUT"));
+        assert!(error.ends_with(expected), "{error}");
+        assert!(!network.requests().concat().contains("PUT"));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upload_that_breaks_off_is_begun_anew() {
-    let world = World::default();
+async fn a_failed_upload_is_started_again() {
+    let network = TestNetwork::default();
     let store = Store::default();
     let count = AtomicUsize::new(0);
-    world.add("r.test:443", move |seen: &Seen| {
-        if seen.method == "PUT" && count.fetch_add(1, Ordering::SeqCst) == 0 {
+    network.add("r.test:443", move |request: &ReceivedRequest| {
+        if request.method == "PUT" && count.fetch_add(1, Ordering::SeqCst) == 0 {
             return Reply::new(502);
         }
-        store.answer(seen)
+        store.respond(request)
     });
     let bytes = Bytes::from_static(b"blob");
     let digest = Digest::of(&bytes);
-    client(&world)
+    client(&network)
         .push_blob(&reference("r.test/x:1"), &digest, bytes)
         .await
         .unwrap();
-    let methods: Vec<_> = world
-        .asked()
+    let methods: Vec<_> = network
+        .requests()
         .iter()
         .map(|line| line[..4].trim().to_owned())
         .collect();
@@ -182,10 +183,10 @@ async fn an_upload_that_breaks_off_is_begun_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_is_right_is_pushed() {
-    let world = World::default();
-    empty(&world);
-    let registry = client(&world);
+async fn content_with_a_wrong_digest_is_not_pushed() {
+    let network = TestNetwork::default();
+    empty(&network);
+    let registry = client(&network);
     let name = reference("r.test/x:1");
     let wrong = Digest::of(b"other");
     let error = registry
@@ -203,7 +204,7 @@ async fn only_what_is_right_is_pushed() {
         ..Descriptor::of(OCI_INDEX, b"")
     };
     let error = registry
-        .push(&name, &Layout::default(), &missing)
+        .push(&name, &ImageLayout::default(), &missing)
         .await
         .unwrap_err();
     let PushError::Layout {
@@ -213,18 +214,22 @@ async fn only_what_is_right_is_pushed() {
     else {
         panic!("{error}")
     };
-    assert!(world.asked().is_empty());
+    assert!(network.requests().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_registry_that_is_read_only_says_so() {
-    let world = World::default();
-    world.add("r.test:443", |seen: &Seen| match seen.method.as_str() {
-        "HEAD" => Reply::new(404),
-        _ => Reply::new(405).body(r#"{"errors":[{"code":"UNSUPPORTED","message":"read only"}]}"#),
+async fn the_message_of_a_read_only_registry_is_reported() {
+    let network = TestNetwork::default();
+    network.add("r.test:443", |request: &ReceivedRequest| {
+        match request.method.as_str() {
+            "HEAD" => Reply::new(404),
+            _ => {
+                Reply::new(405).body(r#"{"errors":[{"code":"UNSUPPORTED","message":"read only"}]}"#)
+            }
+        }
     });
     let (layout, root) = two();
-    let error = client(&world)
+    let error = client(&network)
         .push(&reference("r.test/x:1"), &layout, &root)
         .await
         .unwrap_err();

@@ -1,25 +1,25 @@
 //! Lists of tags.
 
-use super::store::reference;
-use super::world::{Reply, Seen, World};
+use super::fixtures::reference;
+use super::network::{ReceivedRequest, Reply, TestNetwork};
 use crate::{RegistryError, RegistryOptions};
 
-async fn tags(answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> TagsAsked {
-    let world = World::default();
-    world.add("r.test:443", answer);
-    world.add("elsewhere.test:443", |_| Reply::new(200).body("{}"));
-    let registry = world.registry(RegistryOptions::default());
+async fn tags(respond: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> TagsResult {
+    let network = TestNetwork::default();
+    network.add("r.test:443", respond);
+    network.add("elsewhere.test:443", |_| Reply::new(200).body("{}"));
+    let registry = network.registry(RegistryOptions::default());
     let tags = registry.tags(&reference("r.test/a/b:v1")).await;
-    (tags, world.asked())
+    (tags, network.requests())
 }
 
-type TagsAsked = (Result<Vec<String>, RegistryError>, Vec<String>);
+type TagsResult = (Result<Vec<String>, RegistryError>, Vec<String>);
 
 #[tokio::test(start_paused = true)]
 async fn all_pages_are_read() {
-    let (tags, asked) = tags(|seen: &Seen| match seen.target.as_str() {
+    let (tags, requests) = tags(|request: &ReceivedRequest| match request.target.as_str() {
         "/v2/a/b/tags/list" => Reply::new(200)
-            // Somewhere else is not asked, whatever the registry says.
+            // The host of the link is ignored.
             .with(
                 "link",
                 "<https://elsewhere.test/v2/a/b/tags/list?last=v1&n=1>; rel=\"next\"",
@@ -30,7 +30,7 @@ async fn all_pages_are_read() {
     .await;
     assert_eq!(tags.unwrap(), ["v1", "v2", "latest"]);
     assert_eq!(
-        asked,
+        requests,
         [
             "GET r.test:443/v2/a/b/tags/list",
             "GET r.test:443/v2/a/b/tags/list?last=v1&n=1"
@@ -39,21 +39,21 @@ async fn all_pages_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn none_nonsense_and_no_end() {
+async fn empty_missing_invalid_and_endless_lists() {
     let (none, _) = tags(|_| Reply::new(200).body(r#"{"name":"a/b","tags":null}"#)).await;
     assert!(none.unwrap().is_empty());
     let (missing, _) = tags(|_| Reply::new(404)).await;
     assert!(matches!(missing, Err(RegistryError::NotFound { .. })));
     let (nonsense, _) = tags(|_| Reply::new(200).body("[]x")).await;
     assert!(matches!(nonsense, Err(RegistryError::Protocol { .. })));
-    let (endless, asked) = tags(|_| {
+    let (endless, requests) = tags(|_| {
         Reply::new(200)
             .with("link", "</v2/a/b/tags/list?last=x>; rel=\"next\"")
             .body(r#"{"tags":["x"]}"#)
     })
     .await;
     assert!(matches!(endless, Err(RegistryError::Protocol { .. })));
-    assert_eq!(asked.len(), 1000);
+    assert_eq!(requests.len(), 1000);
 }
 
 #[tokio::test(start_paused = true)]
@@ -67,9 +67,9 @@ async fn the_next_page_is_found_among_other_links() {
         &["</v2/a/b/tags/list?last=v1>; title=\"x\"; rel=\"last next\""],
     ];
     for headers in LINKS {
-        let (tags, asked) = tags(move |seen: &Seen| {
+        let (tags, requests) = tags(move |request: &ReceivedRequest| {
             let reply = Reply::new(200).body(r#"{"tags":["x"]}"#);
-            match seen.target.contains('?') {
+            match request.target.contains('?') {
                 true => reply,
                 false => headers
                     .iter()
@@ -78,7 +78,7 @@ async fn the_next_page_is_found_among_other_links() {
         })
         .await;
         assert_eq!(tags.unwrap(), ["x", "x"]);
-        assert_eq!(asked[1], "GET r.test:443/v2/a/b/tags/list?last=v1");
+        assert_eq!(requests[1], "GET r.test:443/v2/a/b/tags/list?last=v1");
     }
     for link in [
         "</v2/a/b/tags/list?last=v1>; rel=prev; title=\"rel=next\"",
@@ -91,14 +91,14 @@ async fn the_next_page_is_found_among_other_links() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_are_only_so_many_tags() {
+async fn the_size_of_the_list_is_limited() {
     let page = format!(r#"{{"tags":["{}"]}}"#, "x".repeat(3 << 20));
-    let (tags, asked) = tags(move |_| {
+    let (tags, requests) = tags(move |_| {
         Reply::new(200)
             .with("link", "</v2/a/b/tags/list?last=x>; rel=next")
             .body(page.clone())
     })
     .await;
     assert!(matches!(tags, Err(RegistryError::TooLarge { .. })));
-    assert!(asked.len() < 20);
+    assert!(requests.len() < 20);
 }

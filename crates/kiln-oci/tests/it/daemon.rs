@@ -17,10 +17,10 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts one that keeps its files in a directory; `more` is configuration besides, below `http`. None, and a loud word
-    /// about it, if it is not installed.
+    /// Starts a registry with its files in a directory; `more` is added to its configuration below `http`. `None`, with a
+    /// message on standard error, if it is not installed.
     pub(crate) fn start(directory: &Path, more: &str) -> Option<Daemon> {
-        // Somebody else may take the port in between; then another one is tried.
+        // Another process may take the port in between; then the next one is tried.
         for _ in 0..10 {
             let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
             let host = free.unwrap().to_string();
@@ -64,7 +64,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Waits until it says that it listens, or that it ends. What it says later is read and forgotten.
+/// Waits until it logs that it listens, or ends. Later output is read and discarded.
 fn listens(child: &mut Child) -> bool {
     let (sender, receiver) = mpsc::channel();
     let mut lines = BufReader::new(child.stderr.take().unwrap());

@@ -1,8 +1,9 @@
-//! Push, read, and be refused by a real registry.
+//! Push, pull and denied requests with a real registry.
 
 use kiln_oci::{
-    Descriptor, DockerConfig, ErrorClass, ImageSpec, Keychain, LayerBuilder, Layout, PlainHttp,
-    Platform, Reference, Registry, RegistryError, RegistryOptions, RunConfig, add_image,
+    Descriptor, DockerConfig, ErrorClass, ImageLayout, ImageReference, ImageSpec, Keychain,
+    LayerBuilder, PlainHttp, Platform, RegistryClient, RegistryError, RegistryOptions, RunConfig,
+    add_image,
 };
 
 use crate::program::Program;
@@ -11,8 +12,8 @@ fn platform() -> Platform {
     Platform::linux("amd64")
 }
 
-/// An image with a layer of some size.
-fn image() -> (Layout, Descriptor) {
+/// An image with a layer of several megabytes.
+fn image() -> (ImageLayout, Descriptor) {
     let content: Vec<u8> = (0..3_000_000_u32)
         .map(|number| number.to_le_bytes()[1])
         .collect();
@@ -27,7 +28,7 @@ fn image() -> (Layout, Descriptor) {
         },
         layers: vec![layer.finish().unwrap()],
     };
-    let mut layout = Layout::default();
+    let mut layout = ImageLayout::default();
     let root = add_image(&mut layout, spec).unwrap();
     (layout, root)
 }
@@ -40,12 +41,12 @@ fn keychain(program: &Program, password: &str) -> Keychain {
     Keychain::fixed(DockerConfig::parse(text.as_bytes()).unwrap())
 }
 
-fn reference(program: &Program, rest: &str) -> Reference {
+fn reference(program: &Program, rest: &str) -> ImageReference {
     format!("{}/{rest}", program.host).parse().unwrap()
 }
 
-/// Pushes and reads everything back.
-async fn round_trip(registry: &Registry, name: &Reference) {
+/// Pushes an image and pulls it again.
+async fn round_trip(registry: &RegistryClient, name: &ImageReference) {
     let (layout, root) = image();
     let digest = registry.push(name, &layout, &root).await.unwrap();
     registry.push(name, &layout, &root).await.unwrap();
@@ -54,21 +55,17 @@ async fn round_trip(registry: &Registry, name: &Reference) {
         let image = registry.image(name, &platform()).await.unwrap();
         assert_eq!(image.digest, digest);
         assert_eq!(image.config.command_line(), ["/data"]);
-        let mut copy = Vec::new();
-        registry
-            .copy_blob(name, &image.layers[0], &mut copy)
-            .await
-            .unwrap();
-        assert_eq!(copy, layout.blob(&image.layers[0].digest).unwrap());
+        let layer = registry.blob(name, &image.layers[0]).await.unwrap();
+        assert_eq!(layer, layout.blob(&image.layers[0].digest).unwrap());
     }
 }
 
 #[tokio::test]
-async fn in_clear_on_this_machine() {
+async fn plain_http_on_this_machine() {
     let Some(program) = Program::start(false) else {
         return;
     };
-    let registry = Registry::new(RegistryOptions::default());
+    let registry = RegistryClient::new(RegistryOptions::default());
     let name = reference(&program, "some/image:v1");
     round_trip(&registry, &name).await;
     assert_eq!(registry.tags(&name).await.unwrap(), ["v1"]);
@@ -79,7 +76,7 @@ async fn in_clear_on_this_machine() {
     never
         .plain_http
         .insert(program.host.clone(), PlainHttp::Never);
-    let error = Registry::new(never)
+    let error = RegistryClient::new(never)
         .image(&name, &platform())
         .await
         .unwrap_err();
@@ -87,19 +84,19 @@ async fn in_clear_on_this_machine() {
 }
 
 #[tokio::test]
-async fn with_password_and_an_authority_of_its_own() {
+async fn password_and_custom_ca() {
     let Some(program) = Program::start(true) else {
         return;
     };
     let options = |password| RegistryOptions {
         keychain: keychain(&program, password),
-        authority: Some(program.directory.path().to_owned()),
+        ca_directory: Some(program.directory.path().to_owned()),
         ..RegistryOptions::default()
     };
     let name = reference(&program, "private/image:v1");
-    round_trip(&Registry::new(options("pass")), &name).await;
+    round_trip(&RegistryClient::new(options("pass")), &name).await;
 
-    let error = Registry::new(options("wrong"))
+    let error = RegistryClient::new(options("wrong"))
         .image(&name, &platform())
         .await
         .unwrap_err();
@@ -108,16 +105,16 @@ async fn with_password_and_an_authority_of_its_own() {
         keychain: Keychain::anonymous(),
         ..options("pass")
     };
-    let error = Registry::new(anonymous)
+    let error = RegistryClient::new(anonymous)
         .image(&name, &platform())
         .await
         .unwrap_err();
     assert!(matches!(error, RegistryError::Denied { .. }), "{error}");
-    let trusting = RegistryOptions {
-        authority: None,
+    let without_ca = RegistryOptions {
+        ca_directory: None,
         ..options("pass")
     };
-    let error = Registry::new(trusting)
+    let error = RegistryClient::new(without_ca)
         .image(&name, &platform())
         .await
         .unwrap_err();

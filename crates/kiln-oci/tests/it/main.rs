@@ -1,4 +1,4 @@
-//! kiln-oci against a registry that others wrote: Debian's `docker-registry`, with and without password and TLS.
+//! kiln-oci against Debian's `docker-registry`, with and without password and TLS.
 
 mod daemon;
 mod docker_registry;

@@ -1,4 +1,4 @@
-//! A `docker-registry` that runs, if there is one.
+//! A running `docker-registry`, if it is installed.
 
 use std::fs;
 use std::path::Path;
@@ -13,15 +13,15 @@ pub(crate) struct Program {
     _daemon: Daemon,
     /// Host and port.
     pub(crate) host: String,
-    /// Its files, and the certificate of its authority as `ca.crt`.
+    /// Its files, with its CA certificate as `ca.crt`.
     pub(crate) directory: TempDir,
 }
 
-/// `me` with the password `pass`, in the only form that the registry reads.
+/// `me` with the password `pass`, with bcrypt: the registry supports no other hash.
 const HTPASSWD: &str = "me:$2y$05$vpCuxEqnit.3Th4gP2Qob.gweF8gJdhTz.PJSZaLzANiA4Mhrhm1O\n";
 
 impl Program {
-    /// Starts one. None, and a loud word about it, if it is not installed.
+    /// Starts a registry. `None`, with a message on standard error, if it is not installed.
     pub(crate) fn start(secure: bool) -> Option<Program> {
         let directory = tempfile::tempdir().unwrap();
         let more = match secure {
@@ -37,7 +37,7 @@ impl Program {
     }
 }
 
-/// A certificate and a password, and where the registry finds them.
+/// Writes a certificate and a password file, and returns the configuration for them.
 fn secrets(directory: &Path) -> String {
     let path = |name: &str| directory.join(name).display().to_string();
     fs::write(path("htpasswd"), HTPASSWD).unwrap();
@@ -50,7 +50,7 @@ fn secrets(directory: &Path) -> String {
     )
 }
 
-/// An authority, and a certificate it gave for this machine.
+/// Writes a CA certificate, and a certificate for this machine.
 fn certificate(directory: &Path) {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use kiln_krm::image::Version;
 use kiln_krm::kptfile::{GenericLock, Locator, Upstream};
-use kiln_oci::{Digest, Reference};
+use kiln_oci::{Digest, ImageReference};
 
 use super::{ImageError, PackageImages};
 
@@ -52,14 +52,14 @@ impl ImageLock {
     /// Another image of the same repository: by tag, by digest, or by its whole address, which need not be of the same.
     pub fn other(&self, wanted: &str) -> Result<String, ImageError> {
         if let Some(image) = wanted.strip_prefix(SCHEME) {
-            return Ok(Reference::from_str(image).map(|_| image.to_owned())?);
+            return Ok(ImageReference::from_str(image).map(|_| image.to_owned())?);
         }
         let reference = self.reference()?;
         if let Ok(digest) = Digest::from_str(wanted) {
             return Ok(reference.with_digest(digest).to_string());
         }
         let other = format!("{}:{wanted}", self.repository()?);
-        Ok(Reference::from_str(&other).map(|_| other)?)
+        Ok(ImageReference::from_str(&other).map(|_| other)?)
     }
 
     /// The repository without tag and digest, as it was named.
@@ -98,8 +98,8 @@ impl ImageLock {
         })
     }
 
-    fn reference(&self) -> Result<Reference, ImageError> {
-        Ok(Reference::from_str(&self.image)?)
+    fn reference(&self) -> Result<ImageReference, ImageError> {
+        Ok(ImageReference::from_str(&self.image)?)
     }
 }
 

@@ -57,7 +57,7 @@ pub struct Layer<'a> {
 pub enum LayerError {
     /// A kind of archive that is not read, or one of another image.
     #[error(transparent)]
-    Layer(#[from] kiln_oci::LayerError),
+    Layer(#[from] kiln_oci::LayerFormatError),
     /// The archive is damaged.
     #[error("cannot read the layer")]
     Archive(#[source] io::Error),

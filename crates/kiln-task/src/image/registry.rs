@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use kiln_oci::{
-    PlainHttp, Platform, Reference, ReferenceError, Registry, RegistryError, RegistryOptions,
+    ImageReference, ImageReferenceError, PlainHttp, Platform, RegistryClient, RegistryError,
+    RegistryOptions,
 };
 
 use super::{
@@ -14,7 +15,7 @@ use super::{
 /// Finds packages in images of registries.
 pub struct RegistryImages {
     options: RegistryOptions,
-    registry: Registry,
+    registry: RegistryClient,
     runtime: tokio::runtime::Runtime,
     largest: u64,
 }
@@ -24,7 +25,7 @@ pub struct RegistryImages {
 pub enum RegistryImageError {
     /// The image has no such name.
     #[error(transparent)]
-    Reference(#[from] ReferenceError),
+    Reference(#[from] ImageReferenceError),
     /// The registry cannot be asked, or does not have it.
     #[error(transparent)]
     Registry(#[from] RegistryError),
@@ -47,7 +48,7 @@ impl RegistryImages {
             .enable_all()
             .build()?;
         Ok(RegistryImages {
-            registry: Registry::new(options.clone()),
+            registry: RegistryClient::new(options.clone()),
             options,
             runtime,
             largest,
@@ -56,14 +57,14 @@ impl RegistryImages {
 
     /// The registries as this one is to be asked. What does not leave this machine nobody reads on the way, so that a
     /// registry here gets the credentials that there are for it even if it does not speak TLS.
-    fn registry_of(&self, reference: &Reference) -> Registry {
+    fn registry_of(&self, reference: &ImageReference) -> RegistryClient {
         if !is_here(reference.registry()) {
             return self.registry.clone();
         }
         let mut options = self.options.clone();
         let here = options.plain_http.entry(reference.registry().to_owned());
         here.or_insert(PlainHttp::WithCredentials);
-        Registry::new(options)
+        RegistryClient::new(options)
     }
 
     async fn fetch(&self, image: &str) -> Result<PackageImage, RegistryImageError> {
@@ -119,8 +120,8 @@ fn is_here(registry: &str) -> bool {
     host == "localhost" || address.parse().is_ok_and(is_loopback)
 }
 
-fn reference(image: &str) -> Result<Reference, ReferenceError> {
-    Reference::from_str(image.strip_prefix(SCHEME).unwrap_or(image))
+fn reference(image: &str) -> Result<ImageReference, ImageReferenceError> {
+    ImageReference::from_str(image.strip_prefix(SCHEME).unwrap_or(image))
 }
 
 impl PackageImages for RegistryImages {

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use daemon::Daemon;
 use kiln_oci::{
-    ImageSpec, Layout, Manifest, Platform, Registry, RegistryOptions, RunConfig, add_image,
+    ImageLayout, ImageSpec, Manifest, Platform, RegistryClient, RegistryOptions, RunConfig,
+    add_image,
 };
 
 #[path = "../../../kiln-oci/tests/it/daemon.rs"]
@@ -79,7 +80,7 @@ impl TestRegistry {
 
     /// Puts an image of layers there; its digest.
     pub(crate) fn push(&self, repository: &str, tag: &str, layers: Vec<Vec<u8>>) -> String {
-        let mut layout = Layout::default();
+        let mut layout = ImageLayout::default();
         let image = ImageSpec {
             platform: Platform::this_machine(),
             run: RunConfig::default(),
@@ -115,7 +116,7 @@ impl TestRegistry {
                     .enable_all()
                     .build()
                     .expect("a runtime");
-                let registry = Registry::new(RegistryOptions::default());
+                let registry = RegistryClient::new(RegistryOptions::default());
                 let pushed = registry.push(&reference, &layout, &root);
                 runtime.block_on(pushed).expect("it can be pushed");
             }

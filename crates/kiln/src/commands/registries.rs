@@ -102,7 +102,7 @@ fn list(image: &str) -> Result<Vec<String>, String> {
         // Somebody is waiting, and there may be another way.
         retry: RetryPolicy {
             attempts: 3,
-            longest_wait: Duration::from_secs(5),
+            max_delay: Duration::from_secs(5),
             ..RetryPolicy::default()
         },
         ..options

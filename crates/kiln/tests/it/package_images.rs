@@ -220,7 +220,7 @@ fn a_package_behind_a_password_is_had_with_docker_s_credentials() {
     };
     let before = place.run("git --git-dir down.git for-each-ref");
     let text = place.fail(&clone("nobody"));
-    assert!(text.contains("does not let us read"), "{text}");
+    assert!(text.contains("denied permission to read"), "{text}");
     let wrong = "cm9ib3Q6d3Jvbmc=";
     for (directory, password) in [("docker", ROBOT), ("wrong", wrong)] {
         let file = format!("{{\"auths\":{{\"{host}\":{{\"auth\":\"{password}\"}}}}}}");
@@ -229,7 +229,7 @@ fn a_package_behind_a_password_is_had_with_docker_s_credentials() {
             .write(&format!("{directory}/config.json"), &file);
     }
     let text = place.fail(&format!("DOCKER_CONFIG=wrong {}", clone("wrong")));
-    assert!(text.contains("does not let us read"), "{text}");
+    assert!(text.contains("denied permission to read"), "{text}");
     assert!(!text.contains("wrong\"") && !text.contains(wrong), "{text}");
     assert_eq!(place.run("git --git-dir down.git for-each-ref"), before);
     place.run(&format!(

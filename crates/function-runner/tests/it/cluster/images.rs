@@ -6,8 +6,8 @@ use std::sync::{Once, OnceLock};
 
 use bytes::Bytes;
 use kiln_oci::{
-    DockerConfig, ImageSpec, Keychain, LayerBuilder, Layout, Platform, Reference, Registry,
-    RegistryOptions, RunConfig, add_image,
+    DockerConfig, ImageLayout, ImageReference, ImageSpec, Keychain, LayerBuilder, Platform,
+    RegistryClient, RegistryOptions, RunConfig, add_image,
 };
 
 use super::machine::Machine;
@@ -178,7 +178,7 @@ fn push(
     keychain: Keychain,
     authority: Option<&Path>,
 ) {
-    let mut layout = Layout::default();
+    let mut layout = ImageLayout::default();
     let spec = ImageSpec {
         platform: Platform::this_machine(),
         run: RunConfig {
@@ -189,12 +189,12 @@ fn push(
         layers: vec![layer],
     };
     let root = add_image(&mut layout, spec).expect("an image");
-    let registry = Registry::new(RegistryOptions {
+    let registry = RegistryClient::new(RegistryOptions {
         keychain,
-        authority: authority.map(Path::to_owned),
+        ca_directory: authority.map(Path::to_owned),
         ..RegistryOptions::default()
     });
-    let reference: Reference = image.parse().expect("a reference");
+    let reference: ImageReference = image.parse().expect("a reference");
     // A thread of its own, because callers are in a runtime already.
     std::thread::scope(|scope| {
         let work = || {

@@ -1,4 +1,4 @@
-//! Challenges as they are found in the wild.
+//! Challenges of real registries.
 
 use http::{HeaderMap, HeaderValue, header};
 
@@ -23,7 +23,7 @@ fn check(values: &[&str], expected: Option<(&str, &str, &str)>) {
 }
 
 #[test]
-fn challenges_are_read() {
+fn challenges_are_parsed() {
     check(
         &[
             r#"Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:a/b:pull,push",error="x""#,
@@ -56,7 +56,7 @@ fn challenges_are_read() {
 }
 
 #[test]
-fn what_is_no_challenge_is_none() {
+fn invalid_challenges_are_ignored() {
     check(&[], None);
     check(&[""], None);
     check(&["Bearer"], None);

@@ -1,4 +1,4 @@
-//! How long is waited.
+//! Delays between attempts.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,34 +17,34 @@ fn busy(retry_after: Option<u64>) -> RegistryError {
 }
 
 #[test]
-fn waits_grow_and_end() {
+fn delays_grow_and_attempts_end() {
     let policy = RetryPolicy::default();
     for attempt in 1..5 {
         let whole = Duration::from_millis(200 << (attempt - 1));
-        let wait = policy.wait_after(attempt, &busy(None)).unwrap();
-        assert!(wait >= whole / 2 && wait <= whole, "{attempt}: {wait:?}");
+        let delay = policy.delay_after(attempt, &busy(None)).unwrap();
+        assert!(delay >= whole / 2 && delay <= whole, "{attempt}: {delay:?}");
     }
-    assert_eq!(policy.wait_after(5, &busy(None)), None);
-    let patient = RetryPolicy {
+    assert_eq!(policy.delay_after(5, &busy(None)), None);
+    let endless = RetryPolicy {
         attempts: u32::MAX,
         ..policy
     };
-    let wait = patient.wait_after(1000, &busy(None)).unwrap();
-    assert!(wait <= patient.longest_wait);
+    let delay = endless.delay_after(1000, &busy(None)).unwrap();
+    assert!(delay <= endless.max_delay);
 }
 
 #[test]
-fn what_the_registry_asks_for_counts() {
+fn retry_after_of_the_registry_is_respected() {
     let policy = RetryPolicy::default();
-    let wait = |seconds| policy.wait_after(1, &busy(Some(seconds)));
-    assert_eq!(wait(7), Some(Duration::from_secs(7)));
-    assert_eq!(wait(0), Some(Duration::from_millis(200)));
-    assert_eq!(wait(61), None);
+    let delay = |seconds| policy.delay_after(1, &busy(Some(seconds)));
+    assert_eq!(delay(7), Some(Duration::from_secs(7)));
+    assert_eq!(delay(0), Some(Duration::from_millis(200)));
+    assert_eq!(delay(61), None);
     let missing = RegistryError::NotFound {
-        what: String::new(),
+        subject: String::new(),
         message: String::new(),
     };
-    assert_eq!(policy.wait_after(1, &missing), None);
+    assert_eq!(policy.delay_after(1, &missing), None);
 }
 
 #[test]

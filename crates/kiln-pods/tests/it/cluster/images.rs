@@ -9,8 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use kiln_oci::{
-    CacheOptions, ImageCache, ImageSpec, Keychain, LayerBuilder, Layout, PlainHttp, Platform,
-    Reference, Registry, RegistryOptions, RunConfig, add_image,
+    CacheOptions, ImageCache, ImageLayout, ImageReference, ImageSpec, Keychain, LayerBuilder,
+    PlainHttp, Platform, RegistryClient, RegistryOptions, RunConfig, add_image,
 };
 use kiln_pods::RegistryResolver;
 use serde_json::json;
@@ -20,7 +20,7 @@ use tokio::sync::OnceCell;
 #[derive(Clone)]
 pub(super) struct Images {
     pub(super) registry: String,
-    client: Registry,
+    client: RegistryClient,
 }
 
 /// A static program; `tests/cluster/up` installs it.
@@ -37,7 +37,7 @@ impl Images {
         };
         let images = Images {
             registry: registry.to_owned(),
-            client: Registry::new(options),
+            client: RegistryClient::new(options),
         };
         PUSHED.get_or_init(|| images.push_all()).await;
         images
@@ -56,12 +56,12 @@ impl Images {
         std::fs::copy(authority, directory.join("ca.crt")).unwrap();
         let options = RegistryOptions {
             keychain: Keychain::file(file),
-            authority: Some(directory.to_owned()),
+            ca_directory: Some(directory.to_owned()),
             ..RegistryOptions::default()
         };
         let images = Images {
             registry,
-            client: Registry::new(options),
+            client: RegistryClient::new(options),
         };
         let busybox = std::fs::read(BUSYBOX).unwrap();
         let layer = LayerBuilder::default().file("bin/cat", 0o755, &busybox);
@@ -132,14 +132,14 @@ impl Images {
     }
 
     async fn push(&self, name: &str, run: RunConfig, layer: Bytes) {
-        let mut layout = Layout::default();
+        let mut layout = ImageLayout::default();
         let image = ImageSpec {
             platform: Platform::this_machine(),
             run,
             layers: vec![layer],
         };
         let root = add_image(&mut layout, image).unwrap();
-        let reference: Reference = self.name(name).parse().unwrap();
+        let reference: ImageReference = self.name(name).parse().unwrap();
         self.client.push(&reference, &layout, &root).await.unwrap();
     }
 }

@@ -1,73 +1,55 @@
-//! Image references, read as Docker reads them: `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`.
+//! Image references with Docker's rules: `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`.
 //!
-//! A [`Reference`] is always well-formed: its parts can be put into URLs as they are. It knows nothing of where the registry
-//! really is; mirrors and Docker Hub's other host are [`crate::Registry`]'s to know.
+//! An [`ImageReference`] is always well-formed: its parts can be part of a URL. It holds the registry's name; the host that
+//! serves Docker Hub is known to [`crate::RegistryClient`].
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::digest::{Digest, DigestError};
 
-/// Docker Hub, which is meant when no registry is named.
+/// The registry of references without one.
 pub(crate) const DOCKER_HUB: &str = "docker.io";
 
-/// The names that Docker Hub has in references and in credentials.
+/// The names of Docker Hub in references and in credentials.
 pub(crate) const DOCKER_HUB_NAMES: &[&str] =
     &[DOCKER_HUB, "index.docker.io", "registry-1.docker.io"];
 
 const MAX_REPOSITORY: usize = 255;
 const MAX_TAG: usize = 128;
 
-/// What names an image.
+/// The name of an image.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Reference {
+pub struct ImageReference {
     registry: String,
     repository: String,
     tag: Option<String>,
     digest: Option<Digest>,
 }
 
-/// A text is no image reference.
+/// Why a text is not an image reference.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ReferenceError {
-    /// The registry is no host.
-    #[error("image reference {reference:?}: {host:?} is no host of a registry")]
-    Registry {
-        /// The whole.
-        reference: String,
-        /// The part that is wrong.
-        host: String,
-    },
-    /// The repository has characters that are not allowed, or too many.
+pub enum ImageReferenceError {
+    #[error("image reference {reference:?}: {host:?} is not a valid registry host")]
+    Registry { reference: String, host: String },
     #[error(
-        "image reference {reference:?}: {repository:?} is no repository (lower-case letters, digits, separators, at most 255)"
+        "image reference {reference:?}: {repository:?} is not a valid repository (lower-case letters, digits, separators, at most 255 characters)"
     )]
     Repository {
-        /// The whole.
         reference: String,
-        /// The part that is wrong.
         repository: String,
     },
-    /// The tag has characters that are not allowed, or too many.
-    #[error("image reference {reference:?}: {tag:?} is no tag")]
-    Tag {
-        /// The whole.
-        reference: String,
-        /// The part that is wrong.
-        tag: String,
-    },
-    /// The digest is none.
+    #[error("image reference {reference:?}: {tag:?} is not a valid tag")]
+    Tag { reference: String, tag: String },
     #[error("image reference {reference:?}")]
     Digest {
-        /// The whole.
         reference: String,
-        /// What is wrong.
         source: DigestError,
     },
 }
 
-impl Reference {
-    /// Host and port of the registry as named, `docker.io` for Docker Hub.
+impl ImageReference {
+    /// Host and port of the registry, `docker.io` for Docker Hub.
     pub fn registry(&self) -> &str {
         &self.registry
     }
@@ -85,22 +67,22 @@ impl Reference {
         }
     }
 
-    /// The digest, if the reference is bound to one.
+    /// The digest, if the reference has one.
     pub fn digest(&self) -> Option<&Digest> {
         self.digest.as_ref()
     }
 
-    /// The same repository by digest, without a tag.
-    pub fn with_digest(&self, digest: Digest) -> Reference {
-        Reference {
+    /// The same repository with a digest and without a tag.
+    pub fn with_digest(&self, digest: Digest) -> ImageReference {
+        ImageReference {
             tag: None,
             digest: Some(digest),
             ..self.clone()
         }
     }
 
-    /// What the registry is asked for: the digest if there is one, else the tag.
-    pub(crate) fn manifest_name(&self) -> &str {
+    /// The name of the manifest in requests: the digest if there is one, else the tag.
+    pub(crate) fn tag_or_digest(&self) -> &str {
         match &self.digest {
             Some(digest) => digest.as_str(),
             None => self.tag().unwrap_or("latest"),
@@ -108,22 +90,24 @@ impl Reference {
     }
 }
 
-impl FromStr for Reference {
-    type Err = ReferenceError;
+impl FromStr for ImageReference {
+    type Err = ImageReferenceError;
 
-    fn from_str(text: &str) -> Result<Reference, ReferenceError> {
+    fn from_str(text: &str) -> Result<ImageReference, ImageReferenceError> {
         let reference = || text.to_owned();
         let (name, digest) = match text.split_once('@') {
             Some((name, digest)) => {
-                let digest = digest.parse().map_err(|source| ReferenceError::Digest {
-                    reference: reference(),
-                    source,
-                })?;
+                let digest = digest
+                    .parse()
+                    .map_err(|source| ImageReferenceError::Digest {
+                        reference: reference(),
+                        source,
+                    })?;
                 (name, Some(digest))
             }
             None => (text, None),
         };
-        // A colon before the last slash is that of a port.
+        // A colon before the last slash starts a port.
         let (name, tag) = match name.rsplit_once(':') {
             Some((before, tag)) if !tag.contains('/') => (before, Some(tag)),
             _ => (name, None),
@@ -131,34 +115,34 @@ impl FromStr for Reference {
         if let Some(tag) = tag
             && !is_tag(tag)
         {
-            return Err(ReferenceError::Tag {
+            return Err(ImageReferenceError::Tag {
                 reference: reference(),
                 tag: tag.to_owned(),
             });
         }
         let (registry, repository) = split_host(name);
         if !is_host(registry) {
-            return Err(ReferenceError::Registry {
+            return Err(ImageReferenceError::Registry {
                 reference: reference(),
                 host: registry.to_owned(),
             });
         }
-        let hub = DOCKER_HUB_NAMES.contains(&registry);
-        // A name of so many hexadecimal digits means an image by its id, which registries do not know.
+        let is_docker_hub = DOCKER_HUB_NAMES.contains(&registry);
+        // 64 hexadecimal digits are the ID of a local image, which registries do not have.
         let is_id =
             name.len() == 64 && name.bytes().all(|byte| b"0123456789abcdef".contains(&byte));
         let whole = match repository.contains('/') {
-            false if hub => format!("library/{repository}"),
+            false if is_docker_hub => format!("library/{repository}"),
             _ => repository.to_owned(),
         };
         if is_id || !is_repository(&whole) {
-            return Err(ReferenceError::Repository {
+            return Err(ImageReferenceError::Repository {
                 reference: reference(),
                 repository: repository.to_owned(),
             });
         }
-        Ok(Reference {
-            registry: if hub { DOCKER_HUB } else { registry }.to_owned(),
+        Ok(ImageReference {
+            registry: if is_docker_hub { DOCKER_HUB } else { registry }.to_owned(),
             repository: whole,
             tag: tag.map(str::to_owned),
             digest,
@@ -166,7 +150,7 @@ impl FromStr for Reference {
     }
 }
 
-impl fmt::Display for Reference {
+impl fmt::Display for ImageReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.registry, self.repository)?;
         if let Some(tag) = self.tag() {
@@ -179,7 +163,7 @@ impl fmt::Display for Reference {
     }
 }
 
-/// The first component is a host if it looks like one: with a dot or a port, or `localhost`, or with capitals.
+/// The first component is a host if it has a dot, a port or capitals, or is `localhost`.
 fn split_host(name: &str) -> (&str, &str) {
     match name.split_once('/') {
         Some((host, rest))
@@ -194,7 +178,7 @@ fn split_host(name: &str) -> (&str, &str) {
 }
 
 /// `name`, `name:port`, `[v6]` or `[v6]:port`.
-pub(crate) fn is_host(text: &str) -> bool {
+fn is_host(text: &str) -> bool {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let Some((address, rest)) = rest.split_once(']') else {
@@ -222,10 +206,10 @@ pub(crate) fn is_host(text: &str) -> bool {
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b == b'-')
     };
-    let host_is_right = text.starts_with('[') || host.split('.').all(label);
-    let port_is_right =
+    let is_valid_host = text.starts_with('[') || host.split('.').all(label);
+    let is_valid_port =
         port.is_none_or(|port| !port.starts_with('+') && port.parse::<u16>().is_ok());
-    host_is_right && port_is_right && text.len() <= 255
+    is_valid_host && is_valid_port && text.len() <= 255
 }
 
 fn is_tag(text: &str) -> bool {
@@ -240,15 +224,15 @@ fn is_repository(text: &str) -> bool {
     text.len() <= MAX_REPOSITORY && text.split('/').all(is_path_component)
 }
 
-/// Words of lower-case letters and digits, between them one dot, one or two underscores, or any number of hyphens.
+/// Lower-case letters and digits, separated by a dot, one or two underscores, or hyphens.
 fn is_path_component(text: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let mut separator = String::new();
     for byte in text.bytes() {
         if word(byte) {
-            let fine = matches!(separator.as_str(), "" | "." | "_" | "__")
+            let is_valid = matches!(separator.as_str(), "" | "." | "_" | "__")
                 || separator.bytes().all(|byte| byte == b'-');
-            if !fine {
+            if !is_valid {
                 return false;
             }
             separator.clear();

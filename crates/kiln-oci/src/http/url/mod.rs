@@ -1,4 +1,4 @@
-//! URLs: whose they are, and where a relative one leads.
+//! URLs: origins, relative locations, query parameters.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,18 +6,18 @@ use std::net::IpAddr;
 use http::Uri;
 use http::uri::Scheme;
 
-/// Scheme, host and port: who is asked.
+/// Scheme, host and port of a URL.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Origin {
+pub(crate) struct UrlOrigin {
     secure: bool,
     host: String,
     port: u16,
 }
 
-impl Origin {
-    pub(crate) fn of(url: &Uri) -> Origin {
+impl UrlOrigin {
+    pub(crate) fn of(url: &Uri) -> UrlOrigin {
         let secure = url.scheme() != Some(&Scheme::HTTP);
-        Origin {
+        UrlOrigin {
             secure,
             host: url.host().unwrap_or("").to_ascii_lowercase(),
             port: url.port_u16().unwrap_or(if secure { 443 } else { 80 }),
@@ -30,20 +30,20 @@ impl Origin {
 
     /// The host alone, without brackets.
     pub(crate) fn host(&self) -> &str {
-        bare(&self.host)
+        without_brackets(&self.host)
     }
 
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    /// Whether it is this machine or one of the same private network, by its name or address. Go's clients of registries
-    /// have the same rule.
-    pub(crate) fn is_near(&self) -> bool {
-        is_near(&self.host)
+    /// Whether the host is this machine or in a private network, by its name or address. The same rule as in
+    /// go-containerregistry.
+    pub(crate) fn is_private(&self) -> bool {
+        is_private(&self.host)
     }
 
-    /// Host and port as a registry is named, the port only if it is unusual.
+    /// Host and port in the syntax of registry names, without the default port.
     pub(crate) fn authority(&self) -> String {
         match (self.secure, self.port) {
             (true, 443) | (false, 80) => self.host.clone(),
@@ -52,21 +52,21 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for UrlOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.authority())
     }
 }
 
-fn bare(host: &str) -> &str {
+fn without_brackets(host: &str) -> &str {
     let inner = host
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'));
     inner.unwrap_or(host)
 }
 
-fn is_near(host: &str) -> bool {
-    let host = bare(host);
+fn is_private(host: &str) -> bool {
+    let host = without_brackets(host);
     match host.parse::<IpAddr>() {
         Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private(),
         Ok(IpAddr::V6(address)) => address.is_loopback(),
@@ -78,8 +78,8 @@ fn is_near(host: &str) -> bool {
     }
 }
 
-/// A URL without what may be a secret: signed redirects carry theirs in the query.
-pub(crate) fn shown(url: &Uri) -> String {
+/// A URL without its query, for messages: signed redirects have secrets in the query.
+pub(crate) fn without_query(url: &Uri) -> String {
     let whole = url.to_string();
     match whole.split_once('?') {
         Some((before, _)) => before.to_owned(),
@@ -87,8 +87,8 @@ pub(crate) fn shown(url: &Uri) -> String {
     }
 }
 
-/// Where a `Location` leads from a URL. None if that is no http or https URL with a host.
-pub(crate) fn resolve(base: &Uri, location: &str) -> Option<Uri> {
+/// Resolves a `Location` header against a URL. `None` if the result is not an http or https URL with a host.
+pub(crate) fn resolve_location(base: &Uri, location: &str) -> Option<Uri> {
     let location = location.split('#').next()?.trim();
     let scheme = base.scheme_str()?;
     let authority = base.authority()?;
@@ -105,25 +105,25 @@ pub(crate) fn resolve(base: &Uri, location: &str) -> Option<Uri> {
         format!("{scheme}://{authority}{directory}/{location}")
     };
     let url: Uri = whole.parse().ok()?;
-    // Nobody's name and password belong into a URL that somebody else chose.
-    let named = url
+    // A URL with a username and password could send them to a host that the server chose.
+    let is_valid = url
         .authority()
         .is_some_and(|authority| !authority.host().is_empty() && !authority.as_str().contains('@'));
-    named.then_some(url)
+    is_valid.then_some(url)
 }
 
-/// A URL with another parameter.
-pub(crate) fn with_parameter(url: &str, name: &str, value: &str) -> String {
-    let joint = match url.contains('?') {
+/// Appends a query parameter to a URL.
+pub(crate) fn with_query_parameter(url: &str, name: &str, value: &str) -> String {
+    let separator = match url.contains('?') {
         true if url.ends_with(['?', '&']) => "",
         true => "&",
         false => "?",
     };
-    format!("{url}{joint}{name}={}", encode(value))
+    format!("{url}{separator}{name}={}", percent_encode(value))
 }
 
-/// What may stand in a query or a form.
-pub(crate) fn encode(value: &str) -> String {
+/// Percent-encodes a value for a query or a form.
+pub(crate) fn percent_encode(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

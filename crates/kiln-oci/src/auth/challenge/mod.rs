@@ -1,22 +1,22 @@
-//! What a registry wants: `WWW-Authenticate`.
+//! Challenges of `WWW-Authenticate` headers.
 
 use http::{HeaderMap, header};
 
-/// A way to be let in.
+/// A supported authentication scheme.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Challenge {
-    /// With a token from somewhere.
+    /// A token from the token server at `realm`.
     Bearer {
         realm: String,
         service: String,
         scope: String,
     },
-    /// With a name and a password.
+    /// Username and password.
     Basic,
 }
 
 impl Challenge {
-    /// The best way that is offered: tokens before passwords. None if none is known here.
+    /// The preferred challenge: `Bearer` before `Basic`. `None` if no scheme is supported.
     pub(crate) fn best(headers: &HeaderMap) -> Option<Challenge> {
         let mut best = None;
         for value in headers.get_all(header::WWW_AUTHENTICATE) {
@@ -43,9 +43,9 @@ impl Challenge {
 
 type Parameters = Vec<(String, String)>;
 
-/// Schemes and their parameters, names in lower case. A word without `=` begins a scheme.
+/// Schemes and their parameters, names in lower case. A word without `=` starts a scheme.
 fn parse(text: &str) -> Vec<(String, Parameters)> {
-    let mut found: Vec<(String, Parameters)> = Vec::new();
+    let mut schemes: Vec<(String, Parameters)> = Vec::new();
     let mut rest = text.trim_start_matches([' ', '\t', ',']);
     while !rest.is_empty() {
         let end = rest.find([' ', '\t', ',', '=']).unwrap_or(rest.len());
@@ -53,20 +53,20 @@ fn parse(text: &str) -> Vec<(String, Parameters)> {
         let after = after.trim_start_matches([' ', '\t']);
         if let Some(after) = after.strip_prefix('=') {
             let (value, after) = value(after.trim_start_matches([' ', '\t']));
-            if let Some((_, parameters)) = found.last_mut() {
+            if let Some((_, parameters)) = schemes.last_mut() {
                 parameters.push((word.to_ascii_lowercase(), value));
             }
             rest = after;
         } else {
-            found.push((word.to_ascii_lowercase(), Vec::new()));
+            schemes.push((word.to_ascii_lowercase(), Vec::new()));
             rest = after;
         }
         rest = rest.trim_start_matches([' ', '\t', ',']);
     }
-    found
+    schemes
 }
 
-/// A value, quoted or not, and what comes after it.
+/// A value, quoted or not, and the text after it.
 fn value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([' ', '\t', ',']).unwrap_or(text.len());

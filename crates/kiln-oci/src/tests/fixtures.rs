@@ -1,24 +1,25 @@
-//! A registry's store, and images to put into it.
+//! The content of a registry, and images for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 
-use super::world::{Reply, Seen, World};
+use super::network::{ReceivedRequest, Reply, TestNetwork};
 use crate::{
-    Descriptor, ImageSpec, LayerBuilder, Layout, Platform, Reference, RunConfig, add_image,
+    Descriptor, ImageLayout, ImageReference, ImageSpec, LayerBuilder, Platform, RunConfig,
+    add_image,
 };
 
-/// What a registry holds, and how it answers when nothing is in the way.
+/// The content of a registry, and its responses.
 #[derive(Clone, Default)]
 pub(super) struct Store {
-    held: Arc<Mutex<Held>>,
+    content: Arc<Mutex<StoreContent>>,
 }
 
 #[derive(Default)]
-struct Held {
-    /// By repository and tag or digest: type and bytes.
+struct StoreContent {
+    /// By repository and tag or digest: media type and bytes.
     manifests: HashMap<String, (String, Bytes)>,
     /// By repository and digest.
     blobs: HashMap<String, Bytes>,
@@ -27,7 +28,7 @@ struct Held {
 impl Store {
     pub(super) fn put_manifest(&self, name: &str, media_type: &str, bytes: impl Into<Bytes>) {
         let entry = (media_type.to_owned(), bytes.into());
-        self.held
+        self.content
             .lock()
             .unwrap()
             .manifests
@@ -36,15 +37,15 @@ impl Store {
 
     pub(super) fn put_blob(&self, name: &str, bytes: impl Into<Bytes>) {
         let bytes = bytes.into();
-        self.held
+        self.content
             .lock()
             .unwrap()
             .blobs
             .insert(name.to_owned(), bytes);
     }
 
-    /// Puts an image under a tag, as `repository:tag`.
-    pub(super) fn put(&self, name: &str, layout: &Layout, root: &Descriptor) {
+    /// Stores an image as `repository:tag`.
+    pub(super) fn put(&self, name: &str, layout: &ImageLayout, root: &Descriptor) {
         let (repository, _) = name.split_once(':').unwrap();
         for stored in layout.manifests_below(root).unwrap() {
             let Descriptor {
@@ -66,21 +67,25 @@ impl Store {
         self.put_manifest(name, &root.media_type, bytes);
     }
 
-    /// Answers as registries do.
-    pub(super) fn answer(&self, seen: &Seen) -> Reply {
-        let (path, query) = seen.target.split_once('?').unwrap_or((&seen.target, ""));
+    /// Responds like a registry.
+    pub(super) fn respond(&self, request: &ReceivedRequest) -> Reply {
+        let (path, query) = request
+            .target
+            .split_once('?')
+            .unwrap_or((&request.target, ""));
         let path = path.strip_prefix("/v2/").unwrap();
-        let mut held = self.held.lock().unwrap();
+        let mut content = self.content.lock().unwrap();
         let missing =
             || Reply::new(404).body(r#"{"errors":[{"code":"UNKNOWN","message":"not here"}]}"#);
         if let Some((repository, name)) = path.split_once("/manifests/") {
             let key = format!("{repository}:{name}");
-            if seen.method == "PUT" {
-                held.manifests
-                    .insert(key, (seen.content_type.clone(), seen.body.clone()));
+            if request.method == "PUT" {
+                content
+                    .manifests
+                    .insert(key, (request.content_type.clone(), request.body.clone()));
                 return Reply::new(201);
             }
-            return match held.manifests.get(&key) {
+            return match content.manifests.get(&key) {
                 Some((media_type, bytes)) => Reply::new(200)
                     .with("content-type", media_type)
                     .body(bytes.clone()),
@@ -88,19 +93,21 @@ impl Store {
             };
         }
         let (repository, name) = path.split_once("/blobs/").unwrap();
-        match seen.method.as_str() {
+        match request.method.as_str() {
             "POST" => Reply::new(202).with(
                 "location",
                 &format!("/v2/{repository}/blobs/uploads/1?state=s"),
             ),
             "PUT" => {
                 let digest = query.strip_prefix("state=s&digest=sha256%3A").unwrap();
-                held.blobs
-                    .insert(format!("{repository}:sha256:{digest}"), seen.body.clone());
+                content.blobs.insert(
+                    format!("{repository}:sha256:{digest}"),
+                    request.body.clone(),
+                );
                 Reply::new(201)
             }
-            _ => match held.blobs.get(&format!("{repository}:{name}")) {
-                Some(bytes) if seen.method == "GET" => Reply::new(200).body(bytes.clone()),
+            _ => match content.blobs.get(&format!("{repository}:{name}")) {
+                Some(bytes) if request.method == "GET" => Reply::new(200).body(bytes.clone()),
                 Some(_) => Reply::new(200),
                 None => missing(),
             },
@@ -109,7 +116,7 @@ impl Store {
 }
 
 /// An image for a platform with one file.
-pub(super) fn image(layout: &mut Layout, platform: &str, entrypoint: &str) -> Descriptor {
+pub(super) fn image(layout: &mut ImageLayout, platform: &str, entrypoint: &str) -> Descriptor {
     let layer = LayerBuilder::default();
     let layer = layer.file("/bin/x", 0o755, platform.as_bytes()).unwrap();
     let spec = ImageSpec {
@@ -126,24 +133,24 @@ pub(super) fn image(layout: &mut Layout, platform: &str, entrypoint: &str) -> De
     add_image(layout, spec).unwrap()
 }
 
-/// A world with one registry, `r.test`, that holds `a/b:v1`; and that image.
-pub(super) fn one_image(world: &World) -> (Store, Layout, Descriptor) {
+/// Adds the registry `r.test` with the image `a/b:v1` to a network.
+pub(super) fn one_image(network: &TestNetwork) -> (Store, ImageLayout, Descriptor) {
     let (store, layout, root) = sample();
-    let answering = store.clone();
-    world.add("r.test:443", move |seen| answering.answer(seen));
+    let responding = store.clone();
+    network.add("r.test:443", move |request| responding.respond(request));
     (store, layout, root)
 }
 
-/// A store that holds `a/b:v1`.
-pub(super) fn sample() -> (Store, Layout, Descriptor) {
+/// A store with the image `a/b:v1`.
+pub(super) fn sample() -> (Store, ImageLayout, Descriptor) {
     let store = Store::default();
-    let mut layout = Layout::default();
+    let mut layout = ImageLayout::default();
     let root = image(&mut layout, "linux/amd64", "/bin/x");
     store.put("a/b:v1", &layout, &root);
     (store, layout, root)
 }
 
-pub(super) fn reference(text: &str) -> Reference {
+pub(super) fn reference(text: &str) -> ImageReference {
     text.parse().unwrap()
 }
 

@@ -1,7 +1,7 @@
-//! Images at hand: an OCI image layout in memory, and as a tar archive.
+//! OCI image layouts, in memory and as tar archives.
 //!
-//! Archives are the same for the same content: entries in a fixed order, no times, no owners. What is read is checked against
-//! its digests before anybody sees it.
+//! The same content gives the same archive: entries have a fixed order and no timestamps or owners. Archives are checked
+//! against their digests when they are read.
 
 mod archive;
 
@@ -13,85 +13,76 @@ use bytes::Bytes;
 pub use archive::{ArchiveLimits, read_archive, write_archive};
 
 use crate::digest::Digest;
-use crate::manifest::{Descriptor, Index, Manifest, ManifestError, StoredManifest};
+use crate::excerpt::InvalidJson;
+use crate::manifest::{Descriptor, ImageIndex, Manifest, ManifestError, StoredManifest};
 use crate::media_type::{OCI_INDEX, is_index, is_manifest};
-use crate::said::JsonError;
 
-/// The annotation that holds an image's tag or name.
-pub const REF_NAME: &str = "org.opencontainers.image.ref.name";
+/// The annotation with the name or tag of an image.
+const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
-/// Images, and everything they consist of.
+/// Images and indexes, with all their blobs.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Layout {
+pub struct ImageLayout {
     roots: Vec<Descriptor>,
     blobs: BTreeMap<Digest, Bytes>,
 }
 
-/// A layout is not whole, or not one.
+/// Why a layout cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
-    /// It cannot be read or written.
     #[error("cannot read or write the archive")]
     Io(#[source] io::Error),
-    /// A file that has to be there is not.
-    #[error("it has no {0}")]
-    Missing(String),
-    /// A blob is named and not there.
-    #[error("it names {0} and does not hold it")]
+    #[error("the layout has no {0}")]
+    MissingFile(String),
+    #[error("the layout has no blob {0}, which a manifest refers to")]
     MissingBlob(Digest),
-    /// A blob is not what its name says.
-    #[error("what it holds as {0} has another digest")]
+    #[error("the blob {0} has another digest than its name")]
     Digest(Digest),
-    /// A file of it cannot be read.
-    #[error("its index.json cannot be read")]
-    Index(#[source] JsonError),
-    /// A manifest cannot be read.
-    #[error("its manifest {0} cannot be read")]
+    #[error("cannot read index.json of the layout")]
+    Index(#[source] InvalidJson),
+    #[error("cannot read the manifest {0} of the layout")]
     Manifest(Digest, #[source] ManifestError),
-    /// It is larger than it may be.
-    #[error("it holds more than {0} bytes, which is the limit")]
+    #[error("the layout is larger than the limit of {0} bytes")]
     TooLarge(u64),
-    /// It has more parts than it may have.
-    #[error("it names more than {0} manifests, which is the limit")]
+    #[error("the layout has more manifests than the limit of {0}")]
     TooMany(usize),
 }
 
-/// Nobody builds images for more platforms.
+/// More than one manifest per platform that exists.
 const MAX_MANIFESTS: usize = 1000;
 
-impl Layout {
-    /// What it holds by name: images and indexes.
+impl ImageLayout {
+    /// The images and indexes that have a name.
     pub fn roots(&self) -> &[Descriptor] {
         &self.roots
     }
 
-    /// Adds something that is named by what is added later.
+    /// Adds a blob.
     pub fn add_blob(&mut self, media_type: &str, bytes: Bytes) -> Descriptor {
         let descriptor = Descriptor::of(media_type, &bytes);
         self.blobs.insert(descriptor.digest.clone(), bytes);
         descriptor
     }
 
-    /// Makes what was added one of the roots, under a name.
+    /// Names an added image or index.
     pub fn add_root(&mut self, mut descriptor: Descriptor, name: &str) {
         let name = (REF_NAME.to_owned(), name.to_owned());
         descriptor.annotations.extend([name]);
         self.roots.push(descriptor);
     }
 
-    /// The bytes of a blob.
     pub fn blob(&self, digest: &Digest) -> Result<Bytes, LayoutError> {
         let found = self.blobs.get(digest);
         let found = found.ok_or_else(|| LayoutError::MissingBlob(digest.clone()))?;
         Ok(found.clone())
     }
 
-    /// A root and the manifests it names, those that are named before those that name them.
+    /// The manifest of `root` and all manifests below it, each one before the index that refers to it.
     pub fn manifests_below(&self, root: &Descriptor) -> Result<Vec<StoredManifest>, LayoutError> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();
-        let mut open = vec![root.clone()];
-        while let Some(descriptor) = open.pop() {
+        let mut pending = vec![root.clone()];
+        while let Some(descriptor) = pending.pop() {
             if !seen.insert(descriptor.digest.clone()) {
                 continue;
             }
@@ -106,7 +97,7 @@ impl Layout {
                 let known = |entry: &&Descriptor| {
                     is_manifest(&entry.media_type) || is_index(&entry.media_type)
                 };
-                open.extend(manifests.filter(known).cloned());
+                pending.extend(manifests.filter(known).cloned());
             }
             found.push(stored);
         }
@@ -114,8 +105,8 @@ impl Layout {
         Ok(found)
     }
 
-    fn index(&self) -> Index {
-        Index {
+    fn index(&self) -> ImageIndex {
+        ImageIndex {
             schema_version: 2,
             media_type: Some(OCI_INDEX.to_owned()),
             manifests: self.roots.clone(),

@@ -1,7 +1,7 @@
-//! Who we are to a registry: Docker config files, credential helpers, and which of them is asked.
+//! Credentials for registries: Docker config files, credential helpers, and the choice between them.
 //!
-//! Files are read when they are needed, not once: they are secrets that others replace. Nothing here looks at the environment;
-//! where the files are is told by the program. Secrets are never part of a message or of `Debug`.
+//! Files are read when they are needed, not once: they are often mounted secrets that are replaced while the program runs.
+//! Nothing here reads the environment; programs pass in the paths. Secrets never appear in a message or in `Debug`.
 
 mod docker_config;
 mod helper;
@@ -16,21 +16,17 @@ use std::sync::Arc;
 pub use docker_config::{DockerConfig, DockerConfigError};
 pub use helper::HelperError;
 
-/// What a registry is shown.
+/// Credentials for a registry.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Credentials {
-    /// Nothing.
+pub(crate) enum Credentials {
     Anonymous,
-    /// A name and a password.
     Basic {
-        /// The name.
         username: String,
-        /// The password.
         password: String,
     },
-    /// A token that is exchanged for tokens that registries take (`identitytoken`).
+    /// A token that is exchanged for registry tokens (`identitytoken`).
     Identity(String),
-    /// A token that the registry takes as it is (`registrytoken`).
+    /// A token that is sent to the registry as it is (`registrytoken`).
     Bearer(String),
 }
 
@@ -45,43 +41,28 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Credentials cannot be had.
+/// Why credentials cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
-    /// A file cannot be read.
     #[error("cannot read {}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A file is not what it should be.
-    #[error("{} is no Docker configuration", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} is not a Docker configuration", path.display())]
     Parse {
-        /// Which.
         path: PathBuf,
-        /// Why.
         source: DockerConfigError,
     },
-    /// A credential helper failed.
     #[error("cannot get credentials from the helper docker-credential-{name}")]
-    Helper {
-        /// Which.
-        name: String,
-        /// Why.
-        source: HelperError,
-    },
+    Helper { name: String, source: HelperError },
 }
 
 /// Where credentials come from.
 #[derive(Clone, Debug)]
 pub struct Keychain {
-    source: Arc<Source>,
+    source: Arc<KeychainSource>,
 }
 
 #[derive(Debug)]
-enum Source {
+enum KeychainSource {
     Anonymous,
     Fixed(DockerConfig),
     File(PathBuf),
@@ -92,50 +73,50 @@ enum Source {
     },
 }
 
-/// No configuration is larger.
+/// The largest configuration file that is read.
 const MAX_FILE: u64 = 4 << 20;
 
 impl Keychain {
-    /// No credentials for anybody.
+    /// No credentials for any registry.
     pub fn anonymous() -> Keychain {
-        Source::Anonymous.into()
+        KeychainSource::Anonymous.into()
     }
 
-    /// Those of a configuration that is at hand.
+    /// The credentials of a parsed configuration.
     pub fn fixed(config: DockerConfig) -> Keychain {
-        Source::Fixed(config).into()
+        KeychainSource::Fixed(config).into()
     }
 
-    /// Those of a file, which has to be there whenever it is needed.
+    /// The credentials of a file, which must exist whenever it is read.
     pub fn file(path: PathBuf) -> Keychain {
-        Source::File(path).into()
+        KeychainSource::File(path).into()
     }
 
-    /// Those of the first of these files that is there; none if there is none.
-    pub fn first_of(paths: Vec<PathBuf>) -> Keychain {
-        Source::FirstOf(paths).into()
+    /// The credentials of the first of these files that exists; anonymous if none does.
+    pub(crate) fn first_of(paths: Vec<PathBuf>) -> Keychain {
+        KeychainSource::FirstOf(paths).into()
     }
 
-    /// Those that Docker has, given what `DOCKER_CONFIG` and `HOME` are: of the one directory if it is named, else of `.docker`
-    /// in the other; none if there is no file. What is empty is not named.
+    /// Docker's own credentials, given the values of `DOCKER_CONFIG` and `HOME`: from the first directory if it is set and not
+    /// empty, else from `.docker` in the second; anonymous if there is no file.
     pub fn docker(docker_config: Option<OsString>, home: Option<OsString>) -> Keychain {
-        let [own, home] = [docker_config, home].map(|value| {
+        let [config_directory, home] = [docker_config, home].map(|value| {
             let value = value.filter(|value| !value.is_empty());
             value.map(PathBuf::from)
         });
-        // Who names another directory does not want what is in the usual one.
-        let directory = own.or_else(|| Some(home?.join(".docker")));
+        // DOCKER_CONFIG replaces the default directory even if it contains no file.
+        let directory = config_directory.or_else(|| Some(home?.join(".docker")));
         let file = directory.map(|directory| directory.join("config.json"));
         Keychain::first_of(file.into_iter().collect())
     }
 
-    /// The keychain of the longest of these prefixes (`host/path`) that an image's name begins with, else another one.
+    /// The keychain of the longest prefix (`host/path`) that an image's name starts with, or `rest`.
     pub fn routed(routes: Vec<(String, Keychain)>, rest: Keychain) -> Keychain {
-        Source::Routed { routes, rest }.into()
+        KeychainSource::Routed { routes, rest }.into()
     }
 
     /// The credentials for a repository of a registry.
-    pub async fn resolve(
+    pub(crate) async fn resolve(
         &self,
         registry: &str,
         repository: &str,
@@ -143,13 +124,13 @@ impl Keychain {
         let mut keychain = self;
         loop {
             let config = match &*keychain.source {
-                Source::Anonymous => return Ok(Credentials::Anonymous),
-                Source::Fixed(config) => return config.find(registry, repository).await,
-                Source::File(path) => Some(read(path).await?),
-                Source::FirstOf(paths) => first_of(paths).await?,
-                Source::Routed { routes, rest } => {
+                KeychainSource::Anonymous => return Ok(Credentials::Anonymous),
+                KeychainSource::Fixed(config) => return config.find(registry, repository).await,
+                KeychainSource::File(path) => Some(read(path).await?),
+                KeychainSource::FirstOf(paths) => first_of(paths).await?,
+                KeychainSource::Routed { routes, rest } => {
                     let names = routes.iter().map(|(prefix, _)| prefix.as_str());
-                    let best = matching::best(names, registry, repository);
+                    let best = matching::best_match(names, registry, repository);
                     keychain = best
                         .and_then(|at| routes.get(at))
                         .map_or(rest, |(_, keychain)| keychain);
@@ -164,8 +145,8 @@ impl Keychain {
     }
 }
 
-impl From<Source> for Keychain {
-    fn from(source: Source) -> Keychain {
+impl From<KeychainSource> for Keychain {
+    fn from(source: KeychainSource) -> Keychain {
         Keychain {
             source: Arc::new(source),
         }
@@ -187,7 +168,7 @@ async fn first_of(paths: &[PathBuf]) -> Result<Option<DockerConfig>, CredentialE
 }
 
 async fn read(path: &Path) -> Result<DockerConfig, CredentialError> {
-    let bytes = crate::file::read(path.to_owned(), MAX_FILE).await;
+    let bytes = crate::file::read_limited(path.to_owned(), MAX_FILE).await;
     let bytes = bytes.map_err(|source| CredentialError::Read {
         path: path.to_owned(),
         source,

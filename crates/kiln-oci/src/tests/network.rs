@@ -1,4 +1,4 @@
-//! A network in memory: sites by host and port, what they answer, and what they were asked.
+//! A network in memory: sites by host and port, their responses, and the requests they received.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -18,13 +18,13 @@ use rustls::{RootCertStore, ServerConfig};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsAcceptor;
 
-use crate::http::dial::{Dial, Stream};
-use crate::http::trust::Trust;
-use crate::{Registry, RegistryOptions};
+use crate::http::dial::{ByteStream, Dial};
+use crate::http::tls_roots::TlsRoots;
+use crate::{RegistryClient, RegistryOptions};
 
-/// What a site was asked.
+/// A request that a site received.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct ReceivedRequest {
     pub(super) site: String,
     pub(super) method: String,
     /// Path and query.
@@ -34,7 +34,7 @@ pub(super) struct Seen {
     pub(super) content_type: String,
 }
 
-/// What it answers.
+/// The response of a site.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     status: StatusCode,
@@ -63,7 +63,7 @@ impl Reply {
     }
 }
 
-type Handler = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
+type Handler = Arc<dyn Fn(&ReceivedRequest) -> Reply + Send + Sync>;
 
 #[derive(Clone)]
 enum Site {
@@ -71,63 +71,67 @@ enum Site {
         tls: Option<TlsAcceptor>,
         handler: Handler,
     },
-    /// Takes connections and does nothing with them.
+    /// Accepts connections and sends nothing.
     Silent,
-    /// Takes connections and ends them.
+    /// Accepts connections and closes them.
     Closing,
-    /// Passes connections on, if it is shown this.
+    /// A proxy that requires this `Proxy-Authorization`.
     Proxy(Option<&'static str>),
 }
 
-/// All sites.
+/// All sites, with one certificate authority.
 #[derive(Clone, Default)]
-pub(super) struct World {
+pub(super) struct TestNetwork {
     sites: Arc<Mutex<HashMap<String, Site>>>,
-    seen: Arc<Mutex<Vec<Seen>>>,
-    authority: Authority,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
+    authority: TestAuthority,
 }
 
-impl World {
-    /// Adds a site with a certificate of the world's authority. `site` is `host:port`.
-    pub(super) fn add(&self, site: &str, handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static) {
+impl TestNetwork {
+    /// Adds a site with a certificate of the network's authority. `site` is `host:port`.
+    pub(super) fn add(
+        &self,
+        site: &str,
+        handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
+    ) {
         let tls = Some(self.authority.acceptor(site.split(':').next().unwrap()));
         let handler: Handler = Arc::new(handler);
         self.insert(site, Site::Http { tls, handler });
     }
 
-    /// Adds a site that speaks no TLS.
+    /// Adds a site without TLS.
     pub(super) fn add_plain(
         &self,
         site: &str,
-        handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+        handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
     ) {
         let handler: Handler = Arc::new(handler);
         self.insert(site, Site::Http { tls: None, handler });
     }
 
-    /// Adds a site that takes connections and never says anything.
+    /// Adds a site that accepts connections and sends nothing.
     pub(super) fn add_silent(&self, site: &str) {
         self.insert(site, Site::Silent);
     }
 
-    /// Adds a site that takes connections and ends them at once.
+    /// Adds a site that accepts connections and closes them.
     pub(super) fn add_closing(&self, site: &str) {
         self.insert(site, Site::Closing);
     }
 
-    /// Adds a site of this world to another, where nobody trusts its certificate.
-    pub(super) fn move_to(
+    /// Adds a site to another network, whose clients do not trust its certificate.
+    pub(super) fn add_untrusted_to(
         &self,
-        other: &World,
+        other: &TestNetwork,
         site: &str,
-        handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+        handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
     ) {
         self.add(site, handler);
         let moved = self.sites.lock().unwrap().remove(site).unwrap();
         other.insert(site, moved);
     }
 
-    /// Adds a site that connects to others, for those who show the right thing.
+    /// Adds a proxy, with the `Proxy-Authorization` that it requires.
     pub(super) fn add_proxy(&self, site: &str, authorization: Option<&'static str>) {
         self.insert(site, Site::Proxy(authorization));
     }
@@ -136,78 +140,78 @@ impl World {
         self.sites.lock().unwrap().insert(name.to_owned(), site);
     }
 
-    /// Takes a site off the network.
+    /// Removes a site.
     pub(super) fn remove(&self, site: &str) {
         self.sites.lock().unwrap().remove(site);
     }
 
-    /// Puts what was at one place to another.
+    /// Moves a site to another host and port.
     pub(super) fn rename(&self, from: &str, to: &str) {
         let mut sites = self.sites.lock().unwrap();
         let site = sites.remove(from).unwrap();
         sites.insert(to.to_owned(), site);
     }
 
-    /// A client whose system trusts the world's authority.
-    pub(super) fn registry(&self, options: RegistryOptions) -> Registry {
+    /// A client whose system trusts the network's authority.
+    pub(super) fn registry(&self, options: RegistryOptions) -> RegistryClient {
         let mut store = RootCertStore::empty();
         store.add(self.authority.issuer.der().clone()).unwrap();
-        self.registry_trusting(options, store)
+        self.registry_with_roots(options, store)
     }
 
-    /// A client whose system trusts these.
-    pub(super) fn registry_trusting(
+    /// A client whose system trusts `store`.
+    pub(super) fn registry_with_roots(
         &self,
         options: RegistryOptions,
         store: RootCertStore,
-    ) -> Registry {
-        let trust = Trust::with_system(options.authority.clone(), store);
-        Registry::with_parts(options, Arc::new(self.clone()), trust)
+    ) -> RegistryClient {
+        let tls_roots = TlsRoots::with_system(options.ca_directory.clone(), store);
+        RegistryClient::with_parts(options, Arc::new(self.clone()), tls_roots)
     }
 
-    /// What was asked since the last time, as `METHOD site target authorization`.
-    pub(super) fn asked(&self) -> Vec<String> {
-        let seen = std::mem::take(&mut *self.seen.lock().unwrap());
-        let line = |seen: Seen| {
-            let authorization = seen.authorization.unwrap_or_default();
+    /// The requests since the last call, as `METHOD site target authorization`.
+    pub(super) fn requests(&self) -> Vec<String> {
+        let received = std::mem::take(&mut *self.received.lock().unwrap());
+        let line = |request: ReceivedRequest| {
+            let authorization = request.authorization.unwrap_or_default();
             let line = format!(
                 "{} {}{} {authorization}",
-                seen.method, seen.site, seen.target
+                request.method, request.site, request.target
             );
             line.trim_end().to_owned()
         };
-        seen.into_iter().map(line).collect()
+        received.into_iter().map(line).collect()
     }
 
-    /// The world's authority in PEM.
-    pub(super) fn authority_pem(&self) -> String {
+    /// The certificate of the network's authority in PEM.
+    pub(super) fn ca_pem(&self) -> String {
         self.authority.issuer.pem()
     }
 }
 
-impl Dial for World {
-    fn dial(&self, host: String, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
+impl Dial for TestNetwork {
+    fn dial(&self, host: String, port: u16) -> BoxFuture<'static, io::Result<Box<dyn ByteStream>>> {
         let name = format!("{host}:{port}");
         let site = self.sites.lock().unwrap().get(&name).cloned();
-        let world = self.clone();
+        let network = self.clone();
         Box::pin(async move {
             let site = site.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
             let (client, server) = tokio::io::duplex(64 << 10);
             match site {
                 Site::Proxy(authorization) => {
-                    tokio::spawn(pass_on(world, name, authorization, server));
+                    tokio::spawn(tunnel(network, name, authorization, server));
                 }
                 Site::Closing => drop(server),
-                site => drop(tokio::spawn(serve(name, site, server, world.seen))),
+                site => drop(tokio::spawn(serve(name, site, server, network.received))),
             }
-            Ok(Box::new(client) as Box<dyn Stream>)
+            Ok(Box::new(client) as Box<dyn ByteStream>)
         })
     }
 }
 
-/// What a proxy does: reads whom to connect to, and copies bytes.
-async fn pass_on(
-    world: World,
+/// A proxy: reads the `CONNECT` request, and copies bytes.
+async fn tunnel(
+    network: TestNetwork,
     name: String,
     wanted: Option<&'static str>,
     mut stream: tokio::io::DuplexStream,
@@ -218,22 +222,22 @@ async fn pass_on(
     }
     let head = String::from_utf8(head).unwrap();
     let target = head.split(' ').nth(1).unwrap().to_owned();
-    let shown = head.split("Proxy-Authorization: ").nth(1);
-    let shown = shown.and_then(|rest| rest.lines().next());
-    world.seen.lock().unwrap().push(Seen {
+    let sent = head.split("Proxy-Authorization: ").nth(1);
+    let sent = sent.and_then(|rest| rest.lines().next());
+    network.received.lock().unwrap().push(ReceivedRequest {
         site: name,
         method: head.split(' ').next().unwrap().to_owned(),
         target: format!("/{target}"),
-        authorization: shown.map(str::to_owned),
+        authorization: sent.map(str::to_owned),
         body: Bytes::new(),
         content_type: String::new(),
     });
-    if shown != wanted {
+    if sent != wanted {
         let refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n";
         return stream.write_all(refusal).await;
     }
     let (host, port) = target.rsplit_once(':').unwrap();
-    let mut to = world.dial(host.to_owned(), port.parse().unwrap()).await?;
+    let mut to = network.dial(host.to_owned(), port.parse().unwrap()).await?;
     let done = b"HTTP/1.1 200 Connection established\r\n\r\n";
     stream.write_all(done).await?;
     tokio::io::copy_bidirectional(&mut stream, &mut to)
@@ -245,14 +249,14 @@ async fn serve(
     name: String,
     site: Site,
     stream: tokio::io::DuplexStream,
-    log: Arc<Mutex<Vec<Seen>>>,
+    log: Arc<Mutex<Vec<ReceivedRequest>>>,
 ) {
     let Site::Http { tls, handler } = site else {
-        // Held for as long as the test runs.
+        // Open for as long as the test runs.
         std::future::pending::<()>().await;
         return drop(stream);
     };
-    let stream: Box<dyn Stream> = match &tls {
+    let stream: Box<dyn ByteStream> = match &tls {
         None => Box::new(stream),
         Some(acceptor) => match acceptor.accept(stream).await {
             Ok(stream) => Box::new(stream),
@@ -262,24 +266,24 @@ async fn serve(
     let service = service_fn(|request: Request<Incoming>| {
         let (name, handler, log) = (name.clone(), Arc::clone(&handler), Arc::clone(&log));
         async move {
-            let seen = look(name, request).await;
-            log.lock().unwrap().push(seen.clone());
-            Ok::<_, Infallible>(respond(handler(&seen)))
+            let request = receive(name, request).await;
+            log.lock().unwrap().push(request.clone());
+            Ok::<_, Infallible>(respond(handler(&request)))
         }
     });
-    // A client that goes away, or does not speak HTTP, is no failure of the test.
+    // A client may close the connection early, or send something else than HTTP.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
 }
 
-async fn look(site: String, request: Request<Incoming>) -> Seen {
+async fn receive(site: String, request: Request<Incoming>) -> ReceivedRequest {
     let (parts, body) = request.into_parts();
     let header = |name: &str| {
         let value = parts.headers.get(name)?;
         Some(value.to_str().unwrap().to_owned())
     };
-    Seen {
+    ReceivedRequest {
         site,
         method: parts.method.to_string(),
         target: parts.uri.to_string(),
@@ -302,24 +306,24 @@ fn respond(reply: Reply) -> Response<Full<Bytes>> {
     response
 }
 
-/// Somebody who gives certificates.
+/// A certificate authority.
 #[derive(Clone)]
-pub(super) struct Authority {
+pub(super) struct TestAuthority {
     issuer: Arc<CertifiedIssuer<'static, KeyPair>>,
 }
 
-impl Default for Authority {
-    fn default() -> Authority {
+impl Default for TestAuthority {
+    fn default() -> TestAuthority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap());
-        Authority {
+        TestAuthority {
             issuer: Arc::new(issuer.unwrap()),
         }
     }
 }
 
-impl Authority {
+impl TestAuthority {
     fn acceptor(&self, host: &str) -> TlsAcceptor {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![host.to_owned()]).unwrap();
