@@ -3,7 +3,7 @@
 use std::io;
 
 use anyhow::Result;
-use kiln_telemetry::{Exporters, Logs, Telemetry};
+use kiln_telemetry::{Exporters, LogOptions, Telemetry};
 
 use crate::config::Config;
 use crate::environment::Environment;
@@ -18,12 +18,12 @@ pub(crate) fn start(config: &Config, environment: &Environment) -> Result<Teleme
         Some(value.to_string_lossy().into_owned())
     };
     let exporters = Exporters::from_variables(SERVICE, &variable)?;
-    let logs = Logs {
+    let log_options = LogOptions {
         level: config.log_level,
         format: config.log_format,
         output: Box::new(io::stderr()),
     };
-    let telemetry = Telemetry::init(logs, exporters)?;
+    let telemetry = Telemetry::init(log_options, exporters)?;
     if let Some(address) = telemetry.metrics_address() {
         tracing::info!(%address, "metrics are at /metrics");
     }

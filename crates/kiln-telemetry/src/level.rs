@@ -1,24 +1,24 @@
-//! How much is logged, in the numbers that users of klog know.
+//! Log levels, with the numbers of klog.
 
 use std::fmt;
 use std::str::FromStr;
 
 use tracing::{Level, Metadata};
 
-/// How much is logged: what a level shows, all above it show too.
+/// A log level. Each level includes the levels below it.
 ///
-/// | level | shows |
+/// | level | logs |
 /// |---|---|
 /// | 0 | errors and warnings |
-/// | 1 | the life of the server: start, end, files read again |
+/// | 1 | start and end of the server, reloaded files |
 /// | 2 | every call |
 /// | 3 | the steps of every call, and details |
-/// | 4 | all that kiln has to say |
-/// | 5 | what libraries have to say, too |
+/// | 4 | all events of kiln |
+/// | 5 | events of libraries, too |
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LogLevel(u8);
 
-/// Why a text is no level.
+/// A text that is not a log level.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "{text:?} is not a log level; it is a number from 0 (errors and warnings) to 5 (everything)"
@@ -28,46 +28,46 @@ pub struct LogLevelError {
 }
 
 impl LogLevel {
-    /// The level of those who do not say.
+    /// The level of programs without a setting.
     pub const DEFAULT: LogLevel = LogLevel(2);
 
-    /// The level of a number, which klog does not limit: less than nothing is nothing, more than everything everything.
+    /// The level of any number; klog does not limit its levels.
     pub fn clamped(number: i64) -> LogLevel {
         LogLevel(u8::try_from(number.clamp(0, 5)).unwrap_or(5))
     }
 
-    /// Whether what happens inside a call is shown when nothing is wrong with it.
-    pub(crate) fn shows_calls(self) -> bool {
+    /// Whether events of successful calls are logged.
+    pub(crate) fn includes_calls(self) -> bool {
         self.0 >= 2
     }
 
-    /// Whether the end of a step of a call is shown.
-    pub(crate) fn shows_steps(self) -> bool {
+    /// Whether the end of each step of a call is logged.
+    pub(crate) fn includes_steps(self) -> bool {
         self.0 >= 3
     }
 
-    /// Whether something may be shown, by what is known before it happens.
+    /// Whether an event or span is enabled, by its metadata.
     ///
-    /// The spans of our calls are kept at every level: a warning says to which call it belongs. Those of their steps are
-    /// kept where steps are shown.
-    pub(crate) fn shows(self, metadata: &Metadata<'_>) -> bool {
-        if is_ours(metadata.target()) {
+    /// The spans of calls are enabled at every level, so that warnings have the fields of their call. The spans of steps are
+    /// enabled where steps are logged.
+    pub(crate) fn enables(self, metadata: &Metadata<'_>) -> bool {
+        if is_kiln(metadata.target()) {
             let least = match metadata.is_span() {
                 true => Level::INFO,
                 false => Level::ERROR,
             };
-            return *metadata.level() <= self.ours().max(least);
+            return *metadata.level() <= self.kiln_level().max(least);
         }
         if self.0 >= 5 {
             return true;
         }
-        let is_told_by_us = TOLD_BY_US
+        let is_reported_by_kiln = REPORTED_BY_KILN
             .iter()
-            .any(|who| metadata.target().starts_with(who));
-        !is_told_by_us && *metadata.level() <= Level::WARN
+            .any(|library| metadata.target().starts_with(library));
+        !is_reported_by_kiln && *metadata.level() <= Level::WARN
     }
 
-    fn ours(self) -> Level {
+    fn kiln_level(self) -> Level {
         match self.0 {
             0 => Level::WARN,
             1 | 2 => Level::INFO,
@@ -77,14 +77,14 @@ impl LogLevel {
     }
 }
 
-/// What the exporter of traces and the client of Kubernetes run into is said once, in our words.
-const TOLD_BY_US: [&str; 2] = ["opentelemetry", "kube_client"];
+/// Libraries whose failures kiln logs itself, once per outage.
+const REPORTED_BY_KILN: [&str; 2] = ["opentelemetry", "kube_client"];
 
 /// Whether a target is a module of this project.
-pub(crate) fn is_ours(target: &str) -> bool {
+pub(crate) fn is_kiln(target: &str) -> bool {
     ["kiln", "function_runner", "wrapper_server"]
         .iter()
-        .any(|ours| target.starts_with(ours))
+        .any(|program| target.starts_with(program))
 }
 
 impl Default for LogLevel {

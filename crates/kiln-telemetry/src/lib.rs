@@ -1,11 +1,16 @@
-//! Logs, metrics and traces of programs that serve: one [`init`] for all of them.
+//! Logs, metrics and traces of servers.
 //!
-//! A program says what it logs and where ([`Logs`]); what it exports besides comes from the usual OTEL variables
-//! (`Exporters::from_variables`, with the feature `exporters`). Everything is checked before anything begins. What libraries
-//! tell `tracing` becomes records and spans, what a server tells its `Observer` becomes metrics; no other crate knows how.
+//! A program chooses level, format and output of its log ([`LogOptions`]); the OTEL variables choose the exporters
+//! (`Exporters::from_variables`, with the feature `exporters`). All settings are checked before anything starts. Events and
+//! spans of `tracing` become log records and traces; calls of the server's `Observer` become metrics.
 //!
-//! Nothing here can fail or delay a call: metrics are counters in memory, and traces wait in a bounded queue for a thread
-//! of their own. Deliberately absent: metrics and logs over OTLP.
+//! Nothing here can fail or delay a call: metrics are counters in memory, and spans wait in a bounded queue for their own
+//! thread. Deliberately absent: metrics and logs over OTLP.
+
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name is clear has no comment"
+)]
 
 mod level;
 mod log;
@@ -25,46 +30,43 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::registry::Registry;
 
 #[cfg(feature = "exporters")]
-pub use exporters::{Exporters, StartError, Telemetry, VariableError};
+pub use exporters::{Exporters, Telemetry, TelemetryError, VariableError};
 pub use level::{LogLevel, LogLevelError};
 pub use log::{LogFormat, LogFormatError, LogOutput};
 #[cfg(feature = "exporters")]
 pub use traces::outgoing_context;
 
-/// What is logged, and where to.
-pub struct Logs {
-    /// How much.
+/// Level, format and output of a log.
+pub struct LogOptions {
     pub level: LogLevel,
-    /// In which form.
     pub format: LogFormat,
-    /// Where to; programs give standard error.
+    /// Programs pass standard error.
     pub output: LogOutput,
 }
 
-/// A process can be told only once what to do with what it tells.
+/// Logging can be initialized only once per process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("logs have been set up already")]
-pub struct AlreadyStarted;
+#[error("logging is already initialized")]
+pub struct AlreadyInitialized;
 
-/// Logs, for the whole process.
-pub fn init(logs: Logs) -> Result<(), AlreadyStarted> {
-    install(&dispatch(logs))
+/// Initializes logging for the whole process.
+pub fn init(options: LogOptions) -> Result<(), AlreadyInitialized> {
+    install(&dispatch(options))
 }
 
-/// Logs for those who choose themselves where they hold, such as tests.
-pub fn dispatch(logs: Logs) -> Dispatch {
-    Dispatch::new(Registry::default().with(log_layer(logs)))
+fn dispatch(options: LogOptions) -> Dispatch {
+    Dispatch::new(Registry::default().with(log_layer(options)))
 }
 
-fn install(dispatch: &Dispatch) -> Result<(), AlreadyStarted> {
-    tracing::dispatcher::set_global_default(dispatch.clone()).map_err(|_| AlreadyStarted)
+fn install(dispatch: &Dispatch) -> Result<(), AlreadyInitialized> {
+    tracing::dispatcher::set_global_default(dispatch.clone()).map_err(|_| AlreadyInitialized)
 }
 
-fn log_layer<S>(logs: Logs) -> impl tracing_subscriber::Layer<S> + Send + Sync
+fn log_layer<S>(options: LogOptions) -> impl tracing_subscriber::Layer<S> + Send + Sync
 where
     S: tracing::Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
 {
-    let level = logs.level;
-    let shown = filter_fn(move |metadata| level.shows(metadata));
-    log::LogLayer::new(level, logs.format, logs.output).with_filter(shown)
+    let level = options.level;
+    let enabled = filter_fn(move |metadata| level.enables(metadata));
+    log::LogLayer::new(level, options.format, options.output).with_filter(enabled)
 }

@@ -1,4 +1,4 @@
-//! What a server tells about its calls, turned into metrics and traces.
+//! The observer of a server: turns its calls into metrics and traces.
 
 use std::sync::Arc;
 
@@ -9,7 +9,6 @@ use tracing::Span;
 use crate::metrics::Metrics;
 use crate::traces;
 
-/// Listens to a server.
 pub(crate) struct CallObserver {
     metrics: Option<Arc<Metrics>>,
     has_traces: bool,
@@ -29,7 +28,7 @@ impl Observer for CallObserver {
         if self.has_traces {
             traces::continue_trace(span, metadata);
         } else {
-            traces::remember_trace(span, metadata);
+            traces::keep_incoming_context(span, metadata);
         }
     }
 
@@ -50,7 +49,7 @@ impl Observer for CallObserver {
             metrics.finished(call);
         }
         if self.has_traces {
-            traces::describe(span, call);
+            traces::record_outcome(span, call);
         }
     }
 }

@@ -46,7 +46,7 @@ async fn nobody_needs_a_collector() {
         .env("OTEL_BSP_SCHEDULE_DELAY", "1");
     let runner = Runner::start(command);
     runner.call(CAT).await.expect("an answer");
-    runner.says("traces cannot be sent");
+    runner.says("cannot send traces");
     runner.call(CAT).await.expect("an answer");
 }
 

@@ -1,4 +1,4 @@
-//! Everything besides logs: read from variables, checked, started, ended.
+//! The exporters of metrics and traces: settings, start, shutdown.
 
 mod variables;
 
@@ -10,57 +10,44 @@ use tracing::Dispatch;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::Registry;
 
-use crate::metrics::{Endpoint, Metrics};
+use crate::metrics::{Metrics, MetricsServer};
 use crate::observer::CallObserver;
 use crate::traces::{TraceSettings, Traces};
-use crate::{AlreadyStarted, Logs, install, log_layer};
+use crate::{AlreadyInitialized, LogOptions, install, log_layer};
 pub use variables::VariableError;
 use variables::Variables;
 
-/// What is exported besides logs.
+/// The exporters of a program.
 #[derive(Clone, Debug)]
 pub struct Exporters {
-    /// Where metrics can be asked for, host and port.
+    /// Host and port of the metrics server.
     prometheus: Option<(String, u16)>,
     traces: Option<TraceSettings>,
-    /// Who we are, for both.
+    /// Attributes of the service, for metrics and traces.
     resource: Vec<(String, String)>,
 }
 
-/// Why nothing was started.
+/// Why telemetry cannot start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The port for metrics is not to be had.
+pub enum TelemetryError {
     #[error(
         "cannot serve metrics on {host}:{port} (OTEL_EXPORTER_PROMETHEUS_HOST, OTEL_EXPORTER_PROMETHEUS_PORT)"
     )]
     Prometheus {
-        /// Where metrics were to be served.
         host: String,
-        /// And on which port.
         port: u16,
-        /// What is in the way.
         source: std::io::Error,
     },
-    /// Traces cannot be sent as told.
     #[error("cannot send traces to {endpoint}: {reason}")]
-    Traces {
-        /// Where to.
-        endpoint: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Exporting needs a runtime.
-    #[error("there is no runtime that could export anything")]
+    Traces { endpoint: String, reason: String },
+    #[error("exporters need a tokio runtime")]
     NoRuntime,
-    /// This process logs already.
     #[error(transparent)]
-    AlreadyStarted(#[from] AlreadyStarted),
+    AlreadyInitialized(#[from] AlreadyInitialized),
 }
 
 impl Exporters {
-    /// Reads the OTEL variables. `program` is what the service is called unless they say otherwise; `variable` gives the
-    /// value of a variable.
+    /// Reads the OTEL variables. `program` is the default name of the service; `variable` returns the value of a variable.
     pub fn from_variables(
         program: &str,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -68,8 +55,7 @@ impl Exporters {
         Variables::new(variable).exporters(program)
     }
 
-    /// Exports nothing.
-    pub fn none() -> Exporters {
+    fn none() -> Exporters {
         Exporters {
             prometheus: None,
             traces: None,
@@ -78,51 +64,58 @@ impl Exporters {
     }
 }
 
-/// What runs as long as the program does.
+/// The running exporters.
 pub struct Telemetry {
     metrics: Option<Arc<Metrics>>,
-    endpoint: Option<Endpoint>,
+    metrics_server: Option<MetricsServer>,
     traces: Option<Traces>,
 }
 
 impl Telemetry {
-    /// Starts logs and exporters for the whole process. To be called inside a tokio runtime, in which exporting is done.
-    pub fn init(logs: Logs, exporters: Exporters) -> Result<Telemetry, StartError> {
-        let (telemetry, dispatch) = Telemetry::start(logs, exporters)?;
+    /// Starts logging and exporters for the whole process. Must be called in a tokio runtime, which runs the exporters.
+    pub fn init(
+        log_options: LogOptions,
+        exporters: Exporters,
+    ) -> Result<Telemetry, TelemetryError> {
+        let (telemetry, dispatch) = Telemetry::start(log_options, exporters)?;
         install(&dispatch)?;
         Ok(telemetry)
     }
 
-    /// Starts the same for those who choose themselves where it holds, such as tests.
-    pub fn start(logs: Logs, exporters: Exporters) -> Result<(Telemetry, Dispatch), StartError> {
-        let runtime = tokio::runtime::Handle::try_current().map_err(|_| StartError::NoRuntime)?;
+    /// Starts logging and exporters for the part of the process that uses the returned dispatch.
+    pub fn start(
+        log_options: LogOptions,
+        exporters: Exporters,
+    ) -> Result<(Telemetry, Dispatch), TelemetryError> {
+        let runtime =
+            tokio::runtime::Handle::try_current().map_err(|_| TelemetryError::NoRuntime)?;
         let traces = match exporters.traces {
             Some(settings) => Some(Traces::start(settings, &exporters.resource, runtime)?),
             None => None,
         };
         let mut metrics = None;
-        let mut endpoint = None;
+        let mut metrics_server = None;
         if let Some((host, port)) = exporters.prometheus {
-            let counted = Arc::new(Metrics::new(&exporters.resource));
-            let served = Endpoint::bind(&host, port, Arc::clone(&counted));
-            endpoint =
-                Some(served.map_err(|source| StartError::Prometheus { host, port, source })?);
-            metrics = Some(counted);
+            let registered = Arc::new(Metrics::new(&exporters.resource));
+            let server = MetricsServer::bind(&host, port, Arc::clone(&registered));
+            metrics_server =
+                Some(server.map_err(|source| TelemetryError::Prometheus { host, port, source })?);
+            metrics = Some(registered);
         }
         let dispatch = Dispatch::new(
             Registry::default()
-                .with(log_layer(logs))
+                .with(log_layer(log_options))
                 .with(traces.as_ref().map(Traces::layer)),
         );
         let telemetry = Telemetry {
             metrics,
-            endpoint,
+            metrics_server,
             traces,
         };
         Ok((telemetry, dispatch))
     }
 
-    /// What a server is to tell about its calls.
+    /// The observer to pass to a server.
     pub fn observer(&self) -> Arc<dyn Observer> {
         Arc::new(CallObserver::new(
             self.metrics.clone(),
@@ -130,15 +123,15 @@ impl Telemetry {
         ))
     }
 
-    /// Where metrics are served, if they are.
+    /// The address of the metrics server, if there is one.
     pub fn metrics_address(&self) -> Option<std::net::SocketAddr> {
-        self.endpoint.as_ref().map(Endpoint::address)
+        self.metrics_server.as_ref().map(MetricsServer::address)
     }
 
-    /// Sends what has not been sent yet, as far as that takes no longer than `patience`.
-    pub async fn shutdown(self, patience: Duration) {
+    /// Sends the remaining spans, for at most `timeout`.
+    pub async fn shutdown(self, timeout: Duration) {
         if let Some(traces) = self.traces {
-            traces.shutdown(patience).await;
+            traces.shutdown(timeout).await;
         }
     }
 }

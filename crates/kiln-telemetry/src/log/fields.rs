@@ -1,49 +1,49 @@
-//! Names and values of a record.
+//! Fields of a log record.
 
 use std::error::Error;
 use std::fmt;
 
 use tracing::field::{Field, Visit};
 
-/// Values beyond so many bytes are cut: a log is not the place for a function's whole output.
+/// Longer values are truncated: a value may be the whole output of a function.
 const MAX_VALUE: usize = 8 * 1024;
 
-/// What a record says, in the order in which it was said.
+/// Message and fields, in the order in which they were recorded.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Fields {
+pub(super) struct RecordFields {
     pub(super) message: String,
-    pub(super) named: Vec<(&'static str, Value)>,
+    pub(super) named: Vec<(&'static str, FieldValue)>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Value {
+pub(super) enum FieldValue {
     Text(String),
-    /// A number or a truth value, as it is written.
+    /// A number or boolean, written without quotes.
     Bare(String),
 }
 
-impl Fields {
+impl RecordFields {
     pub(super) fn set_message(&mut self, message: String) {
         self.message = message;
     }
 
     pub(super) fn set_number(&mut self, name: &'static str, number: u64) {
-        self.set(name, Value::Bare(number.to_string()));
+        self.set(name, FieldValue::Bare(number.to_string()));
     }
 
     pub(super) fn set_text(&mut self, name: &'static str, text: &str) {
-        self.set(name, Value::Text(cut(text)));
+        self.set(name, FieldValue::Text(truncated(text)));
     }
 
-    /// Takes over what others say; what is said twice is said as they do.
-    pub(super) fn merge(&mut self, other: &Fields) {
+    /// Adds the fields of `other`, which replace fields of the same name.
+    pub(super) fn merge(&mut self, other: &RecordFields) {
         for (name, value) in &other.named {
             self.set(name, value.clone());
         }
     }
 
-    fn set(&mut self, name: &'static str, value: Value) {
-        // Those are for the exporter of traces.
+    fn set(&mut self, name: &'static str, value: FieldValue) {
+        // Fields for the exporter of traces.
         if name.starts_with("otel.") {
             return;
         }
@@ -53,9 +53,9 @@ impl Fields {
         }
     }
 
-    fn set_field(&mut self, field: &Field, value: Value) {
+    fn set_field(&mut self, field: &Field, value: FieldValue) {
         match value {
-            Value::Text(text) | Value::Bare(text) if field.name() == "message" => {
+            FieldValue::Text(text) | FieldValue::Bare(text) if field.name() == "message" => {
                 self.message = text;
             }
             value => self.set(field.name(), value),
@@ -63,34 +63,34 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for RecordFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.set_field(field, Value::Text(cut(&format!("{value:?}"))));
+        self.set_field(field, FieldValue::Text(truncated(&format!("{value:?}"))));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.set_field(field, Value::Text(cut(value)));
+        self.set_field(field, FieldValue::Text(truncated(value)));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.set_field(field, Value::Bare(value.to_string()));
+        self.set_field(field, FieldValue::Bare(value.to_string()));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.set_field(field, Value::Bare(value.to_string()));
+        self.set_field(field, FieldValue::Bare(value.to_string()));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.set_field(field, Value::Bare(value.to_string()));
+        self.set_field(field, FieldValue::Bare(value.to_string()));
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
         let text = value.to_string();
-        // JSON has no word for the others.
+        // JSON has no infinity and no NaN.
         let value = if value.is_finite() {
-            Value::Bare(text)
+            FieldValue::Bare(text)
         } else {
-            Value::Text(text)
+            FieldValue::Text(text)
         };
         self.set_field(field, value);
     }
@@ -103,12 +103,12 @@ impl Visit for Fields {
             text.push_str(&cause.to_string());
             source = cause.source();
         }
-        self.set_field(field, Value::Text(cut(&text)));
+        self.set_field(field, FieldValue::Text(truncated(&text)));
     }
 }
 
-/// The text, or its beginning with a note of how long it is.
-fn cut(text: &str) -> String {
+/// The text, or its beginning with the length of the whole.
+fn truncated(text: &str) -> String {
     if text.len() <= MAX_VALUE {
         return text.to_owned();
     }

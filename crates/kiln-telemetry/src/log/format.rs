@@ -1,4 +1,4 @@
-//! The two ways in which a record is written: as klog does, or as JSON.
+//! The formats of log records: klog's text, and JSON.
 
 use std::fmt::Write as _;
 use std::process;
@@ -8,19 +8,19 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tracing::{Level, Metadata};
 
-use super::fields::{Fields, Value};
+use super::fields::{FieldValue, RecordFields};
 
-/// How records are written.
+/// The format of log records.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum LogFormat {
-    /// klog's lines: `I1116 03:34:35.123456 7 service.rs:42] "evaluated" image="…" exit_code=0`.
+    /// klog's format: `I1116 03:34:35.123456 7 service.rs:42] "evaluated" image="…" exit_code=0`.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// Why a text is no format.
+/// A text that is not a log format.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{text:?} is not a log format; it is text or json")]
 pub struct LogFormatError {
@@ -41,16 +41,15 @@ impl FromStr for LogFormat {
     }
 }
 
-/// One record.
-pub(super) struct Line<'a> {
+pub(super) struct LogRecord<'a> {
     at: Timestamp,
     metadata: &'a Metadata<'a>,
-    fields: Fields,
+    fields: RecordFields,
 }
 
-impl<'a> Line<'a> {
-    pub(super) fn new(metadata: &'a Metadata<'a>, fields: Fields) -> Line<'a> {
-        Line {
+impl<'a> LogRecord<'a> {
+    pub(super) fn new(metadata: &'a Metadata<'a>, fields: RecordFields) -> LogRecord<'a> {
+        LogRecord {
             at: Timestamp::now(),
             metadata,
             fields,
@@ -59,24 +58,24 @@ impl<'a> Line<'a> {
 }
 
 impl LogFormat {
-    /// The record with its line break.
-    pub(super) fn render(self, line: &Line<'_>) -> String {
+    /// The record as a line.
+    pub(super) fn render(self, record: &LogRecord<'_>) -> String {
         match self {
-            LogFormat::Text => text(line),
-            LogFormat::Json => json(line),
+            LogFormat::Text => text(record),
+            LogFormat::Json => json(record),
         }
     }
 }
 
-fn text(line: &Line<'_>) -> String {
-    let metadata = line.metadata;
+fn text(record: &LogRecord<'_>) -> String {
+    let metadata = record.metadata;
     let letter = match *metadata.level() {
         Level::ERROR => 'E',
         Level::WARN => 'W',
-        // klog knows no more letters than these.
+        // klog has no other letters.
         Level::INFO | Level::DEBUG | Level::TRACE => 'I',
     };
-    let at = line.at.to_zoned(TimeZone::UTC);
+    let at = record.at.to_zoned(TimeZone::UTC);
     let file = metadata.file().unwrap_or(metadata.target());
     let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
     let mut out = String::with_capacity(256);
@@ -93,8 +92,8 @@ fn text(line: &Line<'_>) -> String {
         process::id(),
         metadata.line().unwrap_or(1),
     );
-    quote(&mut out, &line.fields.message);
-    for (name, value) in &line.fields.named {
+    quote(&mut out, &record.fields.message);
+    for (name, value) in &record.fields.named {
         out.push(' ');
         out.push_str(name);
         out.push('=');
@@ -104,8 +103,8 @@ fn text(line: &Line<'_>) -> String {
     out
 }
 
-fn json(line: &Line<'_>) -> String {
-    let level = match *line.metadata.level() {
+fn json(record: &LogRecord<'_>) -> String {
+    let level = match *record.metadata.level() {
         Level::ERROR => "error",
         Level::WARN => "warning",
         Level::INFO => "info",
@@ -116,11 +115,11 @@ fn json(line: &Line<'_>) -> String {
     let _ = write!(
         out,
         "{{\"time\":\"{:.6}\",\"level\":\"{level}\",\"message\":",
-        line.at
+        record.at
     );
-    quote(&mut out, &line.fields.message);
-    for (name, value) in &line.fields.named {
-        // A field cannot pass itself off as one of ours.
+    quote(&mut out, &record.fields.message);
+    for (name, value) in &record.fields.named {
+        // A field must not imitate one of ours.
         if ["time", "level", "target"].contains(name) {
             continue;
         }
@@ -130,20 +129,20 @@ fn json(line: &Line<'_>) -> String {
         push_value(&mut out, value);
     }
     out.push_str(",\"target\":");
-    quote(&mut out, line.metadata.target());
+    quote(&mut out, record.metadata.target());
     out.push_str("}\n");
     out
 }
 
-fn push_value(out: &mut String, value: &Value) {
+fn push_value(out: &mut String, value: &FieldValue) {
     match value {
-        Value::Text(text) => quote(out, text),
-        Value::Bare(text) => out.push_str(text),
+        FieldValue::Text(text) => quote(out, text),
+        FieldValue::Bare(text) => out.push_str(text),
     }
 }
 
-/// A JSON string, which is also what klog's readers understand. Nothing in it can begin a new line, move a cursor, turn the
-/// direction of the text or hide: whatever callers send, a reader sees all of it, in its order.
+/// Writes a JSON string, which readers of klog's format accept too. Characters that start a line, move the cursor, change the
+/// text direction or are invisible are escaped: readers see the whole value, in order.
 fn quote(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
@@ -156,7 +155,7 @@ fn quote(out: &mut String, text: &str) {
             ' '..='~' => out.push(c),
             c if is_visible(c) => out.push(c),
             c => {
-                // JSON writes what is beyond 16 bits as a pair.
+                // JSON escapes characters beyond 16 bits as a surrogate pair.
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     let _ = write!(out, "\\u{unit:04x}");
                 }
@@ -166,13 +165,13 @@ fn quote(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether a character shows: not a control, format or separator character, and not one that readers are to ignore.
+/// Whether a character is visible: not a control, format, separator or ignorable character.
 fn is_visible(c: char) -> bool {
-    // Characters that Unicode calls ignorable though they are letters or marks.
+    // Letters and marks that Unicode defines as default-ignorable.
     let is_ignorable = matches!(c,
         '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}');
-    // The standard library has the tables of all others. A mark is escaped only where nothing is before it.
+    // `escape_debug` knows all other invisible characters. It escapes marks only at the start of a text.
     let mut buffer = [b'a'; 5];
     let (_, encoded) = buffer.split_at_mut(1);
     let size = 1 + c.encode_utf8(encoded).len();

@@ -1,13 +1,13 @@
-//! Records as they are written.
+//! Log records.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use tracing::dispatcher::with_default;
 
-use crate::{LogFormat, LogLevel, Logs, dispatch};
+use crate::{LogFormat, LogLevel, LogOptions, dispatch};
 
-/// What has been written.
+/// The log.
 #[derive(Clone, Default)]
 struct Buffer(Arc<Mutex<Vec<u8>>>);
 
@@ -24,18 +24,18 @@ impl io::Write for Buffer {
 
 fn logged(level: &str, format: LogFormat, what: impl FnOnce()) -> String {
     let buffer = Buffer::default();
-    let logs = Logs {
+    let options = LogOptions {
         level: level.parse().expect("a level"),
         format,
         output: Box::new(buffer.clone()),
     };
-    with_default(&dispatch(logs), what);
+    with_default(&dispatch(options), what);
     let bytes = buffer.0.lock().expect("a lock").clone();
     String::from_utf8(bytes).expect("text")
 }
 
-/// Everything there is to say, once.
-fn say_everything() {
+/// One event of every kind.
+fn log_everything() {
     tracing::info!("listening");
     let call = tracing::info_span!(
         "evaluate",
@@ -59,7 +59,7 @@ fn say_everything() {
 
 #[track_caller]
 fn check_messages(level: &str, expected: &[&str]) {
-    let text = logged(level, LogFormat::Json, say_everything);
+    let text = logged(level, LogFormat::Json, log_everything);
     let message = |line: &str| {
         let record: serde_json::Value = serde_json::from_str(line).expect("JSON");
         record["message"].as_str().expect("a message").to_owned()
@@ -69,7 +69,7 @@ fn check_messages(level: &str, expected: &[&str]) {
 }
 
 #[test]
-fn each_level_shows_more() {
+fn each_level_logs_more() {
     check_messages("0", &["bad", "library warns"]);
     check_messages("1", &["listening", "bad", "library warns"]);
     check_messages("2", &["listening", "bad", "evaluated", "library warns"]);
@@ -108,7 +108,7 @@ fn each_level_shows_more() {
 
 #[test]
 fn json_has_the_fields_of_the_call_once() {
-    let text = logged("0", LogFormat::Json, say_everything);
+    let text = logged("0", LogFormat::Json, log_everything);
     let line = text.lines().next().expect("a line");
     let mut record: serde_json::Value = serde_json::from_str(line).expect("JSON");
     let time = record["time"].take();
@@ -131,8 +131,8 @@ fn json_has_the_fields_of_the_call_once() {
 }
 
 #[test]
-fn text_is_klogs() {
-    let text = logged("2", LogFormat::Text, say_everything);
+fn text_is_klogs_format() {
+    let text = logged("2", LogFormat::Text, log_everything);
     let lines: Vec<&str> = text.lines().collect();
     let line = lines[1];
     let (head, fields) = line.split_once("] ").expect("a head");
@@ -140,20 +140,20 @@ fn text_is_klogs() {
         r#""bad" request_id="r1" image="b" evaluator="exec" code="Some(1)" exit=-1 ok=false"#;
     assert_eq!(fields, expected);
     let words: Vec<&str> = head.split_ascii_whitespace().collect();
-    let [date, time, pid, place] = words[..] else {
+    let [date, time, pid, location] = words[..] else {
         panic!("{head}");
     };
     assert!(date.starts_with('W') && date.len() == 5, "{date}");
     assert_eq!(time.len(), "03:34:35.123456".len(), "{time}");
     assert_eq!(pid, std::process::id().to_string());
-    assert!(place.starts_with("tests.rs:"), "{place}");
+    assert!(location.starts_with("tests.rs:"), "{location}");
     assert!(lines[0].starts_with('I') && lines[0].ends_with("] \"listening\""));
     assert!(lines[2].ends_with("ratio=0.5"), "{}", lines[2]);
 }
 
 #[test]
-fn steps_say_how_long_they_took() {
-    let text = logged("3", LogFormat::Json, say_everything);
+fn steps_have_their_duration() {
+    let text = logged("3", LogFormat::Json, log_everything);
     let line = text.lines().find(|line| line.contains("queue done"));
     let record: serde_json::Value = serde_json::from_str(line.expect("a line")).expect("JSON");
     assert!(record["took_us"].is_u64(), "{record}");
@@ -179,14 +179,14 @@ fn nothing_breaks_a_line() {
     assert_eq!(record["image"], hostile);
 }
 
-/// Characters that turn the direction of a text, take no room, or are nothing but format or control.
-const UNSEEN: &str = "\u{7f}\u{80}\u{85}\u{9b}\u{ad}\u{34f}\u{61c}\u{115f}\u{17b4}\u{180e}\u{200b}\u{200d}\u{200e}\u{200f}\
+/// Characters that change the text direction or are invisible.
+const INVISIBLE: &str = "\u{7f}\u{80}\u{85}\u{9b}\u{ad}\u{34f}\u{61c}\u{115f}\u{17b4}\u{180e}\u{200b}\u{200d}\u{200e}\u{200f}\
     \u{2028}\u{2029}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2060}\u{2064}\u{2066}\u{2067}\u{2068}\u{2069}\u{206f}\
     \u{3164}\u{fe0f}\u{feff}\u{ffa0}\u{fff9}\u{fffb}\u{110bd}\u{13430}\u{1bca0}\u{1d173}\u{e0001}\u{e0041}\u{e0100}\u{f0000}";
 
 #[test]
-fn what_a_reader_would_not_see_is_escaped() {
-    for c in UNSEEN.chars() {
+fn invisible_characters_are_escaped() {
+    for c in INVISIBLE.chars() {
         let hostile = format!("set-labels:v1{c}gpj.exe");
         for format in [LogFormat::Text, LogFormat::Json] {
             let text = logged("2", format, || {
@@ -222,7 +222,7 @@ fn texts_of_all_languages_stay_readable() {
 }
 
 #[test]
-fn long_values_are_cut() {
+fn long_values_are_truncated() {
     let long = "ü".repeat(10_000);
     let text = logged("2", LogFormat::Json, || tracing::info!(long, "x"));
     let record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -231,7 +231,7 @@ fn long_values_are_cut() {
 }
 
 #[test]
-fn levels_and_formats_are_read() {
+fn levels_and_formats_are_parsed() {
     assert_eq!(
         "0".parse::<LogLevel>()
             .map(|level| level.to_string())

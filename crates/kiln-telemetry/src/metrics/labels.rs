@@ -1,4 +1,4 @@
-//! By what calls are told apart.
+//! Labels of metrics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl From<Lane> for LaneLabels {
     }
 }
 
-/// The attributes of a resource as labels, in the spelling that Prometheus allows, each once.
+/// The attributes of a resource as labels with valid Prometheus names, each name once.
 pub(super) fn of_resource(resource: &[(String, String)]) -> Vec<(String, String)> {
     let label = |name: &str| -> String {
         let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
@@ -55,8 +55,8 @@ pub(super) fn of_resource(resource: &[(String, String)]) -> Vec<(String, String)
     labels.into_iter().collect()
 }
 
-/// What is to blame for a call that failed.
-pub(super) fn class(code: Code) -> &'static str {
+/// The cause of a failed call.
+pub(super) fn failure_class(code: Code) -> &'static str {
     match code {
         Code::Internal => "function",
         Code::DeadlineExceeded => "deadline",
@@ -69,7 +69,7 @@ pub(super) fn class(code: Code) -> &'static str {
     }
 }
 
-/// The name of a code as the specification of gRPC writes it.
+/// The name of a status code in the gRPC specification.
 pub(crate) fn code_name(code: Code) -> &'static str {
     match code {
         Code::Ok => "OK",

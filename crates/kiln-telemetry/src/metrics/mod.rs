@@ -1,11 +1,11 @@
-//! Counters of calls, in the form that Prometheus reads.
+//! Metrics of calls, for Prometheus.
 //!
-//! Images are named by callers, so there may be any number of them: those beyond the first [`MAX_IMAGES`], those that nobody
-//! here can run and those that are no sensible label are counted together, as `other`.
+//! Callers choose the image, so there may be any number of images: those after the first [`MAX_IMAGES`], those without an
+//! evaluator, and those that are not a valid label are counted together as `other`.
 
-mod endpoint;
 mod labels;
 mod process;
+mod server;
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,21 +21,21 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use tonic::Code;
 
-pub(crate) use endpoint::Endpoint;
 pub(crate) use labels::code_name;
 use labels::{CallLabels, FailureLabels, FunctionLabels, LaneLabels};
+pub(crate) use server::MetricsServer;
 
-/// How many images are counted apart.
+/// The largest number of images with their own label.
 const MAX_IMAGES: usize = 200;
 
-/// How long the reference of such an image may be.
+/// The longest image reference with its own label.
 const MAX_IMAGE_LENGTH: usize = 256;
 
-/// The name of all images that are not counted apart.
+/// The label of all other images.
 const OTHER: &str = "other";
 
-/// Upper ends of the buckets of all histograms, in seconds: a native function takes a fraction of a millisecond, a first
-/// call to a pod takes seconds, and the longest that a call may take by default is ten minutes.
+/// Upper bounds of the buckets of all histograms, in seconds: a native function takes a fraction of a millisecond, the first
+/// call to a pod takes seconds, and the default timeout of a call is ten minutes.
 const BUCKETS: [f64; 18] = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
     5.0, 15.0, 60.0, 600.0,
@@ -43,7 +43,7 @@ const BUCKETS: [f64; 18] = [
 
 type Histograms = Family<FunctionLabels, Histogram, fn() -> Histogram>;
 
-/// Everything that is counted.
+/// All metrics.
 pub(crate) struct Metrics {
     registry: Registry,
     evaluations: Family<CallLabels, Counter>,
@@ -59,7 +59,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Begins at zero. `resource` says who we are.
+    /// Registers the metrics. `resource` holds the attributes of the service.
     pub(crate) fn new(resource: &[(String, String)]) -> Metrics {
         let histograms =
             || -> Histograms { Family::new_with_constructor(|| Histogram::new(BUCKETS)) };
@@ -77,7 +77,7 @@ impl Metrics {
             images: RwLock::default(),
         };
         metrics.register(resource);
-        // Gauges that nothing has moved yet are zero, not unknown.
+        // A gauge without a value would be missing from the page instead of zero.
         for lane in Lane::ALL {
             metrics.running(lane, 0);
             metrics.waiting(lane, 0);
@@ -93,30 +93,26 @@ impl Metrics {
         let kiln = top.sub_registry_with_prefix("kiln");
         kiln.register(
             "evaluations",
-            "Calls that are over, by the code of their answer",
+            "Finished calls by status code",
             self.evaluations.clone(),
         );
         kiln.register(
             "evaluation_failures",
-            "Calls that were not answered with a list, by what is to blame",
+            "Failed calls by cause",
             self.failures.clone(),
         );
         let durations = [
             (
                 "evaluation_queue",
-                "How long calls waited for a place",
+                "Time that calls waited for a slot",
                 &self.queue,
             ),
             (
                 "evaluation_execution",
-                "How long functions ran",
+                "Run time of functions",
                 &self.execution,
             ),
-            (
-                "evaluation_duration",
-                "How long calls took in all",
-                &self.total,
-            ),
+            ("evaluation_duration", "Total time of calls", &self.total),
         ];
         for (name, help, histograms) in durations {
             kiln.register_with_unit(name, help, Unit::Seconds, histograms.clone());
@@ -124,12 +120,12 @@ impl Metrics {
         let sizes = [
             (
                 "request",
-                "Size of the lists that came",
+                "Size of received resource lists",
                 &self.request_bytes,
             ),
             (
                 "response",
-                "Size of the lists that went back",
+                "Size of returned resource lists",
                 &self.response_bytes,
             ),
         ];
@@ -138,27 +134,27 @@ impl Metrics {
         }
         kiln.register(
             "evaluations_in_flight",
-            "Calls that run now",
+            "Running calls",
             self.running.clone(),
         );
         kiln.register(
             "evaluations_queued",
-            "Calls that wait for a place now",
+            "Calls that wait for a slot",
             self.waiting.clone(),
         );
     }
 
-    /// So many more calls run than before.
+    /// Changes the number of running calls.
     pub(crate) fn running(&self, lane: Lane, change: i64) {
         self.running.get_or_create(&lane.into()).inc_by(change);
     }
 
-    /// So many more calls wait than before.
+    /// Changes the number of waiting calls.
     pub(crate) fn waiting(&self, lane: Lane, change: i64) {
         self.waiting.get_or_create(&lane.into()).inc_by(change);
     }
 
-    /// A call is over.
+    /// Counts a finished call.
     pub(crate) fn finished(&self, call: &Finished<'_>) {
         let image = self.image(call);
         let labels = FunctionLabels {
@@ -188,7 +184,7 @@ impl Metrics {
         if call.code != Code::Ok {
             let labels = FailureLabels {
                 image: Arc::clone(&image),
-                class: labels::class(call.code),
+                class: labels::failure_class(call.code),
             };
             self.failures.get_or_create(&labels).inc();
         }
@@ -200,21 +196,21 @@ impl Metrics {
         self.evaluations.get_or_create(&labels).inc();
     }
 
-    /// All of it, as OpenMetrics text.
+    /// The page, as OpenMetrics text.
     pub(crate) fn render(&self) -> String {
         let mut text = String::new();
-        // Writing to a string does not fail, and no metric of ours does.
+        // Writing to a string does not fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
 
-    /// What the image of a call is called.
+    /// The image label of a call.
     fn image(&self, call: &Finished<'_>) -> Arc<str> {
-        let is_sensible = |image: &str| {
+        let is_valid_label = |image: &str| {
             let printable = image.bytes().all(|byte| byte.is_ascii_graphic());
             (1..=MAX_IMAGE_LENGTH).contains(&image.len()) && printable
         };
-        if call.evaluator.is_none() || !is_sensible(call.image) {
+        if call.evaluator.is_none() || !is_valid_label(call.image) {
             return OTHER.into();
         }
         let images = self.images.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What the process itself uses, under the names that every dashboard knows. Only where there is `/proc`.
+//! CPU, memory and file descriptors of the process, with the conventional names. Needs `/proc`.
 
 use std::fmt;
 use std::fs;
@@ -9,10 +9,10 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
-/// Linux counts CPU time for programs in hundredths of a second, whatever the kernel does.
+/// The unit of CPU times in `/proc` (USER_HZ).
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Asks the system when somebody asks us.
+/// Reads `/proc` for every scrape.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProcessCollector;
 
@@ -41,7 +41,7 @@ impl Collector for ProcessCollector {
             )?)?;
         }
         if let Ok(descriptors) = fs::read_dir("/proc/self/fd") {
-            // One of them is the directory that is being read.
+            // One of them is the directory being read.
             let count = i64::try_from(descriptors.count()).unwrap_or(i64::MAX) - 1;
             let metric = ConstGauge::new(count);
             metric.encode(encoder.encode_descriptor(
@@ -55,7 +55,7 @@ impl Collector for ProcessCollector {
     }
 }
 
-/// User and system time, fields 14 and 15. The name before them may hold anything, but ends with the last parenthesis.
+/// User and system time, fields 14 and 15. The process name before them may contain anything, but ends with the last `)`.
 fn cpu_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;

@@ -1,4 +1,4 @@
-//! What the page says after calls.
+//! The metrics page after calls.
 
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ fn every_failure_has_a_class() {
 }
 
 #[test]
-fn places_and_queues_go_up_and_down() {
+fn gauges_go_up_and_down() {
     let metrics = metrics();
     let gauge = |name: &str| lines(&metrics.render(), name);
     assert_eq!(
@@ -135,17 +135,17 @@ fn places_and_queues_go_up_and_down() {
 }
 
 #[test]
-fn callers_cannot_make_up_labels_without_end() {
+fn the_number_of_labels_is_limited() {
     let metrics = metrics();
     for number in 0..MAX_IMAGES + 10 {
         metrics.finished(&call(&format!("i{number}"), Code::Ok));
     }
-    // Known ones are still counted apart.
+    // Known images keep their label.
     metrics.finished(&call("i0", Code::Ok));
     let long = "x".repeat(10_000);
     let unknown = Finished {
         evaluator: None,
-        ..call("nobody-knows-it", Code::NotFound)
+        ..call("unknown", Code::NotFound)
     };
     for other in [
         &call(&long, Code::Ok),
@@ -164,7 +164,7 @@ fn callers_cannot_make_up_labels_without_end() {
 }
 
 #[test]
-fn a_call_that_never_ran_has_no_time_of_execution() {
+fn a_call_that_never_ran_has_no_execution_time() {
     let metrics = metrics();
     let refused = Finished {
         execution: None,

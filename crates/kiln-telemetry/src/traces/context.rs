@@ -1,7 +1,7 @@
-//! To which trace a call belongs: taken from its caller, passed on to those whom it calls.
+//! Trace context: taken from the caller of a call, and passed on in outgoing calls.
 //!
-//! Without an exporter nothing of ours becomes part of a trace, but what the caller sent is still passed on: a trace has no
-//! hole where we are.
+//! Without an exporter, kiln adds no spans to a trace, but the caller's context is still passed on, so that the trace
+//! continues.
 
 use kiln_server::Finished;
 use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator as _};
@@ -16,34 +16,34 @@ use tracing_subscriber::registry::{LookupSpan as _, Registry, SpanRef};
 use crate::log::TraceId;
 use crate::metrics::code_name;
 
-/// Headers of W3C trace context.
+/// The headers of W3C trace context.
 const TRACEPARENT: &str = "traceparent";
 const TRACESTATE: &str = "tracestate";
 
-/// What the caller sent, kept with the span of its call.
-struct Passed(Vec<(&'static str, String)>);
+/// The trace context headers of the caller, stored in the span of the call.
+struct IncomingContext(Vec<(&'static str, String)>);
 
-/// The headers by which those who are called now learn to which trace the call belongs. Empty outside of traces.
+/// The trace context headers for an outgoing call. Empty outside of traces.
 pub fn outgoing_context() -> Vec<(&'static str, String)> {
     let span = Span::current();
-    let mut headers = Headers(Vec::new());
+    let mut headers = HeaderInjector(Vec::new());
     let context = span.context();
     if context.span().span_context().is_valid() {
         TraceContextPropagator::new().inject_context(&context, &mut headers);
         return headers.0;
     }
-    let passed = with_span(&span, |span| {
+    let incoming = with_span(&span, |span| {
         let mut scope = span.scope();
-        scope.find_map(|span| Some(span.extensions().get::<Passed>()?.0.clone()))
+        scope.find_map(|span| Some(span.extensions().get::<IncomingContext>()?.0.clone()))
     });
-    passed.flatten().unwrap_or_default()
+    incoming.flatten().unwrap_or_default()
 }
 
 /// Makes the span of a call part of its caller's trace.
 pub(crate) fn continue_trace(span: &Span, metadata: &MetadataMap) {
-    let parent = TraceContextPropagator::new().extract(&Metadata(metadata));
+    let parent = TraceContextPropagator::new().extract(&MetadataExtractor(metadata));
     if parent.span().span_context().is_valid() {
-        // It fails only where nobody makes traces.
+        // Fails only without an exporter.
         let _ = span.set_parent(parent);
     }
     let trace = span.context().span().span_context().trace_id().to_string();
@@ -52,9 +52,9 @@ pub(crate) fn continue_trace(span: &Span, metadata: &MetadataMap) {
     });
 }
 
-/// Keeps what the caller sent, for those who are called in turn.
-pub(crate) fn remember_trace(span: &Span, metadata: &MetadataMap) {
-    let parent = TraceContextPropagator::new().extract(&Metadata(metadata));
+/// Stores the caller's context in the span, for outgoing calls.
+pub(crate) fn keep_incoming_context(span: &Span, metadata: &MetadataMap) {
+    let parent = TraceContextPropagator::new().extract(&MetadataExtractor(metadata));
     let parent = parent.span().span_context().clone();
     if !parent.is_valid() {
         return;
@@ -64,16 +64,16 @@ pub(crate) fn remember_trace(span: &Span, metadata: &MetadataMap) {
         Some((name, value.to_owned()))
     };
     let headers = [TRACEPARENT, TRACESTATE].into_iter().filter_map(header);
-    let passed = Passed(headers.collect());
+    let incoming = IncomingContext(headers.collect());
     with_span(span, |span| {
         let mut extensions = span.extensions_mut();
         extensions.replace(TraceId(parent.trace_id().to_string()));
-        extensions.replace(passed);
+        extensions.replace(incoming);
     });
 }
 
-/// Says in the span of a call how it ended.
-pub(crate) fn describe(span: &Span, call: &Finished<'_>) {
+/// Records the outcome of a call in its span.
+pub(crate) fn record_outcome(span: &Span, call: &Finished<'_>) {
     let size = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
     span.set_attribute("rpc.system", "grpc");
     span.set_attribute("rpc.service", "evaluator.FunctionEvaluator");
@@ -90,19 +90,19 @@ pub(crate) fn describe(span: &Span, call: &Finished<'_>) {
     }
 }
 
-/// Looks at the stored side of a span.
-fn with_span<T>(span: &Span, look: impl FnOnce(SpanRef<'_, Registry>) -> T) -> Option<T> {
+/// Calls a function with the registry's data of a span.
+fn with_span<T>(span: &Span, use_span: impl FnOnce(SpanRef<'_, Registry>) -> T) -> Option<T> {
     span.with_subscriber(|(id, dispatch): (_, &Dispatch)| {
         let registry = dispatch.downcast_ref::<Registry>()?;
-        registry.span(id).map(look)
+        registry.span(id).map(use_span)
     })
     .flatten()
 }
 
-/// Metadata of a call, as the propagator reads it.
-struct Metadata<'a>(&'a MetadataMap);
+/// Lets the propagator read the metadata of a call.
+struct MetadataExtractor<'a>(&'a MetadataMap);
 
-impl Extractor for Metadata<'_> {
+impl Extractor for MetadataExtractor<'_> {
     fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key)?.to_str().ok()
     }
@@ -116,10 +116,10 @@ impl Extractor for Metadata<'_> {
     }
 }
 
-/// Headers, as the propagator writes them.
-struct Headers(Vec<(&'static str, String)>);
+/// Lets the propagator write headers.
+struct HeaderInjector(Vec<(&'static str, String)>);
 
-impl Injector for Headers {
+impl Injector for HeaderInjector {
     fn set(&mut self, key: &str, value: String) {
         let name = [TRACEPARENT, TRACESTATE]
             .into_iter()

@@ -1,11 +1,11 @@
 //! Spans of calls, sent to a collector over OTLP.
 //!
-//! Spans wait in a bounded queue for a thread that sends them; what does not fit is dropped. No call ever waits for a
+//! Spans wait in a bounded queue for the thread that sends them; spans that do not fit are dropped. No call waits for the
 //! collector.
 
-mod collector;
 mod context;
-mod http1;
+mod otlp_exporter;
+mod otlp_http;
 mod outage;
 
 use std::path::PathBuf;
@@ -24,86 +24,86 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::exporters::StartError;
-use crate::level::is_ours;
-use collector::Collector;
+use crate::exporters::TelemetryError;
+use crate::level::is_kiln;
 pub use context::outgoing_context;
-pub(crate) use context::{continue_trace, describe, remember_trace};
+pub(crate) use context::{continue_trace, keep_incoming_context, record_outcome};
+use otlp_exporter::{OtlpExporter, RetrySwitch};
 
-/// How and where traces are sent.
+/// The settings of traces.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceSettings {
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: OtlpProtocol,
     pub(crate) endpoint: Uri,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// For one batch, all attempts together.
+    /// For all attempts at one batch together.
     pub(crate) timeout: Duration,
-    /// Whom to believe; those whom the system believes if not given.
-    pub(crate) ca: Option<PathBuf>,
+    /// A PEM file with trusted CA certificates; those of the system if not set.
+    pub(crate) ca_certificate: Option<PathBuf>,
     pub(crate) client_certificate: Option<PathBuf>,
     pub(crate) client_key: Option<PathBuf>,
     pub(crate) sampler: SamplerSettings,
     pub(crate) batches: BatchSettings,
 }
 
-/// When spans are sent.
+/// The settings of batches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BatchSettings {
-    /// How long a span waits for others at most.
+    /// The longest time between two batches.
     pub(crate) delay: Duration,
-    /// How many wait at most; others are dropped.
-    pub(crate) queue: usize,
-    /// How many are sent at once.
-    pub(crate) size: usize,
+    /// The largest number of waiting spans; further spans are dropped.
+    pub(crate) queue_size: usize,
+    /// The largest number of spans in a batch.
+    pub(crate) batch_size: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Protocol {
+pub(crate) enum OtlpProtocol {
     Http,
     Grpc,
 }
 
-/// Which traces are kept.
+/// The sampler of traces.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct SamplerSettings {
-    /// So many of those that begin here.
+    /// The share of the traces that start here.
     pub(crate) ratio: f64,
-    /// Whether those that a caller began are kept when the caller keeps them.
+    /// Whether traces that a caller started are sampled when the caller samples them.
     pub(crate) follow_parent: bool,
 }
 
 impl SamplerSettings {
     fn sampler(self) -> Sampler {
-        let own = match self.ratio {
+        let root = match self.ratio {
             ratio if ratio >= 1.0 => Sampler::AlwaysOn,
             ratio if ratio <= 0.0 => Sampler::AlwaysOff,
             ratio => Sampler::TraceIdRatioBased(ratio),
         };
         if self.follow_parent {
-            Sampler::ParentBased(Box::new(own))
+            Sampler::ParentBased(Box::new(root))
         } else {
-            own
+            root
         }
     }
 }
 
-/// What makes and sends spans.
+/// The running exporter of traces.
 pub(crate) struct Traces {
     provider: SdkTracerProvider,
-    stop: collector::Stop,
+    retries: RetrySwitch,
 }
 
 impl Traces {
-    /// Starts the thread; nothing is sent yet. Sending is done in `runtime`.
+    /// Starts the export thread; nothing is connected yet. Requests run in `runtime`.
     pub(crate) fn start(
         settings: TraceSettings,
         resource: &[(String, String)],
         runtime: Handle,
-    ) -> Result<Traces, StartError> {
+    ) -> Result<Traces, TelemetryError> {
         let sampler = settings.sampler.sampler();
         let batches = settings.batches;
-        let collector = Collector::new(settings, runtime)?;
-        let stop = collector.stop();
+        let exporter = OtlpExporter::new(settings, runtime)?;
+        let retries = exporter.retries();
         let attributes = resource
             .iter()
             .map(|(name, value)| KeyValue::new(name.clone(), value.clone()));
@@ -113,10 +113,10 @@ impl Traces {
             .build();
         let config = BatchConfigBuilder::default()
             .with_scheduled_delay(batches.delay)
-            .with_max_queue_size(batches.queue)
-            .with_max_export_batch_size(batches.size)
+            .with_max_queue_size(batches.queue_size)
+            .with_max_export_batch_size(batches.batch_size)
             .build();
-        let processor = BatchSpanProcessor::builder(collector)
+        let processor = BatchSpanProcessor::builder(exporter)
             .with_batch_config(config)
             .build();
         let provider = SdkTracerProvider::builder()
@@ -124,16 +124,16 @@ impl Traces {
             .with_sampler(sampler)
             .with_resource(resource)
             .build();
-        Ok(Traces { provider, stop })
+        Ok(Traces { provider, retries })
     }
 
-    /// What turns spans of `tracing` into spans of traces. Only our own: those of the libraries that send them would make
-    /// more to send. Records are in the log.
+    /// The layer that turns spans of `tracing` into spans of traces. Only kiln's spans: spans of the libraries that send traces
+    /// would produce more spans. Events go to the log only.
     pub(crate) fn layer<S>(&self) -> impl Layer<S> + Send + Sync + use<S>
     where
         S: tracing::Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
     {
-        let ours = filter_fn(|metadata| metadata.is_span() && is_ours(metadata.target()));
+        let is_kiln_span = filter_fn(|metadata| metadata.is_span() && is_kiln(metadata.target()));
         tracing_opentelemetry::layer()
             .with_tracer(self.provider.tracer("kiln"))
             .with_location(false)
@@ -141,24 +141,24 @@ impl Traces {
             .with_target(false)
             .with_level(false)
             .with_tracked_inactivity(false)
-            .with_filter(ours)
+            .with_filter(is_kiln_span)
     }
 
-    /// Sends what is left, in at most so much time.
-    pub(crate) async fn shutdown(self, patience: Duration) {
-        let Traces { provider, stop } = self;
-        stop.no_more_attempts();
+    /// Sends the remaining spans, for at most `timeout`.
+    pub(crate) async fn shutdown(self, timeout: Duration) {
+        let Traces { provider, retries } = self;
+        retries.disable();
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        // It blocks, and a thread of the runtime would keep the runtime from ending.
+        // The call blocks; on a thread of the runtime it would delay the end of the runtime.
         let thread = std::thread::Builder::new().spawn(move || {
-            let _ = sender.send(provider.shutdown_with_timeout(patience));
+            let _ = sender.send(provider.shutdown_with_timeout(timeout));
         });
         if thread.is_err() {
             return;
         }
-        match tokio::time::timeout(patience, receiver).await {
+        match tokio::time::timeout(timeout, receiver).await {
             Ok(Ok(Ok(()))) => {}
-            _ => tracing::warn!("the last traces could not be sent"),
+            _ => tracing::warn!("the last spans were not sent"),
         }
     }
 }

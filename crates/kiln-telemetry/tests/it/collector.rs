@@ -1,4 +1,4 @@
-//! A collector that keeps what it gets, over HTTP/1.1 or gRPC, with or without TLS.
+//! A collector that stores the received requests, over HTTP/1.1 or gRPC, with or without TLS.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -25,13 +25,13 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tonic::Status;
 
-/// What has come in.
+/// The received requests.
 #[derive(Clone, Default)]
 pub(crate) struct Received {
     pub(crate) requests: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
     pub(crate) headers: Arc<Mutex<Vec<HeaderMap>>>,
     pub(crate) paths: Arc<Mutex<Vec<String>>>,
-    /// Answers to give before all is well.
+    /// Statuses of the first responses.
     pub(crate) refusals: Arc<Mutex<Vec<StatusCode>>>,
 }
 
@@ -75,9 +75,9 @@ pub(crate) fn attributes(attributes: &[KeyValue]) -> Vec<(String, String)> {
 /// Listens for OTLP over HTTP.
 pub(crate) async fn http(tls: Option<TlsAcceptor>) -> (SocketAddr, Received) {
     let received = Received::default();
-    let kept = received.clone();
+    let stored = received.clone();
     let address = listen(tls, move |stream| {
-        let received = kept.clone();
+        let received = stored.clone();
         async move {
             let service = service_fn(|request| take(received.clone(), request));
             let builder = hyper::server::conn::http1::Builder::new();

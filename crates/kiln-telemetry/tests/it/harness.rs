@@ -11,7 +11,7 @@ use kiln_runtime::{
     FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime,
 };
 use kiln_server::{Evaluator, Evaluators, Options, Server, Stop, Words};
-use kiln_telemetry::{Exporters, LogFormat, Logs, Telemetry, outgoing_context};
+use kiln_telemetry::{Exporters, LogFormat, LogOptions, Telemetry, outgoing_context};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint};
@@ -25,12 +25,12 @@ kind: ResourceList
 items: []
 ";
 
-/// What the threads of a test tell their things to, once there is a world.
-pub(crate) type Shared = Arc<OnceLock<Dispatch>>;
+/// The dispatch of all threads of a test, once the server has started.
+pub(crate) type SharedDispatch = Arc<OnceLock<Dispatch>>;
 
-/// Runs a test on a runtime of one thread and those that may block, all of which tell the same world.
-pub(crate) fn run(test: impl AsyncFnOnce(Shared)) {
-    let shared = Shared::default();
+/// Runs a test on a runtime with one worker thread and blocking threads, all with the same dispatch.
+pub(crate) fn run(test: impl AsyncFnOnce(SharedDispatch)) {
+    let shared = SharedDispatch::default();
     let of_threads = Arc::clone(&shared);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -43,8 +43,8 @@ pub(crate) fn run(test: impl AsyncFnOnce(Shared)) {
     runtime.expect("a runtime").block_on(test(shared));
 }
 
-/// Everything, until dropped.
-pub(crate) struct World {
+/// A running server with telemetry and a client.
+pub(crate) struct TestServer {
     pub(crate) telemetry: Telemetry,
     channel: Channel,
     stop: Stop,
@@ -54,7 +54,7 @@ pub(crate) struct World {
     _default: DefaultGuard,
 }
 
-/// What has been logged.
+/// The log.
 #[derive(Clone, Default)]
 struct Buffer(Arc<Mutex<Vec<u8>>>);
 
@@ -78,10 +78,10 @@ impl io::Write for Buffer {
     }
 }
 
-/// `good` gives the list back, `fails` exits with 3.
+/// `good` returns its input, `fails` exits with 3.
 #[derive(Default)]
 struct Functions {
-    /// What the last function would have told those whom it calls.
+    /// The outgoing trace context of the last function.
     context: Mutex<Vec<(&'static str, String)>>,
 }
 
@@ -113,13 +113,13 @@ impl Runner for Function {
             exit_code: self.exit_code,
             signal: None,
             output: Output::Wire(input.wire().as_bytes().to_vec()),
-            stderr: b"said".to_vec(),
+            stderr: b"output".to_vec(),
             elapsed: Duration::ZERO,
         })
     }
 }
 
-/// What the variables say.
+/// The exporters that variables configure.
 pub(crate) fn exporters(variables: &[(&str, &str)]) -> Exporters {
     let variable = |name: &str| {
         let found = variables.iter().find(|(known, _)| *known == name);
@@ -128,18 +128,24 @@ pub(crate) fn exporters(variables: &[(&str, &str)]) -> Exporters {
     Exporters::from_variables("function-runner", &variable).expect("good variables")
 }
 
-impl World {
-    pub(crate) async fn new(shared: Shared, variables: &[(&str, &str)]) -> World {
+impl TestServer {
+    pub(crate) async fn new(
+        dispatch_cell: SharedDispatch,
+        variables: &[(&str, &str)],
+    ) -> TestServer {
         let log = Buffer::default();
-        let logs = Logs {
+        let log_options = LogOptions {
             level: "2".parse().expect("a level"),
             format: LogFormat::Json,
             output: Box::new(log.clone()),
         };
         let (telemetry, dispatch) =
-            Telemetry::start(logs, exporters(variables)).expect("telemetry");
+            Telemetry::start(log_options, exporters(variables)).expect("telemetry");
         let functions = Arc::new(Functions::default());
-        assert!(shared.set(dispatch.clone()).is_ok(), "one world a run");
+        assert!(
+            dispatch_cell.set(dispatch.clone()).is_ok(),
+            "one server per run"
+        );
         let evaluators = Evaluators::new(vec![Evaluator {
             name: "exec",
             runtime: Arc::new(Found(Arc::clone(&functions))),
@@ -155,7 +161,7 @@ impl World {
         let server = Server::bind(address, evaluators, options).await;
         let server = server.expect("a port");
         let endpoint = Endpoint::from_shared(format!("http://{}", server.address()));
-        World {
+        TestServer {
             telemetry,
             channel: endpoint.expect("an address").connect_lazy(),
             stop: server.stop(),
@@ -180,21 +186,21 @@ impl World {
             let value = value.parse().expect("a value");
             request.metadata_mut().insert(*name, value);
         }
-        let answer = client.evaluate_function(request).await;
-        answer.map(Response::into_inner)
+        let response = client.evaluate_function(request).await;
+        response.map(Response::into_inner)
     }
 
-    /// What the last function would have told those whom it calls.
+    /// The outgoing trace context of the last function.
     pub(crate) fn context(&self) -> Vec<(&'static str, String)> {
         self.functions.context.lock().expect("a lock").clone()
     }
 
-    /// What has been logged.
+    /// The records of the log.
     pub(crate) fn records(&self) -> Vec<Value> {
         self.log.records()
     }
 
-    /// Ends server and telemetry, and gives back what has been logged.
+    /// Ends server and telemetry, and returns the records of the log.
     pub(crate) async fn end(self) -> Vec<Value> {
         self.stop.drain();
         self.server.await.expect("an end");

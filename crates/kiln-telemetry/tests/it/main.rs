@@ -1,4 +1,4 @@
-//! A real server whose calls are counted and traced, with a real collector.
+//! A server with metrics and traces, and a collector.
 
 mod collector;
 mod harness;

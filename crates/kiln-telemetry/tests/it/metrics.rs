@@ -1,4 +1,4 @@
-//! The page that Prometheus asks for.
+//! The metrics page.
 
 use std::net::SocketAddr;
 
@@ -6,10 +6,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tonic::Code;
 
-use crate::harness::{LIST, Shared, World, run};
+use crate::harness::{LIST, SharedDispatch, TestServer, run};
 
-async fn counted(shared: Shared) -> World {
-    World::new(
+async fn counted(shared: SharedDispatch) -> TestServer {
+    TestServer::new(
         shared,
         &[
             ("OTEL_METRICS_EXPORTER", "prometheus"),
@@ -23,18 +23,18 @@ async fn counted(shared: Shared) -> World {
 /// Sends bytes and reads until the end.
 async fn exchange(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
-    // Whoever is refused early may not be able to send everything.
+    // The server may close the connection before the whole request was sent.
     let _ = stream.write_all(request).await;
     let _ = stream.shutdown().await;
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await;
-    String::from_utf8_lossy(&answer).into_owned()
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response).await;
+    String::from_utf8_lossy(&response).into_owned()
 }
 
 async fn page(address: SocketAddr) -> String {
     let request = b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    let answer = exchange(address, request).await;
-    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    let response = exchange(address, request).await;
+    let (head, body) = response.split_once("\r\n\r\n").expect("a head");
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
     let kind = "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8";
     assert!(head.contains(kind), "{head}");
@@ -42,15 +42,15 @@ async fn page(address: SocketAddr) -> String {
 }
 
 #[test]
-fn calls_show() {
+fn calls_are_counted() {
     run(async |shared| {
-        let world = counted(shared).await;
-        let address = world.telemetry.metrics_address().expect("an address");
-        world.call("good", &[]).await.expect("an answer");
-        world.call("good", &[]).await.expect("an answer");
-        let failed = world.call("fails", &[]).await.expect_err("a failure");
+        let server = counted(shared).await;
+        let address = server.telemetry.metrics_address().expect("an address");
+        server.call("good", &[]).await.expect("a response");
+        server.call("good", &[]).await.expect("a response");
+        let failed = server.call("fails", &[]).await.expect_err("a failure");
         assert_eq!(failed.code(), Code::Internal);
-        let unknown = world.call("unknown", &[]).await.expect_err("unknown");
+        let unknown = server.call("unknown", &[]).await.expect_err("unknown");
         assert_eq!(unknown.code(), Code::NotFound);
         let page = page(address).await;
         let bytes = 2 * LIST.len();
@@ -71,7 +71,7 @@ fn calls_show() {
         ] {
             assert!(page.lines().any(|found| found == line), "{line} in\n{page}");
         }
-        let records = world.records();
+        let records = server.records();
         let failed = records.iter().find(|record| record["image"] == "fails");
         let failed = failed.expect("a record");
         assert_eq!(failed["message"], "evaluation failed");
@@ -88,8 +88,8 @@ fn calls_show() {
 #[test]
 fn bad_requests_are_harmless() {
     run(async |shared| {
-        let world = counted(shared).await;
-        let address = world.telemetry.metrics_address().expect("an address");
+        let server = counted(shared).await;
+        let address = server.telemetry.metrics_address().expect("an address");
         let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(1 << 20));
         let cases: [(&[u8], &str); 7] = [
             (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 "),
@@ -113,13 +113,13 @@ fn bad_requests_are_harmless() {
             (long.as_bytes(), ""),
         ];
         for (request, expected) in cases {
-            let answer = exchange(address, request).await;
-            assert!(answer.starts_with(expected), "{answer}");
-            assert!(!answer.contains("HTTP/1.1 200") || expected.contains("200"));
+            let response = exchange(address, request).await;
+            assert!(response.starts_with(expected), "{response}");
+            assert!(!response.contains("HTTP/1.1 200") || expected.contains("200"));
         }
-        // Somebody who says nothing keeps nobody else.
+        // An idle connection does not block other connections.
         let _idle = TcpStream::connect(address).await.expect("a connection");
         page(address).await;
-        world.call("good", &[]).await.expect("an answer");
+        server.call("good", &[]).await.expect("a response");
     });
 }

@@ -1,14 +1,14 @@
-//! A collector that is not there is nobody's problem.
+//! Collectors that are unreachable or silent.
 
 use std::time::Duration;
 
-use kiln_telemetry::{LogFormat, LogLevel, Logs, StartError, Telemetry};
+use kiln_telemetry::{LogFormat, LogLevel, LogOptions, Telemetry, TelemetryError};
 use tokio::net::TcpListener;
 
-use crate::harness::{World, exporters, run};
+use crate::harness::{TestServer, exporters, run};
 
-fn silent() -> Logs {
-    Logs {
+fn silent() -> LogOptions {
+    LogOptions {
         level: LogLevel::DEFAULT,
         format: LogFormat::Text,
         output: Box::new(std::io::sink()),
@@ -16,15 +16,15 @@ fn silent() -> Logs {
 }
 
 #[test]
-fn calls_do_not_notice_and_it_is_said_once() {
+fn calls_are_not_affected_and_the_outage_is_logged_once() {
     for protocol in ["http/protobuf", "grpc"] {
         run(async |shared| {
-            // A port that nobody listens to.
+            // A port without a listener.
             let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
             let address = listener.local_addr().expect("an address");
             drop(listener);
             let endpoint = format!("http://{address}");
-            let world = World::new(
+            let server = TestServer::new(
                 shared,
                 &[
                     ("OTEL_TRACES_EXPORTER", "otlp"),
@@ -34,28 +34,28 @@ fn calls_do_not_notice_and_it_is_said_once() {
                 ],
             )
             .await;
-            // More than one batch, so that there is more than one failure.
+            // More than one batch, and so more than one failure.
             for _ in 0..400 {
-                world.call("good", &[]).await.expect("an answer");
+                server.call("good", &[]).await.expect("a response");
             }
-            let records = world.end().await;
-            let said: Vec<_> = records
+            let records = server.end().await;
+            let warnings: Vec<_> = records
                 .iter()
                 .filter(|record| record["level"] == "warning")
                 .map(|record| record["message"].as_str().unwrap_or_default())
                 .collect();
-            let expected = ["traces cannot be sent and are dropped; calls are not affected"];
-            assert_eq!(said, expected, "{protocol}");
+            let expected = ["cannot send traces, dropping them; calls are not affected"];
+            assert_eq!(warnings, expected, "{protocol}");
         });
     }
 }
 
 #[test]
-fn a_collector_that_never_answers_does_not_keep_us() {
+fn a_silent_collector_does_not_delay_shutdown() {
     run(async |shared| {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
-        let world = World::new(
+        let server = TestServer::new(
             shared,
             &[
                 ("OTEL_TRACES_EXPORTER", "otlp"),
@@ -64,15 +64,15 @@ fn a_collector_that_never_answers_does_not_keep_us() {
             ],
         )
         .await;
-        world.call("good", &[]).await.expect("an answer");
-        // It would take ten minutes if it were waited for.
-        let World { telemetry, .. } = world;
+        server.call("good", &[]).await.expect("a response");
+        // Waiting for the collector would take ten minutes.
+        let TestServer { telemetry, .. } = server;
         telemetry.shutdown(Duration::from_millis(100)).await;
     });
 }
 
 #[test]
-fn what_cannot_work_is_found_at_the_start() {
+fn invalid_settings_are_errors_at_start() {
     run(async |_| {
         let taken = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let port = taken.local_addr().expect("an address").port().to_string();
@@ -96,7 +96,7 @@ fn what_cannot_work_is_found_at_the_start() {
                 ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nowhere/ca.pem"),
             ];
             let error = Telemetry::start(silent(), exporters(&variables)).err();
-            let Some(StartError::Traces { reason, .. }) = error else {
+            let Some(TelemetryError::Traces { reason, .. }) = error else {
                 panic!("{error:?}");
             };
             assert!(reason.starts_with("/nowhere/ca.pem: "), "{reason}");

@@ -1,4 +1,4 @@
-//! Spans of calls, as a collector gets them.
+//! Spans of calls, as a collector receives them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::TlsAcceptor;
 
 use crate::collector::{self, Received, attributes};
-use crate::harness::{LIST, Shared, World, run};
+use crate::harness::{LIST, SharedDispatch, TestServer, run};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
-/// What a caller that is traced sends.
+/// The header of a traced caller.
 fn traceparent(flags: &str) -> String {
     format!("00-{TRACE}-{PARENT}-{flags}")
 }
@@ -31,16 +31,16 @@ fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     span
 }
 
-async fn traced(shared: Shared, address: SocketAddr, more: &[(&str, &str)]) -> World {
+async fn traced(shared: SharedDispatch, address: SocketAddr, more: &[(&str, &str)]) -> TestServer {
     let endpoint = format!("http://{address}");
     let variables = [
         ("OTEL_TRACES_EXPORTER", "otlp"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.as_str()),
     ];
-    World::new(shared, &[&variables, more].concat()).await
+    TestServer::new(shared, &[&variables, more].concat()).await
 }
 
-/// The spans of one call that a traced caller made.
+/// Checks the spans of one call of a traced caller.
 fn check_spans(received: &Received) {
     let spans = received.spans();
     let names: Vec<&str> = spans.iter().map(|span| span.name.as_str()).collect();
@@ -70,16 +70,16 @@ fn a_call_is_part_of_its_callers_trace() {
             ("OTEL_SERVICE_NAME", "runner"),
             ("OTEL_RESOURCE_ATTRIBUTES", "zone=a"),
         ];
-        let world = traced(shared, address, &more).await;
+        let server = traced(shared, address, &more).await;
         let parent = traceparent("01");
         let metadata = [
             ("traceparent", parent.as_str()),
             ("tracestate", "vendor=x"),
             ("x-request-id", "r1"),
         ];
-        world.call("good", &metadata).await.expect("an answer");
-        let context = world.context();
-        let records = world.end().await;
+        server.call("good", &metadata).await.expect("a response");
+        let context = server.context();
+        let records = server.end().await;
 
         check_spans(&received);
         let spans = received.spans();
@@ -102,7 +102,7 @@ fn a_call_is_part_of_its_callers_trace() {
         assert!(call.events.is_empty());
         assert_eq!(call.status.clone().unwrap_or_default().code, 0);
 
-        // Whom a function calls is below its execution.
+        // Outgoing calls of a function are children of its execution.
         let execution = hex(&named(&spans, "execute").span_id);
         let expected = [
             ("traceparent", format!("00-{TRACE}-{execution}-01")),
@@ -125,18 +125,18 @@ fn a_call_is_part_of_its_callers_trace() {
 }
 
 #[test]
-fn a_failure_is_an_error_with_its_text() {
+fn a_failed_call_has_an_error_status_with_its_message() {
     run(async |shared| {
         let (address, received) = collector::http(None).await;
-        let world = traced(shared, address, &[]).await;
-        let status = world.call("fails", &[]).await.expect_err("a failure");
-        world.end().await;
+        let server = traced(shared, address, &[]).await;
+        let status = server.call("fails", &[]).await.expect_err("a failure");
+        server.end().await;
         let spans = received.spans();
         let call = named(&spans, "evaluate");
         assert!(call.parent_span_id.is_empty());
-        let said = call.status.clone().expect("a status");
-        assert_eq!(said.code, 2);
-        assert_eq!(said.message, format!("INTERNAL: {}", status.message()));
+        let recorded = call.status.clone().expect("a status");
+        assert_eq!(recorded.code, 2);
+        assert_eq!(recorded.message, format!("INTERNAL: {}", status.message()));
         let attributes = attributes(&call.attributes);
         let exit_code = ("exit_code".to_owned(), "3".to_owned());
         assert!(attributes.contains(&exit_code), "{attributes:?}");
@@ -144,18 +144,18 @@ fn a_failure_is_an_error_with_its_text() {
 }
 
 #[test]
-fn grpc_carries_the_same_and_headers() {
+fn grpc_sends_the_same_spans_and_headers() {
     run(async |shared| {
         let (address, received) = collector::grpc().await;
         let more = [
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
             ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20x"),
         ];
-        let world = traced(shared, address, &more).await;
+        let server = traced(shared, address, &more).await;
         let parent = traceparent("01");
         let metadata = [("traceparent", parent.as_str())];
-        world.call("good", &metadata).await.expect("an answer");
-        world.end().await;
+        server.call("good", &metadata).await.expect("a response");
+        server.end().await;
         check_spans(&received);
         let headers = received.headers.lock().expect("a lock")[0].clone();
         assert_eq!(headers["authorization"], "Bearer x");
@@ -163,17 +163,17 @@ fn grpc_carries_the_same_and_headers() {
 }
 
 #[test]
-fn what_the_caller_does_not_keep_is_not_sent() {
+fn unsampled_traces_are_not_sent() {
     run(async |shared| {
         let (address, received) = collector::http(None).await;
-        let world = traced(shared, address, &[]).await;
+        let server = traced(shared, address, &[]).await;
         let parent = traceparent("00");
         let metadata = [("traceparent", parent.as_str())];
-        world.call("good", &metadata).await.expect("an answer");
-        let context = world.context();
-        world.end().await;
+        server.call("good", &metadata).await.expect("a response");
+        let context = server.context();
+        server.end().await;
         assert!(received.spans().is_empty());
-        // But those who are called know the trace, and that it is not kept.
+        // Outgoing calls have the trace context, with the flag that it is not sampled.
         let (name, value) = &context[0];
         assert_eq!(*name, "traceparent");
         let prefix = format!("00-{TRACE}-");
@@ -185,19 +185,19 @@ fn what_the_caller_does_not_keep_is_not_sent() {
 }
 
 #[test]
-fn a_context_that_is_none_begins_a_trace() {
+fn an_invalid_context_starts_a_new_trace() {
     run(async |shared| {
         let (address, received) = collector::http(None).await;
-        let world = traced(shared, address, &[]).await;
+        let server = traced(shared, address, &[]).await;
         for wrong in [
             "",
             "00-x-y-01",
             "00-00000000000000000000000000000000-0000000000000000-01",
         ] {
             let metadata = [("traceparent", wrong)];
-            world.call("good", &metadata).await.expect("an answer");
+            server.call("good", &metadata).await.expect("a response");
         }
-        world.end().await;
+        server.end().await;
         let spans = received.spans();
         let calls = spans.iter().filter(|span| span.name == "evaluate");
         let roots = calls.filter(|span| span.parent_span_id.is_empty());
@@ -208,18 +208,18 @@ fn a_context_that_is_none_begins_a_trace() {
 #[test]
 fn without_an_exporter_the_context_is_passed_on() {
     run(async |shared| {
-        let world = World::new(shared, &[]).await;
+        let server = TestServer::new(shared, &[]).await;
         let parent = traceparent("01");
         let metadata = [("traceparent", parent.as_str()), ("tracestate", "vendor=x")];
-        world.call("good", &metadata).await.expect("an answer");
+        server.call("good", &metadata).await.expect("a response");
         let expected = [
             ("traceparent", parent.clone()),
             ("tracestate", "vendor=x".to_owned()),
         ];
-        assert_eq!(world.context(), expected);
-        world.call("good", &[]).await.expect("an answer");
-        assert!(world.context().is_empty());
-        let records = world.end().await;
+        assert_eq!(server.context(), expected);
+        server.call("good", &[]).await.expect("a response");
+        assert!(server.context().is_empty());
+        let records = server.end().await;
         let traces: Vec<_> = records
             .iter()
             .filter(|record| record["message"] == "evaluated")
@@ -230,36 +230,36 @@ fn without_an_exporter_the_context_is_passed_on() {
 }
 
 #[test]
-fn a_busy_collector_is_asked_again() {
+fn a_busy_collector_gets_a_retry() {
     run(async |shared| {
         let (address, received) = collector::http(None).await;
         let busy = StatusCode::SERVICE_UNAVAILABLE;
         received.refusals.lock().expect("a lock").push(busy);
         let more = [("OTEL_BSP_SCHEDULE_DELAY", "1")];
-        let world = traced(shared, address, &more).await;
-        world.call("good", &[]).await.expect("an answer");
-        // The processor of spans sends on its own after a while, and then again.
+        let server = traced(shared, address, &more).await;
+        server.call("good", &[]).await.expect("a response");
+        // The span processor sends after its delay, and retries.
         while received.spans().len() < 3 {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
         assert!(received.paths.lock().expect("a lock").len() >= 2);
-        let records = world.end().await;
-        let said: Vec<&str> = records
+        let records = server.end().await;
+        let messages: Vec<&str> = records
             .iter()
             .filter_map(|record| record["message"].as_str())
-            .filter(|message| message.starts_with("traces"))
+            .filter(|message| message.contains("traces"))
             .collect();
         let expected = [
-            "traces cannot be sent and are dropped; calls are not affected",
-            "traces can be sent again",
+            "cannot send traces, dropping them; calls are not affected",
+            "sending traces works again",
         ];
-        assert_eq!(said, expected);
+        assert_eq!(messages, expected);
     });
 }
 
 #[test]
-fn tls_trusts_whom_it_is_told_to() {
-    for is_told in [true, false] {
+fn tls_trusts_the_configured_ca() {
+    for has_ca in [true, false] {
         run(async |shared| {
             let (tls, pem) = certified();
             let (address, received) = collector::http(Some(tls)).await;
@@ -271,20 +271,20 @@ fn tls_trusts_whom_it_is_told_to() {
                 ("OTEL_TRACES_EXPORTER", "otlp"),
                 ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.as_str()),
             ];
-            if is_told {
+            if has_ca {
                 let ca = ca.to_str().expect("a path");
                 variables.push(("OTEL_EXPORTER_OTLP_CERTIFICATE", ca));
             }
-            let world = World::new(shared, &variables).await;
-            world.call("good", &[]).await.expect("an answer");
-            world.end().await;
-            let expected = if is_told { 3 } else { 0 };
+            let server = TestServer::new(shared, &variables).await;
+            server.call("good", &[]).await.expect("a response");
+            server.end().await;
+            let expected = if has_ca { 3 } else { 0 };
             assert_eq!(received.spans().len(), expected);
         });
     }
 }
 
-/// A server's side of TLS, and the certificate that it shows.
+/// The TLS configuration of a server, and its certificate.
 fn certified() -> (TlsAcceptor, String) {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]);
     let certified = certified.expect("a certificate");

@@ -1,10 +1,10 @@
-//! What the variables mean.
+//! The settings of each variable.
 
 use std::time::Duration;
 
 use crate::Exporters;
 use crate::exporters::VariableError;
-use crate::traces::{BatchSettings, Protocol, SamplerSettings, TraceSettings};
+use crate::traces::{BatchSettings, OtlpProtocol, SamplerSettings, TraceSettings};
 
 fn read(variables: &[(&str, &str)]) -> Result<Exporters, VariableError> {
     let variable = |name: &str| {
@@ -27,7 +27,7 @@ fn check_error(variables: &[(&str, &str)], expected: &str) {
 }
 
 #[test]
-fn nothing_is_on_by_itself() {
+fn nothing_is_enabled_by_default() {
     let variables = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318"),
         ("OTEL_METRICS_EXPORTER", "none"),
@@ -39,7 +39,7 @@ fn nothing_is_on_by_itself() {
 }
 
 #[test]
-fn one_switch_turns_everything_off() {
+fn otel_sdk_disabled_disables_everything() {
     let variables = [
         ("OTEL_SDK_DISABLED", "true"),
         ("OTEL_METRICS_EXPORTER", "prometheus"),
@@ -100,7 +100,7 @@ fn endpoints_follow_the_protocol() {
     let insecure = ("OTEL_EXPORTER_OTLP_INSECURE", "true");
     assert_eq!(endpoint(&[grpc, bare, insecure]), "http://c:4317/");
     let own_protocol = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf");
-    assert_eq!(traces(&[grpc, own_protocol]).protocol, Protocol::Http);
+    assert_eq!(traces(&[grpc, own_protocol]).protocol, OtlpProtocol::Http);
     let on = ("OTEL_TRACES_EXPORTER", "otlp");
     for wrong in ["c:4318", "ftp://c", "http://", "/v1", "http:// x"] {
         check_error(
@@ -117,7 +117,7 @@ fn endpoints_follow_the_protocol() {
 }
 
 #[test]
-fn headers_and_limits_are_read() {
+fn headers_and_limits_are_parsed() {
     let settings = traces(&[
         (
             "OTEL_EXPORTER_OTLP_HEADERS",
@@ -135,11 +135,11 @@ fn headers_and_limits_are_read() {
     let expected: [(&str, &[u8]); 2] = [("authorization", b"Bearer x"), ("tenant", b"a=b")];
     assert_eq!(headers, expected);
     assert_eq!(settings.timeout, Duration::from_millis(250));
-    assert_eq!(settings.ca.as_deref(), Some("/ca.pem".as_ref()));
+    assert_eq!(settings.ca_certificate.as_deref(), Some("/ca.pem".as_ref()));
     let on = ("OTEL_TRACES_EXPORTER", "otlp");
     check_error(
         &[on, ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "sec ret=x")],
-        "OTEL_EXPORTER_OTLP_TRACES_HEADERS: is not a list of NAME=VALUE that can be sent as headers",
+        "OTEL_EXPORTER_OTLP_TRACES_HEADERS: is not a list of NAME=VALUE with valid header names and values",
     );
     check_error(
         &[on, ("OTEL_EXPORTER_OTLP_TIMEOUT", "10s")],
@@ -152,7 +152,7 @@ fn headers_and_limits_are_read() {
 }
 
 #[test]
-fn samplers_have_names() {
+fn samplers_are_parsed() {
     let sampler = |name: &str, argument: &str| {
         let variables = [
             ("OTEL_TRACES_SAMPLER", name),
@@ -183,7 +183,7 @@ fn samplers_have_names() {
 }
 
 #[test]
-fn the_service_has_a_name() {
+fn the_service_name_is_found() {
     let resource = |variables: &[(&str, &str)]| read(variables).expect("good variables").resource;
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(resource(&[]), [pair("service.name", "function-runner")]);
@@ -212,8 +212,8 @@ fn batches_have_limits() {
     ]);
     let expected = BatchSettings {
         delay: Duration::from_millis(10),
-        queue: 20,
-        size: 20,
+        queue_size: 20,
+        batch_size: 20,
     };
     assert_eq!(settings.batches, expected);
     let on = ("OTEL_TRACES_EXPORTER", "otlp");

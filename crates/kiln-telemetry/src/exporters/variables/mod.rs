@@ -1,4 +1,4 @@
-//! The OTEL variables, read strictly: what is not understood is refused by name, never guessed or ignored.
+//! The OTEL variables, parsed strictly: an unknown or invalid value is an error that names the variable, never ignored.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -9,21 +9,20 @@ use http::{HeaderName, HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
 use super::Exporters;
-use crate::traces::{BatchSettings, Protocol, SamplerSettings, TraceSettings};
+use crate::traces::{BatchSettings, OtlpProtocol, SamplerSettings, TraceSettings};
 
-/// A variable that makes no sense.
+/// An invalid variable.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{name}: {reason}")]
 pub struct VariableError {
-    /// Which variable.
     pub name: String,
     reason: String,
 }
 
-/// Where Prometheus looks unless told otherwise.
+/// The default port of the OpenTelemetry specification.
 const PROMETHEUS_PORT: u16 = 9464;
 
-/// How long sending spans may take, in milliseconds.
+/// The default timeout of an export, in milliseconds.
 const TIMEOUT: u64 = 10_000;
 
 /// The variables of a process.
@@ -32,40 +31,39 @@ pub(super) struct Variables<'a> {
 }
 
 /// A variable that is set.
-struct Set {
+struct SetVariable {
     name: String,
     value: String,
 }
 
-impl Set {
-    fn wrong(&self, reason: impl Into<String>) -> VariableError {
+impl SetVariable {
+    fn error(&self, reason: impl Into<String>) -> VariableError {
         VariableError {
             name: self.name.clone(),
             reason: reason.into(),
         }
     }
 
-    /// The value as something else.
     fn parse<T: FromStr>(&self, expected: &str) -> Result<T, VariableError> {
         let value = &self.value;
-        let wrong = |_| self.wrong(format!("{value:?} is not {expected}"));
-        value.parse().map_err(wrong)
+        let invalid = |_| self.error(format!("{value:?} is not {expected}"));
+        value.parse().map_err(invalid)
     }
 
-    /// `name=value,…`, values with `%`-escapes.
+    /// `name=value,…`, with percent-encoded values.
     fn pairs(&self) -> Result<Vec<(String, String)>, VariableError> {
         let mut pairs = Vec::new();
         for part in self.value.split(',').map(str::trim) {
             if part.is_empty() {
                 continue;
             }
-            let wrong = || self.wrong(format!("{part:?} is not NAME=VALUE"));
-            let (name, value) = part.split_once('=').ok_or_else(wrong)?;
+            let invalid = || self.error(format!("{part:?} is not NAME=VALUE"));
+            let (name, value) = part.split_once('=').ok_or_else(invalid)?;
             let value = percent_decode_str(value.trim());
-            let value = value.decode_utf8().map_err(|_| wrong())?.into_owned();
+            let value = value.decode_utf8().map_err(|_| invalid())?.into_owned();
             let name = name.trim();
             if name.is_empty() {
-                return Err(wrong());
+                return Err(invalid());
             }
             pairs.push((name.to_owned(), value));
         }
@@ -95,44 +93,44 @@ impl<'a> Variables<'a> {
         })
     }
 
-    /// The value of a variable; one that is empty is not set.
-    fn get(&self, name: &str) -> Option<Set> {
+    /// A variable; an empty one counts as not set.
+    fn get(&self, name: &str) -> Option<SetVariable> {
         let value = (self.variable)(name)?;
         let value = value.trim();
-        (!value.is_empty()).then(|| Set {
+        (!value.is_empty()).then(|| SetVariable {
             name: name.to_owned(),
             value: value.to_owned(),
         })
     }
 
-    /// A setting that can be made for traces alone or for everything that OTLP carries.
-    fn otlp(&self, setting: &str) -> Option<Set> {
+    /// A setting for traces, or for all OTLP signals.
+    fn otlp_setting(&self, setting: &str) -> Option<SetVariable> {
         self.get(&format!("OTEL_EXPORTER_OTLP_TRACES_{setting}"))
             .or_else(|| self.get(&format!("OTEL_EXPORTER_OTLP_{setting}")))
     }
 
     fn bool(&self, name: &str) -> Result<bool, VariableError> {
         match self.get(name) {
-            Some(set) => bool_of(&set),
+            Some(set) => parse_bool(&set),
             None => Ok(false),
         }
     }
 
-    /// Whether an exporter is on. All that are named must be known.
+    /// Whether an exporter is enabled. All listed exporters must be known.
     fn exporter(&self, name: &str, known: &[&str]) -> Result<bool, VariableError> {
         let Some(set) = self.get(name) else {
             return Ok(false);
         };
-        let mut is_on = false;
+        let mut is_enabled = false;
         for exporter in set.value.split(',').map(str::trim) {
             if known.contains(&exporter) {
-                is_on = true;
+                is_enabled = true;
             } else if exporter != "none" {
                 let known = [known, &["none"]].concat().join(", ");
-                return Err(set.wrong(format!("unknown exporter {exporter:?}; known: {known}")));
+                return Err(set.error(format!("unknown exporter {exporter:?}; known: {known}")));
             }
         }
-        Ok(is_on)
+        Ok(is_enabled)
     }
 
     fn prometheus(&self) -> Result<(String, u16), VariableError> {
@@ -152,37 +150,40 @@ impl<'a> Variables<'a> {
             None => Vec::new(),
         };
         let is_name = |(name, _): &(String, String)| name == "service.name";
-        let named = attributes.iter().rposition(is_name);
-        let named = named.map(|at| attributes.remove(at).1);
+        let name = attributes.iter().rposition(is_name);
+        let name = name.map(|at| attributes.remove(at).1);
         attributes.retain(|attribute| !is_name(attribute));
-        let name = self.get("OTEL_SERVICE_NAME").map(|set| set.value);
-        let name = name.or(named).unwrap_or_else(|| program.to_owned());
+        let service_name = self.get("OTEL_SERVICE_NAME").map(|set| set.value);
+        let name = service_name.or(name).unwrap_or_else(|| program.to_owned());
         attributes.insert(0, ("service.name".to_owned(), name));
         Ok(attributes)
     }
 
     fn traces(&self) -> Result<TraceSettings, VariableError> {
         let protocol = self.protocol()?;
-        let headers = match self.otlp("HEADERS") {
-            Some(set) => headers(&set)?,
+        let headers = match self.otlp_setting("HEADERS") {
+            Some(set) => parse_headers(&set)?,
             None => Vec::new(),
         };
-        let timeout = match self.otlp("TIMEOUT") {
+        let timeout = match self.otlp_setting("TIMEOUT") {
             Some(set) => set.parse("a number of milliseconds")?,
             None => TIMEOUT,
         };
-        if let Some(set) = self.otlp("COMPRESSION")
+        if let Some(set) = self.otlp_setting("COMPRESSION")
             && set.value != "none"
         {
-            return Err(set.wrong(format!("unknown compression {:?}; known: none", set.value)));
+            return Err(set.error(format!("unknown compression {:?}; known: none", set.value)));
         }
-        let path = |setting| self.otlp(setting).map(|set| PathBuf::from(set.value));
+        let path = |setting| {
+            self.otlp_setting(setting)
+                .map(|set| PathBuf::from(set.value))
+        };
         Ok(TraceSettings {
             protocol,
             endpoint: self.endpoint(protocol)?,
             headers,
             timeout: Duration::from_millis(timeout),
-            ca: path("CERTIFICATE"),
+            ca_certificate: path("CERTIFICATE"),
             client_certificate: path("CLIENT_CERTIFICATE"),
             client_key: path("CLIENT_KEY"),
             sampler: self.sampler()?,
@@ -200,44 +201,44 @@ impl<'a> Variables<'a> {
             None => Ok(default),
         };
         let delay = number("OTEL_BSP_SCHEDULE_DELAY", 5000)?;
-        let queue = number("OTEL_BSP_MAX_QUEUE_SIZE", 2048)?;
-        let size = number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)?;
+        let queue_size = number("OTEL_BSP_MAX_QUEUE_SIZE", 2048)?;
+        let batch_size = number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)?;
         Ok(BatchSettings {
             delay: Duration::from_millis(u64::try_from(delay).unwrap_or(u64::MAX)),
-            queue,
-            size: size.min(queue),
+            queue_size,
+            batch_size: batch_size.min(queue_size),
         })
     }
 
-    fn protocol(&self) -> Result<Protocol, VariableError> {
-        let Some(set) = self.otlp("PROTOCOL") else {
-            return Ok(Protocol::Http);
+    fn protocol(&self) -> Result<OtlpProtocol, VariableError> {
+        let Some(set) = self.otlp_setting("PROTOCOL") else {
+            return Ok(OtlpProtocol::Http);
         };
         match set.value.as_str() {
-            "http/protobuf" => Ok(Protocol::Http),
-            "grpc" => Ok(Protocol::Grpc),
-            other => Err(set.wrong(format!(
+            "http/protobuf" => Ok(OtlpProtocol::Http),
+            "grpc" => Ok(OtlpProtocol::Grpc),
+            other => Err(set.error(format!(
                 "unknown protocol {other:?}; known: http/protobuf, grpc"
             ))),
         }
     }
 
-    /// Where traces go. An address for everything gets the path of traces, one for traces is taken as it is.
-    fn endpoint(&self, protocol: Protocol) -> Result<Uri, VariableError> {
-        let of_traces = self.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
-        let is_of_traces = of_traces.is_some();
-        let set = of_traces.or_else(|| self.get("OTEL_EXPORTER_OTLP_ENDPOINT"));
-        let set = set.unwrap_or_else(|| Set {
+    /// The endpoint of traces. The general endpoint gets the path of traces appended, the endpoint for traces is used as it is.
+    fn endpoint(&self, protocol: OtlpProtocol) -> Result<Uri, VariableError> {
+        let traces_endpoint = self.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
+        let is_for_traces = traces_endpoint.is_some();
+        let set = traces_endpoint.or_else(|| self.get("OTEL_EXPORTER_OTLP_ENDPOINT"));
+        let set = set.unwrap_or_else(|| SetVariable {
             name: "OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(),
             value: match protocol {
-                Protocol::Http => "http://localhost:4318".to_owned(),
-                Protocol::Grpc => "http://localhost:4317".to_owned(),
+                OtlpProtocol::Http => "http://localhost:4318".to_owned(),
+                OtlpProtocol::Grpc => "http://localhost:4317".to_owned(),
             },
         });
         let mut text = set.value.clone();
-        if protocol == Protocol::Grpc && !text.contains("://") {
-            let insecure = self.otlp("INSECURE");
-            let insecure = insecure.map(|set| bool_of(&set)).transpose()?;
+        if protocol == OtlpProtocol::Grpc && !text.contains("://") {
+            let insecure = self.otlp_setting("INSECURE");
+            let insecure = insecure.map(|set| parse_bool(&set)).transpose()?;
             let scheme = if insecure == Some(true) {
                 "http"
             } else {
@@ -245,22 +246,22 @@ impl<'a> Variables<'a> {
             };
             text = format!("{scheme}://{text}");
         }
-        if protocol == Protocol::Http && !is_of_traces {
+        if protocol == OtlpProtocol::Http && !is_for_traces {
             text = format!("{}/v1/traces", text.trim_end_matches('/'));
         }
-        let wrong = || {
-            set.wrong(format!(
+        let invalid = || {
+            set.error(format!(
                 "{:?} is not http://HOST:PORT or https://HOST:PORT",
                 set.value
             ))
         };
-        let uri: Uri = text.parse().map_err(|_| wrong())?;
+        let uri: Uri = text.parse().map_err(|_| invalid())?;
         let has_scheme = matches!(uri.scheme_str(), Some("http" | "https"));
         let has_host = uri.host().is_some_and(|host| !host.is_empty());
         if has_scheme && has_host {
             Ok(uri)
         } else {
-            Err(wrong())
+            Err(invalid())
         }
     }
 
@@ -273,7 +274,7 @@ impl<'a> Variables<'a> {
                 if (0.0..=1.0).contains(&ratio) {
                     Ok(ratio)
                 } else {
-                    Err(set.wrong(format!("{ratio} is not {expected}")))
+                    Err(set.error(format!("{ratio} is not {expected}")))
                 }
             }
             None => Ok(1.0),
@@ -282,7 +283,7 @@ impl<'a> Variables<'a> {
             ratio,
             follow_parent: true,
         };
-        let alone = |ratio| SamplerSettings {
+        let root_only = |ratio| SamplerSettings {
             ratio,
             follow_parent: false,
         };
@@ -290,36 +291,36 @@ impl<'a> Variables<'a> {
             return Ok(parent_based(1.0));
         };
         Ok(match set.value.as_str() {
-            "always_on" => alone(1.0),
-            "always_off" => alone(0.0),
-            "traceidratio" => alone(ratio()?),
+            "always_on" => root_only(1.0),
+            "always_off" => root_only(0.0),
+            "traceidratio" => root_only(ratio()?),
             "parentbased_always_on" => parent_based(1.0),
             "parentbased_always_off" => parent_based(0.0),
             "parentbased_traceidratio" => parent_based(ratio()?),
             other => {
                 let known = "always_on, always_off, traceidratio, parentbased_always_on, \
                      parentbased_always_off, parentbased_traceidratio";
-                return Err(set.wrong(format!("unknown sampler {other:?}; known: {known}")));
+                return Err(set.error(format!("unknown sampler {other:?}; known: {known}")));
             }
         })
     }
 }
 
-fn bool_of(set: &Set) -> Result<bool, VariableError> {
+fn parse_bool(set: &SetVariable) -> Result<bool, VariableError> {
     match set.value.to_ascii_lowercase().as_str() {
         "true" => Ok(true),
         "false" => Ok(false),
-        _ => Err(set.wrong(format!("{:?} is not true or false", set.value))),
+        _ => Err(set.error(format!("{:?} is not true or false", set.value))),
     }
 }
 
-/// Headers may hold secrets, so what is wrong with them is said without them.
-fn headers(set: &Set) -> Result<Vec<(HeaderName, HeaderValue)>, VariableError> {
-    let wrong = || set.wrong("is not a list of NAME=VALUE that can be sent as headers");
-    let pairs = set.pairs().map_err(|_| wrong())?;
+/// Parses headers. They may contain secrets, so the error does not quote them.
+fn parse_headers(set: &SetVariable) -> Result<Vec<(HeaderName, HeaderValue)>, VariableError> {
+    let invalid = || set.error("is not a list of NAME=VALUE with valid header names and values");
+    let pairs = set.pairs().map_err(|_| invalid())?;
     let header = |(name, value): (String, String)| {
-        let name = HeaderName::from_str(&name).map_err(|_| wrong())?;
-        let mut value = HeaderValue::from_str(&value).map_err(|_| wrong())?;
+        let name = HeaderName::from_str(&name).map_err(|_| invalid())?;
+        let mut value = HeaderValue::from_str(&value).map_err(|_| invalid())?;
         value.set_sensitive(true);
         Ok((name, value))
     };

@@ -1,6 +1,6 @@
-//! The page that Prometheus asks for, on a port of its own.
+//! The HTTP server for Prometheus.
 //!
-//! It is small on purpose: one page, one answer a connection, a limit on everything that a stranger could stretch.
+//! It serves one page, one response per connection, with limits for everything that a client controls.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,33 +21,33 @@ use tokio::task::AbortHandle;
 
 use super::Metrics;
 
-/// How long a connection lasts at most.
+/// The longest time of a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many connections there are at most; others wait.
+/// The largest number of connections; further ones wait.
 const MAX_CONNECTIONS: usize = 16;
 
-/// How long the head of a request may be.
+/// The largest head of a request.
 const MAX_HEAD: usize = 16 * 1024;
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Serves metrics until dropped.
-pub(crate) struct Endpoint {
+/// Serves metrics until it is dropped.
+pub(crate) struct MetricsServer {
     address: SocketAddr,
     serving: AbortHandle,
 }
 
-impl Endpoint {
-    /// Takes the port, and serves in the runtime around.
-    pub(crate) fn bind(host: &str, port: u16, metrics: Arc<Metrics>) -> io::Result<Endpoint> {
+impl MetricsServer {
+    /// Binds the port, and serves in the current runtime.
+    pub(crate) fn bind(host: &str, port: u16, metrics: Arc<Metrics>) -> io::Result<MetricsServer> {
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let listener = TcpListener::bind((host, port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let serving = tokio::spawn(serve(listener, metrics)).abort_handle();
-        Ok(Endpoint { address, serving })
+        Ok(MetricsServer { address, serving })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -55,33 +55,33 @@ impl Endpoint {
     }
 }
 
-impl Drop for Endpoint {
+impl Drop for MetricsServer {
     fn drop(&mut self) {
         self.serving.abort();
     }
 }
 
 async fn serve(listener: tokio::net::TcpListener, metrics: Arc<Metrics>) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        // It is never closed.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+        // The semaphore is never closed.
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::debug!(%error, "cannot accept a connection for metrics");
-                // Nothing frees descriptors faster than giving others time to.
+                // Usually there are no free file descriptors; wait until connections end.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
         };
         let metrics = Arc::clone(&metrics);
         tokio::spawn(async move {
-            let _place = place;
+            let _permit = permit;
             let service = service_fn(move |request| {
-                let response = answer(&request, &metrics);
+                let response = respond(&request, &metrics);
                 async move { Ok::<_, Infallible>(response) }
             });
             let connection = http1::Builder::new()
@@ -100,7 +100,7 @@ async fn serve(listener: tokio::net::TcpListener, metrics: Arc<Metrics>) {
     }
 }
 
-fn answer(request: &Request<Incoming>, metrics: &Metrics) -> Response<Full<Bytes>> {
+fn respond(request: &Request<Incoming>, metrics: &Metrics) -> Response<Full<Bytes>> {
     let text = |status: StatusCode, text: String, content_type: &'static str| {
         let mut response = Response::new(Full::new(Bytes::from(text)));
         *response.status_mut() = status;
@@ -110,12 +110,12 @@ fn answer(request: &Request<Incoming>, metrics: &Metrics) -> Response<Full<Bytes
     };
     let plain = "text/plain; charset=utf-8";
     if request.uri().path() != "/metrics" {
-        let words = "metrics are at /metrics\n".to_owned();
-        return text(StatusCode::NOT_FOUND, words, plain);
+        let message = "metrics are at /metrics\n".to_owned();
+        return text(StatusCode::NOT_FOUND, message, plain);
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let words = "metrics can only be read\n".to_owned();
-        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, words, plain);
+        let message = "metrics are read-only\n".to_owned();
+        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, message, plain);
         let allowed = HeaderValue::from_static("GET, HEAD");
         response.headers_mut().insert(ALLOW, allowed);
         return response;
