@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::pin::Pin;
 
-use kiln_oci::{ErrorClass, ImageCache, Reference, RegistryError};
+use kiln_oci::{ErrorClass, ImageCache, ImageReference, RegistryError};
 
 /// Resolves image references. Implementations are expected to cache, and to look up tags again after a while.
 pub trait ImageResolver: Send + Sync {
@@ -63,7 +63,7 @@ impl RegistryResolver {
 impl ImageResolver for RegistryResolver {
     fn resolve<'a>(&'a self, image: &'a str) -> Resolving<'a> {
         Box::pin(async move {
-            let reference: Reference = image.parse().map_err(|error| {
+            let reference: ImageReference = image.parse().map_err(|error| {
                 ImageResolveError::NotFound(format!("{image} is not the name of an image: {error}"))
             })?;
             let image = self.cache.get(&reference).await;

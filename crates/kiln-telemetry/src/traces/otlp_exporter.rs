@@ -5,8 +5,9 @@
 //!   TLS: the TLS configuration, the gRPC channel and the HTTP client below would remain.
 //! - It reads the process environment itself and offers no switch for it: headers of the environment replace the checked ones,
 //!   and invalid headers are dropped without an error.
-//! - Its timeout ends retries but not a running request, and shutdown cannot stop retries: a silent collector would keep the
-//!   export thread.
+//! - Its timeout limits when a retry may start, not the request that is running, and shutdown cannot turn retries off.
+//!
+//! This comes from reading its source; it was not tried under the tests of this crate.
 
 use std::fmt;
 use std::sync::Arc;
