@@ -1,4 +1,4 @@
-//! A new package: its Kptfile, a README and the context of its functions.
+//! The files of an empty package: Kptfile, README.md and package-context.yaml.
 
 use kiln_krm::annotations::LOCAL_CONFIG;
 use kiln_krm::kptfile::{API_VERSION, FILE_NAME, KIND, Kptfile, Metadata, PackageInfo};
@@ -8,7 +8,7 @@ use crate::contents::{Contents, ContentsError};
 use crate::package_context;
 use crate::task::InitTask;
 
-/// The files of a new package. A subpackage is a package of its own inside of it.
+/// Creates the files. A subpackage gets its own.
 pub(crate) fn init(name: &str, task: &InitTask) -> Result<Contents, ContentsError> {
     let mut contents = Contents::new();
     add_package(&mut contents, "", name, task)?;
@@ -60,7 +60,7 @@ fn kptfile(name: &str, task: &InitTask) -> String {
     kiln_yaml::to_string(&kptfile.to_document(), SequenceStyle::Compact)
 }
 
-/// kpt's text. Name and description stand in it as they are.
+/// kpt's README.md.
 fn readme(name: &str, description: &str) -> String {
     format!(
         "# {name}
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_package_has_kpts_files() {
+    fn an_empty_package_has_the_files_of_kpt() {
         let task = InitTask {
             description: "it's <b> & \"c\"".to_owned(),
             keywords: vec!["test".to_owned(), "kpt".to_owned()],
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subpackage_is_one_inside() {
+    fn a_subpackage_has_its_own_files() {
         let task = InitTask {
             subpackage: "a/sub".to_owned(),
             ..InitTask::default()

@@ -1,13 +1,17 @@
-//! Package revisions on git, and what is done to them.
+//! Package revisions in git, and the operations on them (Porch's task handler).
 //!
-//! The files of a package are [`Contents`], whole and in memory: every operation takes contents and gives new ones, and
-//! only when all is done is anything written. A revision is known by its [`RevisionName`], is in one [`Lifecycle`], and
-//! began with a [`Task`]. Nothing here prints, and what the environment says is passed in.
+//! The files of a package are [`Contents`] in memory. Every operation computes new contents and writes them at the end. A
+//! revision has a [`RevisionName`] and a [`Lifecycle`], and is created by a [`Task`]. Nothing here prints or reads the
+//! environment.
+
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name says everything has no comment"
+)]
 
 mod contents;
 mod engine;
 pub mod git;
-pub mod heal;
 pub mod image;
 mod init;
 mod lifecycle;
@@ -17,25 +21,22 @@ mod names;
 mod package_context;
 mod render;
 mod repository;
+mod restore_comments;
 mod task;
 
-pub use contents::{Contents, ContentsError, File, FileMode, PackagePath, PathProblem, UnsafePath};
+pub use contents::{Contents, FileMode, PackageFile, PackagePath};
 pub use engine::{
-    AccessError, ApproveError, Change, ChangeError, CommitError, CreateError, Created, DeleteError,
-    Engine, Located, NewRevision, OnRenderFailure, OpenUpstreamError, Overwrite,
-    PUSH_ON_RENDER_FAILURE, RenderFailure, TaskError, UpgradeError, is_ready,
+    AccessError, ApproveError, ApproveOverwrite, ChangeError, CommitError, CreateError, Created,
+    DeleteError, DraftChange, Engine, LocatedRevision, NewRevision, OnRenderFailure, TaskError,
+    UpgradeError,
 };
-pub use lifecycle::{Lifecycle, UnknownLifecycle};
-pub use metadata::{KptfileChangeError, PackageMetadata};
-pub use names::{
-    InvalidName, InvalidRepositoryName, PackageName, RevisionName, check_repository_name,
-};
-pub use package_context::{PackageContextError, PackageContextStyle};
-pub use render::{RenderSettings, RenderStatus, RenderedContents, Runners, render_contents};
-pub use repository::{
-    CreateBranchError, Repositories, Repository, RepositoryConfig, RepositoryError, RunnerOptions,
-};
+pub use lifecycle::Lifecycle;
+pub use metadata::PackageMetadata;
+pub use names::{PackageName, RevisionName, check_repository_name};
+pub use package_context::PackageContextStyle;
+pub use render::{RenderSettings, RepositoryRuntimes};
+pub use repository::{Repositories, Repository, RepositoryConfig, RepositoryError, RunnerOptions};
 pub use task::{
     CloneTask, EditTask, GitUpstream, InitTask, OciUpstream, RevisionRef, SecretRef, Strategy,
-    Task, UnknownStrategy, UpgradeTask, Upstream,
+    Task, UpgradeTask, Upstream,
 };

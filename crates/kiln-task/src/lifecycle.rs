@@ -1,25 +1,21 @@
-//! The states that a package revision goes through.
+//! The lifecycle of package revisions.
 
 use std::fmt;
 use std::str::FromStr;
 
 use kiln_krm::gotext::quote;
 
-/// Where a package revision stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Lifecycle {
-    /// Being worked on.
     Draft,
-    /// Waiting for approval.
     Proposed,
-    /// Approved; its content does not change any more.
+    /// Approved. Its contents do not change any more.
     Published,
-    /// Published, and somebody wants it gone.
+    /// Published, and proposed for deletion.
     DeletionProposed,
 }
 
 impl Lifecycle {
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Lifecycle::Draft => "Draft",
@@ -29,7 +25,7 @@ impl Lifecycle {
         }
     }
 
-    /// Whether it has been approved, whatever is to become of it.
+    /// Whether it has been approved, even if it is proposed for deletion.
     pub fn is_published(self) -> bool {
         matches!(self, Lifecycle::Published | Lifecycle::DeletionProposed)
     }
@@ -41,7 +37,6 @@ impl fmt::Display for Lifecycle {
     }
 }
 
-/// A word that names no state.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("invalid new lifecycle value: {}", quote(.0))]
 pub struct UnknownLifecycle(pub String);

@@ -1,4 +1,4 @@
-//! What a package revision says about itself in its Kptfile, and setting it.
+//! The metadata of a package revision in its Kptfile.
 
 use kiln_krm::kptfile::change::{
     MetadataMap, Others, set_conditions, set_metadata, set_name, set_readiness_gates, set_upstream,
@@ -10,65 +10,50 @@ use kiln_yaml::Document;
 
 use crate::contents::{Contents, ContentsError, PackagePath};
 
-/// What is to be said; what is none stays as it is.
+/// New metadata. A field that is `None` stays unchanged.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PackageMetadata {
-    /// Labels of the package.
     pub labels: Option<Vec<(String, String)>>,
-    /// Annotations of the package.
     pub annotations: Option<Vec<(String, String)>>,
-    /// The types of conditions that must be true before it is proposed and approved.
+    /// The types of conditions that must be true before the revision is proposed or approved.
     pub readiness_gates: Option<Vec<String>>,
-    /// Conditions.
     pub conditions: Option<Vec<Condition>>,
 }
 
-/// Whether what is not asked for stays.
+/// How new metadata is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Manner {
-    /// A new revision: labels and annotations are added, and conditions are none of its business.
+pub(crate) enum MetadataUpdate {
+    /// For a new revision: adds labels and annotations, and ignores conditions.
     Create,
-    /// A change: everything is made equal.
+    /// For an existing revision: replaces everything.
     Replace,
 }
 
-/// Why a package's Kptfile cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum KptfileChangeError {
-    /// There is none.
     #[error("failed to parse Kptfile: file \"Kptfile\" is missing from the package")]
     Missing,
-    /// It cannot be read.
     #[error("failed to parse Kptfile: couldn't parse file \"Kptfile\" from package: {0}")]
     Yaml(kiln_yaml::Error),
-    /// It is something else.
     #[error("failed to parse Kptfile: the Kptfile object is missing from the package")]
     NoKptfile,
-    /// A condition is neither true nor false nor unknown.
     #[error("condition {kind:?} has the status {status:?}; it must be True, False or Unknown")]
-    Status {
-        /// The condition's type.
-        kind: String,
-        /// Its status.
-        status: String,
-    },
-    /// It cannot be written.
+    Status { kind: String, status: String },
     #[error("failed to write to Kptfile")]
     Write(#[from] ContentsError),
 }
 
-/// Sets what a package says about itself.
 pub(crate) fn apply(
     contents: &mut Contents,
     metadata: &PackageMetadata,
-    manner: Manner,
+    manner: MetadataUpdate,
 ) -> Result<(), KptfileChangeError> {
     let others = match manner {
-        Manner::Create => Others::Keep,
-        Manner::Replace => Others::Remove,
+        MetadataUpdate::Create => Others::Keep,
+        MetadataUpdate::Replace => Others::Remove,
     };
     let conditions = metadata.conditions.as_ref();
-    let conditions = conditions.filter(|_| manner == Manner::Replace);
+    let conditions = conditions.filter(|_| manner == MetadataUpdate::Replace);
     let is_status = |status: &str| matches!(status, "True" | "False" | "Unknown");
     let mut wrong = conditions.into_iter().flatten();
     if let Some(wrong) = wrong.find(|condition| !is_status(&condition.status)) {
@@ -93,7 +78,7 @@ pub(crate) fn apply(
     })
 }
 
-/// Sets where a package comes from, and its name if there is to be a new one.
+/// Sets the upstream of a package, and its name if one is given.
 pub(crate) fn set_origin(
     contents: &mut Contents,
     name: Option<&str>,
@@ -109,7 +94,7 @@ pub(crate) fn set_origin(
     })
 }
 
-/// Changes the package's own Kptfile. What the change leaves alone keeps its bytes.
+/// Edits the root Kptfile. Unchanged lines keep their bytes.
 fn change(
     contents: &mut Contents,
     edit: impl FnOnce(&mut Document),

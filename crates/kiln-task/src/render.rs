@@ -1,4 +1,4 @@
-//! Rendering contents, and what there is to say about it.
+//! Renders contents in memory.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,67 +16,58 @@ use kiln_runtime::{CancelToken, Limits, Network, Runtime};
 use crate::contents::Contents;
 use crate::repository::{RepositoryConfig, RunnerOptions};
 
-/// Finds what runs the functions of a repository's packages.
-pub trait Runners: Sync {
-    /// The runtime for a repository, by its runner options.
+/// Provides the runtimes of functions, by repository.
+pub trait RepositoryRuntimes: Sync {
+    /// The runtime for the packages of a repository.
     fn runtime(
         &self,
         repository: &RepositoryConfig,
     ) -> Result<Arc<dyn Runtime>, Box<dyn Error + Send + Sync>>;
 }
 
-/// How packages are rendered.
 pub struct RenderSettings<'a> {
-    /// Finds what runs functions.
-    pub runners: &'a dyn Runners,
-    /// What stands before the short names of images.
+    pub runners: &'a dyn RepositoryRuntimes,
+    /// The prefix for image names without a registry.
     pub image_prefix: &'a str,
-    /// Finds the tags of images.
     pub tags: &'a dyn Tags,
-    /// Whether command lines may be run. Packages come from others, so the usual answer is no.
+    /// Whether programs may be run. Packages are not trusted, so the default is no.
     pub allow_exec: bool,
-    /// What the caller insists on. What it leaves open is as the repository says.
-    pub asked: RunnerOptions,
-    /// The time that each function has if nobody says.
+    /// Options that take precedence over those of the repository.
+    pub overrides: RunnerOptions,
+    /// The default time limit of each function.
     pub timeout: Option<Duration>,
-    /// What each function may use if nobody says.
+    /// The default limits of each function.
     pub limits: Limits,
-    /// How much is done at the same time.
     pub jobs: Jobs,
-    /// Whether resources of the Config Connector are marked.
+    /// Whether resources of the Config Connector get kpt's attribution annotation.
     pub attribution: bool,
-    /// Tells that the user has given up.
     pub cancel: CancelToken,
-    /// Hears what happens.
     pub log: &'a dyn Log,
 }
 
-/// How a render went.
+/// The render status of Porch's API.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RenderStatus {
-    /// What each function said.
+    /// The results of the functions.
     pub result: FunctionResultList,
-    /// Why it failed; empty if it did not.
+    /// The error; empty if rendering succeeded.
     pub error: String,
 }
 
 impl RenderStatus {
-    /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
         self.error.is_empty() && self.result.items.is_empty()
     }
 }
 
-/// What a render came to.
 #[derive(Clone, Debug)]
-pub struct RenderedContents {
-    /// The files; after a failure those that are to be kept, which tell of it in the Kptfile.
-    pub contents: Contents,
-    /// How it went.
-    pub status: RenderStatus,
+pub(crate) struct RenderedContents {
+    /// The rendered files. After a failure, the files to keep, with the status in the Kptfile.
+    pub(crate) contents: Contents,
+    pub(crate) status: RenderStatus,
 }
 
-/// Tells what Kptfiles have that they should not: it may be a misspelt pipeline, which does nothing.
+/// Warns about unknown fields of Kptfiles, because a misspelt `pipeline` does nothing.
 fn warn_of_unknown_fields(contents: &Contents, log: &dyn Log) {
     for path in contents.paths().filter(|path| path.name() == FILE_NAME) {
         let bytes = contents.bytes(path.as_str()).unwrap_or_default();
@@ -89,10 +80,8 @@ fn warn_of_unknown_fields(contents: &Contents, log: &dyn Log) {
     }
 }
 
-/// Renders the package in `contents`. `name` is the path by which messages know it.
-///
-/// Without a Kptfile nothing happens.
-pub fn render_contents(
+/// Renders the package in `contents`. `name` is its path in messages. Without a Kptfile nothing is rendered.
+pub(crate) fn render_contents(
     contents: &Contents,
     name: &str,
     repository: &RepositoryConfig,
@@ -114,10 +103,10 @@ pub fn render_contents(
         "" => root,
         directory => format!("{root}/{directory}"),
     };
-    let (asked, runner) = (&settings.asked, &repository.runner);
-    // No time at all means all the time in the world.
-    let timeout = asked.timeout.or(runner.timeout).or(settings.timeout);
-    let max_output = asked.max_output.or(runner.max_output);
+    let (overrides, runner) = (&settings.overrides, &repository.runner);
+    // Zero means no limit.
+    let timeout = overrides.timeout.or(runner.timeout).or(settings.timeout);
+    let max_output = overrides.max_output.or(runner.max_output);
     let options = RenderOptions {
         functions: FunctionOptions {
             behaviour: Behaviour::Kiln,
@@ -128,7 +117,10 @@ pub fn render_contents(
             timeout: timeout.filter(|timeout| !timeout.is_zero()),
             limits: Limits {
                 max_output: max_output.unwrap_or(settings.limits.max_output),
-                memory: asked.memory.or(runner.memory).or(settings.limits.memory),
+                memory: overrides
+                    .memory
+                    .or(runner.memory)
+                    .or(settings.limits.memory),
             },
             threads: settings.jobs.count,
             cancel: settings.cancel.clone(),
@@ -138,7 +130,7 @@ pub fn render_contents(
         allow_exec: settings.allow_exec,
         jobs: settings.jobs,
         attribution: settings.attribution,
-        // Others may know what they mean; they are kept.
+        // Unknown fields are kept: a newer version may know them.
         unknown_fields: UnknownKeys::Ignore,
     };
     warn_of_unknown_fields(contents, settings.log);
@@ -159,7 +151,7 @@ pub fn render_contents(
     match rendered.plan(&files) {
         Err(error) => status.error = error.to_string(),
         Ok(changes) => {
-            let changes = below(directory, changes);
+            let changes = with_directory(directory, changes);
             if let Err(error) = changed.apply(&changes) {
                 status.error = error.to_string();
                 changed = contents.clone();
@@ -172,7 +164,7 @@ pub fn render_contents(
     })
 }
 
-/// The directory of the package that has no other around it: the shallowest, then the first by name.
+/// The directory of the topmost Kptfile: the one with the fewest segments, then the first by name.
 fn topmost_package(contents: &Contents) -> Option<&str> {
     let kptfiles = contents.paths().filter(|path| path.name() == FILE_NAME);
     let directories = kptfiles.map(|path| path.directory());
@@ -185,7 +177,7 @@ fn topmost_package(contents: &Contents) -> Option<&str> {
     })
 }
 
-fn below(directory: &str, changes: Vec<FileChange>) -> Vec<FileChange> {
+fn with_directory(directory: &str, changes: Vec<FileChange>) -> Vec<FileChange> {
     if directory.is_empty() {
         return changes;
     }
@@ -198,7 +190,7 @@ fn below(directory: &str, changes: Vec<FileChange>) -> Vec<FileChange> {
         .collect()
 }
 
-/// The whole chain of causes, with the package as `.`; of a function that failed, its name and how it ended.
+/// The error with all its causes. The directory of the package is shown as `.`.
 fn error_text(error: &RenderError, root: &str) -> String {
     match error {
         RenderError::Traced(trace) => traced_text(trace, root),

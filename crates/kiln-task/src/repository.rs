@@ -1,4 +1,4 @@
-//! A registered repository: a git repository together with what is known about it.
+//! Registered repositories.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,53 +10,50 @@ use kiln_oci::RegistryOptions;
 
 use crate::contents::{Contents, ContentsError};
 use crate::git::{
-    Atomicity, Changes, GitError, GitOptions, GitStore, Identity, InvalidRef, Layout, Location,
-    LogEntry, NewCommit, ObjectId, OpenError, PackageChange, PublishError, ReadPackageError,
-    RefChange, Revision, Snapshot, Tasks, changes_on, log_of,
+    Atomicity, GitError, GitIdentity, GitOptions, GitStore, InvalidRef, LastChanges, LogEntry,
+    NewCommit, ObjectId, OpenError, PackageChange, PublishError, ReadPackageError, RefChange,
+    RepositoryLayout, RepositoryLocation, RepositorySnapshot, Revision, Tasks, last_changes,
+    log_of,
 };
 use crate::image::{ImageError, PackageImages, RegistryImages};
 use crate::package_context::PackageContextStyle;
 
-/// What is known about a repository.
+/// The registration of a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RepositoryConfig {
-    /// The name by which revisions are called.
+    /// The name, which is the first part of the names of its revisions.
     pub name: String,
-    /// Where it is.
-    pub location: Location,
+    pub location: RepositoryLocation,
     /// The branch of published packages.
     pub branch: String,
-    /// The directory that packages are in; empty for the whole repository.
+    /// The directory of all packages; empty for the whole repository.
     pub directory: String,
-    /// Whether its packages are deployed, and so get to know where.
+    /// Whether it is a deployment repository, whose packages get a package context.
     pub deployment: bool,
-    /// What the packages of a deployment repository get to know.
     pub package_context: PackageContextStyle,
-    /// The namespace it belongs to.
     pub namespace: String,
-    /// How functions of its packages are run.
     pub runner: RunnerOptions,
 }
 
-/// How functions are run, where the caller does not say otherwise.
+/// How functions are run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunnerOptions {
     /// The address of a function runner.
     pub endpoint: Option<String>,
-    /// The names of secrets that images are pulled with. They are kept and not used: the protocol of function runners has no
-    /// field for them, and a runner pulls with the secrets of its own configuration.
+    /// The names of image pull secrets. They are recorded but not used: the protocol of function runners has no field for
+    /// them, and runners pull images with their own secrets.
     pub pull_secrets: Vec<String>,
-    /// The time that each function has; none at all means as long as it likes.
+    /// The time limit of each function; zero means no limit.
     pub timeout: Option<Duration>,
-    /// The memory that each function has that is run here, in bytes.
+    /// The memory limit of each function that runs on this machine, in bytes.
     pub memory: Option<u64>,
-    /// How much each function may write, in bytes.
+    /// The output limit of each function, in bytes.
     pub max_output: Option<u64>,
 }
 
 impl RepositoryConfig {
-    /// A repository with everything as it usually is.
-    pub fn new(name: impl Into<String>, location: Location) -> RepositoryConfig {
+    /// A registration with default values.
+    pub fn new(name: impl Into<String>, location: RepositoryLocation) -> RepositoryConfig {
         RepositoryConfig {
             name: name.into(),
             location,
@@ -70,35 +67,29 @@ impl RepositoryConfig {
     }
 }
 
-/// Why a repository cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
-    /// Nobody has registered it.
+    /// It is not registered.
     #[error("cannot find repository {}", quote(.0))]
     Unknown(String),
-    /// It cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// Its branch cannot be one.
+    /// The name of its branch is invalid.
     #[error(transparent)]
     Branch(#[from] InvalidRef),
 }
 
-/// Why a branch was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateBranchError {
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// Its first commit cannot be made.
     #[error(transparent)]
     Contents(#[from] ContentsError),
-    /// The repository does not take it.
     #[error(transparent)]
     Publish(#[from] PublishError),
 }
 
-/// All repositories that are known. Each is opened when it is first needed.
+/// All registered repositories. Each is opened at its first use.
 #[derive(Debug)]
 pub struct Repositories {
     configs: BTreeMap<String, RepositoryConfig>,
@@ -107,19 +98,15 @@ pub struct Repositories {
     open: Mutex<BTreeMap<String, Arc<Repository>>>,
 }
 
-/// A repository that has been opened.
+/// An open repository.
 #[derive(Debug)]
 pub struct Repository {
-    /// What is known about it.
     pub config: RepositoryConfig,
-    /// Where packages are in it.
-    pub layout: Layout,
-    /// The git repository.
+    pub layout: RepositoryLayout,
     pub store: GitStore,
 }
 
 impl Repositories {
-    /// The repositories that are registered.
     pub fn new(
         configs: impl IntoIterator<Item = RepositoryConfig>,
         options: GitOptions,
@@ -135,7 +122,7 @@ impl Repositories {
         }
     }
 
-    /// The same with somebody else to find packages in images, who has credentials for instance.
+    /// The same with another client for images, for example one with credentials.
     pub fn with_images(self, images: Arc<dyn PackageImages>) -> Repositories {
         Repositories {
             images: Some(images),
@@ -143,27 +130,25 @@ impl Repositories {
         }
     }
 
-    /// What finds packages in images: in registries that everybody may read, if nothing else was said.
+    /// The client for images. Default: one without credentials.
     pub fn images(&self) -> Result<Arc<dyn PackageImages>, ImageError> {
         if let Some(images) = &self.images {
             return Ok(Arc::clone(images));
         }
         let options = RegistryOptions::default();
-        let images = RegistryImages::new(options, self.options.largest_package)?;
+        let images = RegistryImages::new(options, self.options.max_package_size)?;
         Ok(Arc::new(images))
     }
 
-    /// What is known about each, by name.
+    /// The registrations, sorted by name.
     pub fn configs(&self) -> impl Iterator<Item = &RepositoryConfig> {
         self.configs.values()
     }
 
-    /// How git is run.
     pub fn git_options(&self) -> &GitOptions {
         &self.options
     }
 
-    /// The repository of a name.
     pub fn get(&self, name: &str) -> Result<Arc<Repository>, RepositoryError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(repository) = open.get(name) {
@@ -178,12 +163,11 @@ impl Repositories {
 }
 
 impl Repository {
-    /// Opens a repository.
     pub fn open(
         config: RepositoryConfig,
         options: &GitOptions,
     ) -> Result<Repository, RepositoryError> {
-        let layout = Layout::new(&config.branch, &config.directory)?;
+        let layout = RepositoryLayout::new(&config.branch, &config.directory)?;
         let store = GitStore::open(&config.location, options)?;
         Ok(Repository {
             config,
@@ -192,18 +176,17 @@ impl Repository {
         })
     }
 
-    /// What the repository holds now.
-    pub fn snapshot(&self) -> Result<Snapshot, GitError> {
+    /// The contents of the repository. Fetches if it is remote.
+    pub fn snapshot(&self) -> Result<RepositorySnapshot, GitError> {
         self.store.refresh()?;
         self.known_snapshot()
     }
 
-    /// What the repository held when it was last asked.
-    pub fn known_snapshot(&self) -> Result<Snapshot, GitError> {
-        Snapshot::take(&self.store, &self.layout, &self.config.name)
+    /// The contents of the repository at the last fetch.
+    pub fn known_snapshot(&self) -> Result<RepositorySnapshot, GitError> {
+        RepositorySnapshot::take(&self.store, &self.layout, &self.config.name)
     }
 
-    /// The files of a revision.
     pub fn contents(&self, revision: &Revision) -> Result<Contents, ReadPackageError> {
         let contents = self
             .store
@@ -211,7 +194,7 @@ impl Repository {
         contents.ok_or_else(|| ReadPackageError::Damaged(revision.commit.to_string()))
     }
 
-    /// Makes the branch of published packages, with Porch's first commit, unless it is there.
+    /// Creates the branch of published packages with Porch's first commit, if it does not exist.
     pub fn create_branch(&self) -> Result<(), CreateBranchError> {
         self.store.refresh()?;
         if self.store.refs()?.contains_key(&self.layout.branch) {
@@ -225,7 +208,7 @@ impl Repository {
             package: "",
             change: PackageChange::Contents(&contents),
             message: "Initial commit: Creating main branch",
-            author: &Identity::porch(),
+            author: &GitIdentity::porch(),
             time: since.map_or(0, |since| since.as_secs()),
         })?;
         let change = RefChange {
@@ -236,7 +219,7 @@ impl Repository {
         Ok(self.store.publish(&[change], Atomicity::Required)?)
     }
 
-    /// How revisions began, as the history behind them says.
+    /// The first tasks of revisions, from their history.
     pub fn tasks<'a>(
         &self,
         revisions: impl IntoIterator<Item = &'a Revision>,
@@ -248,18 +231,18 @@ impl Repository {
         Tasks::read(&self.store, &tips)
     }
 
-    /// Who last changed the packages on a commit of the branch.
-    pub fn changes(&self, head: &ObjectId) -> Result<Changes, GitError> {
-        changes_on(&self.store, head)
+    /// The last changes of packages on a commit of the branch.
+    pub fn changes(&self, head: &ObjectId) -> Result<LastChanges, GitError> {
+        last_changes(&self.store, head)
     }
 
-    /// The commits that belong to a revision, the newest first.
+    /// The commits of a revision, the newest first.
     pub fn log(&self, revision: &Revision) -> Result<Vec<LogEntry>, GitError> {
         let (directory, workspace) = (&revision.directory, &revision.name.workspace);
         log_of(&self.store, &revision.commit, directory, workspace)
     }
 
-    /// By which others find a revision.
+    /// The upstream and the lock for the Kptfile of a package that is made from a revision.
     pub fn locks(&self, revision: &Revision) -> (Upstream, Locator) {
         let reference = revision.reference.short();
         git_locks(
@@ -271,8 +254,8 @@ impl Repository {
     }
 }
 
-/// Where a package comes from, and the exact place. Addresses of other machines end in `.git`, as kpt writes them, and have
-/// lost the credentials they came with; paths stay as they are.
+/// The upstream and the lock for a Kptfile. Addresses of remotes end in `.git`, as kpt writes them, and contain no credentials;
+/// paths stay unchanged.
 pub(crate) fn git_locks(
     address: &str,
     directory: &str,

@@ -34,10 +34,10 @@ pub(crate) enum Command {
     /// Work with functions and the resources they are run on
     #[command(name = "fn", alias = "functions")]
     Fn(FnArgs),
-    /// Work with package revisions on git
+    /// Work with package revisions in git
     #[command(visible_alias = "rpackage")]
     Rpkg(RpkgArgs),
-    /// Work with the repositories that package revisions are in
+    /// Register repositories of package revisions
     #[command(visible_alias = "repository")]
     Repo(RepoArgs),
     /// Use the functions that are built in, from any tool

@@ -4,21 +4,21 @@
 pub(crate) const KILN_COMPAT: &str = "KILN_COMPAT";
 /// What stands before the short names of images when `--image-prefix` is not given.
 pub(crate) const KPT_IMAGE_PREFIX: &str = "KPT_IMAGE_PREFIX";
-/// Any value keeps render from marking the resources of the Config Connector.
-pub(crate) const KRM_DISABLE_ATTRIBUTION: &str = "KRM_DISABLE_ATTRIBUTION";
+/// A non-empty value keeps render from marking the resources of the Config Connector.
+const KRM_DISABLE_ATTRIBUTION: &str = "KRM_DISABLE_ATTRIBUTION";
 /// The engine that runs containers: docker, podman or nerdctl.
 pub(crate) const KRM_FN_RUNTIME: &str = "KRM_FN_RUNTIME";
 /// The directory of Docker's settings, credentials for registries among them.
 pub(crate) const DOCKER_CONFIG: &str = "DOCKER_CONFIG";
-/// Who is the author of commits, as git has it.
+/// The name of the author of commits, as for git.
 pub(crate) const GIT_AUTHOR_NAME: &str = "GIT_AUTHOR_NAME";
-/// Their address.
+/// The email address of the author of commits, as for git.
 pub(crate) const GIT_AUTHOR_EMAIL: &str = "GIT_AUTHOR_EMAIL";
 /// The user's directory.
 pub(crate) const HOME: &str = "HOME";
-/// The file with the repositories that have names, if not the usual one.
+/// The file of registered repositories.
 pub(crate) const KILN_REPOSITORIES: &str = "KILN_REPOSITORIES";
-/// How long git may take to talk to another machine: 90s, 5m, 1h30m; 0 for as long as it likes.
+/// Timeout of git commands that talk to a remote: 90s, 5m, 1h30m; 0 means no limit.
 pub(crate) const KILN_GIT_TIMEOUT: &str = "KILN_GIT_TIMEOUT";
 /// Where copies are kept, if not below the user's directory.
 pub(crate) const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
@@ -32,3 +32,8 @@ pub(crate) const TRACEPARENT: &str = "TRACEPARENT";
 pub(crate) const TRACESTATE: &str = "TRACESTATE";
 /// What the terminal can do; a dumb one cannot erase a line.
 pub(crate) const TERM: &str = "TERM";
+
+/// Whether render leaves the resources of the Config Connector unmarked. Like kpt, an empty value counts as not set.
+pub(crate) fn is_attribution_disabled() -> bool {
+    std::env::var_os(KRM_DISABLE_ATTRIBUTION).is_some_and(|value| !value.is_empty())
+}

@@ -11,6 +11,7 @@ mod log_format;
 mod package;
 #[cfg(test)]
 mod reference;
+mod rpkg;
 mod ui;
 mod usage;
 
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::{Command, LegacyCommand, Parsed};
-use crate::commands::{completion, function, native, repo, rpkg, serve};
+use crate::commands::{completion, function, native, repo, serve};
 use crate::compat::Compat;
 use crate::log_format::LogFormat;
 use crate::ui::{Failed, Ui};
@@ -72,7 +73,7 @@ fn run(ui: &Ui, parsed: Parsed) -> Result<ExitCode> {
         Parsed::Current(Command::Function(args)) => return native::cmd_function(ui, &args),
         Parsed::Current(Command::Serve(args)) => return serve::cmd_serve(ui, args),
         Parsed::Current(Command::Fn(args)) => function::cmd_fn(ui, &args),
-        Parsed::Current(Command::Rpkg(args)) => rpkg::cmd_rpkg(ui, &args),
+        Parsed::Current(Command::Rpkg(args)) => commands::rpkg::cmd_rpkg(ui, &args),
         Parsed::Current(Command::Repo(args)) => repo::cmd_repo(ui, &args),
         Parsed::Legacy(LegacyCommand::Fn(args)) => function::cmd_legacy_fn(ui, &args),
         Parsed::Current(Command::Completion(args))

@@ -11,54 +11,46 @@ use std::sync::Arc;
 
 use kiln_krm::package::{FileAction, FileChange, MemoryFiles};
 
-pub use path::{PackagePath, PathProblem, UnsafePath};
+pub use path::PackagePath;
+pub(crate) use path::UnsafePath;
 
 /// All files of a package, by path.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Contents {
-    files: BTreeMap<PackagePath, File>,
+    files: BTreeMap<PackagePath, PackageFile>,
 }
 
-/// A file of a package.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct File {
-    /// What it holds; of a symbolic link, where it points.
+pub struct PackageFile {
+    /// The content; of a symbolic link, its target.
     pub bytes: Arc<[u8]>,
-    /// What kind of file it is.
     pub mode: FileMode,
 }
 
-/// The kinds of files that git keeps.
+/// The kinds of files in git.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum FileMode {
-    /// An ordinary file.
     #[default]
     Regular,
-    /// A program.
     Executable,
-    /// A symbolic link.
     Symlink,
 }
 
-/// Why a file cannot be part of a package.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ContentsError {
-    /// Its path is not one of a package.
     #[error(transparent)]
     Path(#[from] UnsafePath),
-    /// There is a directory at its path, or a file at one of its directories.
     #[error("{0:?} is both a file and a directory")]
     FileAndDirectory(String),
 }
 
 impl Contents {
-    /// A package without files.
     pub fn new() -> Contents {
         Contents::default()
     }
 
     /// Adds a file or replaces the one at its path.
-    pub fn insert(&mut self, path: PackagePath, file: File) -> Result<(), ContentsError> {
+    pub fn insert(&mut self, path: PackagePath, file: PackageFile) -> Result<(), ContentsError> {
         let clash = self.clash_with(path.as_str());
         if let Some(clash) = clash {
             return Err(ContentsError::FileAndDirectory(clash.to_owned()));
@@ -67,48 +59,46 @@ impl Contents {
         Ok(())
     }
 
-    /// Adds an ordinary file at a path that is checked.
+    /// Checks the path and adds a regular file.
     pub fn insert_text(&mut self, path: &str, text: impl AsRef<[u8]>) -> Result<(), ContentsError> {
-        self.insert(PackagePath::new(path)?, File::regular(text.as_ref()))
+        self.insert(PackagePath::new(path)?, PackageFile::regular(text.as_ref()))
     }
 
-    /// Replaces the bytes of a file and keeps its mode; a new file is an ordinary one.
+    /// Replaces the bytes of a file and keeps its mode. A new file is a regular one.
     pub fn write(&mut self, path: PackagePath, bytes: &[u8]) -> Result<(), ContentsError> {
         let mode = self.get(path.as_str()).map(|file| file.mode);
-        let file = File {
+        let file = PackageFile {
             bytes: bytes.into(),
             mode: mode.unwrap_or_default(),
         };
         self.insert(path, file)
     }
 
-    /// Removes a file.
-    pub fn remove(&mut self, path: &str) -> Option<File> {
+    pub fn remove(&mut self, path: &str) -> Option<PackageFile> {
         self.files.remove(path)
     }
 
-    /// The file at a path.
-    pub fn get(&self, path: &str) -> Option<&File> {
+    pub fn get(&self, path: &str) -> Option<&PackageFile> {
         self.files.get(path)
     }
 
-    /// The bytes of the file at a path; none if it is a symbolic link.
+    /// The bytes of the file at a path; `None` for a symbolic link.
     pub fn bytes(&self, path: &str) -> Option<&[u8]> {
         let file = self.get(path)?;
         (file.mode != FileMode::Symlink).then_some(&*file.bytes)
     }
 
-    /// All files in order of their paths.
-    pub fn iter(&self) -> impl Iterator<Item = (&PackagePath, &File)> {
+    /// All files, sorted by path.
+    pub fn iter(&self) -> impl Iterator<Item = (&PackagePath, &PackageFile)> {
         self.files.iter()
     }
 
-    /// The paths of all files, in order.
+    /// The paths of all files, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &PackagePath> {
         self.files.keys()
     }
 
-    /// The paths of the files below a directory; all, if that is empty. The others are not looked at.
+    /// The paths of the files below a directory; of all files if that is empty. The cost depends on the files below only.
     pub(crate) fn paths_below(&self, directory: &str) -> impl Iterator<Item = &PackagePath> {
         let prefix = match directory {
             "" => String::new(),
@@ -121,18 +111,16 @@ impl Contents {
             .take_while(move |path| path.as_str().starts_with(&prefix))
     }
 
-    /// How many files there are.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there is no file.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// The files below a directory as whoever reads packages wants them. Symbolic links are not among them: nothing that
-    /// reads or writes resources follows one.
+    /// The files below a directory as a file source. Symbolic links are left out: nothing that reads or writes resources follows
+    /// one.
     pub fn to_files_below(&self, directory: &str) -> MemoryFiles {
         let prefix = match directory {
             "" => String::new(),
@@ -145,12 +133,12 @@ impl Contents {
             .collect()
     }
 
-    /// All files as whoever reads packages wants them.
+    /// All files as a file source.
     pub fn to_files(&self) -> MemoryFiles {
         self.to_files_below("")
     }
 
-    /// Makes changes; files that are written keep their modes.
+    /// Applies changes. Files keep their modes.
     pub fn apply(&mut self, changes: &[FileChange]) -> Result<(), ContentsError> {
         let is_delete = |change: &&FileChange| matches!(change.action, FileAction::Delete);
         for change in changes.iter().filter(is_delete) {
@@ -170,8 +158,8 @@ impl Contents {
 
     /// The path that would be both a file and a directory.
     fn clash_with<'a>(&'a self, path: &'a str) -> Option<&'a str> {
-        let slashes = path.match_indices('/').map(|(place, _)| place);
-        let mut parents = slashes.filter_map(|place| path.get(..place));
+        let slashes = path.match_indices('/').map(|(index, _)| index);
+        let mut parents = slashes.filter_map(|index| path.get(..index));
         if let Some(parent) = parents.find(|parent| self.files.contains_key(*parent)) {
             return Some(parent);
         }
@@ -180,10 +168,9 @@ impl Contents {
     }
 }
 
-impl File {
-    /// An ordinary file.
-    pub fn regular(bytes: impl AsRef<[u8]>) -> File {
-        File {
+impl PackageFile {
+    pub fn regular(bytes: impl AsRef<[u8]>) -> PackageFile {
+        PackageFile {
             bytes: bytes.as_ref().into(),
             mode: FileMode::Regular,
         }
@@ -191,7 +178,7 @@ impl File {
 }
 
 impl FileMode {
-    /// As git writes it.
+    /// The mode in git's trees.
     pub fn as_octal(self) -> &'static str {
         match self {
             FileMode::Regular => "100644",
@@ -200,10 +187,10 @@ impl FileMode {
         }
     }
 
-    /// As git writes it; none for directories and submodules.
+    /// Parses the mode in git's trees; `None` for directories and submodules.
     pub fn from_octal(octal: &str) -> Option<FileMode> {
         match octal {
-            // Old versions of git kept the group's right to write.
+            // Old versions of git stored the write permission of the group.
             "100644" | "100664" => Some(FileMode::Regular),
             "100755" => Some(FileMode::Executable),
             "120000" => Some(FileMode::Symlink),

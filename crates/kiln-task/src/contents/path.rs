@@ -1,7 +1,6 @@
-//! Paths of files in packages, checked once.
+//! Checked paths of files in packages.
 //!
-//! What is refused would lead out of the package, into git's own directory, or mean different things on different
-//! systems.
+//! A path is refused if it leads out of the package or into the git directory, or means different things on different systems.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -12,49 +11,38 @@ use kiln_krm::gotext::quote;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PackagePath(String);
 
-/// A path that is not one of a package.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("invalid relative path {}: {problem}", quote(path))]
 pub struct UnsafePath {
-    /// The path.
     pub path: String,
-    /// What is wrong with it.
     pub problem: PathProblem,
 }
 
-/// What is wrong with a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PathProblem {
-    /// There is nothing in it.
     #[error("it is empty")]
     Empty,
-    /// It begins at the root of a file system.
     #[error("it is absolute")]
     Absolute,
-    /// A segment is empty or `.`.
     #[error("it has an empty segment or a \".\"")]
     NotClean,
-    /// A segment is `..`.
     #[error("it leads out of the package")]
     Outside,
-    /// A segment is `.git`, in whatever case, or a name that some file systems take for it.
-    #[error("it leads into git's own directory")]
+    /// A segment is `.git` in any case, or a name that some file systems take for it.
+    #[error("it leads into the git directory")]
     GitDirectory,
-    /// It has a backslash, which some systems take for a slash.
+    /// Some systems take a backslash for a slash.
     #[error("it has a backslash")]
     Backslash,
-    /// It has a control character.
     #[error("it has a control character")]
     ControlCharacter,
-    /// It is longer than any system takes.
-    #[error("it is longer than {} bytes", LONGEST)]
+    #[error("it is longer than {} bytes", MAX_LENGTH)]
     TooLong,
 }
 
-const LONGEST: usize = 4095;
+const MAX_LENGTH: usize = 4095;
 
 impl PackagePath {
-    /// Checks a path.
     pub fn new(path: impl Into<String>) -> Result<PackagePath, UnsafePath> {
         let path = path.into();
         match problem_of(&path) {
@@ -63,17 +51,15 @@ impl PackagePath {
         }
     }
 
-    /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The last segment.
     pub fn name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The directory that the file is in; empty for the package's own.
+    /// The directory of the file; empty for the root of the package.
     pub fn directory(&self) -> &str {
         self.0
             .rsplit_once('/')
@@ -85,7 +71,7 @@ fn problem_of(path: &str) -> Option<PathProblem> {
     if path.is_empty() {
         return Some(PathProblem::Empty);
     }
-    if path.len() > LONGEST {
+    if path.len() > MAX_LENGTH {
         return Some(PathProblem::TooLong);
     }
     if path.starts_with('/') {
@@ -105,8 +91,8 @@ fn problem_of(path: &str) -> Option<PathProblem> {
     })
 }
 
-/// Whether a file system takes the name for `.git`: in another case, with characters that HFS ignores, or with what NTFS
-/// drops at the end or has as a short name. Git refuses the same.
+/// Whether a file system takes the name for `.git`: in another case, with characters that HFS ignores, or with suffixes that NTFS
+/// drops or a short name. Git refuses the same names.
 fn is_git_directory(segment: &str) -> bool {
     let is_ignored = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let seen: String = segment.chars().filter(|c| !is_ignored(c)).collect();

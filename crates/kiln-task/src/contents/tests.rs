@@ -1,10 +1,11 @@
-//! Which paths and files a package takes.
+//! Which paths and files a package accepts.
 
-use super::{Contents, ContentsError, File, FileMode, PackagePath, PathProblem};
+use super::path::PathProblem;
+use super::{Contents, ContentsError, FileMode, PackageFile, PackagePath};
 use kiln_krm::package::{FileAction, FileChange};
 
 #[test]
-fn paths_that_lead_elsewhere_are_refused() {
+fn unsafe_paths_are_refused() {
     for (path, problem) in [
         ("", PathProblem::Empty),
         ("/foo", PathProblem::Absolute),
@@ -59,7 +60,7 @@ fn nothing_is_both_file_and_directory() {
 #[test]
 fn changes_keep_modes_and_never_write_through_links() {
     let mut contents = Contents::new();
-    let file = |mode| File {
+    let file = |mode| PackageFile {
         bytes: b"old".as_slice().into(),
         mode,
     };
@@ -81,6 +82,9 @@ fn changes_keep_modes_and_never_write_through_links() {
         contents.get("run.sh").map(|file| file.mode),
         Some(FileMode::Executable)
     );
-    assert_eq!(contents.get("link.yaml"), Some(&File::regular("new")));
+    assert_eq!(
+        contents.get("link.yaml"),
+        Some(&PackageFile::regular("new"))
+    );
     assert!(contents.apply(&[write("../x")]).is_err());
 }

@@ -1,66 +1,59 @@
-//! Publishing a revision: its files on the branch, a number, a tag.
+//! Approves a revision: its files go to the branch, and it gets a number and a tag.
 
 use super::error::{AccessError, CommitError};
-use super::{ATTEMPTS, Engine, Located, is_passing, is_ready, now};
+use super::{ATTEMPTS, Engine, LocatedRevision, is_ready, is_temporary, now};
 use crate::git::{
-    GitError, NewCommit, Number, ObjectId, PackageChange, PublishError, RefChange,
+    GitError, NewCommit, ObjectId, PackageChange, PublishError, RefChange, RevisionNumber,
     approval_message, highest_number, is_revision,
 };
 use crate::lifecycle::Lifecycle;
 
-/// What happens if the branch has other files of the package than those that the draft began with.
+/// What to do if the package on the branch has changed since the draft was created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Overwrite {
-    /// Nothing is published.
+pub enum ApproveOverwrite {
     #[default]
     Refuse,
-    /// They are replaced.
     Force,
 }
 
-/// Why a revision was not published.
 #[derive(Debug, thiserror::Error)]
 pub enum ApproveError {
-    /// Something that is needed cannot be had.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// It has not been proposed.
     #[error("cannot change approval from {0} to Published")]
     NotProposed(Lifecycle),
-    /// Conditions that it waits for are not true.
     #[error("readiness conditions not met")]
     NotReady,
-    /// There is no branch to publish on.
     #[error("branch {0:?} doesn't exist")]
     NoBranch(String),
-    /// Another revision was published since the draft began.
+    /// Another revision was published since the draft was created.
     #[error(
-        "package {package} has changed on branch {branch} since {name} was begun; approving it would overwrite that"
+        "package {package} has changed on branch {branch} since {name} was created; approving {name} would overwrite that change"
     )]
     Overwrites {
-        /// The package.
         package: String,
-        /// The branch.
         branch: String,
-        /// The revision.
         name: String,
     },
-    /// The repository cannot change branch and tag together.
+    /// The repository cannot update branch and tag atomically.
     #[error(
-        "the repository cannot change several references at once, so that an approval could be left half done"
+        "the repository cannot update several refs at once, so a failed approval could leave it inconsistent"
     )]
     NotAtomic,
-    /// It cannot be written.
     #[error(transparent)]
     Commit(#[from] CommitError),
 }
 
 impl Engine<'_> {
-    /// Publishes what was proposed; its number. What was proposed for deletion is kept.
-    pub fn approve(&self, name: &str, overwrite: Overwrite) -> Result<Number, ApproveError> {
+    /// Publishes a proposal and returns its number. A revision proposed for deletion becomes published again.
+    pub fn approve(
+        &self,
+        name: &str,
+        overwrite: ApproveOverwrite,
+    ) -> Result<RevisionNumber, ApproveError> {
         for attempt in 1.. {
             match self.try_approve(name, overwrite) {
-                Err(ApproveError::Commit(error)) if is_passing(&error) && attempt < ATTEMPTS => {}
+                Err(ApproveError::Commit(error)) if is_temporary(&error) && attempt < ATTEMPTS => {}
                 Err(ApproveError::Commit(CommitError::Publish(PublishError::NotAtomic))) => {
                     return Err(ApproveError::NotAtomic);
                 }
@@ -70,15 +63,20 @@ impl Engine<'_> {
         Err(AccessError::NotFound(name.to_owned()).into())
     }
 
-    /// Everything is looked at anew in each attempt: branch, numbers, and the revision itself.
-    fn try_approve(&self, name: &str, overwrite: Overwrite) -> Result<Number, ApproveError> {
+    /// One attempt. Each reads the branch, the numbers and the revision again.
+    fn try_approve(
+        &self,
+        name: &str,
+        overwrite: ApproveOverwrite,
+    ) -> Result<RevisionNumber, ApproveError> {
         let located = self.find(name)?;
         let revision = &located.revision;
         match revision.lifecycle {
             Lifecycle::Proposed => {}
             Lifecycle::DeletionProposed => {
-                let withdrawal = super::delete::withdrawal(&located).map_err(CommitError::from)?;
-                self.publish_changes(&located, &[withdrawal])?;
+                let withdraw_deletion =
+                    super::delete::withdraw_deletion(&located).map_err(CommitError::from)?;
+                self.publish_changes(&located, &[withdraw_deletion])?;
                 return Ok(revision.number);
             }
             lifecycle => return Err(ApproveError::NotProposed(lifecycle)),
@@ -110,27 +108,35 @@ impl Engine<'_> {
             },
         ];
         self.publish_changes(&located, &changes)?;
-        Ok(Number::Published(number))
+        Ok(RevisionNumber::Published(number))
     }
 
-    fn publish_changes(&self, located: &Located, changes: &[RefChange]) -> Result<(), CommitError> {
+    fn publish_changes(
+        &self,
+        located: &LocatedRevision,
+        changes: &[RefChange],
+    ) -> Result<(), CommitError> {
         Ok(located.repository.store.publish(changes, self.atomicity)?)
     }
 
-    /// The branch must be there, and have the package as the draft found it.
-    fn check_branch(&self, located: &Located, overwrite: Overwrite) -> Result<(), ApproveError> {
+    /// Checks that the branch exists, and that the package on it has not changed since the draft was created.
+    fn check_branch(
+        &self,
+        located: &LocatedRevision,
+        overwrite: ApproveOverwrite,
+    ) -> Result<(), ApproveError> {
         let revision = &located.revision;
         let store = &located.repository.store;
         let branch = located.repository.layout.branch.short().to_owned();
         let Some(head) = &located.snapshot.head else {
-            // In an empty repository the first approval makes the branch.
+            // In an empty repository the first approval creates the branch.
             let mut refs = located.snapshot.refs.keys();
             return match refs.all(|name| name.as_tag().is_some() || is_revision(name)) {
                 true => Ok(()),
                 false => Err(ApproveError::NoBranch(branch)),
             };
         };
-        if overwrite == Overwrite::Force {
+        if overwrite == ApproveOverwrite::Force {
             return Ok(());
         }
         let tree_at = |commit: &ObjectId| store.tree_of(commit, &revision.directory);
@@ -157,7 +163,7 @@ impl Engine<'_> {
 
     fn approval_commit(
         &self,
-        located: &Located,
+        located: &LocatedRevision,
         head: Option<&ObjectId>,
         number: u64,
     ) -> Result<ObjectId, ApproveError> {
@@ -183,18 +189,18 @@ impl Engine<'_> {
     }
 }
 
-/// One more than any revision of the package has or had.
-fn next_number(located: &Located) -> Result<u64, GitError> {
+/// The next number: numbers of deleted revisions are not used again.
+fn next_number(located: &LocatedRevision) -> Result<u64, GitError> {
     let package = &located.revision.name.package;
     let numbers = located.snapshot.of_package(package);
     let numbers = numbers.filter_map(|revision| match revision.number {
-        Number::Published(number) => Some(number),
+        RevisionNumber::Published(number) => Some(number),
         _ => None,
     });
-    let there = numbers.max().unwrap_or(0);
-    let once = match &located.snapshot.head {
+    let existing = numbers.max().unwrap_or(0);
+    let deleted = match &located.snapshot.head {
         Some(head) => highest_number(&located.repository.store, head, &located.revision.directory)?,
         None => 0,
     };
-    Ok(there.max(once).saturating_add(1))
+    Ok(existing.max(deleted).saturating_add(1))
 }

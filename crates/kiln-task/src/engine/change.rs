@@ -1,129 +1,111 @@
-//! Changing a draft: what it says about itself, or all of its files. And moving it between draft and proposal.
+//! Changes a draft: its metadata, its files, or its lifecycle between draft and proposal.
 
 use kiln_krm::gotext::quote;
 use kiln_krm::kptfile::FILE_NAME;
 
 use super::error::{AccessError, CommitError, RenderFailure};
-use super::{Engine, Located, is_ready, told};
+use super::{Engine, LocatedRevision, is_ready, non_empty};
 use crate::contents::Contents;
 use crate::git::{ObjectId, RefChange, read_kptfile};
-use crate::heal::heal;
 use crate::lifecycle::Lifecycle;
-use crate::metadata::{KptfileChangeError, Manner, PackageMetadata, apply};
+use crate::metadata::{KptfileChangeError, MetadataUpdate, PackageMetadata, apply};
 use crate::render::RenderStatus;
+use crate::restore_comments::restore_comments;
 use crate::task::Task;
 
-/// Annotation of the Kptfile: push what cannot be rendered.
-pub const PUSH_ON_RENDER_FAILURE: &str = "porch.kpt.dev/push-on-render-failure";
+/// The annotation of a Kptfile that allows pushing a package that fails to render.
+const PUSH_ON_RENDER_FAILURE: &str = "porch.kpt.dev/push-on-render-failure";
 
-/// What happens to a package that cannot be rendered.
+/// What to do with a package that fails to render.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnRenderFailure {
-    /// It stays where it is, unless its Kptfile says otherwise.
+    /// Do not push it, unless its Kptfile has [`PUSH_ON_RENDER_FAILURE`].
     #[default]
     Refuse,
-    /// It is pushed all the same.
     Push,
 }
 
-/// A change that has been made.
+/// A completed change.
 #[derive(Clone, Debug)]
-pub struct Change {
-    /// The revision's commit.
+pub struct DraftChange {
     pub commit: ObjectId,
-    /// How rendering went, if there is anything to say.
+    /// The status of rendering, if it is not empty.
     pub render_status: Option<RenderStatus>,
 }
 
-/// Why a revision was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// Something that is needed cannot be had.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// It is not said which version is changed.
     #[error("resourceVersion must be specified for an update")]
     NoVersion,
-    /// Somebody else has changed it.
+    /// The revision has changed since it was read.
     #[error("Operation cannot be fulfilled on packagerevisionresources.porch.kpt.dev {}: the object has been modified; please apply your changes to the latest version and try again", quote(.0))]
     Conflict(String),
-    /// Only drafts are changed.
     #[error("cannot update a package revision with lifecycle value {}; package must be Draft", quote(.0.as_str()))]
     NotDraft(Lifecycle),
-    /// It is already where it is to go.
     #[error("{0} is already proposed")]
     AlreadyProposed(String),
-    /// Only drafts are proposed.
     #[error("cannot propose {0} package")]
     CannotPropose(Lifecycle),
-    /// Only what is proposed is rejected.
     #[error("cannot reject {name} with lifecycle '{lifecycle}'")]
-    CannotReject {
-        /// The revision.
-        name: String,
-        /// Where it stands.
-        lifecycle: Lifecycle,
-    },
-    /// Conditions that it waits for are not true.
+    CannotReject { name: String, lifecycle: Lifecycle },
     #[error("readiness conditions not met")]
     NotReady,
-    /// The Kptfile cannot be changed.
     #[error(transparent)]
     Kptfile(#[from] KptfileChangeError),
-    /// The functions failed.
     #[error(transparent)]
     Render(Box<RenderFailure>),
-    /// It cannot be written after the functions failed.
     #[error("failed to push package to remote: {}; render error: {render}", commit.reason())]
     CommitAfterRender {
-        /// Why it cannot be written. It stands in the middle of the sentence, so that it is not told as the cause again.
+        /// Part of the message, so it is not also the source.
         commit: CommitError,
-        /// Why it could not be rendered.
         render: String,
     },
-    /// It cannot be written.
     #[error(transparent)]
     Commit(#[from] CommitError),
 }
 
 impl Engine<'_> {
-    /// Changes what a draft says about itself.
-    pub fn update(&self, name: &str, metadata: &PackageMetadata) -> Result<Change, ChangeError> {
-        let located = self.find(name)?;
-        check_draft(&located)?;
-        let mut contents = read(&located)?;
-        apply(&mut contents, metadata, Manner::Replace)?;
+    /// Changes the metadata of a draft.
+    pub fn update(
+        &self,
+        located: &LocatedRevision,
+        metadata: &PackageMetadata,
+    ) -> Result<DraftChange, ChangeError> {
+        check_draft(located)?;
+        let mut contents = read(located)?;
+        apply(&mut contents, metadata, MetadataUpdate::Replace)?;
         self.write(
-            &located,
+            located,
             &contents,
             Lifecycle::Draft,
             OnRenderFailure::Refuse,
         )
     }
 
-    /// Replaces all files of a draft. `version` is the commit that they were made from. Comments that a program has lost,
-    /// which wrote everything anew, are brought back.
+    /// Replaces all files of a draft. `version` is the commit that they were pulled from. Comments that were lost because a
+    /// program has rewritten the files are restored.
     pub fn push(
         &self,
-        name: &str,
+        located: &LocatedRevision,
         contents: &Contents,
         version: &str,
         on_failure: OnRenderFailure,
-    ) -> Result<Change, ChangeError> {
+    ) -> Result<DraftChange, ChangeError> {
         if version.is_empty() {
             return Err(ChangeError::NoVersion);
         }
-        let located = self.find(name)?;
         if located.revision.commit.as_str() != version {
-            return Err(ChangeError::Conflict(name.to_owned()));
+            return Err(ChangeError::Conflict(located.revision.name.to_string()));
         }
-        check_draft(&located)?;
-        let contents = heal(&read(&located)?, contents);
-        self.write(&located, &contents, Lifecycle::Draft, on_failure)
+        check_draft(located)?;
+        let contents = restore_comments(&read(located)?, contents);
+        self.write(located, &contents, Lifecycle::Draft, on_failure)
     }
 
-    /// Proposes a draft for approval. It is rendered once more.
-    pub fn propose(&self, name: &str) -> Result<Change, ChangeError> {
+    /// Proposes a draft for approval. Renders it again.
+    pub fn propose(&self, name: &str) -> Result<DraftChange, ChangeError> {
         let located = self.find(name)?;
         match located.revision.lifecycle {
             Lifecycle::Draft => {}
@@ -142,17 +124,16 @@ impl Engine<'_> {
         )
     }
 
-    /// Makes a draft of what was proposed for approval, or keeps what was proposed for deletion. Where it stood before is
-    /// given back.
+    /// Turns a proposal back into a draft, or withdraws a proposal for deletion. Returns the previous lifecycle.
     pub fn reject(&self, name: &str) -> Result<Lifecycle, ChangeError> {
         let located = self.find(name)?;
         let lifecycle = located.revision.lifecycle;
         let changes = match lifecycle {
             Lifecycle::Proposed => {
-                self.moves(&located, located.revision.commit.clone(), Lifecycle::Draft)?
+                self.ref_updates(&located, located.revision.commit.clone(), Lifecycle::Draft)?
             }
             Lifecycle::DeletionProposed => {
-                vec![super::delete::withdrawal(&located).map_err(CommitError::from)?]
+                vec![super::delete::withdraw_deletion(&located).map_err(CommitError::from)?]
             }
             lifecycle => {
                 return Err(ChangeError::CannotReject {
@@ -165,19 +146,19 @@ impl Engine<'_> {
         Ok(lifecycle)
     }
 
-    /// Renders contents, and makes them the revision.
+    /// Renders contents and commits them as the revision.
     fn write(
         &self,
-        located: &Located,
+        located: &LocatedRevision,
         contents: &Contents,
         lifecycle: Lifecycle,
         on_failure: OnRenderFailure,
-    ) -> Result<Change, ChangeError> {
+    ) -> Result<DraftChange, ChangeError> {
         let name = &located.revision.name;
         let repository = &located.repository;
         let rendered = self.rendered(contents, name, repository)?;
         let is_failure = !rendered.status.error.is_empty();
-        if is_failure && !is_pushed_anyway(contents, on_failure) {
+        if is_failure && !allows_push(contents, on_failure) {
             return Err(ChangeError::Render(Box::new(RenderFailure {
                 status: rendered.status,
                 is_pushed: false,
@@ -188,14 +169,14 @@ impl Engine<'_> {
             .draft_commit(repository, name, parent, &rendered.contents, &Task::Render)
             .map_err(ChangeError::from)
             .and_then(|commit| {
-                let changes = self.moves(located, commit.clone(), lifecycle)?;
+                let changes = self.ref_updates(located, commit.clone(), lifecycle)?;
                 self.publish(located, &changes)?;
                 Ok(commit)
             });
         match (written, is_failure) {
-            (Ok(commit), false) => Ok(Change {
+            (Ok(commit), false) => Ok(DraftChange {
                 commit,
-                render_status: told(rendered.status),
+                render_status: non_empty(rendered.status),
             }),
             (Ok(_), true) => Err(ChangeError::Render(Box::new(RenderFailure {
                 status: rendered.status,
@@ -209,10 +190,10 @@ impl Engine<'_> {
         }
     }
 
-    /// The changes of refs that make a commit the revision, as a draft or as a proposal.
-    fn moves(
+    /// The ref updates that make a commit the draft or the proposal.
+    fn ref_updates(
         &self,
-        located: &Located,
+        located: &LocatedRevision,
         commit: ObjectId,
         lifecycle: Lifecycle,
     ) -> Result<Vec<RefChange>, ChangeError> {
@@ -236,8 +217,8 @@ impl Engine<'_> {
         Ok(changes)
     }
 
-    /// A draft that somebody else has changed is not changed again: their work would be lost.
-    fn publish(&self, located: &Located, changes: &[RefChange]) -> Result<(), ChangeError> {
+    /// Updates refs. If the draft has changed meanwhile, that is a conflict and not tried again.
+    fn publish(&self, located: &LocatedRevision, changes: &[RefChange]) -> Result<(), ChangeError> {
         let published = located.repository.store.publish(changes, self.atomicity);
         published.map_err(|error| match CommitError::from(error) {
             error if super::is_stale(&error) => {
@@ -248,19 +229,19 @@ impl Engine<'_> {
     }
 }
 
-fn check_draft(located: &Located) -> Result<(), ChangeError> {
+fn check_draft(located: &LocatedRevision) -> Result<(), ChangeError> {
     match located.revision.lifecycle {
         Lifecycle::Draft => Ok(()),
         lifecycle => Err(ChangeError::NotDraft(lifecycle)),
     }
 }
 
-fn read(located: &Located) -> Result<Contents, AccessError> {
+fn read(located: &LocatedRevision) -> Result<Contents, AccessError> {
     Ok(located.repository.contents(&located.revision)?)
 }
 
-/// The word in the Kptfile is `true` and nothing else.
-fn is_pushed_anyway(contents: &Contents, on_failure: OnRenderFailure) -> bool {
+/// Whether the flag or the Kptfile allows pushing. The annotation must be exactly `true`.
+fn allows_push(contents: &Contents, on_failure: OnRenderFailure) -> bool {
     let kptfile = read_kptfile(contents.bytes(FILE_NAME).unwrap_or_default());
     let annotation = kptfile.metadata.annotations.get(PUSH_ON_RENDER_FAILURE);
     on_failure == OnRenderFailure::Push || annotation.is_some_and(|value| value == "true")

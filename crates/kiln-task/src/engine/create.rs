@@ -1,123 +1,89 @@
-//! Beginning a revision: the task, the builtin, the Kptfile, the functions, one commit.
+//! Creates a revision: its task, the package context, the Kptfile, the functions, one commit.
 
 use kiln_krm::gotext::quote;
 
 use super::error::{AccessError, CommitError, RenderFailure};
 use super::source::TaskError;
-use super::{ATTEMPTS, Engine, is_passing, told};
-use crate::git::{ObjectId, RefChange, Revision, Snapshot, without_credentials};
+use super::{ATTEMPTS, Engine, is_temporary, non_empty};
+use crate::git::{ObjectId, RefChange, RepositorySnapshot, Revision, without_credentials};
 use crate::lifecycle::Lifecycle;
 use crate::merge::{Conflict, add_merge_keys};
-use crate::metadata::{KptfileChangeError, Manner, PackageMetadata, apply};
+use crate::metadata::{KptfileChangeError, MetadataUpdate, PackageMetadata, apply};
 use crate::names::{InvalidName, RevisionName};
 use crate::package_context::{PackageContext, PackageContextError, PackageContextStyle, generate};
 use crate::render::RenderStatus;
 use crate::repository::Repository;
 use crate::task::{InitTask, Task};
 
-/// A revision to be.
 #[derive(Clone, Debug)]
 pub struct NewRevision {
-    /// Its name.
     pub name: RevisionName,
-    /// How it begins; a new package if not given.
+    /// The first task; `None` creates an empty package.
     pub task: Option<Task>,
-    /// What it says about itself.
     pub metadata: PackageMetadata,
 }
 
-/// A revision that has been begun.
+/// A created revision.
 #[derive(Clone, Debug)]
 pub struct Created {
-    /// Its name.
     pub name: RevisionName,
-    /// Its commit.
     pub commit: ObjectId,
-    /// How rendering went, if there is anything to say.
+    /// The status of rendering, if it is not empty.
     pub render_status: Option<RenderStatus>,
-    /// What an upgrade found changed on both sides.
+    /// The conflicts of an upgrade.
     pub conflicts: Vec<Conflict>,
 }
 
-/// Why a revision was not begun. Nothing is left of it.
+/// Why a revision was not created. Nothing is left of it.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
-    /// It cannot have that name.
     #[error("failed to create packagerevision")]
     Name(#[from] InvalidName),
-    /// There is one with that name.
     #[error(
         "package revision workspaceNames must be unique; package revision with name {package} in repo {repository} with workspaceName {workspace} already exists"
     )]
     WorkspaceExists {
-        /// The package.
         package: String,
-        /// The repository.
         repository: String,
-        /// The workspace.
         workspace: String,
     },
-    /// The workspace is called as the branch is, and what is there goes by that name.
-    #[error("workspace name {} is taken: it stands for what is on the branch", quote(.0))]
+    /// The name of the branch is the workspace name of placeholders.
+    #[error("workspace name {} is reserved: it names the package on the branch", quote(.0))]
     WorkspaceIsBranch(String),
-    /// A package is cloned once.
     #[error(
         "`clone` cannot create a new revision for package {} that already exists in repo {}; make subsequent revisions using `copy`",
         quote(package),
         quote(repository)
     )]
-    CloneExists {
-        /// The package.
-        package: String,
-        /// The repository.
-        repository: String,
-    },
-    /// A package is made once.
+    CloneExists { package: String, repository: String },
     #[error(
         "package {} already exists in repository {}",
         quote(package),
         quote(repository)
     )]
-    Exists {
-        /// The package.
-        package: String,
-        /// The repository.
-        repository: String,
-    },
-    /// There are no packages inside of packages.
+    Exists { package: String, repository: String },
     #[error(
         "package path {} conflicts with existing package {}: packages cannot be nested",
         quote(path),
         quote(existing)
     )]
-    Nested {
-        /// The new package.
-        path: String,
-        /// The one that is there.
-        existing: String,
-    },
-    /// Something that is needed cannot be had.
+    Nested { path: String, existing: String },
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The task cannot be done.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// The builtin failed.
     #[error(transparent)]
     Context(#[from] PackageContextError),
-    /// The Kptfile cannot be changed.
     #[error("failed to apply metadata to Kptfile")]
     Metadata(#[from] KptfileChangeError),
-    /// The functions failed.
     #[error(transparent)]
     Render(Box<RenderFailure>),
-    /// It cannot be written.
     #[error("failed to close package revision draft")]
     Commit(#[from] CommitError),
 }
 
 impl Engine<'_> {
-    /// Begins a revision as a draft.
+    /// Creates a draft.
     pub fn create(&self, new: &NewRevision) -> Result<Created, CreateError> {
         let name = &new.name;
         let repository = self.repositories.get(&name.package.repository);
@@ -136,7 +102,7 @@ impl Engine<'_> {
         if matches!(task, Task::Clone(_) | Task::Upgrade(_)) {
             add_merge_keys(&mut contents);
         }
-        apply(&mut contents, &new.metadata, Manner::Create)?;
+        apply(&mut contents, &new.metadata, MetadataUpdate::Create)?;
         let rendered = self.rendered(&contents, name, &repository)?;
         if !rendered.status.error.is_empty() {
             return Err(CreateError::Render(Box::new(RenderFailure {
@@ -161,12 +127,12 @@ impl Engine<'_> {
                     return Ok(Created {
                         name: name.clone(),
                         commit,
-                        render_status: told(rendered.status),
+                        render_status: non_empty(rendered.status),
                         conflicts: made.conflicts,
                     });
                 }
-                Err(error) if is_passing(&error) && attempt < ATTEMPTS => {
-                    // Somebody may have made the same revision, which is what is said then.
+                Err(error) if is_temporary(&error) && attempt < ATTEMPTS => {
+                    // Another process may have created the same revision. The check reports that.
                     snapshot = repository.snapshot().map_err(AccessError::from)?;
                     check(&snapshot, name, &task)?;
                 }
@@ -185,7 +151,7 @@ fn default_task(name: &RevisionName) -> Task {
     })
 }
 
-/// The task as commits remember it, which everybody can read.
+/// The task for the commit message, which every reader of the repository can see.
 fn without_secrets(mut task: Task) -> Task {
     if let Task::Clone(clone) = &mut task
         && let Some(git) = &mut clone.upstream.git
@@ -205,7 +171,7 @@ fn context<'a>(repository: &'a Repository, name: &'a RevisionName) -> PackageCon
     }
 }
 
-/// Porch writes the context of a clone and leaves it alone from then on.
+/// Whether the package context is written. Porch writes it in clones only.
 fn is_context_written(repository: &Repository, task: &Task) -> bool {
     repository.config.deployment
         && match repository.config.package_context {
@@ -214,8 +180,12 @@ fn is_context_written(repository: &Repository, task: &Task) -> bool {
         }
 }
 
-/// Whether the revision fits to what is there.
-fn check(snapshot: &Snapshot, name: &RevisionName, task: &Task) -> Result<(), CreateError> {
+/// Checks that the new revision does not conflict with existing ones.
+fn check(
+    snapshot: &RepositorySnapshot,
+    name: &RevisionName,
+    task: &Task,
+) -> Result<(), CreateError> {
     name.check()?;
     let package = &name.package;
     let (path, repository) = (package.path.clone(), package.repository.clone());

@@ -1,57 +1,46 @@
-//! Removing revisions: proposing it, and doing it.
+//! Deletes revisions, and proposes them for deletion.
 
 use kiln_krm::gotext::quote;
 
 use super::error::{AccessError, CommitError};
-use super::{ATTEMPTS, Engine, Located, is_passing, now};
+use super::{ATTEMPTS, Engine, LocatedRevision, is_temporary, now};
 use crate::git::{
-    InvalidRef, NewCommit, Number, PackageChange, RefChange, RefName, deletion_message,
+    InvalidRef, NewCommit, PackageChange, RefChange, RefName, RevisionNumber, deletion_message,
 };
 use crate::lifecycle::Lifecycle;
 use crate::task::Task;
 
-/// Why a revision was not removed, or proposed for it.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteError {
-    /// Something that is needed cannot be had.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// It is already proposed.
     #[error("{0} is already proposed for deletion")]
     AlreadyProposed(String),
-    /// Only what is published is proposed for deletion.
     #[error("can only propose published packages for deletion; package {0} is not published")]
     NotPublished(String),
-    /// What is published is proposed for deletion first.
     #[error(
         "published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion"
     )]
     Published,
-    /// Whether other packages come from it is not known.
+    /// A repository that may contain downstream packages cannot be read.
     #[error(
-        "cannot tell whether packages of repository {} come from it",
+        "cannot check whether packages of repository {} have it as upstream",
         quote(repository)
     )]
-    Unasked {
-        /// The repository that could not be asked.
+    Unchecked {
         repository: String,
-        /// Why.
         #[source]
         error: AccessError,
     },
-    /// Other packages come from it.
     #[error("cannot delete package revision, it is referenced as upstream by: {0}")]
     Referenced(String),
-    /// The tag is somebody else's.
     #[error("cannot delete package tagged with a tag that is not specific to the package: {0}")]
     ForeignTag(RefName),
-    /// It cannot be written.
     #[error(transparent)]
     Commit(#[from] CommitError),
 }
 
 impl Engine<'_> {
-    /// Proposes a published revision for deletion.
     pub fn propose_delete(&self, name: &str) -> Result<(), DeleteError> {
         let located = self.find(name)?;
         match located.revision.lifecycle {
@@ -70,12 +59,12 @@ impl Engine<'_> {
         Ok(published.map_err(CommitError::from)?)
     }
 
-    /// Removes a draft, a proposal, or what was proposed for deletion. Of a published revision only the tag goes, the
-    /// branch keeps its files; they go with the placeholder.
+    /// Deletes a draft, a proposal, or a revision proposed for deletion. For a published revision this deletes only the tag.
+    /// Deleting the placeholder removes the files from the branch.
     pub fn delete(&self, name: &str) -> Result<(), DeleteError> {
         for attempt in 1.. {
             match self.try_delete(name) {
-                Err(DeleteError::Commit(error)) if is_passing(&error) && attempt < ATTEMPTS => {}
+                Err(DeleteError::Commit(error)) if is_temporary(&error) && attempt < ATTEMPTS => {}
                 deleted => return deleted,
             }
         }
@@ -89,40 +78,47 @@ impl Engine<'_> {
             return Err(DeleteError::Published);
         }
         self.check_references(name)?;
-        let gone = RefChange {
+        let deletion = RefChange {
             name: revision.reference.clone(),
             old: located.snapshot.refs.get(&revision.reference).cloned(),
             new: None,
         };
         let changes = match revision.number {
-            Number::Unpublished => vec![gone],
-            Number::Placeholder => {
-                let withdrawal = withdrawal(&located).map_err(CommitError::from)?;
+            RevisionNumber::Unpublished => vec![deletion],
+            RevisionNumber::Placeholder => {
+                let withdraw_deletion = withdraw_deletion(&located).map_err(CommitError::from)?;
                 let commit = self.deletion_commit(&located)?;
                 vec![
                     RefChange {
                         new: Some(commit),
-                        ..gone
+                        ..deletion
                     },
-                    withdrawal,
+                    withdraw_deletion,
                 ]
             }
-            Number::Unnumbered => return Err(DeleteError::ForeignTag(revision.reference.clone())),
-            Number::Published(number) => {
+            RevisionNumber::Unnumbered => {
+                return Err(DeleteError::ForeignTag(revision.reference.clone()));
+            }
+            RevisionNumber::Published(number) => {
                 let package = &revision.name.package.path;
                 let own = located.repository.layout.tag(package, number);
                 if own.map_err(CommitError::from)? != revision.reference {
                     return Err(DeleteError::ForeignTag(revision.reference.clone()));
                 }
-                vec![gone, withdrawal(&located).map_err(CommitError::from)?]
+                vec![
+                    deletion,
+                    withdraw_deletion(&located).map_err(CommitError::from)?,
+                ]
             }
         };
         let published = located.repository.store.publish(&changes, self.atomicity);
         Ok(published.map_err(CommitError::from)?)
     }
 
-    /// The commit that removes a package from the branch.
-    fn deletion_commit(&self, located: &Located) -> Result<crate::git::ObjectId, CommitError> {
+    fn deletion_commit(
+        &self,
+        located: &LocatedRevision,
+    ) -> Result<crate::git::ObjectId, CommitError> {
         let revision = &located.revision;
         let commit = NewCommit {
             parents: vec![revision.commit.clone()],
@@ -135,14 +131,14 @@ impl Engine<'_> {
         Ok(located.repository.store.write_commit(&commit)?)
     }
 
-    /// Nobody may have the revision as upstream, in any repository.
+    /// Checks that no package of any repository has the revision as upstream.
     fn check_references(&self, name: &str) -> Result<(), DeleteError> {
         for config in self.repositories.configs() {
-            match self.user_in(&config.name, name) {
+            match self.downstream_in(&config.name, name) {
                 Ok(None) => {}
                 Ok(Some(user)) => return Err(DeleteError::Referenced(user)),
                 Err(error) => {
-                    return Err(DeleteError::Unasked {
+                    return Err(DeleteError::Unchecked {
                         repository: config.name.clone(),
                         error,
                     });
@@ -152,8 +148,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// A revision of a repository that has another as upstream.
-    fn user_in(&self, repository: &str, name: &str) -> Result<Option<String>, AccessError> {
+    /// A revision in a repository that has the given one as upstream.
+    fn downstream_in(&self, repository: &str, name: &str) -> Result<Option<String>, AccessError> {
         let repository = self.repositories.get(repository)?;
         let snapshot = repository.snapshot()?;
         let revisions = || {
@@ -169,7 +165,7 @@ impl Engine<'_> {
     }
 }
 
-/// The revision that a package comes from.
+/// The upstream revision in a task.
 fn upstream_of(task: &Task) -> Option<&str> {
     match task {
         Task::Clone(task) => {
@@ -181,14 +177,14 @@ fn upstream_of(task: &Task) -> Option<&str> {
     }
 }
 
-/// The branch that says that a revision is to go.
-fn deletion_branch(located: &Located) -> Result<RefName, InvalidRef> {
+/// The branch that marks a revision as proposed for deletion.
+fn deletion_branch(located: &LocatedRevision) -> Result<RefName, InvalidRef> {
     let layout = &located.repository.layout;
     layout.deletion_proposed(&located.revision)
 }
 
-/// The change that removes that branch.
-pub(super) fn withdrawal(located: &Located) -> Result<RefChange, InvalidRef> {
+/// The ref update that deletes that branch.
+pub(super) fn withdraw_deletion(located: &LocatedRevision) -> Result<RefChange, InvalidRef> {
     let name = deletion_branch(located)?;
     Ok(RefChange {
         old: located.snapshot.refs.get(&name).cloned(),

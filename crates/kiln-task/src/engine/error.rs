@@ -1,4 +1,4 @@
-//! What several operations can fail with.
+//! Errors that several operations share.
 
 use std::error::Error;
 use std::fmt;
@@ -9,48 +9,39 @@ use crate::git::{GitError, InvalidRef, PublishError, ReadPackageError};
 use crate::render::RenderStatus;
 use crate::repository::RepositoryError;
 
-/// Why what is needed cannot be had.
+/// Why a revision or its repository cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// The repository cannot be used.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    /// There is no such revision.
     #[error("cannot find package revision {}", quote(.0))]
     NotFound(String),
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The package cannot be read.
     #[error("cannot get package resources")]
     Read(#[from] ReadPackageError),
-    /// Nothing runs the functions of the repository's packages.
     #[error("cannot use the function runner")]
     Runner(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// Why a change was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    /// A package without a Kptfile cannot be found again.
+    /// A package without a Kptfile would not be discovered.
     #[error("package must contain Kptfile at root: file does not exist")]
     NoKptfile,
-    /// Nobody could read it.
+    /// The package is too large to be read again.
     #[error(transparent)]
     TooMuch(#[from] ReadPackageError),
-    /// There is no such ref, and cannot be.
     #[error(transparent)]
     Ref(#[from] InvalidRef),
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The refs were not changed.
     #[error("failed to push package to remote")]
     Publish(#[from] PublishError),
 }
 
 impl CommitError {
-    /// Why a package was not pushed, with all causes, in one text.
+    /// The reason with all its causes, in one text.
     pub(super) fn reason(&self) -> String {
         let first: &dyn Error = match self {
             CommitError::Publish(error) => error,
@@ -62,12 +53,11 @@ impl CommitError {
     }
 }
 
-/// A package could not be rendered. What its functions said comes with it.
+/// A package failed to render.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RenderFailure {
-    /// How it went.
     pub status: RenderStatus,
-    /// Whether the package is in the repository all the same.
+    /// Whether the package was pushed anyway.
     pub is_pushed: bool,
 }
 

@@ -1,24 +1,24 @@
-//! What is done to package revisions, from the first task to their deletion.
+//! The operations on package revisions, from creation to deletion.
 //!
-//! Every operation builds its commit in memory and in objects that no ref knows of, and changes refs last, all at once and
-//! only if they are what they were. What fails before that has never happened.
+//! Every operation builds its commit in memory and in objects without a ref. It updates refs last, atomically, and only if they
+//! have their expected values. An operation that fails before that changes nothing.
 
 mod approve;
 mod change;
 mod create;
 mod delete;
 mod error;
+mod located;
 mod source;
 mod upgrade;
 mod upstream;
 
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::contents::Contents;
 use crate::git::{
-    Atomicity, Identity, InvalidRef, NewCommit, ObjectId, PackageChange, PublishError, Revision,
-    Snapshot, change_message,
+    Atomicity, GitIdentity, InvalidRef, NewCommit, ObjectId, PackageChange, PublishError, Revision,
+    change_message,
 };
 use crate::lifecycle::Lifecycle;
 use crate::names::RevisionName;
@@ -26,55 +26,34 @@ use crate::render::{RenderSettings, RenderStatus, RenderedContents, render_conte
 use crate::repository::{Repositories, Repository};
 use crate::task::Task;
 
-pub use approve::{ApproveError, Overwrite};
-pub use change::{Change, ChangeError, OnRenderFailure, PUSH_ON_RENDER_FAILURE};
+pub use approve::{ApproveError, ApproveOverwrite};
+pub use change::{ChangeError, DraftChange, OnRenderFailure};
 pub use create::{CreateError, Created, NewRevision};
 pub use delete::DeleteError;
-pub use error::{AccessError, CommitError, RenderFailure};
-pub use source::{OpenUpstreamError, TaskError};
+pub use error::{AccessError, CommitError};
+pub use located::LocatedRevision;
+pub use source::TaskError;
 pub use upgrade::UpgradeError;
 
-/// How often a change is tried again because somebody else was faster.
+/// How often an operation is tried because refs change concurrently.
 const ATTEMPTS: usize = 10;
 
-/// Does things to package revisions.
+/// The operations on package revisions.
 pub struct Engine<'a> {
-    /// The repositories there are.
     pub repositories: &'a Repositories,
-    /// How packages are rendered.
     pub render: RenderSettings<'a>,
-    /// Who is the author of commits.
-    pub author: Identity,
-    /// Whether refs must change all at once.
+    /// The author of commits.
+    pub author: GitIdentity,
     pub atomicity: Atomicity,
 }
 
-/// A revision, the repository it is in and everything else that is there.
-pub struct Located {
-    /// The repository.
-    pub repository: Arc<Repository>,
-    /// What it holds.
-    pub snapshot: Snapshot,
-    /// The revision.
-    pub revision: Revision,
-}
-
 impl Engine<'_> {
-    /// Finds a revision by its whole name.
-    pub fn find(&self, name: &str) -> Result<Located, AccessError> {
-        let not_found = || AccessError::NotFound(name.to_owned());
-        let repository = RevisionName::repository_of(name).ok_or_else(not_found)?;
-        let repository = self.repositories.get(repository)?;
-        let snapshot = repository.snapshot()?;
-        let revision = snapshot.find(name).cloned().ok_or_else(not_found)?;
-        Ok(Located {
-            repository,
-            snapshot,
-            revision,
-        })
+    /// Finds a revision by its full name.
+    pub fn find(&self, name: &str) -> Result<LocatedRevision, AccessError> {
+        self.repositories.find(name)
     }
 
-    /// Renders; a failure is not an error here, because what is to be kept of it is in the contents.
+    /// Renders contents. A failed function is not an error here: its status is in the contents.
     fn rendered(
         &self,
         contents: &Contents,
@@ -86,7 +65,7 @@ impl Engine<'_> {
             .map_err(AccessError::Runner)
     }
 
-    /// Writes the commit that makes a draft of contents.
+    /// Writes the commit of a draft.
     fn draft_commit(
         &self,
         repository: &Repository,
@@ -119,8 +98,8 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// Whether all conditions that a revision waits for are true.
-pub fn is_ready(revision: &Revision) -> bool {
+/// Whether the conditions of all readiness gates are true.
+fn is_ready(revision: &Revision) -> bool {
     let kptfile = revision.kptfile();
     let gates = kptfile.info.unwrap_or_default().readiness_gates;
     let conditions = kptfile.status.unwrap_or_default().conditions;
@@ -132,8 +111,7 @@ pub fn is_ready(revision: &Revision) -> bool {
     })
 }
 
-/// The status worth showing: one that tells something.
-fn told(status: RenderStatus) -> Option<RenderStatus> {
+fn non_empty(status: RenderStatus) -> Option<RenderStatus> {
     (!status.is_empty()).then_some(status)
 }
 
@@ -149,8 +127,8 @@ fn lifecycle_branch(
     }
 }
 
-/// Whether it may well work the next time.
-fn is_passing(error: &CommitError) -> bool {
+/// Whether another attempt may succeed.
+fn is_temporary(error: &CommitError) -> bool {
     let is_busy = matches!(error, CommitError::Publish(PublishError::Busy(_)));
     is_busy || is_stale(error)
 }

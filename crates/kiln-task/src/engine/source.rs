@@ -1,4 +1,4 @@
-//! The first task of a revision: where its contents come from.
+//! Runs the first task of a revision, which produces its contents.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use kiln_krm::gotext::quote;
 use super::error::AccessError;
 use super::upgrade::UpgradeError;
 use super::upstream::is_same_address;
-use super::{Engine, Located};
+use super::{Engine, LocatedRevision};
 use crate::contents::{Contents, ContentsError};
-use crate::git::{GitError, Location, ObjectId, ReadPackageError, RefName};
+use crate::git::{GitError, ObjectId, ReadPackageError, RefName, RepositoryLocation};
 use crate::image::{ImageError, PackageImage, image_locks};
 use crate::init::init;
 use crate::merge::Conflict;
@@ -19,7 +19,7 @@ use crate::names::PackageName;
 use crate::repository::{Repository, RepositoryConfig, RepositoryError, git_locks};
 use crate::task::{CloneTask, EditTask, GitUpstream, Task};
 
-/// What a task made.
+/// The result of a task.
 pub(super) struct TaskOutcome {
     pub(super) contents: Contents,
     pub(super) conflicts: Vec<Conflict>,
@@ -34,86 +34,54 @@ impl From<Contents> for TaskOutcome {
     }
 }
 
-/// Why a task cannot be done.
+/// Why a task failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
-    /// No revision begins with it.
     #[error("task of type {} not supported", quote(.0))]
     NotSupported(String),
-    /// A new package cannot be made.
     #[error("failed to initialize pkg {}", quote(name))]
     Init {
-        /// The package.
         name: String,
-        /// Why.
         #[source]
         error: ContentsError,
     },
-    /// It is not said what to clone.
     #[error("invalid clone source (neither of git, oci, nor upstream were specified)")]
     NoCloneSource,
-    /// The revision to start from is not named.
     #[error("upstreamRef.name is required")]
     NoName,
-    /// The image cannot be had, or is no package.
-    #[error("cannot get a package from image {image}")]
+    #[error("cannot read a package from image {image}")]
     Image {
-        /// The image.
         image: String,
-        /// Why.
         #[source]
         error: ImageError,
     },
-    /// The revision to start from cannot be had.
     #[error("failed to fetch package revision {}", quote(name))]
     Fetch {
-        /// The revision.
         name: String,
-        /// Why.
         #[source]
         error: Box<AccessError>,
     },
-    /// What is on a branch is no revision to start from.
     #[error("{role} revision may not be the placeholder package revision {name}")]
-    Placeholder {
-        /// What it was to be.
-        role: &'static str,
-        /// The repository and the revision.
-        name: String,
-    },
-    /// A copy is made inside of a package only.
+    Placeholder { role: &'static str, name: String },
     #[error("source revision must be from same package {repository}/{package}")]
-    OtherPackage {
-        /// The repository.
-        repository: String,
-        /// The package.
-        package: String,
-    },
-    /// A copy is made of what has been published.
+    OtherPackage { repository: String, package: String },
     #[error("source revision must be published")]
     NotPublished,
-    /// The address that was given cannot be used.
     #[error("cannot clone Git repository: {address}")]
     Upstream {
-        /// The address.
         address: String,
-        /// Why.
         #[source]
         error: OpenUpstreamError,
     },
-    /// The Kptfile cannot be given a new name and origin.
+    /// The name and the upstream cannot be set in the Kptfile.
     #[error("package {} cannot be cloned", quote(package))]
     Kptfile {
-        /// The package.
         package: String,
-        /// Why.
         #[source]
         error: KptfileChangeError,
     },
-    /// There is no Kptfile.
     #[error("package {} is missing Kptfile", quote(.0))]
     NoKptfile(String),
-    /// The package cannot be upgraded.
     #[error(transparent)]
     Upgrade(#[from] UpgradeError),
 }
@@ -127,33 +95,26 @@ impl TaskError {
     }
 }
 
-/// Why a package cannot be had from an address.
+/// Why a package cannot be read from an address.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenUpstreamError {
-    /// The repository cannot be opened.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// There is no such ref.
     #[error("cannot find git reference (tried [{}])", .0.join(" "))]
     NoReference(Vec<String>),
-    /// There is no such directory.
     #[error("cannot find package {directory}@{reference}")]
     NoPackage {
-        /// The directory.
         directory: String,
-        /// The ref.
         reference: String,
     },
-    /// The package cannot be read.
     #[error(transparent)]
     Read(#[from] ReadPackageError),
 }
 
 impl Engine<'_> {
-    /// The contents that a task makes, before anything else is done to them.
+    /// Runs a task.
     pub(super) fn source(
         &self,
         package: &PackageName,
@@ -175,12 +136,12 @@ impl Engine<'_> {
         }
     }
 
-    /// A revision that a task names, and its files.
+    /// Reads a revision that a task names.
     pub(super) fn fetch(
         &self,
         name: &str,
         role: &'static str,
-    ) -> Result<(Located, Contents), TaskError> {
+    ) -> Result<(LocatedRevision, Contents), TaskError> {
         let fetch_error = |error: AccessError| TaskError::Fetch {
             name: name.to_owned(),
             error: Box::new(error),
@@ -235,7 +196,6 @@ impl Engine<'_> {
         Ok(contents)
     }
 
-    /// The package in an image.
     pub(super) fn read_image(&self, image: &str) -> Result<PackageImage, TaskError> {
         let images = self.repositories.images();
         let read = images.and_then(|images| images.read(image));
@@ -260,7 +220,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A package at an address: its files, the address, the ref and the commit.
+    /// Reads a package from an address: its files, the address, the ref and the commit.
     fn read_upstream(
         &self,
         git: &GitUpstream,
@@ -282,7 +242,6 @@ impl Engine<'_> {
         Ok((contents, address, reference.to_owned(), commit))
     }
 
-    /// The package at an exact place.
     pub(super) fn read_locked(
         &self,
         address: &str,
@@ -298,16 +257,18 @@ impl Engine<'_> {
         })
     }
 
-    /// A registered repository at that address, or one that is opened for this alone.
+    /// The registered repository at an address, or one that is opened for this task only.
     fn open_upstream(&self, address: &str) -> Result<Arc<Repository>, RepositoryError> {
         let location = match address.strip_prefix("file://") {
-            None if Path::new(address).is_dir() => Location::Path(address.into()),
-            _ => Location::Address(address.to_owned()),
+            None if Path::new(address).is_dir() => RepositoryLocation::Path(address.into()),
+            _ => RepositoryLocation::Address(address.to_owned()),
         };
         let mut configs = self.repositories.configs();
         let is_same = |config: &&RepositoryConfig| match (&config.location, &location) {
-            (Location::Address(known), Location::Address(asked)) => is_same_address(known, asked),
-            (known, asked) => known == asked,
+            (RepositoryLocation::Address(known), RepositoryLocation::Address(wanted)) => {
+                is_same_address(known, wanted)
+            }
+            (known, wanted) => known == wanted,
         };
         if let Some(known) = configs.find(is_same) {
             return self.repositories.get(&known.name);
@@ -318,7 +279,7 @@ impl Engine<'_> {
     }
 }
 
-/// The commit that a ref means: one of the package itself, or one of the whole repository; a tag, a branch or a commit.
+/// Resolves a ref: a tag or branch of the package, a tag or branch of the repository, or a commit.
 fn resolve(
     repository: &Repository,
     directory: &str,

@@ -1,4 +1,4 @@
-//! Bringing a package to another revision of its upstream.
+//! Upgrades a package to another revision of its upstream.
 
 use kiln_krm::gotext::quote;
 use kiln_krm::kptfile::{FILE_NAME, Locator, Upstream};
@@ -13,87 +13,69 @@ use crate::metadata::{KptfileChangeError, set_origin};
 use crate::names::PackageName;
 use crate::task::UpgradeTask;
 
-/// Why a package was not brought to another revision of its upstream.
 #[derive(Debug, thiserror::Error)]
 pub enum UpgradeError {
-    /// What the package was made from cannot be had.
+    /// The old upstream revision cannot be read.
     #[error(
         "error fetching the resources for package {} with ref {{Name:{name}}}",
         quote(package)
     )]
     Old {
-        /// The package.
         package: String,
-        /// The revision.
         name: String,
-        /// Why.
         #[source]
         error: Box<TaskError>,
     },
-    /// Where the package came from is not known.
     #[error("upstream source not found for package revision {}: it has no upstreamLock", quote(.0))]
     NoLock(String),
-    /// What the package was made from is not where its Kptfile says.
+    /// The upstream that the Kptfile names cannot be read.
     #[error(
         "error fetching the resources for package {} from its upstreamLock",
         quote(package)
     )]
     Lock {
-        /// The package.
         package: String,
-        /// Why.
         #[source]
         error: OpenUpstreamError,
     },
-    /// What it is to be brought to cannot be had.
+    /// The new upstream revision cannot be read.
     #[error("error fetching revision for target upstream {}", quote(name))]
     New {
-        /// The revision.
         name: String,
-        /// Why.
         #[source]
         error: Box<TaskError>,
     },
-    /// The package itself cannot be had.
+    /// The package itself cannot be read.
     #[error("error fetching revision {} to be upgraded", quote(name))]
     Local {
-        /// The revision.
         name: String,
-        /// Why.
         #[source]
         error: Box<TaskError>,
     },
-    /// What is upgraded, and what to, has been published.
     #[error("all source PackageRevisions of upgrade task must be published, {} is not", quote(.0))]
     NotPublished(String),
-    /// They cannot be merged.
     #[error(
         "error updating the package {} to revision {}",
         quote(package),
         quote(name)
     )]
     Merge {
-        /// The package.
         package: String,
-        /// The revision.
         name: String,
-        /// Why.
         #[source]
         error: MergeError,
     },
-    /// The Kptfile cannot be told.
+    /// The upstream cannot be set in the Kptfile.
     #[error("failed to apply upstream lock to package {}", quote(package))]
     Kptfile {
-        /// The package.
         package: String,
-        /// Why.
         #[source]
         error: KptfileChangeError,
     },
 }
 
-/// What a package is brought to.
-struct Target {
+/// The new upstream of a package.
+struct NewUpstream {
     contents: Contents,
     locks: (Upstream, Locator),
 }
@@ -129,8 +111,8 @@ impl Engine<'_> {
             error,
         })?;
         let (upstream, lock) = &new.locks;
-        let told = set_origin(&mut merged.contents, None, upstream, lock);
-        told.map_err(|error| UpgradeError::Kptfile {
+        let set = set_origin(&mut merged.contents, None, upstream, lock);
+        set.map_err(|error| UpgradeError::Kptfile {
             package: package.path.clone(),
             error,
         })?;
@@ -140,28 +122,28 @@ impl Engine<'_> {
         })
     }
 
-    /// What the package is brought to: a published revision, or an image.
-    fn target(&self, name: &str) -> Result<Target, UpgradeError> {
+    /// Reads the new upstream: a published revision or an image.
+    fn target(&self, name: &str) -> Result<NewUpstream, UpgradeError> {
         let new_error = |error| UpgradeError::New {
             name: name.to_owned(),
             error: Box::new(error),
         };
         if name.starts_with(SCHEME) {
             let read = self.read_image(name).map_err(new_error)?;
-            return Ok(Target {
+            return Ok(NewUpstream {
                 contents: read.contents,
                 locks: image_locks(name, &read.digest),
             });
         }
         let (new, contents) = self.fetch(name, "target upstream").map_err(new_error)?;
         check_published(&new.revision)?;
-        Ok(Target {
+        Ok(NewUpstream {
             contents,
             locks: new.repository.locks(&new.revision),
         })
     }
 
-    /// What the package was made from: the revision or image that the task names, or else what the Kptfile names.
+    /// Reads the old upstream: the revision or image that the task names, else the one that the Kptfile names.
     fn origin(
         &self,
         package: &PackageName,

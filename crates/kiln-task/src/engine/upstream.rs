@@ -1,4 +1,4 @@
-//! Where a revision comes from, among the revisions that are registered.
+//! Finds the upstream of a revision in the registered repositories.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,16 +6,19 @@ use std::sync::Arc;
 use kiln_krm::kptfile::GitLock;
 
 use super::error::AccessError;
-use super::{Engine, Located};
+use super::{Engine, LocatedRevision};
 use crate::git::{Revision, Tasks, without_credentials};
 use crate::image::SCHEME;
 use crate::repository::Repository;
 use crate::task::Task;
 
 impl Engine<'_> {
-    /// The upstream of a package: what its first task names, or that of the revision it is a copy of, or else what the
-    /// lock in its Kptfile means. None if no registered revision is it; a revision that is named and gone is an error.
-    pub fn upstream_of(&self, located: &Located) -> Result<Option<Located>, AccessError> {
+    /// The upstream of a revision: the one that its first task or that of the copied revision names, else the one that its
+    /// Kptfile names. `None` if no registered revision matches. A named revision that does not exist is an error.
+    pub fn upstream_of(
+        &self,
+        located: &LocatedRevision,
+    ) -> Result<Option<LocatedRevision>, AccessError> {
         let revisions = located.snapshot.of_package(&located.revision.name.package);
         let tasks = located.repository.tasks(revisions)?;
         if let Some(name) = named_upstream(located, &tasks) {
@@ -28,8 +31,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The registered revision that a lock means.
-    pub fn find_locked(&self, lock: &GitLock) -> Result<Option<Located>, AccessError> {
+    /// The registered revision that a lock names.
+    pub fn find_locked(&self, lock: &GitLock) -> Result<Option<LocatedRevision>, AccessError> {
         for config in self.repositories.configs() {
             let repository = self.repositories.get(&config.name)?;
             if !is_same_address(repository.store.address(), &lock.repo) {
@@ -37,18 +40,18 @@ impl Engine<'_> {
             }
             let snapshot = repository.snapshot()?;
             let directory = lock.directory.trim_matches('/');
-            let is_it = |revision: &&Revision| {
+            let is_match = |revision: &&Revision| {
                 let is_named = revision.reference.short() == lock.git_ref;
                 let is_commit = revision.commit.as_str() == lock.commit;
                 revision.directory == directory
                     && !revision.is_placeholder()
                     && (is_commit || is_named)
             };
-            // A ref can be another commit by now; the commit itself says more.
-            let mut found: Vec<&Revision> = snapshot.revisions.iter().filter(is_it).collect();
+            // A ref may have moved since, so a matching commit takes precedence.
+            let mut found: Vec<&Revision> = snapshot.revisions.iter().filter(is_match).collect();
             found.sort_by_key(|revision| revision.commit.as_str() != lock.commit);
             if let Some(revision) = found.first().map(|revision| (*revision).clone()) {
-                return Ok(Some(Located {
+                return Ok(Some(LocatedRevision {
                     repository: Arc::<Repository>::clone(&repository),
                     snapshot,
                     revision,
@@ -59,8 +62,8 @@ impl Engine<'_> {
     }
 }
 
-/// What the first task names, followed through copies.
-fn named_upstream(located: &Located, tasks: &Tasks) -> Option<String> {
+/// The upstream that the first task names, followed through copies.
+fn named_upstream(located: &LocatedRevision, tasks: &Tasks) -> Option<String> {
     let mut seen = HashSet::new();
     let mut revision = &located.revision;
     while seen.insert(revision.name.clone()) {
@@ -83,7 +86,7 @@ fn named_upstream(located: &Located, tasks: &Tasks) -> Option<String> {
     None
 }
 
-/// Whether two addresses mean the same repository. Locks have addresses that end in `.git`, whether or not the known one does.
+/// Whether two addresses mean the same repository. Addresses in locks always end in `.git`, known ones need not.
 pub(super) fn is_same_address(known: &str, locked: &str) -> bool {
     let bare = |address: &str| {
         let address = without_credentials(address);

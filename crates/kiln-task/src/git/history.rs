@@ -1,10 +1,10 @@
-//! What the history of a repository says about revisions: how they began, and which numbers have been given away.
+//! Reads the history of a repository: first tasks of revisions, last changes of packages, and numbers already used.
 
 use std::collections::HashMap;
 
 use super::annotation::Annotation;
 use super::id::ObjectId;
-use super::objects::Identity;
+use super::objects::GitIdentity;
 use super::program::GitError;
 use super::store::GitStore;
 use crate::task::Task;
@@ -12,18 +12,18 @@ use crate::task::Task;
 /// The first tasks of revisions.
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
-    by_revision: HashMap<(String, String), Found>,
+    by_revision: HashMap<(String, String), FoundTask>,
 }
 
 #[derive(Clone, Debug)]
-struct Found {
+struct FoundTask {
     task: Task,
-    /// Nothing that is older counts.
+    /// Whether the task created the revision. Older commits are then ignored.
     is_first: bool,
 }
 
 impl Tasks {
-    /// Reads the history behind commits, all of them at once.
+    /// Reads the history of several commits with one command.
     pub fn read(store: &GitStore, tips: &[ObjectId]) -> Result<Tasks, GitError> {
         let mut tasks = Tasks::default();
         if tips.is_empty() {
@@ -38,20 +38,20 @@ impl Tasks {
             "--stdin",
         ];
         let tips: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
-        let messages = store.ask("log", &arguments, tips.as_bytes())?;
+        let messages = store.run("log", &arguments, tips.as_bytes())?;
         for annotation in messages.split('\0').flat_map(Annotation::read_all) {
             tasks.add(annotation);
         }
         Ok(tasks)
     }
 
-    /// How a revision began. Packages are given by their path from the root of the repository.
+    /// The task that created a revision. The directory of the package is relative to the root of the repository.
     pub fn first(&self, directory: &str, workspace: &str) -> Option<&Task> {
         let key = (directory.to_owned(), workspace.to_owned());
         self.by_revision.get(&key).map(|found| &found.task)
     }
 
-    /// From the newest to the oldest: the oldest counts, and nothing is older than a beginning.
+    /// Adds annotations from the newest to the oldest. The oldest counts, down to the one that created the revision.
     fn add(&mut self, annotation: Annotation) {
         let workspace = match annotation.workspace.as_str() {
             "" => annotation.revision,
@@ -69,16 +69,15 @@ impl Tasks {
             return;
         }
         let is_first = matches!(task, Task::Init(_) | Task::Clone(_));
-        self.by_revision.insert(key, Found { task, is_first });
+        self.by_revision.insert(key, FoundTask { task, is_first });
     }
 }
 
-/// Who last changed packages on a branch and when, in seconds since 1970, by the paths of packages from the root of the
-/// repository. Packages that no commit says to have changed are not among them.
-pub type Changes = HashMap<String, (Identity, i64)>;
+/// The author and time (in seconds since 1970) of the last change of each package on a branch, by the package's directory
+/// relative to the root of the repository. Packages without an annotated commit are missing.
+pub type LastChanges = HashMap<String, (GitIdentity, i64)>;
 
-/// Reads the history of a branch.
-pub(crate) fn changes_on(store: &GitStore, head: &ObjectId) -> Result<Changes, GitError> {
+pub(crate) fn last_changes(store: &GitStore, head: &ObjectId) -> Result<LastChanges, GitError> {
     let arguments = [
         "--format=%an%x01%ae%x01%at%x01%B%x00",
         "--date-order",
@@ -88,19 +87,18 @@ pub(crate) fn changes_on(store: &GitStore, head: &ObjectId) -> Result<Changes, G
         head.as_str(),
         "--",
     ];
-    let text = store.ask("log", &arguments, b"")?;
-    let mut changes = Changes::new();
+    let text = store.run("log", &arguments, b"")?;
+    let mut changes = LastChanges::new();
     for record in text.split('\0') {
         let mut fields = record.trim_start_matches('\n').splitn(4, '\x01');
         let mut next = || fields.next().unwrap_or_default();
-        let author = Identity {
+        let author = GitIdentity {
             name: next().to_owned(),
             email: next().to_owned(),
         };
         let Ok(time) = next().parse() else {
             continue;
         };
-        // The newest comes first.
         for annotation in Annotation::read_all(next()) {
             let change = changes.entry(annotation.package);
             change.or_insert_with(|| (author.clone(), time));
@@ -112,19 +110,16 @@ pub(crate) fn changes_on(store: &GitStore, head: &ObjectId) -> Result<Changes, G
 /// A commit of a revision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LogEntry {
-    /// The commit.
     pub commit: ObjectId,
-    /// Who made it.
-    pub author: Identity,
-    /// When, in seconds since 1970.
+    pub author: GitIdentity,
+    /// Seconds since 1970.
     pub time: i64,
-    /// The first line of its message.
+    /// The first line of the message.
     pub subject: String,
-    /// What was done, if the commit says so.
     pub task: Option<Task>,
 }
 
-/// The commits that belong to a revision, the newest first: those of its draft, and its approval.
+/// The commits of a revision, the newest first: those of its draft, and its approval.
 pub(crate) fn log_of(
     store: &GitStore,
     tip: &ObjectId,
@@ -142,11 +137,11 @@ pub(crate) fn log_of(
         tip.as_str(),
         "--",
     ];
-    let text = store.ask("log", &arguments, b"")?;
+    let text = store.run("log", &arguments, b"")?;
     let entry = |record: &str| {
         let mut fields = record.trim_start_matches('\n').splitn(5, '\x01');
         let commit = ObjectId::new(fields.next()?)?;
-        let author = Identity {
+        let author = GitIdentity {
             name: fields.next()?.to_owned(),
             email: fields.next()?.to_owned(),
         };
@@ -165,8 +160,8 @@ pub(crate) fn log_of(
     Ok(text.split('\0').filter_map(entry).collect())
 }
 
-/// The highest number that a revision of a package ever had on the branch. Numbers of revisions that have been deleted are
-/// among them: their approval is still in the history.
+/// The highest number that a revision of a package ever had on the branch, deleted revisions included: their approvals are still
+/// in the history.
 pub(crate) fn highest_number(
     store: &GitStore,
     head: &ObjectId,
@@ -182,7 +177,7 @@ pub(crate) fn highest_number(
         head.as_str(),
         "--",
     ];
-    let messages = store.ask("log", &arguments, b"")?;
+    let messages = store.run("log", &arguments, b"")?;
     let annotations = messages.split('\0').flat_map(Annotation::read_all);
     let own = annotations.filter(|annotation| annotation.package == directory);
     Ok(own

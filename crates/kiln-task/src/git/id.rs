@@ -1,33 +1,32 @@
-//! The names that git gives and takes: of objects and of refs, checked once.
+//! Checked names of git objects and refs.
 
 use std::fmt;
 
 use kiln_krm::gotext::quote;
 
-/// The name of an object.
+/// The hash of an object, in hexadecimal digits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ObjectId(String);
 
 impl ObjectId {
-    /// Takes a whole name in hexadecimal digits.
+    /// Parses a full hash.
     pub fn new(text: &str) -> Option<ObjectId> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(is_digit);
         is_id.then(|| ObjectId(text.to_owned()))
     }
 
-    /// The name as trees have it.
+    /// The hash as trees store it.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<ObjectId> {
         let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         ObjectId::new(&text)
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// How many bytes the name has in trees.
+    /// The length of the hash in trees.
     pub(super) fn byte_length(&self) -> usize {
         self.0.len() / 2
     }
@@ -39,11 +38,10 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// A branch or tag by its whole name, `refs/heads/…` or `refs/tags/…`, as the repository itself has it.
+/// The full name of a branch or tag, `refs/heads/…` or `refs/tags/…`, as in the repository itself.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RefName(String);
 
-/// A name that no ref can have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("invalid git reference name {}", quote(.0))]
 pub struct InvalidRef(pub String);
@@ -52,17 +50,14 @@ const HEADS: &str = "refs/heads/";
 const TAGS: &str = "refs/tags/";
 
 impl RefName {
-    /// A branch.
     pub fn branch(name: &str) -> Result<RefName, InvalidRef> {
         RefName::checked(HEADS, name)
     }
 
-    /// A tag.
     pub fn tag(name: &str) -> Result<RefName, InvalidRef> {
         RefName::checked(TAGS, name)
     }
 
-    /// A branch or tag by its whole name.
     pub fn whole(name: &str) -> Result<RefName, InvalidRef> {
         let prefix = [HEADS, TAGS]
             .into_iter()
@@ -80,7 +75,6 @@ impl RefName {
         }
     }
 
-    /// The whole name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -91,12 +85,10 @@ impl RefName {
         branch.or_else(|| self.as_tag()).unwrap_or_default()
     }
 
-    /// The name of the branch, if it is one.
     pub fn as_branch(&self) -> Option<&str> {
         self.0.strip_prefix(HEADS)
     }
 
-    /// The name of the tag, if it is one.
     pub fn as_tag(&self) -> Option<&str> {
         self.0.strip_prefix(TAGS)
     }
@@ -108,7 +100,7 @@ impl fmt::Display for RefName {
     }
 }
 
-/// Git's own rules, and one more: what looks like an option is no name.
+/// Git's rules for names. In addition, names that look like options are refused.
 fn is_ref(name: &str) -> bool {
     let is_bad = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let is_segment = |segment: &str| {
@@ -130,7 +122,7 @@ mod tests {
     use super::{ObjectId, RefName};
 
     #[test]
-    fn names_that_git_would_not_take_are_refused() {
+    fn invalid_ref_names_are_refused() {
         for name in [
             "", "-x", "a b", "a..b", "a/.b", "a//b", "a/", "/a", "a.lock", "a.lock/b", "a~1", "a^",
             "a:b", "a?", "a*", "a[", "a\\b", "a@{b", "@", "a\nb", "a\u{7f}", "a.",
@@ -148,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_have_whole_names() {
+    fn only_full_hashes_are_accepted() {
         let name = "0123456789abcdef0123456789abcdef01234567";
         assert_eq!(
             ObjectId::new(name).map(|id| id.to_string()),

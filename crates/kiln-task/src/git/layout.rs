@@ -1,22 +1,21 @@
-//! Which ref is which revision of which package, as Porch has it.
+//! Porch's layout of a repository: which ref is which revision of which package.
 
 use super::id::{InvalidRef, ObjectId, RefName};
-use super::revision::{Number, Revision};
+use super::revision::{Revision, RevisionNumber};
 
 const DRAFTS: &str = "drafts/";
 const PROPOSED: &str = "proposed/";
 const DELETION_PROPOSED: &str = "deletionProposed/";
 
-/// Where packages are in a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Layout {
+pub struct RepositoryLayout {
     /// The branch of published packages.
     pub branch: RefName,
-    /// The directory that packages are in, without slashes around it; empty for the whole repository.
+    /// The directory of all packages, without leading and trailing slash; empty for the whole repository.
     pub directory: String,
 }
 
-/// What a ref stands for. Packages are given by their path from the root of the repository, revisions by the last segment.
+/// The meaning of a ref: the package's directory relative to the root of the repository, and the last segment of the ref.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Meaning<'a> {
     Branch,
@@ -25,16 +24,15 @@ pub(super) enum Meaning<'a> {
     Tag(&'a str, &'a str),
 }
 
-impl Layout {
-    /// Packages in a directory of a branch.
-    pub fn new(branch: &str, directory: &str) -> Result<Layout, InvalidRef> {
-        Ok(Layout {
+impl RepositoryLayout {
+    pub fn new(branch: &str, directory: &str) -> Result<RepositoryLayout, InvalidRef> {
+        Ok(RepositoryLayout {
             branch: RefName::branch(branch)?,
             directory: directory.trim_matches('/').to_owned(),
         })
     }
 
-    /// The path of a package from the root of the repository.
+    /// The directory of a package relative to the root of the repository.
     pub fn full_path(&self, package: &str) -> String {
         match self.directory.as_str() {
             "" => package.to_owned(),
@@ -42,7 +40,7 @@ impl Layout {
         }
     }
 
-    /// The path of a package from the directory; none if it is not in there, or the directory itself.
+    /// The package at a directory of the repository; `None` if it is not below the directory of packages.
     pub fn package_at<'a>(&self, full_path: &'a str) -> Option<&'a str> {
         let path = match self.directory.as_str() {
             "" => full_path,
@@ -51,28 +49,28 @@ impl Layout {
         (!path.is_empty()).then_some(path)
     }
 
-    /// The branch of a draft.
     pub fn draft(&self, package: &str, workspace: &str) -> Result<RefName, InvalidRef> {
         self.branch_of(DRAFTS, package, workspace)
     }
 
-    /// The branch of what waits for approval.
+    /// The branch of a proposal.
     pub fn proposed(&self, package: &str, workspace: &str) -> Result<RefName, InvalidRef> {
         self.branch_of(PROPOSED, package, workspace)
     }
 
-    /// The branch that says that a revision is to go. Its name ends in what the tag ends in, or in that of the branch, which
-    /// may have slashes: it is looked for and not taken apart.
+    /// The branch that marks a revision as proposed for deletion. It ends like the revision's tag or branch. Because that may
+    /// contain slashes, this branch is looked up by name and never parsed.
     pub fn deletion_proposed(&self, revision: &Revision) -> Result<RefName, InvalidRef> {
         let last = match revision.number {
-            Number::Published(number) => format!("v{number}"),
-            Number::Placeholder => self.branch.short().to_owned(),
-            Number::Unnumbered | Number::Unpublished => revision.name.workspace.clone(),
+            RevisionNumber::Published(number) => format!("v{number}"),
+            RevisionNumber::Placeholder => self.branch.short().to_owned(),
+            RevisionNumber::Unnumbered | RevisionNumber::Unpublished => {
+                revision.name.workspace.clone()
+            }
         };
         self.branch_of(DELETION_PROPOSED, &revision.name.package.path, &last)
     }
 
-    /// The tag of a published revision.
     pub fn tag(&self, package: &str, number: u64) -> Result<RefName, InvalidRef> {
         RefName::tag(&format!("{}/v{number}", self.full_path(package)))
     }
@@ -81,7 +79,7 @@ impl Layout {
         RefName::branch(&format!("{kind}{}/{last}", self.full_path(package)))
     }
 
-    /// What a ref stands for; none if it has nothing to do with packages.
+    /// The meaning of a ref; `None` if it is not about packages.
     pub(super) fn meaning<'a>(&self, name: &'a RefName) -> Option<Meaning<'a>> {
         if *name == self.branch {
             return Some(Meaning::Branch);
@@ -98,21 +96,20 @@ impl Layout {
     }
 }
 
-/// Whether a branch is that of a revision.
 pub(crate) fn is_revision(name: &RefName) -> bool {
     let prefixes = [DRAFTS, PROPOSED, DELETION_PROPOSED];
     let branch = name.as_branch().unwrap_or_default();
     prefixes.iter().any(|prefix| branch.starts_with(prefix))
 }
 
-/// The number that the last segment of a tag has: `v3` or `3`.
+/// The number in the last segment of a tag: `v3` or `3`.
 pub(super) fn number_of(revision: &str) -> Option<u64> {
     let digits = revision.strip_prefix('v').unwrap_or(revision);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.parse().ok()).flatten()
 }
 
-/// The name of a commit and the file in it, as git is asked for them.
+/// Git's name of a file in a commit: `COMMIT:PATH`.
 pub(super) fn file_in(commit: &ObjectId, directory: &str, file: &str) -> String {
     match directory {
         "" => format!("{commit}:{file}"),

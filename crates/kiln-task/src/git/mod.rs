@@ -1,29 +1,30 @@
-//! Package revisions in a git repository, laid out as Porch does it.
+//! Package revisions in a git repository, in Porch's layout.
 
 mod annotation;
-mod discover;
 mod history;
 mod id;
 mod layout;
 mod objects;
 mod program;
 mod revision;
+mod snapshot;
 mod store;
 
-pub use annotation::{Annotation, approval_message, change_message, deletion_message};
-pub use discover::Snapshot;
-pub use history::{Changes, LogEntry, Tasks};
-pub(crate) use history::{changes_on, highest_number, log_of};
-pub use id::{InvalidRef, ObjectId, RefName};
-pub use layout::Layout;
-pub(crate) use layout::is_revision;
-pub use objects::{Identity, ReadPackageError};
+pub(crate) use annotation::{approval_message, change_message, deletion_message};
+pub use history::{LastChanges, LogEntry, Tasks};
+pub(crate) use history::{highest_number, last_changes, log_of};
+pub use id::ObjectId;
+pub(crate) use id::{InvalidRef, RefName};
+pub(crate) use layout::{RepositoryLayout, is_revision};
+pub use objects::{GitIdentity, ReadPackageError};
 pub(crate) use objects::{NewCommit, PackageChange};
 pub(crate) use program::without_credentials;
-pub use program::{DEFAULT_PATIENCE, GitError, GitProgram};
+pub use program::{DEFAULT_GIT_TIMEOUT, GitError, GitProgram, NoResponse};
 pub(crate) use revision::read_kptfile;
-pub use revision::{Number, Revision};
+pub use revision::{Revision, RevisionNumber};
+pub use snapshot::RepositorySnapshot;
 pub use store::{
-    Atomicity, DEFAULT_LARGEST_PACKAGE, DEFAULT_MOST_FILES, GitOptions, GitStore, InvalidAddress,
-    Location, OpenError, PublishError, RefChange,
+    Atomicity, DEFAULT_MAX_FILES, DEFAULT_MAX_PACKAGE_SIZE, GitOptions, OpenError, PublishError,
+    RepositoryLocation,
 };
+pub(crate) use store::{GitStore, RefChange};

@@ -1,6 +1,6 @@
-//! Where a package in an image comes from, as Kptfiles say it, and what there is besides.
+//! The lock of a package that was cloned from an image, and newer versions of that image.
 //!
-//! Kptfiles have no words of their own for images: the lock is a generic one whose store is `oci`.
+//! Kptfiles have no fields for images: the lock is a generic one whose store is `oci`.
 
 use std::str::FromStr;
 
@@ -10,31 +10,30 @@ use kiln_oci::{Digest, ImageReference};
 
 use super::{ImageError, PackageImages};
 
-/// What tells the address of an image from the name of a revision.
+/// The prefix that distinguishes the address of an image from the name of a revision.
 pub const SCHEME: &str = "oci://";
 
 const STORE: &str = "oci";
 
-/// An image that a package was made from.
+/// The image that a package was cloned from.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ImageLock {
-    /// The image as it was named.
+    /// The reference as the user wrote it.
     pub image: String,
-    /// What it was.
     pub digest: String,
 }
 
-/// What there is of an image besides what a package was made from.
+/// Newer versions of an image.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ImageUpdates {
-    /// The tags with higher versions, the lowest first.
+    /// Tags with higher versions, the lowest first.
     pub newer: Vec<String>,
-    /// What the tag itself means by now, if that is something else.
+    /// The current digest of the tag, if it has moved.
     pub moved: Option<String>,
 }
 
 impl ImageLock {
-    /// The image that a lock speaks of, if it speaks of one.
+    /// Reads a lock; `None` if it is not about an image.
     pub fn of(lock: &Locator) -> Option<ImageLock> {
         let lock = lock.generic.as_ref()?;
         (lock.store_id == STORE && !lock.resource_id.is_empty()).then(|| ImageLock {
@@ -43,26 +42,26 @@ impl ImageLock {
         })
     }
 
-    /// The image by its digest, whatever its tag means by now.
+    /// The reference of the image by its digest.
     pub fn exact(&self) -> Result<String, ImageError> {
         let digest = Digest::from_str(&self.digest)?;
         Ok(self.reference()?.with_digest(digest).to_string())
     }
 
-    /// Another image of the same repository: by tag, by digest, or by its whole address, which need not be of the same.
-    pub fn other(&self, wanted: &str) -> Result<String, ImageError> {
-        if let Some(image) = wanted.strip_prefix(SCHEME) {
+    /// The reference of another image: a tag or digest of the same repository, or a full address.
+    pub fn other(&self, requested: &str) -> Result<String, ImageError> {
+        if let Some(image) = requested.strip_prefix(SCHEME) {
             return Ok(ImageReference::from_str(image).map(|_| image.to_owned())?);
         }
         let reference = self.reference()?;
-        if let Ok(digest) = Digest::from_str(wanted) {
+        if let Ok(digest) = Digest::from_str(requested) {
             return Ok(reference.with_digest(digest).to_string());
         }
-        let other = format!("{}:{wanted}", self.repository()?);
+        let other = format!("{}:{requested}", self.repository()?);
         Ok(ImageReference::from_str(&other).map(|_| other)?)
     }
 
-    /// The repository without tag and digest, as it was named.
+    /// The repository, without tag and digest.
     pub fn repository(&self) -> Result<String, ImageError> {
         self.reference()?;
         let name = self.image.split('@').next().unwrap_or_default();
@@ -76,15 +75,15 @@ impl ImageLock {
         })
     }
 
-    /// The tag, if it was named by one.
+    /// The tag, if the reference has one.
     pub fn tag(&self) -> Result<Option<String>, ImageError> {
         Ok(self.reference()?.tag().map(str::to_owned))
     }
 
-    /// What there is besides: asks the registry.
+    /// Looks up newer versions in the registry.
     pub fn updates(&self, images: &dyn PackageImages) -> Result<ImageUpdates, ImageError> {
         let Some(tag) = self.tag()? else {
-            // Who names a digest wants that and nothing else.
+            // A reference with a digest is never upgraded.
             return Ok(ImageUpdates::default());
         };
         let newer = match Version::parse(&tag) {
@@ -103,7 +102,7 @@ impl ImageLock {
     }
 }
 
-/// The tags that are versions above one. Pre-releases are for those who have one.
+/// The tags with higher versions. Pre-releases count only if the current version is one.
 fn newer_tags(current: &Version, tags: &[String]) -> Vec<String> {
     let versions = tags.iter().filter_map(|tag| Version::parse(tag).ok());
     let mut newer: Vec<Version> = versions
@@ -117,7 +116,7 @@ fn newer_tags(current: &Version, tags: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Where a package in an image comes from, and the exact place.
+/// The upstream and the lock for the Kptfile of a package from an image.
 pub(crate) fn image_locks(image: &str, digest: &str) -> (Upstream, Locator) {
     let upstream = Upstream {
         kind: "generic".to_owned(),

@@ -1,6 +1,6 @@
-//! Packages in images: the files of all layers, one over the other.
+//! Packages in images: the files of all layers, each on top of the ones below.
 //!
-//! Nothing in a layer is believed: paths are checked, devices are refused, and there is a limit to what unpacking gives.
+//! Layers are not trusted: paths are checked, devices are refused, and the unpacked size is limited.
 
 mod lock;
 mod registry;
@@ -11,72 +11,59 @@ use std::io::{self, Read};
 
 use kiln_oci::{Digest, LayerReader};
 
-use crate::contents::{Contents, ContentsError, File, FileMode, PackagePath, UnsafePath};
+use crate::contents::{Contents, ContentsError, FileMode, PackageFile, PackagePath, UnsafePath};
 
 pub(crate) use lock::image_locks;
 pub use lock::{ImageLock, ImageUpdates, SCHEME};
-pub use registry::{RegistryImageError, RegistryImages};
+pub use registry::RegistryImages;
 
-/// Why an image cannot be had, or there can be none.
+/// Why an image cannot be read.
 pub type ImageError = Box<dyn Error + Send + Sync>;
 
-/// Finds packages in images.
+/// Reads packages from images.
 pub trait PackageImages: Send + Sync + std::fmt::Debug {
     /// The package in an image.
     fn read(&self, image: &str) -> Result<PackageImage, ImageError>;
 
-    /// The tags that the image's repository has.
+    /// The tags of the image's repository.
     fn tags(&self, image: &str) -> Result<Vec<String>, ImageError>;
 
-    /// The digest that an image has now.
+    /// The current digest of an image.
     fn digest(&self, image: &str) -> Result<String, ImageError>;
 }
 
-/// A package that was in an image.
+/// A package from an image.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PackageImage {
-    /// Its files.
     pub contents: Contents,
-    /// The digest of the image.
     pub digest: String,
 }
 
-/// A layer of an image.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Layer<'a> {
-    /// What kind of archive it is.
-    pub media_type: &'a str,
-    /// The archive.
-    pub bytes: &'a [u8],
-    /// What the archive has to hash to when it is unpacked, if that is known.
-    pub diff_id: Option<&'a Digest>,
+struct Layer<'a> {
+    media_type: &'a str,
+    bytes: &'a [u8],
+    /// The expected digest of the unpacked archive, if it is known.
+    diff_id: Option<&'a Digest>,
 }
 
-/// Why layers are no package.
+/// Why layers are not a package.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
-    /// A kind of archive that is not read, or one of another image.
     #[error(transparent)]
     Layer(#[from] kiln_oci::LayerFormatError),
-    /// The archive is damaged.
     #[error("cannot read the layer")]
     Archive(#[source] io::Error),
-    /// A file has a path that no package has.
     #[error(transparent)]
     Path(#[from] UnsafePath),
-    /// A file has a path that another file does not leave room for.
     #[error(transparent)]
     Contents(#[from] ContentsError),
-    /// A file's name is not text.
     #[error("the name of a file in the layer is not valid UTF-8")]
     NotText,
-    /// A device, a pipe or something else that is no file.
-    #[error("{0} is no file")]
+    #[error("{0} is not a file")]
     NotAFile(String),
-    /// A link to a file that is not there.
     #[error("{0} is a link to a file that is not in the image")]
     NoTarget(String),
-    /// There is too much.
     #[error("the package is larger than {0} bytes")]
     TooLarge(u64),
 }
@@ -85,19 +72,19 @@ const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
 
 /// The files of layers, the lowest layer first.
-pub fn contents_of_layers(layers: &[Layer<'_>], largest: u64) -> Result<Contents, LayerError> {
+fn contents_of_layers(layers: &[Layer<'_>], largest: u64) -> Result<Contents, LayerError> {
     let mut contents = Contents::new();
     let mut left = largest;
     for layer in layers {
         let archive = LayerReader::new(layer.media_type, layer.bytes, layer.diff_id)?;
         let mut unpacked = archive.take(left.saturating_add(1));
         let added = add_layer(&mut contents, &mut unpacked).and_then(|()| {
-            // The rest of the archive counts too, whatever is in it.
+            // The rest of the archive counts towards the limit too.
             let rest = io::copy(&mut unpacked, &mut io::sink());
             rest.map(drop).map_err(LayerError::Archive)
         });
         let taken = left.saturating_add(1) - unpacked.limit();
-        // What was cut off looks damaged, and is not.
+        // An archive that was cut at the limit looks damaged, so the limit is checked first.
         left = left
             .checked_sub(taken)
             .ok_or(LayerError::TooLarge(largest))?;
@@ -109,7 +96,7 @@ pub fn contents_of_layers(layers: &[Layer<'_>], largest: u64) -> Result<Contents
 fn add_layer(contents: &mut Contents, archive: &mut dyn Read) -> Result<(), LayerError> {
     let mut archive = tar::Archive::new(archive);
     let mut new = HashSet::new();
-    // Whoever hides the same over and over again does not make us look over and over again.
+    // Each directory is cleared once, however often a layer hides it.
     let mut hidden = HashSet::new();
     for entry in archive.entries().map_err(LayerError::Archive)? {
         let mut entry = entry.map_err(LayerError::Archive)?;
@@ -120,7 +107,7 @@ fn add_layer(contents: &mut Contents, archive: &mut dyn Read) -> Result<(), Laye
         let path = String::from_utf8(entry.path_bytes().into_owned());
         let path = inner(&path.map_err(|_| LayerError::NotText)?);
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
-        // Only what lower layers have is hidden.
+        // A whiteout hides only the files of lower layers.
         if name == OPAQUE {
             if hidden.insert(directory.to_owned()) {
                 remove_below(contents, directory, &new);
@@ -128,12 +115,12 @@ fn add_layer(contents: &mut Contents, archive: &mut dyn Read) -> Result<(), Laye
             continue;
         }
         if let Some(name) = name.strip_prefix(WHITEOUT) {
-            let gone = join(directory, name);
-            if !new.contains(&gone) {
-                contents.remove(&gone);
+            let removed = join(directory, name);
+            if !new.contains(&removed) {
+                contents.remove(&removed);
             }
-            if hidden.insert(gone.clone()) {
-                remove_below(contents, &gone, &new);
+            if hidden.insert(removed.clone()) {
+                remove_below(contents, &removed, &new);
             }
             continue;
         }
@@ -141,7 +128,7 @@ fn add_layer(contents: &mut Contents, archive: &mut dyn Read) -> Result<(), Laye
             let mut bytes = Vec::new();
             entry.read_to_end(&mut bytes).map_err(LayerError::Archive)?;
             let mode = entry.header().mode().unwrap_or(0);
-            File {
+            PackageFile {
                 bytes: bytes.into(),
                 mode: match mode & 0o111 {
                     0 => FileMode::Regular,
@@ -152,7 +139,7 @@ fn add_layer(contents: &mut Contents, archive: &mut dyn Read) -> Result<(), Laye
             let target = entry.link_name_bytes().map(std::borrow::Cow::into_owned);
             let target = target.ok_or_else(|| LayerError::NoTarget(path.clone()))?;
             match kind.is_symlink() {
-                true => File {
+                true => PackageFile {
                     bytes: target.into(),
                     mode: FileMode::Symlink,
                 },
@@ -172,7 +159,7 @@ fn add_layer(contents: &mut Contents, archive: &mut dyn Read) -> Result<(), Laye
     Ok(())
 }
 
-/// Paths in archives begin at the root of the image, however that is written.
+/// The path relative to the root of the image.
 fn inner(path: &str) -> String {
     let mut path = path.trim_start_matches('/');
     while let Some(rest) = path.strip_prefix("./") {
@@ -188,7 +175,7 @@ fn join(directory: &str, name: &str) -> String {
     }
 }
 
-/// Removes the files below a directory, but for those that are new.
+/// Removes the files below a directory, except new ones.
 fn remove_below(contents: &mut Contents, directory: &str, new: &HashSet<String>) {
     let paths = contents.paths_below(directory).map(ToString::to_string);
     let hidden = paths.filter(|path| !new.contains(path));
@@ -197,11 +184,15 @@ fn remove_below(contents: &mut Contents, directory: &str, new: &HashSet<String>)
     }
 }
 
-/// Puts a file over whatever a lower layer has at its path, or on the way to it.
-fn replace(contents: &mut Contents, path: &PackagePath, file: File) -> Result<(), LayerError> {
+/// Adds a file, and removes files of lower layers that are in its way.
+fn replace(
+    contents: &mut Contents,
+    path: &PackagePath,
+    file: PackageFile,
+) -> Result<(), LayerError> {
     let name = path.as_str();
-    for (place, _) in name.match_indices('/') {
-        contents.remove(name.get(..place).unwrap_or_default());
+    for (index, _) in name.match_indices('/') {
+        contents.remove(name.get(..index).unwrap_or_default());
     }
     remove_below(contents, name, &HashSet::new());
     Ok(contents.insert(path.clone(), file)?)

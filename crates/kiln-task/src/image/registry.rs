@@ -1,4 +1,4 @@
-//! Images in registries.
+//! Reads packages from images in registries.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -12,7 +12,6 @@ use super::{
     ImageError, Layer, LayerError, PackageImage, PackageImages, SCHEME, contents_of_layers,
 };
 
-/// Finds packages in images of registries.
 pub struct RegistryImages {
     options: RegistryOptions,
     registry: RegistryClient,
@@ -20,28 +19,22 @@ pub struct RegistryImages {
     largest: u64,
 }
 
-/// Why a package cannot be had from a registry.
 #[derive(Debug, thiserror::Error)]
-pub enum RegistryImageError {
-    /// The image has no such name.
+enum RegistryImageError {
     #[error(transparent)]
     Reference(#[from] ImageReferenceError),
-    /// The registry cannot be asked, or does not have it.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The image is no package.
-    #[error("image {image} is no package")]
+    #[error("image {image} is not a package")]
     Layer {
-        /// The image.
         image: String,
-        /// Why.
         #[source]
         error: LayerError,
     },
 }
 
 impl RegistryImages {
-    /// Packages of so many bytes at most.
+    /// Refuses packages that are larger than `largest` bytes.
     pub fn new(mut options: RegistryOptions, largest: u64) -> std::io::Result<RegistryImages> {
         options.limits.blob = largest;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -55,15 +48,15 @@ impl RegistryImages {
         })
     }
 
-    /// The registries as this one is to be asked. What does not leave this machine nobody reads on the way, so that a
-    /// registry here gets the credentials that there are for it even if it does not speak TLS.
+    /// The client for the registry of an image. A registry on this machine gets credentials even without TLS, because the traffic
+    /// does not leave the machine.
     fn registry_of(&self, reference: &ImageReference) -> RegistryClient {
-        if !is_here(reference.registry()) {
+        if !is_local(reference.registry()) {
             return self.registry.clone();
         }
         let mut options = self.options.clone();
-        let here = options.plain_http.entry(reference.registry().to_owned());
-        here.or_insert(PlainHttp::WithCredentials);
+        let plain_http = options.plain_http.entry(reference.registry().to_owned());
+        plain_http.or_insert(PlainHttp::WithCredentials);
         RegistryClient::new(options)
     }
 
@@ -109,8 +102,8 @@ impl RegistryImages {
     }
 }
 
-/// Whether a registry, as `host[:port]`, is on this machine.
-fn is_here(registry: &str) -> bool {
+/// Whether a registry (`host[:port]`) is on this machine.
+fn is_local(registry: &str) -> bool {
     let host = match registry.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => registry,

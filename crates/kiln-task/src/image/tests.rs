@@ -1,4 +1,4 @@
-//! Layers that make packages, and those that do not.
+//! Layers that are packages, and layers that are not.
 
 use std::io::Write;
 
@@ -27,7 +27,7 @@ fn read(layers: &[Vec<u8>]) -> Result<Contents, LayerError> {
 }
 
 fn files(contents: &Contents) -> Vec<String> {
-    let line = |(path, file): (&crate::PackagePath, &crate::File)| {
+    let line = |(path, file): (&crate::PackagePath, &crate::PackageFile)| {
         format!("{path} {}", String::from_utf8_lossy(&file.bytes))
     };
     contents.iter().map(line).collect()
@@ -75,7 +75,7 @@ fn higher_layers_hide_lower_ones() {
 }
 
 #[test]
-fn what_means_harm_is_refused() {
+fn hostile_layers_are_refused() {
     for path in ["../x", "a/../../x", ".git/config", "a//b"] {
         assert!(
             matches!(
@@ -95,7 +95,7 @@ fn what_means_harm_is_refused() {
 }
 
 #[test]
-fn packed_layers_are_unpacked_as_far_as_the_limit() {
+fn layers_are_unpacked_up_to_the_limit() {
     let pack = |bytes: &[u8]| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(bytes).expect("memory takes everything");
@@ -125,7 +125,7 @@ fn packed_layers_are_unpacked_as_far_as_the_limit() {
     ));
 }
 
-/// A frame of zstd that holds bytes as they are.
+/// An uncompressed zstd frame.
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x50];
     for piece in bytes.chunks(100_000) {
@@ -160,7 +160,7 @@ fn layers_of_zstd_are_read_and_checked() {
     assert!(read(&packed, &digest, length).is_ok());
     let large = read(&packed, &digest, length - 1);
     assert!(matches!(large, Err(LayerError::TooLarge(_))));
-    // A file that does not fit is too large as well, not damaged.
+    // A file that exceeds the limit is reported as too large, not as damaged.
     let large = archive(&[file("a", &"x".repeat(200_000))]);
     let large = read(&zstd(&large), &Digest::of(&large), 100_000);
     assert!(matches!(large, Err(LayerError::TooLarge(_))));

@@ -1,13 +1,13 @@
-//! Aliases replaced by what they stand for, because a merge may take one side of a pair away.
+//! Replaces aliases with their values, because a merge may remove the anchor.
 
 use std::collections::HashMap;
 
 use kiln_yaml::{Document, Kind, NodeId};
 
-/// More than any manifest has, and little enough for any machine.
-const MOST_NODES: usize = 200_000;
+/// The largest number of nodes after the replacement.
+const MAX_NODES: usize = 200_000;
 
-/// Replaces all aliases; false if that would become too much, or if one stands for what it is part of.
+/// Replaces all aliases. Returns false if the result would be too large, or an alias contains itself.
 pub(super) fn resolve_aliases(doc: &mut Document) -> bool {
     let mut anchors: HashMap<String, NodeId> = HashMap::new();
     let mut added = 0;
@@ -23,7 +23,7 @@ pub(super) fn resolve_aliases(doc: &mut Document) -> bool {
             let mut copy = Document::from_node(doc.node(target));
             forget_anchors(&mut copy);
             added += count(&copy);
-            if added > MOST_NODES || has_alias(&copy) {
+            if added > MAX_NODES || has_alias(&copy) {
                 return false;
             }
             let copy = doc.import(copy.root());
@@ -44,7 +44,6 @@ pub(super) fn resolve_aliases(doc: &mut Document) -> bool {
     true
 }
 
-/// Whether there is any alias.
 pub(super) fn has_alias(doc: &Document) -> bool {
     let mut pending = vec![doc.root()];
     while let Some(node) = pending.pop() {

@@ -1,14 +1,14 @@
-//! Merging comments: what the package has written stays, unless its field goes.
+//! Merges comments: local comments stay, unless their field is removed.
 //!
-//! The original keeps the comments of whichever side a value is taken from and drops the others. Here a comment that only
-//! the new upstream has written or changed is taken, one that it has dropped stays, one that the package has dropped does
-//! not come back, and where both have written something the package's own stays.
+//! The original keeps the comments of the side that a value is taken from, and drops the others. Here a comment that only the new
+//! upstream has added or changed is taken, one that it has removed stays, one that was removed locally is not added again, and
+//! if both sides have changed it the local one stays.
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style};
 
 pub(super) const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
 
-/// The comments of one node.
+/// The head, line and foot comment of a node.
 #[derive(Clone, Default)]
 pub(super) struct Comments([String; 3]);
 
@@ -22,28 +22,24 @@ impl Comments {
         Comments(SLOTS.map(|slot| doc.comment(slot).to_owned()))
     }
 
-    /// The comments that a node should have.
     pub(super) fn merge(local: &Comments, origin: &Comments, updated: &Comments) -> Comments {
         let mut merged = Comments::default();
-        for (place, slot) in SLOTS.into_iter().enumerate() {
-            let (local, origin) = (&local.0[place], &origin.0[place]);
-            merged.0[place] = merge_text(local, origin, &updated.0[place], slot);
+        for (index, slot) in SLOTS.into_iter().enumerate() {
+            let (local, origin) = (&local.0[index], &origin.0[index]);
+            merged.0[index] = merge_text(local, origin, &updated.0[index], slot);
         }
         merged
     }
 
-    /// The comment at the end of the line.
     pub(super) fn line(&self) -> &str {
         &self.0[1]
     }
 
-    /// The same with another comment at the end of the line.
     pub(super) fn with_line(mut self, line: &str) -> Comments {
         line.clone_into(&mut self.0[1]);
         self
     }
 
-    /// Gives a node these comments.
     pub(super) fn set(&self, doc: &mut Document, node: NodeId) {
         for (text, slot) in self.0.iter().zip(SLOTS) {
             if doc.node(node).comment(slot) != text {
@@ -60,13 +56,13 @@ impl Comments {
         }
     }
 
-    /// All of them, one after the other.
+    /// The lines of all comments.
     pub(super) fn lines(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|text| text.lines())
     }
 }
 
-/// Puts a line above a node, unless it is there.
+/// Adds a line above a node, unless it exists.
 pub(super) fn add_above(doc: &mut Document, node: NodeId, line: &str) {
     let head = doc.node(node).comment(Slot::Head);
     if head.lines().any(|present| present == line) {
@@ -80,9 +76,8 @@ pub(super) fn add_above(doc: &mut Document, node: NodeId, line: &str) {
     doc.set_comment(node, Slot::Head, &head);
 }
 
-/// Puts comments at the end of lines where the encoder can write them: at the key of a block, at the value of everything
-/// else.
-pub(super) fn settle_lines(doc: &mut Document) {
+/// Moves line comments to the nodes where the encoder writes them: to the key of a block, to the value of everything else.
+pub(super) fn move_line_comments(doc: &mut Document) {
     let mut pending = vec![doc.root().id()];
     while let Some(id) = pending.pop() {
         let node = doc.node(id);

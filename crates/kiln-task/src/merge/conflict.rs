@@ -1,39 +1,34 @@
-//! What both sides changed in different ways, to be told to whoever upgrades.
+//! Conflicts: different changes of both sides.
 //!
-//! A merge never stops at a conflict: one side is taken, and which one is written down here.
+//! A merge never stops at a conflict: it takes one side and records which one.
 
 use std::fmt;
 
-/// A place that was changed on both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
     /// The file, relative to the package.
     pub path: String,
-    /// The resource in it, as `Kind namespace/name`; none if the file as a whole is meant.
+    /// The resource, as `Kind namespace/name`; `None` for a whole file.
     pub resource: Option<String>,
-    /// The field, as `spec.replicas`; none if all of the resource or file is meant.
+    /// The field, as `spec.replicas`; `None` for a whole resource or file.
     pub field: Option<String>,
-    /// What stood there before; none if nothing did.
+    /// The value in the old upstream.
     pub origin: Option<String>,
-    /// What the package has.
+    /// The value in the package.
     pub local: Option<String>,
-    /// What the new upstream has.
+    /// The value in the new upstream.
     pub upstream: Option<String>,
-    /// Whose is in the outcome.
     pub taken: Taken,
 }
 
-/// Whose change is in the outcome.
+/// The side that a merge has taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Taken {
-    /// The package's own.
     Local,
-    /// That of the new upstream.
     Upstream,
 }
 
 impl Taken {
-    /// One word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Taken::Local => "local",

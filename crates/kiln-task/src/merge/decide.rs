@@ -1,4 +1,4 @@
-//! What becomes of one place in a tree, given what the three sides have there.
+//! Decides how one node of a tree is merged, given its three sides.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::conflict::Taken;
 use super::items::{Group, have_names, pair_items};
 use super::tree::Lists;
 
-/// A place as the three sides have it.
+/// A node on three sides.
 #[derive(Clone, Copy)]
 pub(super) struct Sides<'a> {
     pub(super) local: Option<NodeRef<'a>>,
@@ -17,12 +17,11 @@ pub(super) struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    /// Whether the new upstream has something there.
     pub(super) fn has_updated(self) -> bool {
         self.updated.is_some_and(|updated| !updated.is_null())
     }
 
-    /// What there is.
+    /// The nodes that exist.
     pub(super) fn all(self) -> impl Iterator<Item = NodeRef<'a>> {
         [self.local, self.origin, self.updated]
             .into_iter()
@@ -30,25 +29,24 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// What becomes of a place.
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// It stays as the local side has it.
+    /// Keep the local value.
     Keep,
-    /// It goes.
+    /// Remove it.
     Clear,
-    /// It becomes what the new upstream has.
+    /// Take the value of the new upstream.
     Take,
-    /// Its fields are merged.
+    /// Merge the fields.
     Fields,
-    /// Its items are merged.
+    /// Merge the items.
     Items {
         groups: Vec<Group>,
         keys: Vec<String>,
     },
 }
 
-/// Decides, and says whose change was taken if both had made one. `keys` are those of a list of known type.
+/// Decides, and returns the side that is taken if both have changed the node. `keys` are those of a list of known type.
 pub(super) fn decide<'a>(
     sides: Sides<'a>,
     keys: Option<Option<Vec<String>>>,
@@ -80,7 +78,7 @@ pub(super) fn decide<'a>(
         if opt_eq(origin, updated) {
             return (Decision::Keep, None);
         }
-        // A list that is merged by items and was made null is as good as missing: what upstream has changed comes back.
+        // A list that is merged by items and was set to null counts as missing: the changes of the upstream are added again.
         let are_lists = sides.all().all(|node| node.kind() == Kind::Sequence);
         return match pairing(sides, keys, lists).filter(|_| are_lists) {
             Some((groups, keys)) => sequence(sides, groups, keys),
@@ -106,7 +104,7 @@ fn mapping(sides: Sides<'_>) -> (Decision, Option<Taken>) {
     match (sides.local, sides.origin, sides.updated) {
         (None, None, Some(_)) => (Decision::Take, None),
         (None, Some(_), Some(_)) if opt_eq(sides.origin, sides.updated) => (Decision::Keep, None),
-        // Only what upstream has changed comes back.
+        // Only the fields that the upstream has changed are added again.
         (None, Some(_), Some(_)) => (Decision::Fields, Some(Taken::Upstream)),
         (Some(_), None, None) | (None, _, None) => (Decision::Keep, None),
         (Some(_), Some(_), None) if opt_eq(sides.local, sides.origin) => (Decision::Clear, None),
@@ -127,7 +125,7 @@ fn sequence(sides: Sides<'_>, groups: Vec<Group>, keys: Vec<String>) -> (Decisio
     }
 }
 
-/// The rule for everything that has no parts: what the new upstream has changed is taken.
+/// The rule for nodes that are merged as a whole: a change of the new upstream is taken.
 fn whole(sides: Sides<'_>) -> (Decision, Option<Taken>) {
     if opt_eq(sides.origin, sides.updated) || opt_eq(sides.local, sides.updated) {
         return (Decision::Keep, None);
@@ -154,7 +152,7 @@ fn pairing(
     Some((pair_items(three, &keys)?, keys))
 }
 
-/// Whether two places have the same value, or both have none.
+/// Whether two nodes have the same value, or both are missing.
 pub(super) fn opt_eq(one: Option<NodeRef<'_>>, other: Option<NodeRef<'_>>) -> bool {
     match (one, other) {
         (None, None) => true,
@@ -163,7 +161,7 @@ pub(super) fn opt_eq(one: Option<NodeRef<'_>>, other: Option<NodeRef<'_>>) -> bo
     }
 }
 
-/// Whether a mapping's fields have names, each its own.
+/// Whether the keys of a mapping are scalars without duplicates.
 pub(super) fn is_regular(node: NodeRef<'_>) -> bool {
     let mut names = HashSet::new();
     node.entries()

@@ -1,17 +1,17 @@
-//! Files of resources: which they are, and how one is put together of documents.
+//! Files of resources, and how they are composed of documents.
 
 use kiln_krm::Origin;
 
-/// Whether a file holds resources, going by its name.
+/// Whether a file contains resources, by its name.
 pub(crate) fn is_resource_file(name: &str) -> bool {
     name.ends_with(".yaml") || name.ends_with(".yml")
 }
 
-/// The text of a document, and where it was in the file before.
-pub(crate) type Piece = (Option<Origin>, Vec<u8>);
+/// The text of a document, and its previous position in the file.
+pub(crate) type DocumentText = (Option<Origin>, Vec<u8>);
 
-/// A file of documents. What stands between documents stays where they do.
-pub(crate) fn rebuild(pieces: &[Piece]) -> Vec<u8> {
+/// Composes a file of documents. The text between documents stays with them.
+pub(crate) fn rebuild(pieces: &[DocumentText]) -> Vec<u8> {
     let file = pieces
         .iter()
         .find_map(|(origin, _)| origin.as_ref())
@@ -49,8 +49,8 @@ pub(crate) fn rebuild(pieces: &[Piece]) -> Vec<u8> {
     out
 }
 
-/// A text that something can follow. The last line of a block scalar means something else with a line break behind it;
-/// then the document is written anew.
+/// The text of a document with a final line break. If it ends in a block scalar that a line break would change, the document is
+/// re-encoded.
 fn ended(body: &[u8]) -> Vec<u8> {
     if body.ends_with(b"\n") {
         return body.to_vec();

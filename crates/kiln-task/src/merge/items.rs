@@ -1,13 +1,13 @@
-//! Which items of a list on three sides are the same one: by the values of the list's keys.
+//! Pairs the items of a list on three sides, by the values of the list's keys.
 //!
-//! An item that lacks a further key, as a port without its protocol, is the same as one that has it, if there is no better
-//! match. A list in which items cannot be told apart has no such pairing, and is merged as a whole.
+//! An item without a second key, such as a port without its protocol, matches one that has it, if there is no better match. A
+//! list with indistinguishable items cannot be paired, and is merged as a whole.
 
 use std::collections::{HashMap, HashSet};
 
 use kiln_yaml::{NodeId, NodeRef};
 
-/// One item as the three sides have it.
+/// An item on three sides.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) local: Option<NodeId>,
@@ -17,10 +17,10 @@ pub(super) struct Group {
 
 type Values = Vec<String>;
 
-/// Where a side has its item in a group.
+/// Selects the item of a side in a group.
 type Side = fn(&mut Group) -> &mut Option<NodeId>;
 
-/// The items of a list that has no key names are told apart by their texts.
+/// Pairs items. Without keys, items are identified by their text.
 pub(super) fn pair_items(
     [local, origin, updated]: [Option<NodeRef<'_>>; 3],
     keys: &[String],
@@ -36,17 +36,17 @@ pub(super) fn pair_items(
         (read(updated)?, |group| &mut group.updated),
     ];
     for (items, side) in sides {
-        // Those that are the same in every key come first, lest others take their places.
-        let mut others = Vec::new();
+        // Items with equal keys are paired first, so that partial matches cannot take their groups.
+        let mut unmatched = Vec::new();
         for (values, item) in items {
             match groups.same(&values, side) {
-                Some(place) => groups.join(place, values, item, side),
-                None => others.push((values, item)),
+                Some(index) => groups.join(index, values, item, side),
+                None => unmatched.push((values, item)),
             }
         }
-        for (values, item) in others {
+        for (values, item) in unmatched {
             match groups.like(&values, side) {
-                Some(place) => groups.join(place, values, item, side),
+                Some(index) => groups.join(index, values, item, side),
                 None => groups.begin(values, item, side),
             }
         }
@@ -57,17 +57,17 @@ pub(super) fn pair_items(
 #[derive(Default)]
 struct Groups {
     groups: Vec<(Vec<Values>, Group)>,
-    /// By the value of the first key.
-    places: HashMap<String, Vec<usize>>,
+    /// Indexes of groups, by the value of the first key.
+    indexes: HashMap<String, Vec<usize>>,
 }
 
 impl Groups {
-    /// The group with the very same keys that a side has no item in yet.
+    /// The group with equal keys in which a side has no item yet.
     fn same(&mut self, values: &Values, side: Side) -> Option<usize> {
         self.find(values, side, |known| known.contains(values))
     }
 
-    /// The group whose keys differ only where some lack them.
+    /// The group whose keys are equal except for missing ones.
     fn like(&mut self, values: &Values, side: Side) -> Option<usize> {
         self.find(values, side, |known| {
             known.iter().all(|other| is_like(other, values))
@@ -80,16 +80,16 @@ impl Groups {
         side: Side,
         is_it: impl Fn(&[Values]) -> bool,
     ) -> Option<usize> {
-        let places = self.places.get(values.first()?)?;
+        let indexes = self.indexes.get(values.first()?)?;
         let groups = &mut self.groups;
-        places.iter().copied().find(|place| {
-            let group = groups.get_mut(*place);
+        indexes.iter().copied().find(|index| {
+            let group = groups.get_mut(*index);
             group.is_some_and(|(known, group)| side(group).is_none() && is_it(known))
         })
     }
 
-    fn join(&mut self, place: usize, values: Values, item: NodeId, side: Side) {
-        if let Some((known, group)) = self.groups.get_mut(place) {
+    fn join(&mut self, index: usize, values: Values, item: NodeId, side: Side) {
+        if let Some((known, group)) = self.groups.get_mut(index) {
             *side(group) = Some(item);
             known.push(values);
         }
@@ -97,7 +97,7 @@ impl Groups {
 
     fn begin(&mut self, values: Values, item: NodeId, side: Side) {
         let first = values.first().cloned().unwrap_or_default();
-        self.places
+        self.indexes
             .entry(first)
             .or_default()
             .push(self.groups.len());
@@ -107,13 +107,13 @@ impl Groups {
     }
 }
 
-/// Whether two items differ only in keys that one of them lacks.
+/// Whether two items differ only in keys that are missing in one of them.
 fn is_like(one: &[String], other: &[String]) -> bool {
     let mut pairs = one.iter().zip(other);
     pairs.all(|(one, other)| one == other || one.is_empty() || other.is_empty())
 }
 
-/// The items with the values of their keys; nothing if some cannot be told apart.
+/// The items with the values of their keys; `None` if two have the same.
 fn identified(list: NodeRef<'_>, keys: &[String]) -> Option<Vec<(Values, NodeId)>> {
     let mut seen = HashSet::new();
     let mut items = Vec::new();
@@ -138,7 +138,7 @@ fn identified(list: NodeRef<'_>, keys: &[String]) -> Option<Vec<(Values, NodeId)
     Some(items)
 }
 
-/// Whether each list that has items has a name for each of them, so that they can be merged by it.
+/// Whether all items of all lists have a field `name` to merge them by.
 pub(super) fn have_names(lists: [Option<NodeRef<'_>>; 3]) -> bool {
     let is_named = |item: NodeRef<'_>| {
         let name = item.get("name").and_then(NodeRef::as_text);

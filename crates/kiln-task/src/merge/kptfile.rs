@@ -1,9 +1,8 @@
 //! The three-way merge of Kptfiles.
 //!
-//! Labels, annotations, info, pipeline, inventory and status are merged; the package's name stays its own, and where it
-//! comes from is merged only for packages that came with another one. Functions are told apart by their names, and where
-//! they have none by image or command. Unlike the original this works on the tree, so that comments and order stay and
-//! unknown fields are no error.
+//! Labels, annotations, info, pipeline, inventory and status are merged. The local name stays, and the upstream is merged only
+//! for subpackages. Functions are identified by their names, else by image or command. Unlike the original this works on the
+//! tree, so comments and order are kept and unknown fields are not an error.
 
 use std::collections::HashSet;
 
@@ -14,21 +13,20 @@ use super::aliases::resolve_aliases;
 use super::conflict::Conflict;
 use super::marks::strip_marks;
 use super::resources::FileSides;
-use super::schema::Types;
+use super::schema::ListTypes;
 use super::tree::{FieldConflict, Lists, Trees, merge_trees};
 
-/// What becomes of the parts that say where a package comes from.
+/// How `upstream` and `upstreamLock` are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum UpstreamFields {
-    /// They stay.
     Keep,
-    /// They are those of the new upstream, if it has them.
+    /// Copy them from the new upstream, if it has them.
     Copy,
 }
 
 const SYNTHETIC: &str = "_kpt-merge_";
 
-/// The Kptfile as it should be. None if one of the three is there and cannot be read.
+/// Merges Kptfiles. Returns `None` if one of them cannot be parsed.
 pub(super) fn merge_kptfile(
     path: &str,
     sides: FileSides<'_>,
@@ -47,7 +45,7 @@ pub(super) fn merge_kptfile(
     };
     for doc in [&mut origin, &mut updated] {
         strip_marks(doc);
-        take_out_own(doc);
+        remove_unmerged(doc);
     }
     if !resolve_aliases(text.document_mut()) {
         return None;
@@ -65,7 +63,7 @@ pub(super) fn merge_kptfile(
             origin: Some(&origin),
             updated: &updated,
         },
-        &mut Types::default(),
+        &mut ListTypes::default(),
         Lists::Inferred,
     );
     remove_names(text.document_mut());
@@ -82,7 +80,7 @@ pub(super) fn merge_kptfile(
     Some(text.changed().unwrap_or_else(|| local.to_vec()))
 }
 
-/// Whether two packages come from the same place, as far as their Kptfiles say. One without a Kptfile says nothing.
+/// Whether two packages have different upstreams in their Kptfiles. A package without a Kptfile counts as the same.
 pub(super) fn has_other_upstream(local: Option<&[u8]>, origin: Option<&[u8]>) -> bool {
     let git = |kptfile: Option<&[u8]>| {
         let doc = kptfile.and_then(read)?;
@@ -96,19 +94,18 @@ pub(super) fn has_other_upstream(local: Option<&[u8]>, origin: Option<&[u8]>) ->
     }
 }
 
-/// Whether a Kptfile says that its package comes from elsewhere.
+/// Whether a Kptfile names an upstream.
 pub(super) fn is_remote(kptfile: Option<&[u8]>) -> bool {
     let doc = kptfile.and_then(read);
     doc.is_some_and(|doc| doc.root().get("upstream").is_some_and(NodeRef::is_mapping))
 }
 
-/// Whether two Kptfiles differ in what a user writes: not in where the package comes from, its name or how it last
-/// rendered.
+/// Whether two Kptfiles are equal except for upstream, name and render status.
 pub(super) fn is_same_kptfile(local: &[u8], origin: &[u8]) -> bool {
     let essence = |kptfile: &[u8]| {
         let mut doc = read(kptfile)?;
         strip_marks(&mut doc);
-        take_out_own(&mut doc);
+        remove_unmerged(&mut doc);
         forget_render(&mut doc);
         Some(doc)
     };
@@ -118,7 +115,7 @@ pub(super) fn is_same_kptfile(local: &[u8], origin: &[u8]) -> bool {
     }
 }
 
-/// The Kptfile without what the last render has left in it; none if nothing has.
+/// The Kptfile without its render status; `None` if it has none.
 pub(super) fn without_render(kptfile: &[u8]) -> Option<Vec<u8>> {
     let mut text = KptfileText::read(kptfile)?;
     forget_render(text.document_mut());
@@ -130,8 +127,8 @@ fn read(kptfile: &[u8]) -> Option<Document> {
     (doc.root().is_mapping() && resolve_aliases(&mut doc)).then_some(doc)
 }
 
-/// Removes what is never merged.
-fn take_out_own(doc: &mut Document) {
+/// Removes the fields that are never merged.
+fn remove_unmerged(doc: &mut Document) {
     let root = doc.root().id();
     for key in ["apiVersion", "kind", "upstream", "upstreamLock"] {
         remove_field(doc, root, key);
@@ -167,9 +164,9 @@ fn forget_render(doc: &mut Document) {
 
 fn remove_field(doc: &mut Document, mapping: NodeId, key: &str) {
     let entry = doc.node(mapping).entry(key);
-    if let Some(gone) = entry.map(|(key, value)| [key.id(), value.id()]) {
+    if let Some(removed) = entry.map(|(key, value)| [key.id(), value.id()]) {
         let mut children = doc.child_ids(mapping);
-        children.retain(|child| !gone.contains(child));
+        children.retain(|child| !removed.contains(child));
         doc.set_children(mapping, &children);
     }
 }
@@ -201,7 +198,6 @@ fn copy_field(doc: &mut Document, from: NodeRef<'_>, key: &str) {
 
 // ---- the names of functions ----------------------------------------------------------------------------
 
-/// The lists of functions.
 fn function_lists(doc: &Document) -> Vec<NodeId> {
     ["mutators", "validators"]
         .into_iter()
@@ -210,7 +206,7 @@ fn function_lists(doc: &Document) -> Vec<NodeId> {
         .collect()
 }
 
-/// Whether the functions of each list can be told apart, by name or else by image or command.
+/// Whether the functions of each list are distinguishable, by name or else by image or command.
 fn have_own_keys(doc: &Document) -> bool {
     function_lists(doc).into_iter().all(|list| {
         let mut seen = HashSet::new();
@@ -231,7 +227,7 @@ fn function_key(function: NodeRef<'_>) -> Option<String> {
     Some(format!("{SYNTHETIC}{what}"))
 }
 
-/// An image without its tag and digest. A port of the registry is no tag.
+/// An image without its tag and digest. The port of a registry is not a tag.
 fn without_tag(image: &str) -> &str {
     let image = image.split('@').next().unwrap_or_default();
     match (image.rfind(':'), image.rfind('/')) {

@@ -1,7 +1,7 @@
-//! The marks by which a resource is known to come from upstream: a comment at `metadata` and an annotation.
+//! The marks of resources from an upstream: a comment at `metadata` and an annotation.
 //!
-//! A comment `# kpt-merge: namespace/name` says what the resource was called when it was cloned, so that it is found again
-//! after it has been renamed. Marks are ours and not the user's, so they never count as a change.
+//! A comment `# kpt-merge: namespace/name` keeps the name that the resource had when it was cloned, so that it is recognised
+//! after it has been renamed. Marks never count as a change.
 
 use kiln_krm::kptfile::{self, KptfileText};
 use kiln_krm::meta::Meta;
@@ -12,15 +12,15 @@ use super::comments::add_above;
 use super::file::{is_resource_file, rebuild};
 use crate::contents::{Contents, FileMode};
 
-/// Annotation: what the resource was in the package it was first cloned from, as `group|kind|namespace|name`.
-pub const UPSTREAM_IDENTIFIER: &str = "internal.kpt.dev/upstream-identifier";
-/// Annotation that the renderer sets on resources of Config Connector.
+/// The annotation with the identity of the resource in the first upstream, as `group|kind|namespace|name`.
+const UPSTREAM_IDENTIFIER: &str = "internal.kpt.dev/upstream-identifier";
+/// The annotation that kpt sets on resources of the Config Connector.
 const ATTRIBUTION: &str = "cnrm.cloud.google.com/blueprint";
 
 const PREFIX: &str = "kpt-merge:";
 
-/// Puts the marks on all resources that have none. What cannot be read, or cannot be written with marks, stays as it is.
-pub fn add_merge_keys(contents: &mut Contents) {
+/// Adds the marks to all resources without them. Files that cannot be parsed or marked stay unchanged.
+pub(crate) fn add_merge_keys(contents: &mut Contents) {
     let paths: Vec<_> = contents.paths().cloned().collect();
     for path in paths {
         let is_kptfile = path.name() == kptfile::FILE_NAME;
@@ -36,7 +36,7 @@ pub fn add_merge_keys(contents: &mut Contents) {
             None
         };
         if let Some(bytes) = marked {
-            // The path is that of a file already.
+            // The path is valid because it is the path of an existing file.
             let _ = contents.write(path, &bytes);
         }
     }
@@ -58,7 +58,7 @@ fn mark_file(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     is_changed.then(|| rebuild(&pieces))
 }
 
-/// The text with marks; none if it has them, or would not read as what it is any more.
+/// The text with marks; `None` if it has them already, or would parse differently with them.
 fn mark_text(text: Option<KptfileText>, with_comment: bool) -> Option<Vec<u8>> {
     let mut text = text?;
     let before = Document::from_node(text.document().root());
@@ -113,7 +113,7 @@ fn mark_text(text: Option<KptfileText>, with_comment: bool) -> Option<Vec<u8>> {
     (is_found && before.root().value_eq(after.root())).then_some(bytes)
 }
 
-/// Namespace and name in the comment at `metadata`; none if there is no such comment or it makes no sense.
+/// Namespace and name in the comment at `metadata`; `None` if there is no valid comment.
 pub(super) fn merge_comment(root: NodeRef<'_>) -> Option<(String, String)> {
     let (key, _) = root.entry("metadata")?;
     let comment = key.comment(Slot::Line).trim_start_matches('#').trim();
@@ -121,7 +121,7 @@ pub(super) fn merge_comment(root: NodeRef<'_>) -> Option<(String, String)> {
     Some((namespace.to_owned(), name.to_owned()))
 }
 
-/// Takes the marks off.
+/// Removes the marks.
 pub(super) fn strip_marks(doc: &mut Document) {
     let root = doc.root();
     let Some((key, metadata)) = root.entry("metadata") else {
@@ -135,19 +135,19 @@ pub(super) fn strip_marks(doc: &mut Document) {
         if kiln_krm::meta::annotation(doc.root(), annotation).is_none() {
             continue;
         }
-        // Only an annotation that is there is removed, so the path is one of mappings.
+        // An existing annotation can always be removed.
         let _ = doc.root_mut().clear_annotation(annotation);
         let annotations = doc.node(metadata).entry("annotations");
         if let Some((key, value)) = annotations.filter(|(_, value)| value.is_empty()) {
-            let gone = [key.id(), value.id()];
+            let removed = [key.id(), value.id()];
             let mut children = doc.child_ids(metadata);
-            children.retain(|child| !gone.contains(child));
+            children.retain(|child| !removed.contains(child));
             doc.set_children(metadata, &children);
         }
     }
 }
 
-/// Puts the marks of another tree on a tree that has none.
+/// Copies the marks of another tree.
 pub(super) fn adopt_marks(doc: &mut Document, from: NodeRef<'_>) {
     let line = from
         .entry("metadata")
@@ -162,7 +162,7 @@ pub(super) fn adopt_marks(doc: &mut Document, from: NodeRef<'_>) {
         doc.set_comment(key, Slot::Line, line);
     }
     if let Some(identifier) = kiln_krm::meta::annotation(from, UPSTREAM_IDENTIFIER) {
-        // A tree whose metadata is no mapping has no place for it.
+        // Not possible if `metadata` is not a mapping.
         let _ = doc
             .root_mut()
             .set_annotation(UPSTREAM_IDENTIFIER, identifier);

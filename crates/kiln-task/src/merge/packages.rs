@@ -1,13 +1,13 @@
-//! Which packages there are on three sides, and which files are whose.
+//! The packages on three sides, and their files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kiln_krm::kptfile::FILE_NAME;
 
 use super::Versions;
-use crate::contents::{Contents, File, FileMode, PackagePath};
+use crate::contents::{Contents, FileMode, PackageFile, PackagePath};
 
-/// The packages by their directories, parents first, each with the files that are its own on any side.
+/// The packages by directory, parents first, each with its files on any side.
 pub(super) fn packages(sides: Versions<'_>) -> BTreeMap<String, Vec<PackagePath>> {
     let paths: BTreeSet<&PackagePath> = [sides.origin, sides.updated, sides.local]
         .into_iter()
@@ -33,14 +33,12 @@ pub(super) fn packages(sides: Versions<'_>) -> BTreeMap<String, Vec<PackagePath>
     packages
 }
 
-/// Whether any of these files is there.
 pub(super) fn has_any(contents: &Contents, files: &[PackagePath]) -> bool {
     files
         .iter()
         .any(|path| contents.get(path.as_str()).is_some())
 }
 
-/// The path of a package's Kptfile.
 pub(super) fn kptfile_path(directory: &str) -> String {
     match directory {
         "" => FILE_NAME.to_owned(),
@@ -48,23 +46,26 @@ pub(super) fn kptfile_path(directory: &str) -> String {
     }
 }
 
-/// A file's bytes, if it is no symbolic link.
-pub(super) fn bytes(file: Option<&File>) -> Option<&[u8]> {
+/// The bytes of a file, unless it is a symbolic link.
+pub(super) fn bytes(file: Option<&PackageFile>) -> Option<&[u8]> {
     let file = file.filter(|file| file.mode != FileMode::Symlink)?;
     Some(&file.bytes)
 }
 
-/// Changes of files, made all at once so that a file can take the place of a directory.
+/// Changes of files. They are applied together, so that a file can replace a directory.
 #[derive(Default)]
-pub(super) struct Changes(Vec<(PackagePath, Option<File>)>);
+pub(super) struct Changes(Vec<(PackagePath, Option<PackageFile>)>);
 
 impl Changes {
-    /// Makes a file what it should be; none removes it.
-    pub(super) fn set(&mut self, path: &PackagePath, file: Option<File>) {
+    /// Sets a file; `None` removes it.
+    pub(super) fn set(&mut self, path: &PackagePath, file: Option<PackageFile>) {
         self.0.push((path.clone(), file));
     }
 
-    pub(super) fn apply(self, contents: &mut Contents) -> Result<(), crate::ContentsError> {
+    pub(super) fn apply(
+        self,
+        contents: &mut Contents,
+    ) -> Result<(), crate::contents::ContentsError> {
         for (path, file) in &self.0 {
             if file.is_none() {
                 contents.remove(path.as_str());

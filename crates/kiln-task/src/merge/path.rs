@@ -1,61 +1,60 @@
-//! Where in a tree a conflict is, kept as a chain of steps so that deep trees cost no more than flat ones.
+//! Paths of conflicts in a tree, stored as chains of steps, so that deep trees cost no more than flat ones.
 
 use std::fmt::Write as _;
 
-/// A place in a tree.
+/// A path in a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct PathId(usize);
 
-/// One step down.
-pub(super) enum Step {
-    /// To a field.
+pub(super) enum ConflictStep {
     Field(String),
-    /// To an item, by the values of its keys.
+    /// An item, by the values of its keys.
     Item(String),
 }
 
-/// All places that have been asked for.
+/// All paths of a merge.
 #[derive(Default)]
 pub(super) struct Paths {
-    steps: Vec<(PathId, Step)>,
+    steps: Vec<(PathId, ConflictStep)>,
 }
 
 impl Paths {
-    /// The top.
     pub(super) const ROOT: PathId = PathId(0);
 
-    pub(super) fn add(&mut self, parent: PathId, step: Step) -> PathId {
+    pub(super) fn add(&mut self, parent: PathId, step: ConflictStep) -> PathId {
         self.steps.push((parent, step));
         PathId(self.steps.len())
     }
 
-    /// As people write it: `spec.containers[name=web].image`, with keys that have dots in quotes.
-    pub(super) fn text(&self, place: PathId) -> String {
-        let mut steps: Vec<&Step> = self.up(place).map(|(_, step)| step).collect();
+    /// The path as text: `spec.containers[name=web].image`. Keys with dots are quoted.
+    pub(super) fn text(&self, path: PathId) -> String {
+        let mut steps: Vec<&ConflictStep> = self.up(path).map(|(_, step)| step).collect();
         steps.reverse();
         let mut text = String::new();
         for step in steps {
             // Writing to a string does not fail.
             let _ = match step {
-                Step::Item(label) => write!(text, "[{label}]"),
-                Step::Field(name) if name.is_empty() || name.contains(['.', '[', ']', '"']) => {
+                ConflictStep::Item(label) => write!(text, "[{label}]"),
+                ConflictStep::Field(name)
+                    if name.is_empty() || name.contains(['.', '[', ']', '"']) =>
+                {
                     write!(text, "[{}]", kiln_yaml::go_quote(name))
                 }
-                Step::Field(name) if text.is_empty() => write!(text, "{name}"),
-                Step::Field(name) => write!(text, ".{name}"),
+                ConflictStep::Field(name) if text.is_empty() => write!(text, "{name}"),
+                ConflictStep::Field(name) => write!(text, ".{name}"),
             };
         }
         text
     }
 
-    /// The places that a place is in, from the inside out.
-    pub(super) fn around(&self, place: PathId) -> impl Iterator<Item = PathId> {
-        self.up(place).map(|(parent, _)| parent)
+    /// The parents of a path, from the inside out.
+    pub(super) fn parents(&self, path: PathId) -> impl Iterator<Item = PathId> {
+        self.up(path).map(|(parent, _)| parent)
     }
 
-    fn up(&self, place: PathId) -> impl Iterator<Item = (PathId, &Step)> {
-        let step_to = |place: PathId| self.steps.get(place.0.checked_sub(1)?);
-        std::iter::successors(step_to(place), move |(parent, _)| step_to(*parent))
+    fn up(&self, path: PathId) -> impl Iterator<Item = (PathId, &ConflictStep)> {
+        let step_to = |path: PathId| self.steps.get(path.0.checked_sub(1)?);
+        std::iter::successors(step_to(path), move |(parent, _)| step_to(*parent))
             .map(|(parent, step)| (*parent, step))
     }
 }

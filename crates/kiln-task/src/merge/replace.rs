@@ -5,15 +5,15 @@ use kiln_krm::kptfile::FILE_NAME;
 use super::conflict::{Conflict, Taken};
 use super::kptfile::{UpstreamFields, is_remote, merge_kptfile, without_render};
 use super::packages::{Changes, bytes, has_any, kptfile_path, packages};
-use super::resource_merge::is_as_it_was;
+use super::resource_merge::is_unmodified;
 use super::resources::FileSides;
 use super::{MergeError, Merged, Versions};
-use crate::contents::{Contents, File, PackagePath};
+use crate::contents::{Contents, PackageFile, PackagePath};
 
-/// The file that the package-context generator writes anew after every task, so that no change of it is a user's.
+/// The package context generator rewrites this file, so changes of it are not the user's.
 const PACKAGE_CONTEXT: &str = "package-context.yaml";
 
-/// Replaces the package by the new upstream, if nobody has changed it.
+/// Replaces the package with the new upstream, if it has no local changes.
 pub(super) fn fast_forward(sides: Versions<'_>) -> Result<Merged, MergeError> {
     let changed = local_changes(sides);
     if !changed.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn fast_forward(sides: Versions<'_>) -> Result<Merged, MergeError> {
     Ok(merged)
 }
 
-/// The files that are not as they were, relative to their packages, and packages that were added or removed.
+/// The changed files, relative to their packages, and packages that were added or removed.
 fn local_changes(sides: Versions<'_>) -> Vec<String> {
     let mut changed = std::collections::BTreeSet::new();
     for (directory, files) in packages(sides) {
@@ -47,14 +47,14 @@ fn local_changes(sides: Versions<'_>) -> Vec<String> {
             if path.as_str() == PACKAGE_CONTEXT {
                 continue;
             }
-            let is_as_it_was = match (
+            let is_unmodified = match (
                 sides.local.get(path.as_str()),
                 sides.origin.get(path.as_str()),
             ) {
-                (Some(local), Some(origin)) => is_as_it_was(path, local, origin),
+                (Some(local), Some(origin)) => is_unmodified(path, local, origin),
                 (local, origin) => local.is_none() && origin.is_none(),
             };
-            if !is_as_it_was {
+            if !is_unmodified {
                 let inner = path.as_str().strip_prefix(directory.as_str());
                 let inner = inner.unwrap_or(path.as_str()).trim_start_matches('/');
                 changed.insert(inner.to_owned());
@@ -64,8 +64,7 @@ fn local_changes(sides: Versions<'_>) -> Vec<String> {
     changed.into_iter().collect()
 }
 
-/// Replaces everything but the root Kptfile, which is merged. Packages that came from elsewhere and that no upstream
-/// knows stay.
+/// Replaces everything except the root Kptfile, which is merged. Local subpackages with an upstream of their own stay.
 pub(super) fn force_delete_replace(sides: Versions<'_>) -> Result<Merged, MergeError> {
     let mut changes = Changes::default();
     for (directory, files) in packages(sides) {
@@ -84,7 +83,7 @@ pub(super) fn force_delete_replace(sides: Versions<'_>) -> Result<Merged, MergeE
     finish(sides, changes, Vec::new())
 }
 
-/// Copies the new upstream over the package, and removes what it has removed.
+/// Copies the new upstream over the package, and deletes the files that the upstream has deleted.
 pub(super) fn copy_merge(sides: Versions<'_>) -> Result<Merged, MergeError> {
     let mut changes = Changes::default();
     let mut conflicts = Vec::new();
@@ -96,7 +95,7 @@ pub(super) fn copy_merge(sides: Versions<'_>) -> Result<Merged, MergeError> {
             continue;
         }
         let is_changed = match (&local, &origin) {
-            (Some(local), Some(origin)) => !is_as_it_was(&path, local, origin),
+            (Some(local), Some(origin)) => !is_unmodified(&path, local, origin),
             (local, _) => local.is_some(),
         };
         if is_changed {
@@ -107,7 +106,7 @@ pub(super) fn copy_merge(sides: Versions<'_>) -> Result<Merged, MergeError> {
     finish(sides, changes, conflicts)
 }
 
-fn overwritten(path: &PackagePath, sides: [&Option<File>; 3]) -> Conflict {
+fn overwritten(path: &PackagePath, sides: [&Option<PackageFile>; 3]) -> Conflict {
     let [origin, local, upstream] = sides.map(|file| {
         let file = file.as_ref()?;
         Some(format!("{} bytes", file.bytes.len()))
@@ -123,7 +122,7 @@ fn overwritten(path: &PackagePath, sides: [&Option<File>; 3]) -> Conflict {
     }
 }
 
-/// Merges the root Kptfile and makes the changes.
+/// Merges the root Kptfile and applies the changes.
 fn finish(
     sides: Versions<'_>,
     mut changes: Changes,
@@ -139,7 +138,7 @@ fn finish(
     let upstream = UpstreamFields::Copy;
     if let Some(merged) = merge_kptfile(FILE_NAME, texts, upstream, &mut conflicts) {
         let mode = local.as_ref().map(|file| file.mode).unwrap_or_default();
-        let file = File {
+        let file = PackageFile {
             bytes: merged.into(),
             mode,
         };

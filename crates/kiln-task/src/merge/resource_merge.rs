@@ -1,4 +1,4 @@
-//! The strategy `resource-merge`: packages, files, resources and fields are merged, each by what the three sides have.
+//! The strategy `resource-merge`: merges packages, files, resources and fields.
 
 use kiln_krm::kptfile::FILE_NAME;
 use kiln_yaml::parse_all;
@@ -8,9 +8,9 @@ use super::file::is_resource_file;
 use super::kptfile::{UpstreamFields, has_other_upstream, is_same_kptfile, merge_kptfile};
 use super::packages::{Changes, bytes, has_any, kptfile_path, packages};
 use super::resources::{FileSides, NotByDocument, is_untouched, merge_file};
-use super::schema::Types;
+use super::schema::ListTypes;
 use super::{MergeError, Merged, Versions};
-use crate::contents::{Contents, File, PackagePath};
+use crate::contents::{Contents, PackageFile, PackagePath};
 
 /// Merges package by package.
 pub(super) fn resource_merge(sides: Versions<'_>) -> Result<Merged, MergeError> {
@@ -32,8 +32,8 @@ pub(super) fn resource_merge(sides: Versions<'_>) -> Result<Merged, MergeError> 
     })
 }
 
-/// Whether a file is as it was, but for what is ours: marks, and in Kptfiles what is never merged.
-pub(super) fn is_as_it_was(path: &PackagePath, local: &File, origin: &File) -> bool {
+/// Whether a file is unchanged, except for marks and the unmerged fields of Kptfiles.
+pub(super) fn is_unmodified(path: &PackagePath, local: &PackageFile, origin: &PackageFile) -> bool {
     if local == origin {
         return true;
     }
@@ -52,17 +52,17 @@ pub(super) fn is_as_it_was(path: &PackagePath, local: &File, origin: &File) -> b
 
 struct Merge<'a> {
     sides: Versions<'a>,
-    types: Types,
+    types: ListTypes,
     changes: Changes,
     conflicts: Vec<Conflict>,
 }
 
 /// A file on three sides.
 #[derive(Clone, Copy)]
-struct Files<'a> {
-    local: Option<&'a File>,
-    origin: Option<&'a File>,
-    updated: Option<&'a File>,
+struct FileVersions<'a> {
+    local: Option<&'a PackageFile>,
+    origin: Option<&'a PackageFile>,
+    updated: Option<&'a PackageFile>,
 }
 
 impl Merge<'_> {
@@ -95,7 +95,7 @@ impl Merge<'_> {
                 let path = kptfile_path(directory);
                 let kptfile = |contents: &Contents| contents.bytes(&path).map(<[u8]>::to_vec);
                 let (local, origin) = (kptfile(local), kptfile(origin));
-                // Whoever has chosen another upstream for a package updates it himself.
+                // A subpackage whose upstream was changed locally is not merged.
                 if !has_other_upstream(local.as_deref(), origin.as_deref()) {
                     self.merge_package(files, UpstreamFields::Copy)?;
                 }
@@ -113,15 +113,15 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// A package that the new upstream has not any more goes, unless somebody has changed it.
+    /// Removes a package that the new upstream has removed, unless it was changed locally.
     fn removed_package(&mut self, directory: &str, files: &[PackagePath]) {
         let (local, origin) = (self.sides.local, self.sides.origin);
-        let is_as_it_was =
+        let is_unmodified =
             |path: &PackagePath| match (local.get(path.as_str()), origin.get(path.as_str())) {
-                (Some(local), Some(origin)) => is_as_it_was(path, local, origin),
+                (Some(local), Some(origin)) => is_unmodified(path, local, origin),
                 (local, origin) => local.is_none() && origin.is_none(),
             };
-        if files.iter().all(is_as_it_was) {
+        if files.iter().all(is_unmodified) {
             for path in files {
                 self.changes.set(path, None);
             }
@@ -137,7 +137,7 @@ impl Merge<'_> {
         upstream: UpstreamFields,
     ) -> Result<(), MergeError> {
         for path in files {
-            let sides = Files {
+            let sides = FileVersions {
                 local: self.sides.local.get(path.as_str()),
                 origin: self.sides.origin.get(path.as_str()),
                 updated: self.sides.updated.get(path.as_str()),
@@ -156,10 +156,10 @@ impl Merge<'_> {
     fn file(
         &mut self,
         path: &PackagePath,
-        sides: Files<'_>,
+        sides: FileVersions<'_>,
         upstream: UpstreamFields,
-    ) -> Result<Option<File>, MergeError> {
-        let Files {
+    ) -> Result<Option<PackageFile>, MergeError> {
+        let FileVersions {
             local,
             origin,
             updated,
@@ -196,20 +196,20 @@ impl Merge<'_> {
             self.conflicts.truncate(found);
             return Ok(self.whole_file(path, sides));
         };
-        let mode = |file: Option<&File>| file.map(|file| file.mode);
+        let mode = |file: Option<&PackageFile>| file.map(|file| file.mode);
         let mode = match mode(updated) == mode(origin) {
             true => mode(local).or(mode(updated)),
             false => mode(updated).or(mode(local)),
         };
-        Ok(text.map(|bytes| File {
+        Ok(text.map(|bytes| PackageFile {
             bytes: bytes.into(),
             mode: mode.unwrap_or_default(),
         }))
     }
 
-    /// A file that has no parts: what only one side has changed is taken, and otherwise the package keeps its own.
-    fn whole_file(&mut self, path: &PackagePath, sides: Files<'_>) -> Option<File> {
-        let Files {
+    /// Merges a file as a whole: a change of only one side is taken, otherwise the local file stays.
+    fn whole_file(&mut self, path: &PackagePath, sides: FileVersions<'_>) -> Option<PackageFile> {
+        let FileVersions {
             local,
             origin,
             updated,
@@ -222,17 +222,18 @@ impl Merge<'_> {
         }
         let taken = match local {
             Some(_) => Taken::Local,
-            // A file that is gone, and that upstream has something new to say in, comes back.
+            // A file that was deleted locally and changed by the upstream is added again.
             None => Taken::Upstream,
         };
-        let said = |file: Option<&File>| file.map(|file| format!("{} bytes", file.bytes.len()));
+        let describe =
+            |file: Option<&PackageFile>| file.map(|file| format!("{} bytes", file.bytes.len()));
         self.conflicts.push(Conflict {
             path: path.as_str().to_owned(),
             resource: None,
             field: None,
-            origin: said(origin),
-            local: said(local),
-            upstream: said(updated),
+            origin: describe(origin),
+            local: describe(local),
+            upstream: describe(updated),
             taken,
         });
         local.or(updated).cloned()
@@ -240,21 +241,21 @@ impl Merge<'_> {
 }
 
 fn package_conflict(directory: &str, [origin, local, upstream]: [bool; 3]) -> Conflict {
-    let said = |is_there: bool| is_there.then(|| "the package".to_owned());
+    let describe = |exists: bool| exists.then(|| "the package".to_owned());
     Conflict {
         path: directory.to_owned(),
         resource: None,
         field: None,
-        origin: said(origin),
-        local: said(local),
-        upstream: said(upstream),
+        origin: describe(origin),
+        local: describe(local),
+        upstream: describe(upstream),
         taken: Taken::Local,
     }
 }
 
-/// What the CRDs of the new upstream and of the package define.
-fn known_types(sides: Versions<'_>) -> Types {
-    let mut types = Types::default();
+/// The types that the CRDs of the new upstream and of the package define.
+fn known_types(sides: Versions<'_>) -> ListTypes {
+    let mut types = ListTypes::default();
     for contents in [sides.updated, sides.local] {
         for (path, file) in contents.iter() {
             let text = bytes(Some(file)).and_then(|bytes| std::str::from_utf8(bytes).ok());

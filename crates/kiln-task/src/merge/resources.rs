@@ -1,8 +1,7 @@
-//! The three-way merge of one file of resources: which of its documents stay, go, come or are merged.
+//! The three-way merge of one file of resources: documents are kept, removed, added or merged.
 //!
-//! A resource is the same on two sides if it has the same group, kind, namespace and name, where the last two are those
-//! that it had when it was cloned. The file is part of its identity, so one file is looked at at a time. A document that
-//! nothing changes keeps its bytes.
+//! A resource is the same on two sides if it has the same group, kind, namespace and name; the last two are those that it had
+//! when it was cloned. The file is part of its identity, so files are merged one by one. An unchanged document keeps its bytes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +16,7 @@ use super::comments::Comments;
 use super::conflict::{Conflict, Taken};
 use super::file::rebuild;
 use super::marks::{adopt_marks, merge_comment, strip_marks};
-use super::schema::Types;
+use super::schema::ListTypes;
 use super::tree::{FieldConflict, Lists, Trees, merge_trees};
 
 /// A file on three sides.
@@ -28,20 +27,19 @@ pub(super) struct FileSides<'a> {
     pub(super) updated: Option<&'a [u8]>,
 }
 
-/// Why the documents of a file cannot be merged one by one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum NotByDocument {
-    /// A side is not YAML, has no documents, or has several that cannot be told apart and are no resources anyway.
+    /// A side is not YAML, has no documents, or has several indistinguishable ones that are not resources.
     Opaque,
-    /// A resource is there twice.
+    /// A resource occurs twice.
     Duplicate(&'static str),
 }
 
-/// The file as it should be; none if it should not be there any more.
+/// Merges a file. Returns `None` if it is to be deleted.
 pub(super) fn merge_file(
     path: &str,
     sides: FileSides<'_>,
-    types: &mut Types,
+    types: &mut ListTypes,
     conflicts: &mut Vec<Conflict>,
 ) -> Result<Option<Vec<u8>>, NotByDocument> {
     let read = |bytes: Option<&[u8]>, side| match bytes {
@@ -61,12 +59,14 @@ pub(super) fn merge_file(
             updated: updated.find(&entry.id),
         };
         match triple.merge(types, conflicts) {
-            Outcome::Keep => pieces.push((Some(entry.origin.clone()), entry.body().to_vec())),
-            Outcome::Become(bytes) => {
+            DocumentOutcome::Keep => {
+                pieces.push((Some(entry.origin.clone()), entry.body().to_vec()))
+            }
+            DocumentOutcome::Become(bytes) => {
                 is_changed = true;
                 pieces.push((Some(entry.origin.clone()), bytes));
             }
-            Outcome::Drop => is_changed = true,
+            DocumentOutcome::Drop => is_changed = true,
         }
     }
     for entry in &updated.entries {
@@ -79,7 +79,7 @@ pub(super) fn merge_file(
             origin: origin.find(&entry.id),
             updated: Some(entry),
         };
-        if let Outcome::Become(bytes) = triple.merge(types, conflicts) {
+        if let DocumentOutcome::Become(bytes) = triple.merge(types, conflicts) {
             is_changed = true;
             pieces.push((None, bytes));
         }
@@ -96,7 +96,7 @@ pub(super) fn merge_file(
     })
 }
 
-/// Whether a file says the same as another but for our marks. Comments count if the first has them and the other has not.
+/// Whether two files are equal except for marks. Comments count if only the local file has them.
 pub(super) fn is_untouched(path: &str, local: &[u8], origin: &[u8]) -> bool {
     if local == origin {
         return true;
@@ -116,7 +116,7 @@ pub(super) fn is_untouched(path: &str, local: &[u8], origin: &[u8]) -> bool {
             })
 }
 
-/// What a resource is called in messages.
+/// The name of a resource in messages.
 pub(super) fn display_name(root: NodeRef<'_>) -> String {
     let meta = Meta::of(root);
     match (meta.namespace, meta.name) {
@@ -128,7 +128,7 @@ pub(super) fn display_name(root: NodeRef<'_>) -> String {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Identity {
+struct MergeIdentity {
     group: String,
     kind: String,
     namespace: String,
@@ -138,23 +138,23 @@ struct Identity {
 /// The documents of a file on one side.
 #[derive(Default)]
 struct Documents {
-    entries: Vec<Entry>,
-    places: HashMap<Identity, usize>,
+    entries: Vec<DocumentEntry>,
+    indexes: HashMap<MergeIdentity, usize>,
 }
 
 impl Documents {
-    fn find(&self, id: &Identity) -> Option<&Entry> {
-        self.entries.get(*self.places.get(id)?)
+    fn find(&self, id: &MergeIdentity) -> Option<&DocumentEntry> {
+        self.entries.get(*self.indexes.get(id)?)
     }
 }
 
-struct Entry {
-    id: Identity,
+struct DocumentEntry {
+    id: MergeIdentity,
     name: String,
     origin: Origin,
 }
 
-impl Entry {
+impl DocumentEntry {
     fn body(&self) -> &[u8] {
         self.origin.body()
     }
@@ -168,14 +168,14 @@ fn documents(path: &str, bytes: &[u8], side: &'static str) -> Result<Documents, 
         let origin = resource.origin().ok_or(NotByDocument::Opaque)?;
         let id = identity(resource.root());
         let is_nobody = id.kind.is_empty() || id.name.is_empty();
-        let place = documents.entries.len();
-        if documents.places.insert(id.clone(), place).is_some() {
+        let index = documents.entries.len();
+        if documents.indexes.insert(id.clone(), index).is_some() {
             return Err(match is_nobody {
                 true => NotByDocument::Opaque,
                 false => NotByDocument::Duplicate(side),
             });
         }
-        documents.entries.push(Entry {
+        documents.entries.push(DocumentEntry {
             id,
             name: display_name(resource.root()),
             origin: origin.clone(),
@@ -187,7 +187,7 @@ fn documents(path: &str, bytes: &[u8], side: &'static str) -> Result<Documents, 
     }
 }
 
-fn identity(root: NodeRef<'_>) -> Identity {
+fn identity(root: NodeRef<'_>) -> MergeIdentity {
     let meta = Meta::of(root);
     let group = meta
         .api_version
@@ -195,7 +195,7 @@ fn identity(root: NodeRef<'_>) -> Identity {
         .map_or("", |(group, _)| group);
     let (namespace, name) =
         merge_comment(root).unwrap_or_else(|| (meta.namespace.to_owned(), meta.name.to_owned()));
-    Identity {
+    MergeIdentity {
         group: group.to_owned(),
         kind: meta.kind.to_owned(),
         namespace,
@@ -206,73 +206,73 @@ fn identity(root: NodeRef<'_>) -> Identity {
 /// A resource on three sides.
 struct Triple<'a> {
     path: &'a str,
-    local: Option<&'a Entry>,
-    origin: Option<&'a Entry>,
-    updated: Option<&'a Entry>,
+    local: Option<&'a DocumentEntry>,
+    origin: Option<&'a DocumentEntry>,
+    updated: Option<&'a DocumentEntry>,
 }
 
-enum Outcome {
-    /// It stays as it is; if it is not there, it does not come.
+enum DocumentOutcome {
+    /// Keep it; do not add it if it is missing.
     Keep,
     Become(Vec<u8>),
     Drop,
 }
 
 impl Triple<'_> {
-    fn merge(&self, types: &mut Types, conflicts: &mut Vec<Conflict>) -> Outcome {
-        let same_body = |one: &Entry, other: &Entry| one.body() == other.body();
+    fn merge(&self, types: &mut ListTypes, conflicts: &mut Vec<Conflict>) -> DocumentOutcome {
+        let same_body = |one: &DocumentEntry, other: &DocumentEntry| one.body() == other.body();
         match (self.local, self.origin, self.updated) {
-            (None, None, Some(updated)) => Outcome::Become(updated.body().to_vec()),
-            (_, Some(origin), Some(updated)) if same_body(origin, updated) => Outcome::Keep,
+            (None, None, Some(updated)) => DocumentOutcome::Become(updated.body().to_vec()),
+            (_, Some(origin), Some(updated)) if same_body(origin, updated) => DocumentOutcome::Keep,
             (Some(local), Some(origin), Some(updated)) if same_body(local, origin) => {
-                Outcome::Become(updated.body().to_vec())
+                DocumentOutcome::Become(updated.body().to_vec())
             }
             (None, Some(origin), Some(updated)) => {
                 if !is_same_text(updated.body(), origin.body()) {
                     conflicts.push(self.whole(Taken::Local));
                 }
-                Outcome::Keep
+                DocumentOutcome::Keep
             }
             (Some(local), Some(origin), None) => {
                 if is_same_text(local.body(), origin.body()) {
-                    return Outcome::Drop;
+                    return DocumentOutcome::Drop;
                 }
                 conflicts.push(self.whole(Taken::Local));
-                Outcome::Keep
+                DocumentOutcome::Keep
             }
             (Some(local), origin, Some(updated)) => {
                 self.merge_fields(local, origin, updated, types, conflicts)
             }
-            (_, _, None) => Outcome::Keep,
+            (_, _, None) => DocumentOutcome::Keep,
         }
     }
 
     fn merge_fields(
         &self,
-        local: &Entry,
-        origin: Option<&Entry>,
-        updated: &Entry,
-        types: &mut Types,
+        local: &DocumentEntry,
+        origin: Option<&DocumentEntry>,
+        updated: &DocumentEntry,
+        types: &mut ListTypes,
         conflicts: &mut Vec<Conflict>,
-    ) -> Outcome {
+    ) -> DocumentOutcome {
         let origin_tree = origin.and_then(|origin| stripped(origin.body()));
         let (Some(updated_tree), Some(mut text)) = (
             stripped(updated.body()),
             KptfileText::read_resource(local.body()),
         ) else {
-            return Outcome::Keep;
+            return DocumentOutcome::Keep;
         };
         let is_untouched = origin_tree.as_ref().is_some_and(|origin| {
             stripped(local.body()).is_some_and(|local| is_same(&local, origin))
         });
         if is_untouched {
-            return becoming(updated.body(), local.body());
+            return upstream_with_marks(updated.body(), local.body());
         }
         let mut trees = (origin_tree, updated_tree);
         if !resolve(&mut text, &mut trees) {
-            // What refers to itself cannot be merged by fields.
+            // A tree with aliases that contain themselves cannot be merged by fields.
             conflicts.push(self.whole(Taken::Upstream));
-            return becoming(updated.body(), local.body());
+            return upstream_with_marks(updated.body(), local.body());
         }
         let found = merge_trees(
             Trees {
@@ -285,8 +285,8 @@ impl Triple<'_> {
         );
         conflicts.extend(found.into_iter().map(|conflict| self.field(conflict)));
         match text.changed() {
-            Some(bytes) if bytes != local.body() => Outcome::Become(bytes),
-            _ => Outcome::Keep,
+            Some(bytes) if bytes != local.body() => DocumentOutcome::Become(bytes),
+            _ => DocumentOutcome::Keep,
         }
     }
 
@@ -295,16 +295,16 @@ impl Triple<'_> {
         entry.map(|entry| entry.name.clone())
     }
 
-    /// A conflict about the resource as a whole.
+    /// A conflict about the whole resource.
     fn whole(&self, taken: Taken) -> Conflict {
-        let said = |entry: Option<&Entry>| entry.map(|_| "the resource".to_owned());
+        let describe = |entry: Option<&DocumentEntry>| entry.map(|_| "the resource".to_owned());
         Conflict {
             path: self.path.to_owned(),
             resource: self.name(),
             field: None,
-            origin: said(self.origin),
-            local: said(self.local),
-            upstream: said(self.updated),
+            origin: describe(self.origin),
+            local: describe(self.local),
+            upstream: describe(self.updated),
             taken,
         }
     }
@@ -314,8 +314,8 @@ impl Triple<'_> {
     }
 }
 
-/// The text of the new upstream, with the marks of the local one.
-fn becoming(updated: &[u8], local: &[u8]) -> Outcome {
+/// The text of the new upstream with the local marks.
+fn upstream_with_marks(updated: &[u8], local: &[u8]) -> DocumentOutcome {
     let marks = parse_first(local).ok().flatten();
     let marked = marks.and_then(|marks| {
         let mut text = KptfileText::read_resource(updated)?;
@@ -323,10 +323,10 @@ fn becoming(updated: &[u8], local: &[u8]) -> Outcome {
         adopt_marks(text.document_mut(), marks.root());
         text.changed()
     });
-    Outcome::Become(marked.unwrap_or_else(|| updated.to_vec()))
+    DocumentOutcome::Become(marked.unwrap_or_else(|| updated.to_vec()))
 }
 
-/// Resolves the aliases of all trees if one has any; false if that cannot be.
+/// Resolves the aliases of all trees if one has any. Returns false if that fails.
 fn resolve(text: &mut KptfileText, trees: &mut (Option<Document>, Document)) -> bool {
     let is_plain = !has_alias(text.document())
         && !has_alias(&trees.1)
@@ -350,7 +350,7 @@ fn is_same_text(local: &[u8], origin: &[u8]) -> bool {
     }
 }
 
-/// Whether a tree has the values of another, and no comment that the other lacks.
+/// Whether a tree has the same values as another, and no additional comment.
 fn is_same(local: &Document, origin: &Document) -> bool {
     local.root().value_eq(origin.root()) && {
         let known = all_comments(origin);

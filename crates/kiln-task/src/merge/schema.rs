@@ -1,6 +1,6 @@
-//! Which lists are merged item by item: Kubernetes' own types, and those that the packages' CRDs define.
+//! Which lists are merged by items: those of Kubernetes' types, and those that CRDs of the packages define.
 //!
-//! Nothing is kept between merges: the CRDs of one package say nothing about another.
+//! Nothing is kept between merges, because the CRDs of one package do not apply to another.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use kiln_yaml::{ListKeys, NodeRef, TypeId};
 
 /// The types of one merge.
 #[derive(Debug, Default)]
-pub(super) struct Types {
+pub(super) struct ListTypes {
     custom: Vec<Custom>,
     resources: HashMap<(String, String), TypeId>,
 }
 
-/// What a CRD says of a field.
+/// A type from a CRD.
 #[derive(Debug, Default)]
 struct Custom {
     fields: HashMap<String, TypeId>,
@@ -23,13 +23,13 @@ struct Custom {
     keys: Option<Vec<String>>,
 }
 
-/// Types from here on are those of CRDs.
+/// The first id of types from CRDs.
 const FIRST_CUSTOM: u32 = 1 << 30;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-impl Types {
-    /// Adds what a resource defines, if it is a CRD. Of a type that is defined twice, the later definition counts.
+impl ListTypes {
+    /// Adds the types of a CRD. If a type is defined twice, the later definition counts.
     pub(super) fn add(&mut self, resource: NodeRef<'_>) {
         let text = |node: NodeRef<'_>, path: &[&str]| {
             let text = node.get_path(path).and_then(NodeRef::as_text);
@@ -59,7 +59,7 @@ impl Types {
         }
     }
 
-    /// The type that a schema beside a field declares; none if it says nothing about lists.
+    /// The type that a schema in a comment declares; `None` if it does not mention lists.
     pub(super) fn declared(&mut self, schema: NodeRef<'_>) -> Option<TypeId> {
         let is_schema = ["properties", "items", "x-kubernetes-patch-strategy"]
             .into_iter()
@@ -75,7 +75,7 @@ impl Types {
                 keys: keys_of(schema),
                 ..Custom::default()
             };
-            let mut child = |types: &mut Types, schema| {
+            let mut child = |types: &mut ListTypes, schema| {
                 if let Some(of) = referred(schema) {
                     return of;
                 }
@@ -96,8 +96,8 @@ impl Types {
                 .filter(|values| values.is_mapping())
                 .map(|values| child(self, values));
             custom.item = schema.get("items").map(|item| child(self, item));
-            if let Some(place) = self.custom_mut(of) {
-                *place = custom;
+            if let Some(index) = self.custom_mut(of) {
+                *index = custom;
             }
         }
         top
@@ -141,7 +141,7 @@ impl Types {
         }
     }
 
-    /// The fields that tell the items of a list apart; none for a set, nothing for a list that is merged as a whole.
+    /// The keys of a list; empty for a set, `None` for a list that is merged as a whole.
     pub(super) fn keys(&self, of: TypeId) -> Option<Vec<String>> {
         match self.custom(of) {
             Some(custom) => custom.keys.clone(),
@@ -159,7 +159,7 @@ fn referred(schema: NodeRef<'_>) -> Option<TypeId> {
     Schema::builtin().named(name.strip_prefix("#/definitions/")?)
 }
 
-/// What a CRD says about the items of a list, in the words of apply or in those of strategic merge patches.
+/// The keys of a list in a CRD, from the extensions of server-side apply or of strategic merge patches.
 fn keys_of(schema: NodeRef<'_>) -> Option<Vec<String>> {
     let text = |key| schema.get(key).and_then(NodeRef::as_text);
     let merges = text("x-kubernetes-patch-strategy")

@@ -1,7 +1,7 @@
-//! What packages and their revisions are called.
+//! Names of packages and revisions.
 //!
-//! A revision's name is `<repository>.<path of the package, with dots>.<workspace>`. It cannot be taken apart for sure, because
-//! workspaces may have dots; who looks for a revision compares whole names.
+//! A revision's name is `<repository>.<path of the package, with dots>.<workspace>`. It cannot be parsed, because workspaces may
+//! contain dots; revisions are found by comparing full names.
 
 mod rules;
 
@@ -10,28 +10,24 @@ use std::fmt;
 use kiln_krm::gotext::quote;
 
 use rules::Complaints;
-pub use rules::InvalidName;
+pub(crate) use rules::InvalidName;
 
-/// A package of a repository.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct PackageName {
-    /// The repository's name.
     pub repository: String,
-    /// The package's directory in the repository's own, separated by slashes.
+    /// The path of the package, relative to the repository's directory of packages.
     pub path: String,
 }
 
-/// A revision of a package.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct RevisionName {
-    /// The package.
     pub package: PackageName,
-    /// What tells it from other revisions of the package.
+    /// The workspace name, unique within the package.
     pub workspace: String,
 }
 
 impl PackageName {
-    /// The package at a path; slashes around it do not count.
+    /// The package at a path. Leading and trailing slashes are ignored.
     pub fn new(repository: impl Into<String>, path: &str) -> PackageName {
         PackageName {
             repository: repository.into(),
@@ -49,7 +45,6 @@ impl PackageName {
         self.path.rsplit_once('/').map_or("", |(parent, _)| parent)
     }
 
-    /// The name of one of its revisions.
     pub fn revision(&self, workspace: impl Into<String>) -> RevisionName {
         RevisionName {
             package: self.clone(),
@@ -69,7 +64,7 @@ impl PackageName {
     }
 }
 
-/// Whether a repository may be called so: its name is the first part of those of its revisions.
+/// Checks the name of a repository, which is the first part of the names of its revisions.
 pub fn check_repository_name(name: &str) -> Result<(), InvalidRepositoryName> {
     rules::label(name).map_err(|rule| InvalidRepositoryName {
         name: name.to_owned(),
@@ -77,7 +72,6 @@ pub fn check_repository_name(name: &str) -> Result<(), InvalidRepositoryName> {
     })
 }
 
-/// A repository cannot be called so.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("repository name {name} invalid: {rule}")]
 pub struct InvalidRepositoryName {
@@ -86,7 +80,7 @@ pub struct InvalidRepositoryName {
 }
 
 impl RevisionName {
-    /// Whether all parts and the whole are names that Kubernetes takes.
+    /// Checks all parts and the full name against the rules of Kubernetes.
     pub fn check(&self) -> Result<(), InvalidName> {
         let mut complaints = Complaints::default();
         let (repository, package) = (&self.package.repository, self.package.base());
@@ -130,7 +124,7 @@ impl RevisionName {
         complaints.into_result()
     }
 
-    /// The repository that a whole name speaks of.
+    /// The repository in a full name.
     pub fn repository_of(name: &str) -> Option<&str> {
         let (repository, rest) = name.split_once('.')?;
         (!repository.is_empty() && !rest.is_empty()).then_some(repository)

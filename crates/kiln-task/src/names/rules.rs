@@ -1,14 +1,14 @@
-//! Kubernetes' rules for names, with its words for those that break them.
+//! Kubernetes' rules for names, with its messages.
 
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// A name that Kubernetes would not take, and everything that is wrong with it.
+/// A name that breaks rules of Kubernetes, with all of them.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("package revision kubernetes resource name invalid:\n{0}")]
 pub struct InvalidName(String);
 
-/// What has been found so far.
+/// Collects messages.
 #[derive(Default)]
 pub(super) struct Complaints(String);
 
@@ -33,18 +33,16 @@ impl Complaints {
     }
 }
 
-/// One label.
 pub(super) fn label(name: &str) -> Result<(), String> {
     verdict(name, 63, is_label(name), LABEL)
 }
 
-/// Labels with dots between them.
 pub(super) fn subdomain(name: &str) -> Result<(), String> {
     verdict(name, 253, name.split('.').all(is_label), SUBDOMAIN)
 }
 
-/// A path whose segments are one label when put together; it may be empty. Segments that begin or end with a hyphen are
-/// refused too, because a ref must not look like an option.
+/// A path whose joined segments are one label; it may be empty. Segments that begin or end with a hyphen are refused too, because
+/// a ref must not look like an option.
 pub(super) fn directory(path: &str) -> Result<(), String> {
     let mut problems = Vec::new();
     if path.contains("//") {

@@ -1,4 +1,4 @@
-//! Names that are taken, and what is said of those that are not.
+//! Valid names, and the messages for invalid ones.
 
 use super::{PackageName, RevisionName};
 
@@ -15,7 +15,7 @@ fn name(repository: &str, path: &str, workspace: &str) -> RevisionName {
 }
 
 #[test]
-fn names_are_put_together_with_dots() {
+fn names_are_joined_with_dots() {
     let revision = PackageName::new("git", "/a/b/pkg/").revision("v1");
     assert_eq!(revision.to_string(), "git.a.b.pkg.v1");
     assert_eq!(revision.package.base(), "pkg");
@@ -25,7 +25,7 @@ fn names_are_put_together_with_dots() {
 }
 
 #[test]
-fn good_names_are_taken() {
+fn valid_names_are_accepted() {
     for (repository, path, workspace) in [
         ("git", "pkg", "v1"),
         ("hel-lo-wor-ld", "hel-lo/wor-ld", "hel-lo"),

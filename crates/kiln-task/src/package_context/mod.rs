@@ -1,7 +1,7 @@
-//! The builtin that tells a deployed package what it is called and where it belongs.
+//! The package context generator: writes the name and the repository of a package into its ConfigMap `kptfile.kpt.dev`.
 //!
-//! It writes into the ConfigMap `kptfile.kpt.dev` and makes one where the package has none. What else is in there stays, and
-//! doing it twice is doing it once. Packages inside of the package that have such a ConfigMap get to know their own names.
+//! It creates the ConfigMap if the package has none, keeps other keys, and is idempotent. Subpackages that have such a ConfigMap
+//! get their own names.
 
 use kiln_krm::annotations::LOCAL_CONFIG;
 use kiln_krm::gotext::quote;
@@ -16,29 +16,29 @@ use crate::contents::{Contents, ContentsError, PackagePath};
 use crate::git::read_kptfile;
 use crate::merge::file::{is_resource_file, rebuild};
 
-/// The file that a new one is written to.
+/// The file of a new ConfigMap.
 pub(crate) const FILE: &str = "package-context.yaml";
 
 const NAME: &str = "kptfile.kpt.dev";
 
-/// The keys that only the seed's package contexts have.
+/// The keys of [`PackageContextStyle::Seed`] that Porch does not write.
 const SEED_KEYS: [&str; 3] = ["deployment", "namespace", "repository"];
 
-/// Which keys package contexts have, and when they are written.
+/// Which keys are written, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PackageContextStyle {
-    /// Every new revision: the Kptfile's name, the path, the repository, its namespace, and that it is deployed; in
-    /// packages inside of the package, too.
+    /// In every new revision: the name in the Kptfile, the path, the repository, its namespace and `deployment`. In
+    /// subpackages too.
     #[default]
     Seed,
-    /// Clones only: the path of the package, as its name and as its path. Packages inside keep what they have.
+    /// In clones only: the path of the package, as name and as path. Subpackages are not changed.
     Porch,
 }
 
-/// What a deployed package gets to know.
+/// The values to write.
 #[derive(Clone, Debug)]
 pub(crate) struct PackageContext<'a> {
-    /// The package's path in its repository.
+    /// The path of the package in its repository.
     pub(crate) path: &'a str,
     pub(crate) repository: &'a str,
     pub(crate) namespace: &'a str,
@@ -46,7 +46,7 @@ pub(crate) struct PackageContext<'a> {
     pub(crate) style: PackageContextStyle,
 }
 
-/// Why a package was not told.
+/// Why the package context was not written.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "failed to generate deployment context: failed to evaluate function {}: {reason}",
@@ -66,12 +66,12 @@ enum Reason {
     Contents(#[from] ContentsError),
 }
 
-/// The ConfigMap of a package that is not deployed anywhere.
+/// The ConfigMap of a package in a repository that is not a deployment repository.
 pub(crate) fn abstract_text() -> String {
     format!("{}data:\n  name: example\n", empty_text())
 }
 
-/// The ConfigMap before anything is said.
+/// The ConfigMap without data.
 fn empty_text() -> String {
     format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {NAME}\n  annotations:\n    {LOCAL_CONFIG}: \"true\"\n"
@@ -108,11 +108,11 @@ fn generate_all(contents: &mut Contents, context: &PackageContext<'_>) -> Result
             let Some(bytes) = contents.bytes(path.as_str()).map(<[u8]>::to_vec) else {
                 continue;
             };
-            // Looking for the name first keeps us from complaining about files that are none of our business.
+            // Files that do not contain the name are not parsed, so that their errors do not matter.
             if !contains(&bytes, NAME.as_bytes()) {
                 continue;
             }
-            if let Some(new) = written(path.as_str(), &bytes, &data)? {
+            if let Some(new) = with_data(path.as_str(), &bytes, &data)? {
                 is_told = true;
                 contents.write(path, &new)?;
             }
@@ -124,7 +124,7 @@ fn generate_all(contents: &mut Contents, context: &PackageContext<'_>) -> Result
     Ok(())
 }
 
-/// The package that a file belongs to: the nearest around it.
+/// The nearest package around a file.
 fn owner<'a>(path: &PackagePath, packages: &'a [String]) -> Option<&'a String> {
     let is_around = |package: &&String| {
         let rest = path.directory().strip_prefix(package.as_str());
@@ -140,14 +140,14 @@ fn contains(bytes: &[u8], word: &[u8]) -> bool {
     bytes.windows(word.len()).any(|window| window == word)
 }
 
-/// The fields of a ConfigMap's data, sorted; those without a value are removed.
-type Data = Vec<(&'static str, Option<String>)>;
+/// The keys of the ConfigMap's data, sorted. A key without a value is removed.
+type ContextData = Vec<(&'static str, Option<String>)>;
 
-fn data_of(contents: &Contents, package: &str, context: &PackageContext<'_>) -> Data {
+fn data_of(contents: &Contents, package: &str, context: &PackageContext<'_>) -> ContextData {
     if context.style == PackageContextStyle::Porch {
         let path = || Some(context.path.to_owned());
         let mut data = vec![("name", path()), ("package-path", path())];
-        // In a clone of a package of another repository they would be wrong.
+        // They were written for the upstream repository and are wrong in a clone.
         data.extend(SEED_KEYS.map(|key| (key, None)));
         return data;
     }
@@ -169,9 +169,8 @@ fn data_of(contents: &Contents, package: &str, context: &PackageContext<'_>) -> 
     ]
 }
 
-/// A file in which every such ConfigMap has the data; none if there is no such ConfigMap in it. Everything else in it keeps
-/// its bytes.
-fn written(path: &str, bytes: &[u8], data: &Data) -> Result<Option<Vec<u8>>, Reason> {
+/// The file with the data in every such ConfigMap; `None` if it contains none. Everything else keeps its bytes.
+fn with_data(path: &str, bytes: &[u8], data: &ContextData) -> Result<Option<Vec<u8>>, Reason> {
     let resources = read_loose_file(bytes.to_vec(), Dialect::Current);
     let resources = resources.map_err(|error| Reason::Read {
         path: path.to_owned(),
@@ -210,7 +209,7 @@ fn written(path: &str, bytes: &[u8], data: &Data) -> Result<Option<Vec<u8>>, Rea
     }))
 }
 
-/// Sets a field of the data; what is written behind it stays.
+/// Sets a key of the data, and keeps its comments.
 fn set_data(document: &mut Document, key: &str, value: &str) -> Result<(), EditError> {
     let old = document.root().lookup(&["data", key])?;
     if old.is_some_and(|old| old.is_scalar() && old.as_text() == Some(value)) {
@@ -229,9 +228,9 @@ fn is_context(resource: &Resource) -> bool {
     (meta.api_version, meta.kind, meta.name) == ("v1", "ConfigMap", NAME)
 }
 
-/// Adds the ConfigMap; behind what is in the way.
-fn add(contents: &mut Contents, data: &Data) -> Result<(), Reason> {
-    let new = written(FILE, empty_text().as_bytes(), data)?.unwrap_or_default();
+/// Adds the ConfigMap, to the end of the file if it exists.
+fn add(contents: &mut Contents, data: &ContextData) -> Result<(), Reason> {
+    let new = with_data(FILE, empty_text().as_bytes(), data)?.unwrap_or_default();
     let present = contents.bytes(FILE).map(<[u8]>::to_vec).unwrap_or_default();
     let text = match present.is_empty() {
         true => new,

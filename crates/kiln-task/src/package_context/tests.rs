@@ -1,4 +1,4 @@
-//! What packages are told, and what is left of what they had.
+//! Which data is written, and which is kept.
 
 use super::{FILE, PackageContext, PackageContextStyle, generate};
 use crate::contents::Contents;
@@ -57,7 +57,7 @@ fn a_package_without_context_gets_one() {
 }
 
 #[test]
-fn what_else_is_said_stays() {
+fn other_keys_are_kept() {
     let old = format!("{HEAD}data: # mine\n  name: example # was\n  extra: \"1\"\n");
     let new = format!(
         "{HEAD}data: # mine\n  name: web # was\n  extra: \"1\"\n  deployment: \"true\"\n  namespace: default\n  package-path: apps/web\n  repository: prod\n"
@@ -85,7 +85,7 @@ fn other_documents_of_the_file_keep_their_bytes() {
 }
 
 #[test]
-fn packages_inside_learn_their_own_names() {
+fn subpackages_get_their_own_names() {
     let old = format!("{HEAD}data:\n  name: example\n");
     let new = format!(
         "{HEAD}data:\n  name: db\n  deployment: \"true\"\n  namespace: default\n  package-path: apps/web/db\n  repository: prod\n"
@@ -102,12 +102,12 @@ fn packages_inside_learn_their_own_names() {
         .collect();
     check(&files, "db/package-context.yaml", &new);
     let mut contents = package(&files);
-    generate(&mut contents, &CONTEXT).expect("it can be told");
+    generate(&mut contents, &CONTEXT).expect("it can be written");
     assert!(contents.get("cache/package-context.yaml").is_none());
 }
 
 #[test]
-fn porchs_context_has_the_path_twice_and_nothing_of_the_seed() {
+fn the_style_of_porch_has_the_path_twice_and_no_other_keys() {
     let new = format!("{HEAD}data:\n  name: apps/web\n  package-path: apps/web\n");
     let kptfile = kptfile("web");
     check_context(&PORCH, &[("Kptfile", &kptfile)], FILE, &new);
@@ -120,7 +120,7 @@ fn porchs_context_has_the_path_twice_and_nothing_of_the_seed() {
 }
 
 #[test]
-fn porchs_context_leaves_packages_inside_alone() {
+fn the_style_of_porch_does_not_change_subpackages() {
     let inside = format!("{HEAD}data:\n  name: example\n");
     let files = [
         ("Kptfile", kptfile("web")),
@@ -135,7 +135,7 @@ fn porchs_context_leaves_packages_inside_alone() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_failure() {
+fn an_invalid_file_is_an_error() {
     let mut contents = package(&[("Kptfile", &kptfile("web")), (FILE, "kptfile.kpt.dev: [")]);
     let error = generate(&mut contents, &CONTEXT).expect_err("it is not YAML");
     let start = "failed to generate deployment context: failed to evaluate function \"builtins/gen-pkg-context\": package-context.yaml: ";

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{CloneTask, EditTask, InitTask, Strategy, Task, UpgradeTask};
 
-/// A task as Porch stores it: its kind, and the payload of that kind beside it.
+/// A task as Porch stores it: its kind, and the fields of that kind beside it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredTask {
     #[serde(rename = "type", default)]
@@ -54,7 +54,7 @@ impl From<StoredTask> for Task {
     }
 }
 
-/// `null` is what Go reads as nothing.
+/// Reads `null` as the default value, as Go does.
 pub(super) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -63,7 +63,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// What is no strategy counts as none, as it does for Porch.
+/// Ignores an unknown strategy, as Porch does.
 pub(super) fn known_strategy<'de, D>(deserializer: D) -> Result<Option<Strategy>, D::Error>
 where
     D: Deserializer<'de>,
@@ -72,7 +72,7 @@ where
     Ok(text.and_then(|text| text.parse().ok()))
 }
 
-/// JSON as Go writes it: what HTML could take for markup is escaped. Those characters stand in strings only.
+/// JSON as Go writes it, with `<`, `>` and `&` escaped. These characters occur in strings only.
 pub(crate) fn to_go_json(value: &impl Serialize) -> Result<String, serde_json::Error> {
     let json = serde_json::to_string(value)?;
     let mut escaped = String::with_capacity(json.len());

@@ -1,7 +1,7 @@
-//! What a package revision began with, as it is written into commits.
+//! Tasks, as commit messages store them.
 //!
-//! The JSON is Porch's to the byte, so that either reads what the other wrote. Tasks that only Porch's older versions knew are
-//! kept by their names.
+//! The JSON equals Porch's byte for byte, so that either reads what the other wrote. Tasks of older versions of Porch are kept by
+//! their names.
 
 mod json;
 
@@ -14,70 +14,56 @@ use kiln_krm::gotext::quote;
 
 pub(crate) use json::to_go_json;
 
-/// What was done to a package revision.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(into = "json::StoredTask", from = "json::StoredTask")]
 pub enum Task {
-    /// A new package was made.
     Init(InitTask),
-    /// A package was copied from elsewhere.
     Clone(CloneTask),
-    /// A revision of the same package was copied.
     Edit(EditTask),
-    /// A package was brought to another revision of its upstream.
     Upgrade(UpgradeTask),
-    /// The functions of the package ran.
     Render,
-    /// The resources were replaced.
     Push,
-    /// Nothing that has a name.
+    /// A task without a kind.
     Nothing,
-    /// Something that is no longer done.
+    /// A task of an older version of Porch.
     Other(String),
 }
 
-/// Making a new package.
+/// Creates an empty package.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct InitTask {
-    /// A directory in the package that is to become one itself.
+    /// The directory of a subpackage to create.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub subpackage: String,
-    /// What the package is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Words to search by.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "json::null_is_default"
     )]
     pub keywords: Vec<String>,
-    /// A web page.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub site: String,
 }
 
-/// Copying a package from elsewhere.
+/// Clones a package.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CloneTask {
-    /// Where it comes from.
     #[serde(rename = "upstreamRef", default)]
     pub upstream: Upstream,
 }
 
-/// Where a package comes from: a registered revision, a place in a git repository, or an image, whichever is given first.
+/// The upstream of a package: a registered revision, a directory of a git repository, or an image.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Upstream {
-    /// `git`, `oci` or nothing.
+    /// `git`, `oci` or empty.
     #[serde(rename = "type", default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// A place in a git repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<GitUpstream>,
-    /// An image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oci: Option<OciUpstream>,
-    /// A revision of a registered repository.
     #[serde(
         rename = "upstreamRef",
         default,
@@ -86,68 +72,58 @@ pub struct Upstream {
     pub revision: Option<RevisionRef>,
 }
 
-/// A place in a git repository.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct GitUpstream {
-    /// The repository's address.
     #[serde(default)]
     pub repo: String,
     /// A branch, tag or commit.
     #[serde(rename = "ref", default)]
     pub git_ref: String,
-    /// The directory in it.
     #[serde(default)]
     pub directory: String,
-    /// A secret of the cluster with credentials. It is kept for Porch and never used.
+    /// A Kubernetes secret with credentials. It is recorded for Porch and never used.
     #[serde(rename = "secretRef", default)]
     pub secret: SecretRef,
 }
 
-/// The name of a secret.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SecretRef {
-    /// The name.
     #[serde(default)]
     pub name: String,
 }
 
-/// A package in an image.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct OciUpstream {
-    /// The image.
     #[serde(default)]
     pub image: String,
 }
 
-/// A package revision by its whole name.
+/// The full name of a package revision.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RevisionRef {
-    /// The name.
     #[serde(default)]
     pub name: String,
 }
 
-/// Copying a revision of the same package.
+/// Copies a revision of the same package.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct EditTask {
-    /// The revision that is copied.
     #[serde(rename = "sourceRef", default, skip_serializing_if = "Option::is_none")]
     pub source: Option<RevisionRef>,
 }
 
-/// Bringing a package to another revision of its upstream.
+/// Upgrades a package to another revision of its upstream.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct UpgradeTask {
-    /// The revision of the upstream that the package came from.
+    /// The upstream revision that the package was made from.
     #[serde(rename = "oldUpstreamRef", default)]
     pub old_upstream: RevisionRef,
-    /// The one it is brought to.
     #[serde(rename = "newUpstreamRef", default)]
     pub new_upstream: RevisionRef,
-    /// The package's own revision.
+    /// The revision to upgrade.
     #[serde(rename = "localPackageRevisionRef", default)]
     pub local: RevisionRef,
-    /// How they are put together; none means the usual way.
+    /// The merge strategy. Default: `resource-merge`.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -156,28 +132,26 @@ pub struct UpgradeTask {
     pub strategy: Option<Strategy>,
 }
 
-/// How a package is brought to another revision of its upstream.
+/// The merge strategy of an upgrade.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Field by field.
+    /// Merges field by field.
     #[default]
     ResourceMerge,
-    /// Only if nothing was changed locally.
+    /// Takes the new upstream if nothing was changed locally.
     FastForward,
-    /// The new upstream alone.
+    /// Takes the new upstream.
     ForceDeleteReplace,
-    /// The files of the new upstream over the local ones.
+    /// Copies the files of the new upstream over the local ones.
     CopyMerge,
 }
 
-/// A word that names no strategy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("invalid strategy {}; must be one of: [resource-merge fast-forward force-delete-replace copy-merge]", quote(.0))]
 pub struct UnknownStrategy(pub String);
 
 impl Task {
-    /// The name of the kind of task.
     pub fn kind(&self) -> &str {
         match self {
             Task::Init(_) => "init",
@@ -191,7 +165,7 @@ impl Task {
         }
     }
 
-    /// Whether a revision can begin with it. Only such tasks are remembered.
+    /// Whether it can be the first task of a revision.
     pub fn is_first(&self) -> bool {
         matches!(
             self,
@@ -201,7 +175,6 @@ impl Task {
 }
 
 impl Strategy {
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Strategy::ResourceMerge => "resource-merge",

@@ -1,4 +1,4 @@
-//! The JSON of tasks to the byte.
+//! The JSON of tasks, byte for byte.
 
 use super::{
     CloneTask, EditTask, GitUpstream, InitTask, RevisionRef, Strategy, Task, UpgradeTask, Upstream,
@@ -19,7 +19,7 @@ fn named(name: &str) -> RevisionRef {
 }
 
 #[test]
-fn tasks_are_written_as_porch_does() {
+fn tasks_equal_those_of_porch() {
     check(
         Task::Init(InitTask {
             description: "a <b> & \u{2028}c".to_owned(),
@@ -73,7 +73,7 @@ fn tasks_are_written_as_porch_does() {
 }
 
 #[test]
-fn what_is_no_longer_done_is_read() {
+fn old_tasks_are_read() {
     let read = |json: &str| serde_json::from_str::<Task>(json).expect("it is JSON");
     let patch = r#"{"type":"patch","patch":{"patches":[{"file":"f"}]}}"#;
     assert_eq!(read(patch), Task::Other("patch".to_owned()));

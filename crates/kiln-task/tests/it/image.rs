@@ -10,11 +10,11 @@ use kiln_task::{
 };
 
 use crate::archive::{archive, file};
+use crate::fixture::{fixture, new, pull, text};
 use crate::registry::{ROBOT, TestRegistry};
-use crate::world::{new, pull, text, world};
 
 #[test]
-fn a_package_is_cloned_from_a_registry_of_a_few_lines() {
+fn a_package_is_cloned_from_a_stand_in_registry() {
     let registry = TestRegistry::scripted();
     registry.say(
         "/v2/nonsense/manifests/v1",
@@ -47,52 +47,52 @@ fn clone(image: &str) -> NewRevision {
 }
 
 #[test]
-fn a_package_behind_a_password_is_for_those_who_know_it() {
-    let Some(world) = world() else { return };
+fn a_registry_with_a_password_needs_credentials() {
+    let Some(fixture) = fixture() else { return };
     let registry = TestRegistry::guarded();
     let host = &registry.host;
     let layer = archive(&[file("Kptfile", KPTFILE)]);
     registry.push("pkg", "v1", vec![layer]);
     let image = format!("oci://{host}/pkg:v1");
-    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
-    let error = world.engine(&repositories).create(&clone(&image));
+    let repositories = fixture.repositories([RepositoryConfig::new("git", fixture.bare("repo"))]);
+    let error = fixture.engine(&repositories).create(&clone(&image));
     let error = error.expect_err("there are no credentials");
     assert!(
         matches!(error, CreateError::Task(TaskError::Image { .. })),
         "{error}"
     );
     let config = format!("{{\"auths\":{{\"{host}\":{{\"auth\":\"{ROBOT}\"}}}}}}");
-    world.write("", "config.json", &config);
+    fixture.write("", "config.json", &config);
     let options = RegistryOptions {
-        keychain: Keychain::file(world.path("config.json")),
+        keychain: Keychain::file(fixture.path("config.json")),
         ..RegistryOptions::default()
     };
     let images = RegistryImages::new(options, 1024 * 1024).expect("it can be made");
     let repositories = repositories.with_images(Arc::new(images));
-    let created = world.engine(&repositories).create(&clone(&image));
+    let created = fixture.engine(&repositories).create(&clone(&image));
     created.expect("it can be cloned");
 }
 
 fn a_package_is_cloned_from_an_image(registry: &TestRegistry) {
-    let Some(world) = world() else { return };
+    let Some(fixture) = fixture() else { return };
     let layer = archive(&[
         file("Kptfile", KPTFILE),
         ("bin/run", tar::EntryType::Regular, 0o755, "#!/bin/sh\n"),
     ]);
     let digest = registry.push("pkg", "v1", vec![layer]);
     let image = format!("{}/pkg:v1", registry.host);
-    let plain = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
-    let location = world.bare("small");
+    let plain = fixture.repositories([RepositoryConfig::new("git", fixture.bare("repo"))]);
+    let location = fixture.bare("small");
     let small = RegistryImages::new(RegistryOptions::default(), 100).expect("it can be made");
-    let small = world
+    let small = fixture
         .repositories([RepositoryConfig::new("git", location)])
         .with_images(Arc::new(small));
-    let error = world
+    let error = fixture
         .engine(&small)
         .create(&clone(&format!("oci://{image}")))
         .expect_err("it is too large");
     assert!(format!("{error:?}").contains("TooLarge"), "{error:?}");
-    let engine = world.engine(&plain);
+    let engine = fixture.engine(&plain);
     for other in ["/other:", "/nonsense:"] {
         let error = engine
             .create(&clone(&image.replace("/pkg:", other)))

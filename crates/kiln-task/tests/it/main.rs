@@ -1,14 +1,15 @@
 //! Package revisions in real git repositories.
 
 mod archive;
-mod copies;
-mod discover;
 mod faults;
+mod fixture;
+mod git_version;
 mod image;
 mod lifecycle;
+mod local_copies;
 mod registry;
 mod roundtrip;
+mod snapshot;
 mod steps;
 mod tasks;
 mod upgrade;
-mod world;

@@ -34,7 +34,7 @@ enum Kind {
 /// Type and body by path.
 type Answers = Arc<Mutex<BTreeMap<String, (String, Vec<u8>)>>>;
 
-/// Who may ask a registry that is guarded, as `name:password` in base64.
+/// The credentials of a registry with a password, as `name:password` in base64.
 pub(crate) const ROBOT: &str = "cm9ib3Q6c2VjcmV0";
 
 impl TestRegistry {
@@ -43,7 +43,7 @@ impl TestRegistry {
         TestRegistry::answering(None)
     }
 
-    /// The same for those who have [`ROBOT`]'s password.
+    /// The same, with the password of [`ROBOT`].
     pub(crate) fn guarded() -> TestRegistry {
         TestRegistry::answering(Some(ROBOT))
     }

@@ -1,14 +1,14 @@
 //! Whatever files a package has, git gives them back as they were.
 
-use kiln_task::git::Location;
-use kiln_task::{Contents, File, FileMode, OnRenderFailure, PackagePath, RepositoryConfig};
+use kiln_task::git::RepositoryLocation;
+use kiln_task::{Contents, FileMode, OnRenderFailure, PackageFile, PackagePath, RepositoryConfig};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::steps::{draft, proposal};
-use crate::world::{pull, world};
+use crate::fixture::{fixture, pull};
+use crate::steps::{draft, proposal, push};
 
-fn any_file() -> impl Strategy<Value = (String, File)> {
+fn any_file() -> impl Strategy<Value = (String, PackageFile)> {
     let segment = "[a-z\"' $&;|*?<>~^äß😀.-]{1,6}";
     let path = proptest::collection::vec(segment, 1..4).prop_map(|segments| segments.join("/"));
     let mode = prop_oneof![
@@ -19,15 +19,15 @@ fn any_file() -> impl Strategy<Value = (String, File)> {
     let bytes = proptest::collection::vec(any::<u8>(), 1..200);
     (path, bytes, mode).prop_map(|(path, bytes, mode)| {
         let bytes = bytes.into();
-        (path, File { bytes, mode })
+        (path, PackageFile { bytes, mode })
     })
 }
 
 #[test]
 fn contents_survive_git() {
-    let Some(world) = world() else { return };
-    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
-    let engine = world.engine(&repositories);
+    let Some(fixture) = fixture() else { return };
+    let repositories = fixture.repositories([RepositoryConfig::new("git", fixture.bare("repo"))]);
+    let engine = fixture.engine(&repositories);
     draft(&engine, "git", "p", "v1");
     let (kept, _) = pull(&engine, "git.p.v1");
     let files = proptest::collection::vec(any_file(), 0..30);
@@ -49,21 +49,26 @@ fn contents_survive_git() {
             }
         }
         let (_, version) = pull(&engine, "git.p.v1");
-        engine
-            .push("git.p.v1", &contents, &version, OnRenderFailure::Refuse)
-            .expect("it can be pushed");
+        push(
+            &engine,
+            "git.p.v1",
+            &contents,
+            &version,
+            OnRenderFailure::Refuse,
+        )
+        .expect("it can be pushed");
         let (found, _) = pull(&engine, "git.p.v1");
         prop_assert_eq!(found, contents);
         Ok(())
     });
     checked.expect("all cases hold");
-    world.git("repo", &["fsck", "--strict"]);
+    fixture.git("repo", &["fsck", "--strict"]);
 }
 
 #[test]
-fn a_repository_with_longer_ids_is_as_good() {
-    let Some(world) = world() else { return };
-    let made = world.try_git(
+fn a_repository_with_sha256_works_as_well() {
+    let Some(fixture) = fixture() else { return };
+    let made = fixture.try_git(
         "",
         &[
             "init",
@@ -76,11 +81,11 @@ fn a_repository_with_longer_ids_is_as_good() {
         ],
     );
     assert!(made.status.success(), "git is older than object formats");
-    let location = Location::Path(world.path("repo"));
-    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
-    let engine = world.engine(&repositories);
+    let location = RepositoryLocation::Path(fixture.path("repo"));
+    let repositories = fixture.repositories([RepositoryConfig::new("git", location)]);
+    let engine = fixture.engine(&repositories);
     proposal(&engine, "git", "a/p", "v1");
-    let number = engine.approve("git.a.p.v1", kiln_task::Overwrite::Refuse);
+    let number = engine.approve("git.a.p.v1", kiln_task::ApproveOverwrite::Refuse);
     assert_eq!(number.expect("it can be approved").as_i64(), 1);
     let (contents, version) = pull(&engine, "git.a.p.v1");
     assert!(contents.get("Kptfile").is_some() && version.len() == 64);

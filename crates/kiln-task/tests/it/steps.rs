@@ -1,17 +1,20 @@
-//! What tests do before they begin: a draft, a proposal, a published revision, and the tasks that lead to others.
+//! Steps that tests share: a draft, a proposal, a published revision, a push, and tasks.
 
-use kiln_task::{CloneTask, EditTask, Engine, Overwrite, RevisionRef, Task, Upstream};
+use kiln_task::{
+    ApproveOverwrite, ChangeError, CloneTask, Contents, DraftChange, EditTask, Engine,
+    OnRenderFailure, PackageMetadata, RevisionRef, Task, Upstream,
+};
 
-use crate::world::new;
+use crate::fixture::new;
 
-/// Begins a new package.
+/// Creates a draft.
 #[track_caller]
 pub(crate) fn draft(engine: &Engine<'_>, repository: &str, package: &str, workspace: &str) {
     let created = engine.create(&new(repository, package, workspace, None));
     created.expect("it can be made");
 }
 
-/// Begins a new package and proposes it.
+/// Creates a draft and proposes it.
 #[track_caller]
 pub(crate) fn proposal(engine: &Engine<'_>, repository: &str, package: &str, workspace: &str) {
     draft(engine, repository, package, workspace);
@@ -23,7 +26,7 @@ pub(crate) fn proposal(engine: &Engine<'_>, repository: &str, package: &str, wor
 #[track_caller]
 pub(crate) fn publish(engine: &Engine<'_>, name: &str) {
     engine.propose(name).expect("it can be proposed");
-    let approved = engine.approve(name, Overwrite::Refuse);
+    let approved = engine.approve(name, ApproveOverwrite::Refuse);
     approved.expect("it can be approved");
 }
 
@@ -48,4 +51,26 @@ pub(crate) fn edit_of(name: &str) -> Task {
     Task::Edit(EditTask {
         source: named(name),
     })
+}
+
+/// Pushes files to a draft by its name.
+pub(crate) fn push(
+    engine: &Engine<'_>,
+    name: &str,
+    contents: &Contents,
+    version: &str,
+    on_failure: OnRenderFailure,
+) -> Result<DraftChange, ChangeError> {
+    let located = engine.find(name)?;
+    engine.push(&located, contents, version, on_failure)
+}
+
+/// Changes the metadata of a draft by its name.
+pub(crate) fn update(
+    engine: &Engine<'_>,
+    name: &str,
+    metadata: &PackageMetadata,
+) -> Result<DraftChange, ChangeError> {
+    let located = engine.find(name)?;
+    engine.update(&located, metadata)
 }

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use kiln_krm::kptfile::Condition;
-use kiln_task::git::Location;
+use kiln_task::git::RepositoryLocation;
 use kiln_task::{
-    ChangeError, CloneTask, CreateError, File, FileMode, GitUpstream, InitTask, Lifecycle,
-    OnRenderFailure, Overwrite, PackageMetadata, PackagePath, RepositoryConfig, RunnerOptions,
-    Task, Upstream,
+    ApproveOverwrite, ChangeError, CloneTask, CreateError, FileMode, GitUpstream, InitTask,
+    Lifecycle, OnRenderFailure, PackageFile, PackageMetadata, PackagePath, RepositoryConfig,
+    RunnerOptions, Task, Upstream,
 };
 
-use crate::steps::{clone_of, draft, edit_of, publish};
-use crate::world::{chain, names, new, pull, refs, text, world};
+use crate::fixture::{chain, fixture, names, new, pull, refs, text};
+use crate::steps::{clone_of, draft, edit_of, publish, push, update};
 
 const KPTFILE: &str = "# our package
 apiVersion: kpt.dev/v1
@@ -42,7 +42,7 @@ fn clone_git(repo: &str, git_ref: &str, directory: &str) -> Task {
     Task::Clone(CloneTask { upstream })
 }
 
-fn deployment(name: &str, location: Location) -> RepositoryConfig {
+fn deployment(name: &str, location: RepositoryLocation) -> RepositoryConfig {
     RepositoryConfig {
         deployment: true,
         ..RepositoryConfig::new(name, location)
@@ -51,15 +51,15 @@ fn deployment(name: &str, location: Location) -> RepositoryConfig {
 
 #[test]
 fn a_package_is_cloned_from_any_repository() {
-    let Some(world) = world() else { return };
-    world.checked_out("upstream");
-    world.write("upstream", "dir/app/Kptfile", KPTFILE);
-    world.write("upstream", "dir/app/cm.yaml", RED);
-    let commit = world.commit("upstream", "a package");
-    world.git("upstream", &["tag", "dir/app/v1"]);
-    let address = world.path("upstream").display().to_string();
-    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
-    let engine = world.engine(&repositories);
+    let Some(fixture) = fixture() else { return };
+    fixture.checked_out("upstream");
+    fixture.write("upstream", "dir/app/Kptfile", KPTFILE);
+    fixture.write("upstream", "dir/app/cm.yaml", RED);
+    let commit = fixture.commit("upstream", "a package");
+    fixture.git("upstream", &["tag", "dir/app/v1"]);
+    let address = fixture.path("upstream").display().to_string();
+    let repositories = fixture.repositories([RepositoryConfig::new("git", fixture.bare("repo"))]);
+    let engine = fixture.engine(&repositories);
     for (workspace, git_ref) in [
         ("tag", "v1"),
         ("branch", "main"),
@@ -107,12 +107,12 @@ fn a_package_is_cloned_from_any_repository() {
 
 #[test]
 fn a_revision_is_cloned_and_copied_by_the_rules() {
-    let Some(world) = world() else { return };
-    let repositories = world.repositories([
-        RepositoryConfig::new("up", world.bare("up")),
-        RepositoryConfig::new("git", world.bare("repo")),
+    let Some(fixture) = fixture() else { return };
+    let repositories = fixture.repositories([
+        RepositoryConfig::new("up", fixture.bare("up")),
+        RepositoryConfig::new("git", fixture.bare("repo")),
     ]);
-    let engine = world.engine(&repositories);
+    let engine = fixture.engine(&repositories);
     draft(&engine, "up", "base", "v1");
     // A draft can be cloned, but not copied.
     engine
@@ -174,7 +174,7 @@ fn a_revision_is_cloned_and_copied_by_the_rules() {
         error("app", "v2", edit_of("up.base.v1")),
         "source revision must be from same package git/app"
     );
-    // What others come from is not deleted.
+    // A revision with downstream packages is not deleted.
     engine
         .propose_delete("up.base.v1")
         .expect("it can be proposed");
@@ -188,18 +188,18 @@ fn a_revision_is_cloned_and_copied_by_the_rules() {
     engine.delete("git.app.v1").expect("a draft can be deleted");
     engine
         .delete("up.base.v1")
-        .expect("nobody comes from it any more");
+        .expect("it has no downstream packages any more");
 }
 
 #[test]
-fn every_first_task_tells_a_deployed_package_where_it_is() {
-    let Some(world) = world() else { return };
-    let location = world.bare("prod");
-    let repositories = world.repositories([
-        RepositoryConfig::new("up", world.bare("up")),
+fn every_first_task_writes_the_package_context() {
+    let Some(fixture) = fixture() else { return };
+    let location = fixture.bare("prod");
+    let repositories = fixture.repositories([
+        RepositoryConfig::new("up", fixture.bare("up")),
         deployment("prod", location),
     ]);
-    let engine = world.engine(&repositories);
+    let engine = fixture.engine(&repositories);
     draft(&engine, "up", "base", "v1");
     let (contents, _) = pull(&engine, "up.base.v1");
     assert!(text(&contents, "package-context.yaml").ends_with("data:\n  name: example\n"));
@@ -251,48 +251,48 @@ fn every_first_task_tells_a_deployed_package_where_it_is() {
 }
 
 #[test]
-fn a_failing_builtin_leaves_nothing_behind() {
-    let Some(world) = world() else { return };
-    world.checked_out("upstream");
-    world.write(
+fn a_failing_package_context_generator_leaves_nothing_behind() {
+    let Some(fixture) = fixture() else { return };
+    fixture.checked_out("upstream");
+    fixture.write(
         "upstream",
         "p/Kptfile",
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n",
     );
-    world.write(
+    fixture.write(
         "upstream",
         "p/package-context.yaml",
         "name: kptfile.kpt.dev\n: [\n",
     );
-    world.commit("upstream", "a package");
-    let repositories = world.repositories([deployment("prod", world.bare("prod"))]);
-    let engine = world.engine(&repositories);
-    let before = refs(&world, "prod");
-    let task = clone_git(&world.path("upstream").display().to_string(), "main", "p");
+    fixture.commit("upstream", "a package");
+    let repositories = fixture.repositories([deployment("prod", fixture.bare("prod"))]);
+    let engine = fixture.engine(&repositories);
+    let before = refs(&fixture, "prod");
+    let task = clone_git(&fixture.path("upstream").display().to_string(), "main", "p");
     let error = engine
         .create(&new("prod", "p", "v1", Some(task)))
         .expect_err("it is not YAML");
     assert!(matches!(error, CreateError::Context(_)), "{error}");
-    assert_eq!(refs(&world, "prod"), before);
+    assert_eq!(refs(&fixture, "prod"), before);
 }
 
 #[test]
-fn a_package_that_cannot_be_rendered_goes_nowhere() {
-    let Some(world) = world() else { return };
-    world.checked_out("upstream");
+fn a_package_that_fails_to_render_is_not_pushed() {
+    let Some(fixture) = fixture() else { return };
+    fixture.checked_out("upstream");
     for (package, image) in [("broken", "fail:v1"), ("lying", "error:v1")] {
-        world.write(
+        fixture.write(
             "upstream",
             &format!("{package}/Kptfile"),
             &KPTFILE.replace("blue:v1", image),
         );
-        world.write("upstream", &format!("{package}/cm.yaml"), RED);
+        fixture.write("upstream", &format!("{package}/cm.yaml"), RED);
     }
-    world.commit("upstream", "packages");
-    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
-    let engine = world.engine(&repositories);
-    let before = refs(&world, "repo");
-    let address = world.path("upstream").display().to_string();
+    fixture.commit("upstream", "packages");
+    let repositories = fixture.repositories([RepositoryConfig::new("git", fixture.bare("repo"))]);
+    let engine = fixture.engine(&repositories);
+    let before = refs(&fixture, "repo");
+    let address = fixture.path("upstream").display().to_string();
     let sentence = "Error rendering package in kpt function pipeline. Package NOT pushed to remote. Fix locally (until 'kpt fn render' succeeds) and retry. Details: ";
     for (package, exit_code, stderr, message) in [
         ("broken", 3, "it broke", "very bad"),
@@ -319,26 +319,36 @@ fn a_package_that_cannot_be_rendered_goes_nowhere() {
         );
         assert!(!failure.status.error.is_empty());
     }
-    assert_eq!(refs(&world, "repo"), before);
+    assert_eq!(refs(&fixture, "repo"), before);
 
     // The same for what is already there.
     draft(&engine, "git", "good", "v1");
     let (good, version) = pull(&engine, "git.good.v1");
-    let before = refs(&world, "repo");
+    let before = refs(&fixture, "repo");
     let mut bad = good.clone();
     bad.insert_text("Kptfile", KPTFILE.replace("blue:v1", "fail:v1"))
         .expect("a good path");
     bad.insert_text("cm.yaml", RED).expect("a good path");
-    let error = engine
-        .push("git.good.v1", &bad, &version, OnRenderFailure::Refuse)
-        .expect_err("it fails");
+    let error = push(
+        &engine,
+        "git.good.v1",
+        &bad,
+        &version,
+        OnRenderFailure::Refuse,
+    )
+    .expect_err("it fails");
     assert!(error.to_string().starts_with(sentence), "{error}");
-    assert_eq!(refs(&world, "repo"), before);
+    assert_eq!(refs(&fixture, "repo"), before);
 
-    // Unless it is wanted all the same; the Kptfile tells of it then.
-    let error = engine
-        .push("git.good.v1", &bad, &version, OnRenderFailure::Push)
-        .expect_err("it fails");
+    // With the flag it is pushed, and the Kptfile has the render status.
+    let error = push(
+        &engine,
+        "git.good.v1",
+        &bad,
+        &version,
+        OnRenderFailure::Push,
+    )
+    .expect_err("it fails");
     let pushed = "Error rendering package in kpt function pipeline. Package pushed to remote despite render failure. Details: ";
     assert!(error.to_string().starts_with(pushed), "{error}");
     let (contents, version) = pull(&engine, "git.good.v1");
@@ -358,9 +368,14 @@ fn a_package_that_cannot_be_rendered_goes_nowhere() {
         .replace("    - image: blue:v1\n", "    - image: blue:v1\n    - image: fail:v1\n")
         .replace("  labels:\n", "  annotations:\n    porch.kpt.dev/push-on-render-failure: \"true\"\n    kpt.dev/save-on-render-failure: \"true\"\n  labels:\n");
     bad.insert_text("Kptfile", both).expect("a good path");
-    let error = engine
-        .push("git.good.v1", &bad, &version, OnRenderFailure::Refuse)
-        .expect_err("it fails");
+    let error = push(
+        &engine,
+        "git.good.v1",
+        &bad,
+        &version,
+        OnRenderFailure::Refuse,
+    )
+    .expect_err("it fails");
     assert!(error.to_string().starts_with(pushed), "{error}");
     let (contents, _) = pull(&engine, "git.good.v1");
     assert!(
@@ -372,19 +387,19 @@ fn a_package_that_cannot_be_rendered_goes_nowhere() {
 
 #[test]
 fn programs_of_a_package_are_not_run() {
-    let Some(world) = world() else { return };
-    world.checked_out("upstream");
-    let marker = world.path("marker");
+    let Some(fixture) = fixture() else { return };
+    fixture.checked_out("upstream");
+    let marker = fixture.path("marker");
     let kptfile = KPTFILE.replace(
         "image: blue:v1",
         &format!("exec: touch {}", marker.display()),
     );
-    world.write("upstream", "p/Kptfile", &kptfile);
-    world.write("upstream", "p/cm.yaml", RED);
-    world.commit("upstream", "a hostile package");
-    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
-    let engine = world.engine(&repositories);
-    let task = clone_git(&world.path("upstream").display().to_string(), "main", "p");
+    fixture.write("upstream", "p/Kptfile", &kptfile);
+    fixture.write("upstream", "p/cm.yaml", RED);
+    fixture.commit("upstream", "a hostile package");
+    let repositories = fixture.repositories([RepositoryConfig::new("git", fixture.bare("repo"))]);
+    let engine = fixture.engine(&repositories);
+    let task = clone_git(&fixture.path("upstream").display().to_string(), "main", "p");
     let error = engine
         .create(&new("git", "p", "v1", Some(task)))
         .expect_err("it is refused");
@@ -392,9 +407,9 @@ fn programs_of_a_package_are_not_run() {
     assert!(!marker.exists());
 
     // Where they are allowed, the status names the one that failed.
-    let mut engine = world.engine(&repositories);
+    let mut engine = fixture.engine(&repositories);
     engine.render.allow_exec = true;
-    let task = clone_git(&world.path("upstream").display().to_string(), "main", "p");
+    let task = clone_git(&fixture.path("upstream").display().to_string(), "main", "p");
     let error = engine
         .create(&new("git", "p", "v1", Some(task)))
         .expect_err("it fails");
@@ -407,15 +422,15 @@ fn programs_of_a_package_are_not_run() {
 }
 
 #[test]
-fn credentials_are_not_remembered() {
-    let Some(world) = world() else { return };
-    world.checked_out("upstream");
-    world.write("upstream", "p/Kptfile", KPTFILE);
-    world.commit("upstream", "a package");
-    // Somebody's settings lead the address elsewhere, so that the test needs no server.
+fn credentials_are_not_stored() {
+    let Some(fixture) = fixture() else { return };
+    fixture.checked_out("upstream");
+    fixture.write("upstream", "p/Kptfile", KPTFILE);
+    fixture.commit("upstream", "a package");
+    // The user's settings redirect the address, so that the test needs no server.
     let address = "https://me:hunter2@example.com/r";
-    let upstream = world.path("upstream").display().to_string();
-    world.git(
+    let upstream = fixture.path("upstream").display().to_string();
+    fixture.git(
         "",
         &[
             "config",
@@ -424,8 +439,8 @@ fn credentials_are_not_remembered() {
             address,
         ],
     );
-    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
-    let engine = world.engine(&repositories);
+    let repositories = fixture.repositories([RepositoryConfig::new("git", fixture.bare("repo"))]);
+    let engine = fixture.engine(&repositories);
     engine
         .create(&new(
             "git",
@@ -434,12 +449,12 @@ fn credentials_are_not_remembered() {
             Some(clone_git(address, "main", "p")),
         ))
         .expect("it can be cloned");
-    let kept = world.git("repo", &["log", "-p", "drafts/p/v1"]);
+    let kept = fixture.git("repo", &["log", "-p", "drafts/p/v1"]);
     assert!(
         kept.contains("https://example.com/r") && !kept.contains("hunter2"),
         "{kept}"
     );
-    let mut directories = vec![world.path("cache")];
+    let mut directories = vec![fixture.path("cache")];
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory)
             .expect("it can be read")
@@ -463,12 +478,12 @@ fn credentials_are_not_remembered() {
 
 #[test]
 fn metadata_is_added_first_and_replaced_later() {
-    let Some(world) = world() else { return };
-    world.checked_out("upstream");
-    world.write("upstream", "p/Kptfile", KPTFILE);
-    world.commit("upstream", "a package");
-    let repositories = world.repositories([RepositoryConfig::new("git", world.bare("repo"))]);
-    let engine = world.engine(&repositories);
+    let Some(fixture) = fixture() else { return };
+    fixture.checked_out("upstream");
+    fixture.write("upstream", "p/Kptfile", KPTFILE);
+    fixture.commit("upstream", "a package");
+    let repositories = fixture.repositories([RepositoryConfig::new("git", fixture.bare("repo"))]);
+    let engine = fixture.engine(&repositories);
     let pairs = |list: &[(&str, &str)]| -> Option<Vec<(String, String)>> {
         Some(
             list.iter()
@@ -483,7 +498,7 @@ fn metadata_is_added_first_and_replaced_later() {
                 .collect::<Vec<String>>(),
         )
     };
-    let task = clone_git(&world.path("upstream").display().to_string(), "main", "p");
+    let task = clone_git(&fixture.path("upstream").display().to_string(), "main", "p");
     let mut revision = new("git", "p", "v1", Some(task));
     revision.metadata = PackageMetadata {
         labels: pairs(&[("tier", "web")]),
@@ -518,20 +533,16 @@ fn metadata_is_added_first_and_replaced_later() {
         ]),
         ..PackageMetadata::default()
     };
-    engine
-        .update("git.p.v1", &conditions("False"))
-        .expect("it can be updated");
+    update(&engine, "git.p.v1", &conditions("False")).expect("it can be updated");
     assert!(matches!(
         engine.propose("git.p.v1"),
         Err(ChangeError::NotReady)
     ));
     assert!(matches!(
-        engine.update("git.p.v1", &conditions("Maybe")),
+        update(&engine, "git.p.v1", &conditions("Maybe")),
         Err(ChangeError::Kptfile(_))
     ));
-    engine
-        .update("git.p.v1", &conditions("True"))
-        .expect("it can be updated");
+    update(&engine, "git.p.v1", &conditions("True")).expect("it can be updated");
     let found = kptfile();
     assert_eq!(found.metadata.labels.len(), 1, "labels are replaced");
     let kinds: Vec<String> = found
@@ -547,30 +558,28 @@ fn metadata_is_added_first_and_replaced_later() {
         "in the order of the request, the renderer's last"
     );
     engine.propose("git.p.v1").expect("it is ready");
-    let error = engine
-        .update("git.p.v1", &conditions("True"))
-        .expect_err("it is no draft");
+    let error = update(&engine, "git.p.v1", &conditions("True")).expect_err("it is no draft");
     assert_eq!(
         error.to_string(),
         "cannot update a package revision with lifecycle value \"Proposed\"; package must be Draft"
     );
     engine
-        .approve("git.p.v1", Overwrite::Refuse)
+        .approve("git.p.v1", ApproveOverwrite::Refuse)
         .expect("it is ready");
 }
 
 #[test]
 fn modes_links_and_bytes_survive() {
-    let Some(world) = world() else { return };
-    let repositories = world.repositories([
-        RepositoryConfig::new("git", world.bare("repo")),
-        deployment("prod", world.bare("prod")),
+    let Some(fixture) = fixture() else { return };
+    let repositories = fixture.repositories([
+        RepositoryConfig::new("git", fixture.bare("repo")),
+        deployment("prod", fixture.bare("prod")),
     ]);
-    let engine = world.engine(&repositories);
+    let engine = fixture.engine(&repositories);
     draft(&engine, "git", "p", "v1");
     let (mut contents, version) = pull(&engine, "git.p.v1");
     let path = |path: &str| PackagePath::new(path).expect("a good path");
-    let file = |bytes: &[u8], mode| File {
+    let file = |bytes: &[u8], mode| PackageFile {
         bytes: bytes.into(),
         mode,
     };
@@ -596,9 +605,14 @@ fn modes_links_and_bytes_survive() {
             .insert(path(name), file.clone())
             .expect("there is room");
     }
-    engine
-        .push("git.p.v1", &contents, &version, OnRenderFailure::Refuse)
-        .expect("it can be pushed");
+    push(
+        &engine,
+        "git.p.v1",
+        &contents,
+        &version,
+        OnRenderFailure::Refuse,
+    )
+    .expect("it can be pushed");
     publish(&engine, "git.p.v1");
     engine
         .create(&new("prod", "q", "v1", Some(clone_of("git.p.v1"))))
@@ -614,7 +628,7 @@ fn modes_links_and_bytes_survive() {
             }
         }
     }
-    let tree = world.git("repo", &["ls-tree", "-r", "main", "p/bin/run.sh", "p/out"]);
+    let tree = fixture.git("repo", &["ls-tree", "-r", "main", "p/bin/run.sh", "p/out"]);
     assert!(
         tree.starts_with("100755 blob") && tree.contains("\n120000 blob"),
         "{tree}"
@@ -623,20 +637,20 @@ fn modes_links_and_bytes_survive() {
 
 #[test]
 fn each_repository_has_a_runner_of_its_own() {
-    let Some(world) = world() else { return };
-    world.checked_out("upstream");
-    world.write(
+    let Some(fixture) = fixture() else { return };
+    fixture.checked_out("upstream");
+    fixture.write(
         "upstream",
         "p/Kptfile",
         &KPTFILE.replace("blue:v1", "where:v1"),
     );
-    world.write(
+    fixture.write(
         "upstream",
         "p/cm.yaml",
         &RED.replace("color: red", "runner: none"),
     );
-    world.commit("upstream", "a package");
-    let address = world.path("upstream").display().to_string();
+    fixture.commit("upstream", "a package");
+    let address = fixture.path("upstream").display().to_string();
     let config = |name: &str, seconds: u64| RepositoryConfig {
         runner: RunnerOptions {
             endpoint: Some(format!("{name}.example.com:9445")),
@@ -645,10 +659,10 @@ fn each_repository_has_a_runner_of_its_own() {
             memory: Some(seconds * 1000),
             max_output: None,
         },
-        ..RepositoryConfig::new(name, world.bare(name))
+        ..RepositoryConfig::new(name, fixture.bare(name))
     };
-    let repositories = world.repositories([config("one", 10), config("two", 20)]);
-    let engine = world.engine(&repositories);
+    let repositories = fixture.repositories([config("one", 10), config("two", 20)]);
+    let engine = fixture.engine(&repositories);
     for (name, seconds) in [("one", 10), ("two", 20)] {
         let task = clone_git(&address, "main", "p");
         engine
@@ -657,16 +671,17 @@ fn each_repository_has_a_runner_of_its_own() {
         let (contents, _) = pull(&engine, &format!("{name}.p.v1"));
         let expected = format!("runner: {name}.example.com:9445");
         assert!(text(&contents, "cm.yaml").contains(&expected));
-        let contexts = std::mem::take(&mut *world.runners.contexts.lock().expect("not poisoned"));
+        let contexts = std::mem::take(&mut *fixture.runners.contexts.lock().expect("not poisoned"));
         let context = contexts.last().expect("a function ran");
         assert_eq!(
             context.deadline.map(|deadline| deadline.timeout),
             Some(Duration::from_secs(seconds))
         );
         assert_eq!(context.limits.memory, Some(seconds * 1000));
-        let asked = std::mem::take(&mut *world.runners.asked.lock().expect("not poisoned"));
+        let requested =
+            std::mem::take(&mut *fixture.runners.requested.lock().expect("not poisoned"));
         assert_eq!(
-            asked
+            requested
                 .last()
                 .map(|config| config.runner.pull_secrets.clone()),
             Some(vec![format!("{name}-secret")])
@@ -688,14 +703,14 @@ fn each_repository_has_a_runner_of_its_own() {
 
 /// kpt renders no such package, and a misspelt field that is passed over would be worse; everything else takes it.
 #[test]
-fn fields_that_nobody_knows_are_kept() {
-    let Some(world) = world() else { return };
-    let location = world.checked_out("repo");
-    world.write("repo", "p/Kptfile", &format!("{KPTFILE}future: x\n"));
-    world.commit("repo", "from the future");
-    world.git("repo", &["branch", "drafts/p/v1"]);
-    let repositories = world.repositories([RepositoryConfig::new("git", location)]);
-    let engine = world.engine(&repositories);
+fn unknown_fields_are_kept() {
+    let Some(fixture) = fixture() else { return };
+    let location = fixture.checked_out("repo");
+    fixture.write("repo", "p/Kptfile", &format!("{KPTFILE}future: x\n"));
+    fixture.commit("repo", "from the future");
+    fixture.git("repo", &["branch", "drafts/p/v1"]);
+    let repositories = fixture.repositories([RepositoryConfig::new("git", location)]);
+    let engine = fixture.engine(&repositories);
     let (contents, version) = pull(&engine, "git.p.v1");
     assert!(text(&contents, "Kptfile").ends_with("future: x\n"));
     let found = engine
@@ -707,9 +722,14 @@ fn fields_that_nobody_knows_are_kept() {
         found.metadata.labels.get("team").map(String::as_str),
         Some("a")
     );
-    engine
-        .push("git.p.v1", &contents, &version, OnRenderFailure::Refuse)
-        .expect("they are no reason to refuse it");
+    push(
+        &engine,
+        "git.p.v1",
+        &contents,
+        &version,
+        OnRenderFailure::Refuse,
+    )
+    .expect("they are no reason to refuse it");
     let (contents, _) = pull(&engine, "git.p.v1");
     assert!(text(&contents, "Kptfile").contains("\nfuture: x\n"));
 }

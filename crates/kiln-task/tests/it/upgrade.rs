@@ -5,8 +5,8 @@ use kiln_task::{
     Strategy, Task, TaskError, UpgradeError, UpgradeTask, Upstream,
 };
 
-use crate::steps::{draft, edit_of, publish};
-use crate::world::{new, pull, text, world};
+use crate::fixture::{fixture, new, pull, text};
+use crate::steps::{draft, edit_of, publish, push};
 
 const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: base\n";
 
@@ -27,9 +27,7 @@ fn publish_with(engine: &Engine<'_>, name: &str, files: &[(&str, Option<String>)
             }
         }
     }
-    engine
-        .push(name, &contents, &version, OnRenderFailure::Refuse)
-        .expect("it can be pushed");
+    push(engine, name, &contents, &version, OnRenderFailure::Refuse).expect("it can be pushed");
     publish(engine, name);
 }
 
@@ -55,12 +53,12 @@ fn upgrade(old: &str, strategy: Strategy) -> Task {
 
 #[test]
 fn a_package_is_upgraded() {
-    let Some(world) = world() else { return };
-    let repositories = world.repositories([
-        RepositoryConfig::new("up", world.bare("up")),
-        RepositoryConfig::new("git", world.bare("repo")),
+    let Some(fixture) = fixture() else { return };
+    let repositories = fixture.repositories([
+        RepositoryConfig::new("up", fixture.bare("up")),
+        RepositoryConfig::new("git", fixture.bare("repo")),
     ]);
-    let engine = world.engine(&repositories);
+    let engine = fixture.engine(&repositories);
     draft(&engine, "up", "base", "v1");
     publish_with(
         &engine,
@@ -132,7 +130,7 @@ fn a_package_is_upgraded() {
     );
     assert!(
         merged.get("gone.yaml").is_none(),
-        "what nobody touched goes with the upstream"
+        "an unchanged file is removed with the upstream"
     );
     assert!(text(&merged, "new.yaml").contains("# kpt-merge: /new"));
     assert_eq!(text(&merged, "own.txt"), "mine");
@@ -208,13 +206,13 @@ fn a_package_is_upgraded() {
 
 #[test]
 fn a_package_from_an_address_is_upgraded_by_its_lock() {
-    let Some(world) = world() else { return };
-    let location = world.bare("up");
-    let repositories = world.repositories([
+    let Some(fixture) = fixture() else { return };
+    let location = fixture.bare("up");
+    let repositories = fixture.repositories([
         RepositoryConfig::new("up", location),
-        RepositoryConfig::new("git", world.bare("repo")),
+        RepositoryConfig::new("git", fixture.bare("repo")),
     ]);
-    let engine = world.engine(&repositories);
+    let engine = fixture.engine(&repositories);
     draft(&engine, "up", "base", "v1");
     publish_with(
         &engine,
@@ -228,7 +226,7 @@ fn a_package_from_an_address_is_upgraded_by_its_lock() {
         &[("cm.yaml", Some(config_map("cm", "blue", "1")))],
     );
     let git = GitUpstream {
-        repo: format!("file://{}", world.path("up").display()),
+        repo: format!("file://{}", fixture.path("up").display()),
         git_ref: "v1".to_owned(),
         directory: "base".to_owned(),
         ..GitUpstream::default()

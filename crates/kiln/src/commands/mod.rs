@@ -3,7 +3,7 @@
 pub(crate) mod completion;
 pub(crate) mod function;
 pub(crate) mod native;
-mod registries;
+pub(crate) mod registries;
 pub(crate) mod repo;
 pub(crate) mod rpkg;
 pub(crate) mod serve;

@@ -16,7 +16,7 @@ const AGE: Duration = Duration::from_secs(300);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How registries are asked.
-pub(super) fn registry_options() -> Result<RegistryOptions, ProxyError> {
+pub(crate) fn registry_options() -> Result<RegistryOptions, ProxyError> {
     Ok(RegistryOptions {
         keychain: Keychain::docker(std::env::var_os(DOCKER_CONFIG), std::env::var_os(HOME)),
         proxies: Proxies::from_variables(|name| std::env::var(name).ok())?,
@@ -26,7 +26,7 @@ pub(super) fn registry_options() -> Result<RegistryOptions, ProxyError> {
 
 /// The tags of images in registries, for functions that ask for a range of versions. A repository is asked once, however
 /// many functions name it.
-pub(super) struct RegistryTags {
+pub(crate) struct RegistryTags {
     cancel: CancelToken,
     asked: Mutex<HashMap<String, Asked>>,
 }
@@ -38,7 +38,7 @@ struct Asked {
 
 impl RegistryTags {
     /// Nobody has been asked yet. Who cancels need not wait for registries.
-    pub(super) fn new(cancel: CancelToken) -> RegistryTags {
+    pub(crate) fn new(cancel: CancelToken) -> RegistryTags {
         RegistryTags {
             cancel,
             asked: Mutex::default(),
@@ -46,7 +46,7 @@ impl RegistryTags {
     }
 
     /// The tags of an image that is named without one; none if the registry does not tell.
-    pub(super) fn of(&self, image: &str) -> Vec<String> {
+    pub(crate) fn of(&self, image: &str) -> Vec<String> {
         let mut asked = self.lock();
         let fresh = asked
             .get(image)
@@ -66,7 +66,7 @@ impl RegistryTags {
     }
 
     /// Why registries did not answer, those that did not.
-    pub(super) fn problems(&self) -> Vec<String> {
+    pub(crate) fn problems(&self) -> Vec<String> {
         let asked = self.lock();
         let problems = asked.values().map(|asked| asked.answer.clone());
         let mut problems: Vec<String> = problems.filter_map(Result::err).collect();
@@ -83,9 +83,10 @@ impl RegistryTags {
             let _ = given_up.send(Err(String::from("interrupted")));
         });
         let image = image.to_owned();
-        std::thread::spawn(move || {
+        let lookup = std::thread::Builder::new().spawn(move || {
             let _ = sender.send(list(&image));
         });
+        lookup.map_err(|error| format!("cannot start a thread: {error}"))?;
         let late = |_| format!("no answer within {} seconds", PATIENCE.as_secs());
         answer.recv_timeout(PATIENCE).map_err(late)?
     }

@@ -22,6 +22,7 @@ mod packages;
 mod progress;
 mod recorded;
 mod rpkg;
+mod rpkg_git;
 mod run;
 mod runner;
 mod safety;

@@ -190,7 +190,7 @@ fn life_of_a_package_from_an_image(registry: &TestRegistry) {
     let text = place.fail("kiln rpkg upgrade down.git.v1 --workspace v2 --ref v2");
     assert_eq!(
         text,
-        "error: down.git.v1 did not come from an image; --revision chooses the revision of its upstream\n"
+        "error: down.git.v1 was not cloned from an image; choose the upstream revision with --revision\n"
     );
 }
 
@@ -427,7 +427,7 @@ fn images_that_are_gone_are_told() {
     for (package, message) in [
         (
             "nowhere",
-            "cannot tell which tags image 127.0.0.1:1/x:v1 has: ",
+            "cannot list the tags of image 127.0.0.1:1/x:v1: ",
         ),
         ("nonsense", "image reference \"A?B\": "),
     ] {
@@ -444,6 +444,6 @@ fn images_that_are_gone_are_told() {
     let text = place.run("kiln rpkg upgrade --discover downstream up.p.v9 2>log");
     assert_eq!(
         text,
-        "No downstream package is known to be out of date; not all registries could be asked.\n"
+        "No downstream package is known to be out of date; not all registries responded.\n"
     );
 }

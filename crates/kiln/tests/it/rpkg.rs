@@ -1,10 +1,8 @@
-//! `kiln rpkg` and `kiln repo` from the outside: one file in `rpkg/` for each story, with the commands of it and all that
-//! they print.
+//! `kiln rpkg` and `kiln repo` as programs: each file in `rpkg/` is a story, with commands and their output.
 //!
-//! A story begins in an empty directory. `$ ` begins a command, `> ` goes on with it; after it comes what it prints, `| `
-//! before each line of standard output and `! ` before each of standard error, and `=> CODE` unless that is 0. Other
-//! lines are for readers. What differs from run to run is replaced: commits, times and the directory. What Porch's own
-//! recorded transcripts have, stories have in its words.
+//! A story starts in an empty directory. `$ ` starts a command and `> ` continues it. Its output follows: `| ` before each line of
+//! standard output, `! ` before each line of standard error, and `=> CODE` unless the exit code is 0. Other lines are for
+//! readers. Commits, times and the directory are replaced. Output that Porch's own recorded transcripts have equals theirs.
 
 use std::fmt::Write;
 use std::fs;
@@ -73,17 +71,17 @@ fn check(name: &str) {
     if world.shell(&world.work(), setup, &[]).code != Some(0) {
         return skip(name, "git is not there");
     }
-    check_golden(&format!("rpkg/{file}"), &told(&world, &story));
+    check_golden(&format!("rpkg/{file}"), &replay(&world, &story));
 }
 
-/// The story with what commands print now.
-fn told(world: &World, story: &str) -> String {
+/// The story with the current output of its commands.
+fn replay(world: &World, story: &str) -> String {
     let mut out = String::new();
     let mut command = String::new();
     for line in story.lines() {
         let more = line.strip_prefix("> ").or((line == ">").then_some(""));
         if more.is_none() && !command.is_empty() {
-            tell(&mut out, world, &std::mem::take(&mut command));
+            append_output(&mut out, world, &std::mem::take(&mut command));
         }
         let is_output = ["|", "!", "=> "].iter().any(|mark| line.starts_with(mark));
         if is_output {
@@ -96,12 +94,12 @@ fn told(world: &World, story: &str) -> String {
         let _ = writeln!(out, "{line}");
     }
     if !command.is_empty() {
-        tell(&mut out, world, &command);
+        append_output(&mut out, world, &command);
     }
     out
 }
 
-fn tell(out: &mut String, world: &World, command: &str) {
+fn append_output(out: &mut String, world: &World, command: &str) {
     let ran = world.shell(&world.work(), command, &[]);
     for (mark, text) in [("|", &ran.stdout), ("!", &ran.stderr)] {
         for line in text.lines() {
@@ -118,7 +116,7 @@ fn tell(out: &mut String, world: &World, command: &str) {
     }
 }
 
-/// A line without what differs from run to run.
+/// Replaces what differs from run to run.
 fn steady(line: &str, world: &World) -> String {
     let line = line.replace(&world.work().display().to_string(), "/work");
     let line = match line.rsplit_once(" in ") {

@@ -1,6 +1,6 @@
-//! What commits say about the package revision they belong to: a line of JSON in their messages.
+//! Annotations: a line of JSON in a commit message that names the package revision.
 //!
-//! Messages are Porch's to the byte. Reading is lenient: a line that makes no sense is passed over.
+//! Messages equal Porch's byte for byte. Reading is lenient: an invalid line is skipped.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,30 +8,27 @@ use crate::task::{Task, to_go_json};
 
 const MARK: &str = "kpt:";
 
-/// What a commit says about a package revision.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Annotation {
-    /// The package's directory from the root of the git repository.
+pub(crate) struct Annotation {
+    /// The package's directory relative to the root of the git repository.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub package: String,
-    /// The revision's workspace.
+    pub(crate) package: String,
     #[serde(
         rename = "workspaceName",
         default,
         skip_serializing_if = "String::is_empty"
     )]
-    pub workspace: String,
-    /// The revision's number, `0` for one that has none yet; once it was a `v1`.
+    pub(crate) workspace: String,
+    /// The revision's number; `0` for a draft. Old versions of Porch wrote `v1`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub revision: String,
-    /// What was done.
+    pub(crate) revision: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<Task>,
+    pub(crate) task: Option<Task>,
 }
 
 impl Annotation {
-    /// All that the message of a commit has.
-    pub fn read_all(message: &str) -> Vec<Annotation> {
+    /// All annotations in a commit message.
+    pub(crate) fn read_all(message: &str) -> Vec<Annotation> {
         let lines = message.split('\n').map(str::trim);
         let lines = lines.filter_map(|line| line.strip_prefix(MARK));
         lines
@@ -39,8 +36,8 @@ impl Annotation {
             .collect()
     }
 
-    /// Whether it speaks of a revision. Older versions of Porch wrote the workspace as the revision.
-    pub fn is_about(&self, package: &str, workspace: &str) -> bool {
+    /// Whether it names a revision. Old versions of Porch wrote the workspace as the revision.
+    pub(crate) fn is_about(&self, package: &str, workspace: &str) -> bool {
         let is_named = match self.workspace.as_str() {
             "" => self.revision == workspace,
             name => name == workspace,
@@ -48,20 +45,20 @@ impl Annotation {
         self.package == package && is_named
     }
 
-    /// The number of the revision; none if it is no number, or that of a draft.
-    pub fn number(&self) -> Option<u64> {
+    /// The number of a published revision.
+    pub(crate) fn number(&self) -> Option<u64> {
         let digits = self.revision.strip_prefix('v').unwrap_or(&self.revision);
         digits.parse().ok().filter(|number| *number > 0)
     }
 
     fn line(&self) -> String {
-        // A record of texts can always be written.
+        // Serialising strings does not fail.
         to_go_json(self).map_or_else(|_| String::new(), |json| format!("{MARK}{json}\n"))
     }
 }
 
 /// The message of a commit that changes a draft.
-pub fn change_message(package: &str, workspace: &str, task: &Task) -> String {
+pub(crate) fn change_message(package: &str, workspace: &str, task: &Task) -> String {
     let annotation = Annotation {
         package: package.to_owned(),
         workspace: workspace.to_owned(),
@@ -81,7 +78,7 @@ pub fn change_message(package: &str, workspace: &str, task: &Task) -> String {
 }
 
 /// The message of a commit that publishes a revision.
-pub fn approval_message(package: &str, workspace: &str, number: u64) -> String {
+pub(crate) fn approval_message(package: &str, workspace: &str, number: u64) -> String {
     let annotation = Annotation {
         package: package.to_owned(),
         workspace: workspace.to_owned(),
@@ -93,7 +90,7 @@ pub fn approval_message(package: &str, workspace: &str, number: u64) -> String {
 }
 
 /// The message of a commit that removes a package from the branch.
-pub fn deletion_message(package: &str) -> String {
+pub(crate) fn deletion_message(package: &str) -> String {
     format!("Delete {package}")
 }
 

@@ -4,7 +4,7 @@ use super::{Annotation, approval_message, change_message, deletion_message};
 use crate::task::{InitTask, Task};
 
 #[test]
-fn messages_are_porchs() {
+fn messages_equal_those_of_porch() {
     let task = Task::Init(InitTask {
         description: "d".to_owned(),
         ..InitTask::default()
@@ -25,7 +25,7 @@ fn messages_are_porchs() {
 }
 
 #[test]
-fn what_makes_no_sense_is_passed_over() {
+fn invalid_annotations_are_skipped() {
     let message = "subject\n\n  kpt:{\"package\":\"p\",\"revision\":\"v1\"}\nkpt:{oops\nkpt:{\"package\":\"q\",\"workspaceName\":\"w\"}";
     let read = Annotation::read_all(message);
     assert_eq!(read.len(), 2);

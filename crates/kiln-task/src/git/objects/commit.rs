@@ -1,26 +1,24 @@
-//! Commits: who, when, what was before, and what they say.
+//! Commit objects.
 
 use super::super::id::ObjectId;
 
-/// Who made a commit.
+/// The author or committer of a commit.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Identity {
-    /// The name.
+pub struct GitIdentity {
     pub name: String,
-    /// The address.
     pub email: String,
 }
 
-impl Identity {
-    /// Who commits, always, and who is the author where no other is known.
-    pub fn porch() -> Identity {
-        Identity {
+impl GitIdentity {
+    /// Porch's identity: the committer of all commits, and the default author.
+    pub fn porch() -> GitIdentity {
+        GitIdentity {
             name: "Package Orchestration Service".to_owned(),
             email: "porch@kpt.dev".to_owned(),
         }
     }
 
-    /// As commits have it; without what would end it.
+    /// The header of a commit object, without characters that would end it.
     pub(super) fn to_header(&self) -> String {
         let clean = |text: &str| -> String {
             let kept = text
@@ -32,19 +30,18 @@ impl Identity {
     }
 }
 
-/// What is read of a commit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Commit {
     pub(crate) tree: ObjectId,
     pub(crate) parents: Vec<ObjectId>,
-    pub(crate) author: Identity,
+    pub(crate) author: GitIdentity,
     /// Seconds since 1970.
     pub(crate) author_time: i64,
     pub(crate) message: String,
 }
 
 impl Commit {
-    /// Reads a commit; none if it makes no sense.
+    /// Parses a commit; `None` if it is invalid.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Commit> {
         let text = String::from_utf8_lossy(bytes);
         let (head, message) = text.split_once("\n\n").unwrap_or((&text, ""));
@@ -55,7 +52,7 @@ impl Commit {
             match line.split_once(' ') {
                 Some(("tree", id)) => tree = ObjectId::new(id),
                 Some(("parent", id)) => parents.push(ObjectId::new(id)?),
-                Some(("author", who)) => author = signature(who),
+                Some(("author", identity)) => author = signature(identity),
                 _ => {}
             }
         }
@@ -70,11 +67,11 @@ impl Commit {
     }
 }
 
-fn signature(who: &str) -> Option<(Identity, i64)> {
-    let (name, rest) = who.split_once('<')?;
+fn signature(identity: &str) -> Option<(GitIdentity, i64)> {
+    let (name, rest) = identity.split_once('<')?;
     let (email, time) = rest.split_once('>')?;
     let time = time.split_whitespace().next()?.parse().ok()?;
-    let identity = Identity {
+    let identity = GitIdentity {
         name: name.trim().to_owned(),
         email: email.to_owned(),
     };

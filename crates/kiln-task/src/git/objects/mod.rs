@@ -1,4 +1,4 @@
-//! Git's objects: reading them, and writing trees and commits of packages.
+//! Reads git objects, and writes trees and commits of packages.
 
 mod commit;
 mod package;
@@ -8,11 +8,11 @@ mod tree;
 mod writer;
 
 pub(super) use commit::Commit;
-pub use commit::Identity;
+pub use commit::GitIdentity;
 pub use package::ReadPackageError;
-pub(super) use package::{Limits, read_package};
+pub(super) use package::{PackageLimits, read_package};
 pub(super) use quarantine::is_partial;
-pub(super) use reader::{Object, ObjectKind, Reader};
-pub(super) use tree::Tree;
-pub(super) use writer::Writer;
+pub(super) use reader::{GitObject, ObjectKind, ObjectReader};
+pub(super) use tree::GitTree;
+pub(super) use writer::CommitWriter;
 pub(crate) use writer::{NewCommit, PackageChange};

@@ -1,65 +1,48 @@
-//! The files of a package, read out of a commit.
+//! Reads the files of a package from a commit.
 //!
-//! Nothing about a foreign tree is believed: paths are checked, and there is a limit to how much is read.
+//! Trees are not trusted: paths are checked, and the amount that is read is limited.
 
 use std::collections::HashSet;
 
-use crate::contents::{Contents, ContentsError, File, FileMode, PackagePath, UnsafePath};
+use crate::contents::{Contents, ContentsError, FileMode, PackageFile, PackagePath, UnsafePath};
 
 use super::super::id::ObjectId;
 use super::super::program::GitError;
-use super::reader::{ObjectKind, Reader};
-use super::tree::Tree;
+use super::reader::{ObjectKind, ObjectReader};
+use super::tree::GitTree;
 
-/// Why a package cannot be read out of a commit.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadPackageError {
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// A file has a path that no package has.
     #[error(transparent)]
     Path(#[from] UnsafePath),
-    /// A file has a path that another file does not leave room for.
+    /// The path of a file conflicts with that of another.
     #[error(transparent)]
     Contents(#[from] ContentsError),
-    /// A file's name is not text.
     #[error("the name of a file in {directory:?} is not valid UTF-8")]
-    NotText {
-        /// The directory.
-        directory: String,
-    },
-    /// A repository inside the repository.
+    NotText { directory: String },
     #[error("{0} is a git submodule, which packages cannot have")]
     Submodule(String),
-    /// There is too much.
     #[error("the package is larger than {limit} bytes")]
-    TooLarge {
-        /// The limit.
-        limit: u64,
-    },
-    /// There are too many files.
+    TooLarge { limit: u64 },
     #[error("the package has more than {limit} files and directories")]
-    TooMany {
-        /// The limit.
-        limit: usize,
-    },
-    /// An object is missing or makes no sense.
+    TooMany { limit: usize },
+    /// An object is missing or invalid.
     #[error(
-        "{0} cannot be read: the repository is damaged, or a partial clone, for which nothing is fetched (`git fetch --refetch --no-filter` completes it)"
+        "{0} cannot be read: the repository is damaged, or it is a partial clone whose missing objects kiln does not fetch (complete it with `git fetch --refetch --no-filter`)"
     )]
     Damaged(String),
 }
 
-/// How much is read at most.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct PackageLimits {
     pub(crate) bytes: u64,
     pub(crate) entries: usize,
 }
 
-impl Limits {
-    /// Whether a package that is written can be read again.
+impl PackageLimits {
+    /// Refuses a package that could not be read again.
     pub(crate) fn check(self, contents: &Contents) -> Result<(), ReadPackageError> {
         let sizes = contents.iter().map(|(_, file)| file.bytes.len() as u64);
         if sizes.fold(0, u64::saturating_add) > self.bytes {
@@ -68,9 +51,9 @@ impl Limits {
         let mut directories = HashSet::new();
         for path in contents.paths() {
             let mut directory = path.directory();
-            // Who knows a directory knows those around it.
+            // A known directory has known parents.
             while !directory.is_empty() && directories.insert(directory) {
-                directory = directory.rsplit_once('/').map_or("", |(around, _)| around);
+                directory = directory.rsplit_once('/').map_or("", |(parent, _)| parent);
             }
         }
         match contents.len() + directories.len() > self.entries {
@@ -82,12 +65,12 @@ impl Limits {
     }
 }
 
-/// The files below a directory of a commit; none if there is no such directory.
+/// The files below a directory of a commit; `None` if there is no such directory.
 pub(crate) fn read_package(
-    reader: &mut Reader,
+    reader: &mut ObjectReader,
     commit: &ObjectId,
     directory: &str,
-    limits: Limits,
+    limits: PackageLimits,
 ) -> Result<Option<Contents>, ReadPackageError> {
     let root = match directory {
         "" => format!("{commit}^{{tree}}"),
@@ -110,7 +93,7 @@ pub(crate) fn read_package(
             let bytes = bytes.ok_or(ReadPackageError::TooLarge {
                 limit: limits.bytes,
             })?;
-            let tree = Tree::parse(&bytes, &id);
+            let tree = GitTree::parse(&bytes, &id);
             let tree = tree.ok_or_else(|| ReadPackageError::Damaged(id.to_string()))?;
             for entry in tree.entries {
                 entries_left = entries_left
@@ -141,10 +124,10 @@ pub(crate) fn read_package(
         }
         let mut missing = None;
         let mut found = Vec::new();
-        reader.read_all(&below_ids, limits.bytes, |place, object| {
-            match (object, below.get(place)) {
+        reader.read_all(&below_ids, limits.bytes, |index, object| {
+            match (object, below.get(index)) {
                 (Some(object), Some(path)) => found.push((path.clone(), object.bytes, object.id)),
-                _ => missing = below_ids.get(place).cloned(),
+                _ => missing = below_ids.get(index).cloned(),
             }
         })?;
         if let Some(missing) = missing {
@@ -161,30 +144,30 @@ pub(crate) fn read_package(
 }
 
 fn read_files(
-    reader: &mut Reader,
+    reader: &mut ObjectReader,
     blobs: Vec<(PackagePath, FileMode)>,
     ids: &[String],
-    limits: Limits,
-) -> Result<Vec<(PackagePath, File)>, ReadPackageError> {
+    limits: PackageLimits,
+) -> Result<Vec<(PackagePath, PackageFile)>, ReadPackageError> {
     let mut left = limits.bytes;
     let mut problem = None;
     let mut files = Vec::with_capacity(blobs.len());
     let mut blobs = blobs.into_iter();
-    // A limit for each file would let many of them fill the memory, so what is left shrinks from batch to batch.
+    // One budget for all files, because a limit per file would let many files fill the memory.
     for ids in ids.chunks(64) {
-        reader.read_all(ids, left, |place, object| {
+        reader.read_all(ids, left, |index, object| {
             let Some((path, mode)) = blobs.next() else {
                 return;
             };
             let Some(object) = object else {
-                problem = ids.get(place).cloned().map(ReadPackageError::Damaged);
+                problem = ids.get(index).cloned().map(ReadPackageError::Damaged);
                 return;
             };
             match (object.bytes, left.checked_sub(object.size)) {
                 (Some(bytes), Some(rest)) => {
                     left = rest;
                     let bytes = bytes.into();
-                    files.push((path, File { bytes, mode }));
+                    files.push((path, PackageFile { bytes, mode }));
                 }
                 _ => {
                     problem = Some(ReadPackageError::TooLarge {

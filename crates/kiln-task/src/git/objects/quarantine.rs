@@ -1,8 +1,8 @@
-//! A place for objects that are being written, so that a git that fails leaves nothing behind: on a disk that is full that
-//! would be just what fills it.
+//! A temporary directory for objects that are being written, so that a failed git leaves nothing behind, least of all on a full
+//! disk.
 //!
-//! It is a directory among git's own temporary ones, which `git gc` removes if we are killed. Objects move out of it when all
-//! of them are there.
+//! It looks like one of git's own temporary directories, so `git gc` removes it if kiln is killed. When all objects are written,
+//! they move to the repository.
 
 use std::fs;
 use std::io;
@@ -11,30 +11,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::program::common_directory;
 
-/// Tells places apart that are used at the same time.
-static TURN: AtomicU64 = AtomicU64::new(0);
+/// Makes the names of directories unique.
+static COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// The place. It goes with everything in it when it is dropped.
+/// The directory. It is removed when dropped.
 pub(super) struct Quarantine {
-    /// Where it is.
     pub(super) path: PathBuf,
-    /// Where all other objects are.
+    /// The object directory of the repository.
     pub(super) objects: PathBuf,
 }
 
 impl Quarantine {
-    /// A place in a repository, given by git's own directory.
     pub(super) fn new(git_dir: &Path) -> io::Result<Quarantine> {
         let objects = common_directory(git_dir).join("objects");
-        let turn = TURN.fetch_add(1, Ordering::Relaxed);
-        let path = objects.join(format!("tmp_objdir-kiln-{}-{turn}", std::process::id()));
+        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let path = objects.join(format!("tmp_objdir-kiln-{}-{count}", std::process::id()));
         fs::create_dir(&path)?;
         let quarantine = Quarantine { path, objects };
         fs::create_dir(quarantine.path.join("pack"))?;
         Ok(quarantine)
     }
 
-    /// Moves all objects to the others.
+    /// Moves all objects to the repository.
     pub(super) fn release(self) -> io::Result<()> {
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
@@ -43,13 +41,13 @@ impl Quarantine {
                 continue;
             }
             if !target.is_dir() {
-                make_like(&target, &self.objects)?;
+                create_like(&target, &self.objects)?;
             }
             let mut files: Vec<PathBuf> = Vec::new();
             for file in fs::read_dir(entry.path())? {
                 files.push(file?.path());
             }
-            // Who finds the index of a pack wants to find the pack.
+            // A reader that finds the index of a pack must find the pack.
             files.sort_by_key(|file| file.extension().is_some_and(|end| end == "idx"));
             for file in files {
                 let name = file.file_name().unwrap_or_default();
@@ -66,15 +64,15 @@ impl Drop for Quarantine {
     }
 }
 
-/// Whether a repository may lack objects that somebody else has: it is a partial clone.
+/// Whether a repository is a partial clone, which may lack objects.
 pub(in crate::git) fn is_partial(git_dir: &Path) -> bool {
     let packs = fs::read_dir(common_directory(git_dir).join("objects").join("pack"));
     let mut packs = packs.into_iter().flatten().flatten();
     packs.any(|pack| pack.path().extension().is_some_and(|end| end == "promisor"))
 }
 
-/// A directory with the rights of another: repositories can be shared.
-fn make_like(directory: &Path, other: &Path) -> io::Result<()> {
+/// Creates a directory with the permissions of another, because repositories can be shared.
+fn create_like(directory: &Path, other: &Path) -> io::Result<()> {
     match fs::create_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         made => made?,

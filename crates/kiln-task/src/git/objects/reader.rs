@@ -1,4 +1,4 @@
-//! Reading objects: one git that lives as long as there is something to ask it.
+//! Reads objects through one long-lived `git cat-file --batch`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -8,10 +8,9 @@ use super::super::program::{GitError, GitProgram};
 
 const COMMAND: &str = "cat-file";
 
-/// So much is asked at a time that it fits into a pipe, even while nobody reads the answers.
-const ASKED_AT_ONCE: usize = 16 * 1024;
+/// The size of a batch of requests. It fits into a pipe, so that writing does not block while no output is read.
+const BATCH_SIZE: usize = 16 * 1024;
 
-/// What kind of object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ObjectKind {
     Blob,
@@ -20,30 +19,29 @@ pub(crate) enum ObjectKind {
     Tag,
 }
 
-/// An object.
 #[derive(Clone, Debug)]
-pub(crate) struct Object {
+pub(crate) struct GitObject {
     pub(crate) id: ObjectId,
     pub(crate) kind: ObjectKind,
     pub(crate) size: u64,
-    /// None if it is larger than was asked for.
+    /// `None` if the object is larger than the limit.
     pub(crate) bytes: Option<Vec<u8>>,
 }
 
-/// A git that is asked for objects.
+/// A running `git cat-file --batch`.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct ObjectReader {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Reader {
-    pub(crate) fn start(git: &GitProgram) -> Result<Reader, GitError> {
+impl ObjectReader {
+    pub(crate) fn start(git: &GitProgram) -> Result<ObjectReader, GitError> {
         let mut child = git.spawn(COMMAND, &["--batch".as_ref()], Stdio::null())?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         match stdout {
-            Some(stdout) => Ok(Reader {
+            Some(stdout) => Ok(ObjectReader {
                 child,
                 stdin,
                 stdout: BufReader::with_capacity(64 * 1024, stdout),
@@ -52,80 +50,86 @@ impl Reader {
         }
     }
 
-    /// The object that a name or `<commit>:<path>` stands for; none if there is none.
-    pub(crate) fn read(&mut self, request: &str, largest: u64) -> Result<Option<Object>, GitError> {
+    /// Reads the object of a name or of `<commit>:<path>`; `None` if there is no such object.
+    pub(crate) fn read(
+        &mut self,
+        request: &str,
+        max_size: u64,
+    ) -> Result<Option<GitObject>, GitError> {
         let mut found = None;
-        self.read_all(&[request.to_owned()], largest, |_, object| found = object)?;
+        self.read_all(&[request.to_owned()], max_size, |_, object| found = object)?;
         Ok(found)
     }
 
-    /// The same for many; `each` gets the place in the list and what was found.
+    /// Reads several objects. `each` gets the index of the request and its object.
     pub(crate) fn read_all(
         &mut self,
         requests: &[String],
-        largest: u64,
-        mut each: impl FnMut(usize, Option<Object>),
+        max_size: u64,
+        mut each: impl FnMut(usize, Option<GitObject>),
     ) -> Result<(), GitError> {
-        let mut asked = 0;
-        while asked < requests.len() {
-            let mut question = String::new();
-            let start = asked;
+        let mut sent = 0;
+        while sent < requests.len() {
+            let mut batch = String::new();
+            let start = sent;
             for request in requests.iter().skip(start) {
-                if !question.is_empty() && question.len() + request.len() > ASKED_AT_ONCE {
+                if !batch.is_empty() && batch.len() + request.len() > BATCH_SIZE {
                     break;
                 }
-                // What spans lines is not a name of anything; git is asked for something that does not exist either.
-                question += match request.contains('\n') {
+                // A request with a line break names no object and would split into two. `-` names no object either.
+                batch += match request.contains('\n') {
                     true => "-",
                     false => request,
                 };
-                question.push('\n');
-                asked += 1;
+                batch.push('\n');
+                sent += 1;
             }
-            self.ask(&question)?;
-            for place in start..asked {
-                let object = self.answer(largest)?;
-                each(place, object);
+            self.send(&batch)?;
+            for index in start..sent {
+                let object = self.receive(max_size)?;
+                each(index, object);
             }
         }
         Ok(())
     }
 
-    fn ask(&mut self, question: &str) -> Result<(), GitError> {
+    fn send(&mut self, batch: &str) -> Result<(), GitError> {
         let Some(stdin) = &mut self.stdin else {
             return Err(unexpected("no input"));
         };
-        let written = stdin.write_all(question.as_bytes());
-        written.map_err(broken)
+        let written = stdin.write_all(batch.as_bytes());
+        written.map_err(pipe_error)
     }
 
-    fn answer(&mut self, largest: u64) -> Result<Option<Object>, GitError> {
+    fn receive(&mut self, max_size: u64) -> Result<Option<GitObject>, GitError> {
         let mut line = Vec::new();
-        self.stdout.read_until(b'\n', &mut line).map_err(broken)?;
+        self.stdout
+            .read_until(b'\n', &mut line)
+            .map_err(pipe_error)?;
         let Some(line) = line.strip_suffix(b"\n") else {
-            return Err(GitError::GaveUp { command: COMMAND });
+            return Err(GitError::EndedEarly { command: COMMAND });
         };
         let line = String::from_utf8_lossy(line);
         let Some((id, kind, size)) = header(&line) else {
             return Ok(None);
         };
-        let mut object = Object {
+        let mut object = GitObject {
             id,
             kind,
             size,
             bytes: None,
         };
-        if size <= largest {
+        if size <= max_size {
             let mut bytes = Vec::new();
             let mut content = (&mut self.stdout).take(size);
-            content.read_to_end(&mut bytes).map_err(broken)?;
+            content.read_to_end(&mut bytes).map_err(pipe_error)?;
             object.bytes = Some(bytes);
         } else {
             let mut content = (&mut self.stdout).take(size);
-            std::io::copy(&mut content, &mut std::io::sink()).map_err(broken)?;
+            std::io::copy(&mut content, &mut std::io::sink()).map_err(pipe_error)?;
         }
         let mut end = [0; 1];
-        self.stdout.read_exact(&mut end).map_err(broken)?;
+        self.stdout.read_exact(&mut end).map_err(pipe_error)?;
         match end {
             [b'\n'] => Ok(Some(object)),
             _ => Err(unexpected(&line)),
@@ -133,16 +137,16 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for ObjectReader {
     fn drop(&mut self) {
         self.stdin = None;
-        // It may be writing an answer that nobody wants any more.
+        // Git may be in the middle of its output.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// `<name> <kind> <size>`; anything else says that there is no such object.
+/// Parses `<name> <kind> <size>`. Any other line means that there is no such object.
 fn header(line: &str) -> Option<(ObjectId, ObjectKind, u64)> {
     let mut words = line.split(' ');
     let id = ObjectId::new(words.next()?)?;
@@ -157,16 +161,16 @@ fn header(line: &str) -> Option<(ObjectId, ObjectKind, u64)> {
     words.next().is_none().then_some((id, kind, size))
 }
 
-fn broken(error: std::io::Error) -> GitError {
-    GitError::Broken {
+fn pipe_error(error: std::io::Error) -> GitError {
+    GitError::Pipe {
         command: COMMAND,
         error,
     }
 }
 
-fn unexpected(answer: &str) -> GitError {
+fn unexpected(output: &str) -> GitError {
     GitError::Unexpected {
         command: COMMAND,
-        answer: answer.to_owned(),
+        output: output.to_owned(),
     }
 }

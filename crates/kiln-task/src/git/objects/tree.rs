@@ -1,14 +1,13 @@
-//! Directories as git keeps them.
+//! Tree objects.
 
 use super::super::id::ObjectId;
 
-/// A directory.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Tree {
+pub(crate) struct GitTree {
     pub(crate) entries: Vec<TreeEntry>,
 }
 
-/// What a directory holds. Names are bytes: git takes any.
+/// An entry of a tree. Git allows names that are not UTF-8.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct TreeEntry {
     pub(crate) mode: String,
@@ -19,9 +18,9 @@ pub(crate) struct TreeEntry {
 pub(crate) const DIRECTORY: &str = "40000";
 const SUBMODULE: &str = "160000";
 
-impl Tree {
-    /// Reads a directory whose objects have names as long as `like`; none if it makes no sense.
-    pub(crate) fn parse(mut bytes: &[u8], like: &ObjectId) -> Option<Tree> {
+impl GitTree {
+    /// Parses a tree whose hashes are as long as `like`; `None` if it is invalid.
+    pub(crate) fn parse(mut bytes: &[u8], like: &ObjectId) -> Option<GitTree> {
         let mut entries = Vec::new();
         while !bytes.is_empty() {
             let space = bytes.iter().position(|byte| *byte == b' ')?;
@@ -37,28 +36,26 @@ impl Tree {
             });
             bytes = rest;
         }
-        Some(Tree { entries })
+        Some(GitTree { entries })
     }
 
-    /// The entry of a name.
     pub(crate) fn entry(&self, name: &str) -> Option<&TreeEntry> {
         self.entries
             .iter()
             .find(|entry| entry.name == name.as_bytes())
     }
 
-    /// Puts an entry in the place of the one with its name.
+    /// Adds an entry, or replaces the one with the same name.
     pub(crate) fn set(&mut self, entry: TreeEntry) {
         self.remove(&entry.name);
         self.entries.push(entry);
     }
 
-    /// Removes the entry of a name.
     pub(crate) fn remove(&mut self, name: &[u8]) {
         self.entries.retain(|entry| entry.name != name);
     }
 
-    /// What `git mktree -z --batch` makes the directory of.
+    /// The input of `git mktree -z --batch`.
     pub(crate) fn to_mktree(&self) -> Vec<u8> {
         let mut lines = Vec::new();
         for entry in &self.entries {

@@ -1,4 +1,4 @@
-//! Writing objects: files, directories, and the commit that holds them. No ref knows of them until somebody moves one.
+//! Writes blobs, trees and commits. They have no ref until one is updated.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,51 +10,50 @@ use crate::contents::Contents;
 
 use super::super::id::ObjectId;
 use super::super::program::{GitError, GitProgram, failed};
-use super::commit::{Commit, Identity};
+use super::commit::{Commit, GitIdentity};
 use super::quarantine::Quarantine;
-use super::reader::{ObjectKind, Reader};
-use super::tree::{DIRECTORY, Tree, TreeEntry};
+use super::reader::{ObjectKind, ObjectReader};
+use super::tree::{DIRECTORY, GitTree, TreeEntry};
 
-/// A commit to be.
 pub(crate) struct NewCommit<'a> {
-    /// The first is the one whose tree is changed; there is none in an empty repository.
+    /// The tree of the first parent is changed. Empty in an empty repository.
     pub(crate) parents: Vec<ObjectId>,
-    /// The package's directory from the root of the repository.
+    /// The package's directory relative to the root of the repository.
     pub(crate) package: &'a str,
     pub(crate) change: PackageChange<'a>,
     pub(crate) message: &'a str,
-    pub(crate) author: &'a Identity,
+    pub(crate) author: &'a GitIdentity,
     /// Seconds since 1970.
     pub(crate) time: u64,
 }
 
-/// What becomes of the package's directory.
+/// The change of the package's directory.
 pub(crate) enum PackageChange<'a> {
-    /// It has these files and no others.
+    /// Replaces it with these files.
     Contents(&'a Contents),
-    /// It is that directory.
+    /// Replaces it with this tree.
     Tree(ObjectId),
-    /// It goes.
     Remove,
 }
 
-/// Writes objects into a repository.
-pub(crate) struct Writer<'a> {
+pub(crate) struct CommitWriter<'a> {
     pub(crate) git: &'a GitProgram,
-    pub(crate) reader: &'a mut Reader,
+    pub(crate) reader: &'a mut ObjectReader,
 }
 
-impl Writer<'_> {
-    /// Writes a commit and everything it holds.
+impl CommitWriter<'_> {
+    /// Writes a commit with its trees and blobs.
     pub(crate) fn commit(&mut self, new: &NewCommit<'_>) -> Result<ObjectId, GitError> {
-        let mut maker = TreeMaker::start(self.git)?;
+        let mut tree_writer = TreeWriter::start(self.git)?;
         let package = match &new.change {
-            PackageChange::Contents(contents) => Some(self.write_contents(contents, &mut maker)?),
+            PackageChange::Contents(contents) => {
+                Some(self.write_contents(contents, &mut tree_writer)?)
+            }
             PackageChange::Tree(tree) => Some(tree.clone()),
             PackageChange::Remove => None,
         };
-        let tree = self.root_with(new.parents.first(), new.package, package, &mut maker)?;
-        let committer = Identity::porch();
+        let tree = self.root_with(new.parents.first(), new.package, package, &mut tree_writer)?;
+        let committer = GitIdentity::porch();
         let mut text = format!("tree {tree}\n");
         for parent in &new.parents {
             text += &format!("parent {parent}\n");
@@ -68,15 +67,15 @@ impl Writer<'_> {
         id_of("hash-object", &output)
     }
 
-    /// The directory of a whole package.
+    /// Writes the tree of a package.
     fn write_contents(
         &self,
         contents: &Contents,
-        maker: &mut TreeMaker,
+        tree_writer: &mut TreeWriter,
     ) -> Result<ObjectId, GitError> {
         let ids = self.write_blobs(contents)?;
-        let mut trees: BTreeMap<&str, Tree> = BTreeMap::new();
-        trees.insert("", Tree::default());
+        let mut trees: BTreeMap<&str, GitTree> = BTreeMap::new();
+        trees.insert("", GitTree::default());
         for ((path, file), id) in contents.iter().zip(ids) {
             let entry = TreeEntry {
                 mode: file.mode.as_octal().to_owned(),
@@ -99,7 +98,7 @@ impl Writer<'_> {
         let mut root = None;
         for directory in directories {
             let tree = trees.remove(directory).unwrap_or_default();
-            let id = maker.make(&tree)?;
+            let id = tree_writer.write(&tree)?;
             if directory.is_empty() {
                 root = Some(id);
                 continue;
@@ -115,7 +114,7 @@ impl Writer<'_> {
         root.ok_or_else(|| unexpected("mktree", "nothing"))
     }
 
-    /// Writes all files with one git.
+    /// Writes all files with one `git fast-import`.
     fn write_blobs(&self, contents: &Contents) -> Result<Vec<ObjectId>, GitError> {
         let mut stream = Vec::new();
         for (index, (_, file)) in contents.iter().enumerate() {
@@ -143,26 +142,26 @@ impl Writer<'_> {
         let arguments = ["--quiet", "--force"].map(OsStr::new);
         let mut output = git.output("fast-import", &arguments, stream)?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            output.stderr = without_report(git_dir, &said).into_bytes();
+            let message = String::from_utf8_lossy(&output.stderr);
+            output.stderr = remove_crash_report(git_dir, &message).into_bytes();
             return Err(failed("fast-import", &output));
         }
         quarantine.release().map_err(GitError::Objects)?;
         Ok(output.stdout)
     }
 
-    /// The tree of a commit with another directory at a path; directories that become empty go.
+    /// Writes the tree of a commit with another directory at a path. Directories that become empty are removed.
     fn root_with(
         &mut self,
         base: Option<&ObjectId>,
         path: &str,
         package: Option<ObjectId>,
-        maker: &mut TreeMaker,
+        tree_writer: &mut TreeWriter,
     ) -> Result<ObjectId, GitError> {
         if path.is_empty() {
             return match package {
                 Some(package) => Ok(package),
-                None => maker.make(&Tree::default()),
+                None => tree_writer.write(&GitTree::default()),
             };
         }
         let segments: Vec<&str> = path.split('/').collect();
@@ -172,7 +171,7 @@ impl Writer<'_> {
             let directory = parent.filter(|entry| entry.is_directory());
             let tree = match directory.map(|entry| entry.id.clone()) {
                 Some(id) => self.read_tree(&id)?,
-                None => Tree::default(),
+                None => GitTree::default(),
             };
             trees.push(tree);
         }
@@ -188,18 +187,18 @@ impl Writer<'_> {
             }
             child = match tree.entries.is_empty() {
                 true => None,
-                false => Some(maker.make(&tree)?),
+                false => Some(tree_writer.write(&tree)?),
             };
         }
         match child {
             Some(root) => Ok(root),
-            None => maker.make(&Tree::default()),
+            None => tree_writer.write(&GitTree::default()),
         }
     }
 
-    fn root_of(&mut self, commit: Option<&ObjectId>) -> Result<Tree, GitError> {
+    fn root_of(&mut self, commit: Option<&ObjectId>) -> Result<GitTree, GitError> {
         let Some(commit) = commit else {
-            return Ok(Tree::default());
+            return Ok(GitTree::default());
         };
         let object = self.reader.read(commit.as_str(), u64::MAX)?;
         let bytes = object.and_then(|object| object.bytes);
@@ -210,29 +209,29 @@ impl Writer<'_> {
         }
     }
 
-    fn read_tree(&mut self, id: &ObjectId) -> Result<Tree, GitError> {
+    fn read_tree(&mut self, id: &ObjectId) -> Result<GitTree, GitError> {
         let object = self.reader.read(id.as_str(), u64::MAX)?;
         let object = object.filter(|object| object.kind == ObjectKind::Tree);
         let bytes = object.and_then(|object| object.bytes);
-        let tree = bytes.and_then(|bytes| Tree::parse(&bytes, id));
+        let tree = bytes.and_then(|bytes| GitTree::parse(&bytes, id));
         tree.ok_or_else(|| unexpected("cat-file", id.as_str()))
     }
 }
 
-/// A git that makes directories, one after the other, so that each can hold those before.
-struct TreeMaker {
+/// A running `git mktree --batch`. Trees are written one by one, so that each can contain the ones before.
+struct TreeWriter {
     child: std::process::Child,
     stdin: Option<std::process::ChildStdin>,
     stdout: BufReader<std::process::ChildStdout>,
 }
 
-impl TreeMaker {
-    fn start(git: &GitProgram) -> Result<TreeMaker, GitError> {
+impl TreeWriter {
+    fn start(git: &GitProgram) -> Result<TreeWriter, GitError> {
         let arguments = ["-z", "--batch"].map(OsStr::new);
         let mut child = git.spawn("mktree", &arguments, Stdio::null())?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         match stdout {
-            Some(stdout) => Ok(TreeMaker {
+            Some(stdout) => Ok(TreeWriter {
                 child,
                 stdin,
                 stdout: BufReader::new(stdout),
@@ -241,32 +240,34 @@ impl TreeMaker {
         }
     }
 
-    fn make(&mut self, tree: &Tree) -> Result<ObjectId, GitError> {
-        let broken = |error| GitError::Broken {
+    fn write(&mut self, tree: &GitTree) -> Result<ObjectId, GitError> {
+        let pipe_error = |error| GitError::Pipe {
             command: "mktree",
             error,
         };
         if let Some(stdin) = &mut self.stdin {
-            stdin.write_all(&tree.to_mktree()).map_err(broken)?;
-            stdin.flush().map_err(broken)?;
+            stdin.write_all(&tree.to_mktree()).map_err(pipe_error)?;
+            stdin.flush().map_err(pipe_error)?;
         }
         let mut line = Vec::new();
-        self.stdout.read_until(b'\n', &mut line).map_err(broken)?;
+        self.stdout
+            .read_until(b'\n', &mut line)
+            .map_err(pipe_error)?;
         id_of("mktree", &line)
     }
 }
 
-impl Drop for TreeMaker {
+impl Drop for TreeWriter {
     fn drop(&mut self) {
         self.stdin = None;
         let _ = self.child.wait();
     }
 }
 
-/// Removes the report about its failure that git says to have written; the rest of what it says.
-fn without_report(git_dir: &Path, said: &str) -> String {
+/// Removes the crash report that git has written, and the line about it from git's message.
+fn remove_crash_report(git_dir: &Path, message: &str) -> String {
     let mut rest = Vec::new();
-    for line in said.lines() {
+    for line in message.lines() {
         let report = line.strip_prefix("fast-import: dumping crash report to ");
         let name = report.and_then(|report| Path::new(report).file_name()?.to_str());
         match name.filter(|name| name.starts_with("fast_import_crash_")) {
@@ -284,9 +285,9 @@ fn id_of(command: &'static str, output: &[u8]) -> Result<ObjectId, GitError> {
     ObjectId::new(text.trim()).ok_or_else(|| unexpected(command, text.trim()))
 }
 
-fn unexpected(command: &'static str, answer: &str) -> GitError {
+fn unexpected(command: &'static str, output: &str) -> GitError {
     GitError::Unexpected {
         command,
-        answer: answer.to_owned(),
+        output: output.to_owned(),
     }
 }

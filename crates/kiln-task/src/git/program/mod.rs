@@ -1,10 +1,11 @@
-//! Git as a program: every call of it is made here.
+//! Runs git, the program. No other module does.
 //!
-//! There is never a shell. What the caller's environment says to git about repositories, indexes and identities does not
-//! reach it; what it says about credentials and connections does. Nothing that the settings of a repository name is run:
-//! neither hooks nor monitors, and what is missing in a partial clone is not fetched.
+//! There is never a shell. Of the caller's environment, variables about credentials and connections reach git; those about
+//! repositories, indexes and identities do not. Nothing that the settings of a repository name is run: neither hooks nor
+//! file system monitors, and objects that a partial clone lacks are not fetched.
 
-mod talk;
+mod remote_command;
+mod version;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -12,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::time::Duration;
 
-/// How git is found and what it gets to know.
+use version::OLDEST;
+
+/// The git program with its environment, settings and repository.
 #[derive(Clone, Debug)]
 pub struct GitProgram {
     program: PathBuf,
@@ -20,69 +23,70 @@ pub struct GitProgram {
     config: Vec<(String, String)>,
     git_dir: Option<PathBuf>,
     directory: Option<PathBuf>,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
-/// How long a command may take that talks to another machine, unless told otherwise.
-pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(15 * 60);
+/// The default timeout of commands that talk to a remote.
+pub const DEFAULT_GIT_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
-/// What git could not do.
+/// Why a git command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// There is no git, or it cannot be started.
+    /// Git is not installed or cannot be started.
     #[error("cannot run git")]
     NotStarted(#[source] io::Error),
-    /// The connection to it broke.
-    #[error("cannot talk to git {command}")]
-    Broken {
-        /// The command.
+    /// Git is older than the oldest release that works.
+    #[error(
+        "git {version} is too old: kiln needs git {}.{} or newer; install a newer git",
+        OLDEST.0,
+        OLDEST.1
+    )]
+    TooOld { version: String },
+    /// The pipes to git broke, or there was no thread to serve them.
+    #[error("cannot exchange data with git {command}")]
+    Pipe {
         command: &'static str,
-        /// What the operating system says.
         #[source]
         error: io::Error,
     },
-    /// The copy of a repository cannot be locked.
-    #[error("cannot lock the copy of the repository")]
+    #[error("cannot lock the local copy of the repository")]
     Lock(#[source] io::Error),
-    /// Another machine does not answer.
-    #[error("git {command} did not come to an end within {}s: the other side does not answer", patience.as_secs())]
+    /// A command that talks to a remote was stopped because it took too long.
+    #[error("git {command} timed out after {}s", timeout.as_secs())]
     TimedOut {
-        /// The command.
         command: &'static str,
-        /// How long it was waited for.
-        patience: Duration,
+        timeout: Duration,
+        /// Error types that forward to this one hide it, but not its source.
+        #[source]
+        cause: NoResponse,
     },
-    /// Objects cannot be written.
     #[error("cannot write objects into the repository")]
     Objects(#[source] io::Error),
-    /// It says why it failed.
     #[error("git {command} failed: {message}")]
     Failed {
-        /// The command.
         command: &'static str,
-        /// What it says, without credentials.
+        /// Git's own message, without credentials.
         message: String,
     },
-    /// It stopped answering, as it does when an object is not there that should be.
+    /// Git ended in the middle of its output, as it does when an object is missing.
     #[error(
-        "git {command} gave up: the repository is damaged, or a partial clone, for which nothing is fetched (`git fetch --refetch --no-filter` completes it)"
+        "git {command} ended early: the repository is damaged, or it is a partial clone whose missing objects kiln does not fetch (complete it with `git fetch --refetch --no-filter`)"
     )]
-    GaveUp {
-        /// The command.
-        command: &'static str,
-    },
-    /// It answered something else than what was asked.
-    #[error("git {command} gave an answer that makes no sense: {answer}")]
+    EndedEarly { command: &'static str },
+    #[error("git {command} printed unexpected output: {output}")]
     Unexpected {
-        /// The command.
         command: &'static str,
-        /// The answer.
-        answer: String,
+        output: String,
     },
 }
 
-/// Variables for git that are passed on: how to connect and to prove who one is, and where the user's settings are.
-const PASSED_ON: &[&str] = &[
+/// The cause of [`GitError::TimedOut`], by which callers recognise a timeout in a chain of errors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no response from the remote")]
+pub struct NoResponse;
+
+/// Variables named `GIT_…` that reach git: those about connections, credentials and the user's settings.
+const PASSED_VARIABLES: &[&str] = &[
     "GIT_ALLOW_PROTOCOL",
     "GIT_ASKPASS",
     "GIT_CONFIG_GLOBAL",
@@ -110,16 +114,16 @@ const PASSED_ON: &[&str] = &[
 ];
 
 impl GitProgram {
-    /// Git at a path, or by its name, in an environment, from which is taken out what does not concern it.
+    /// Git at a path or by its name. Of the environment, only the variables that concern it are kept.
     pub fn new(
         program: impl Into<PathBuf>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> GitProgram {
         let mut variables: Vec<(OsString, OsString)> = environment
             .into_iter()
-            .filter(|(name, _)| is_passed_on(name))
+            .filter(|(name, _)| is_passed(name))
             .collect();
-        // Its words are read.
+        // Messages of git are parsed, so they must be English.
         variables.push(("LC_ALL".into(), "C".into()));
         variables.push(("GIT_OPTIONAL_LOCKS".into(), "0".into()));
         variables.push(("GIT_NO_LAZY_FETCH".into(), "1".into()));
@@ -133,7 +137,7 @@ impl GitProgram {
             ("push.gpgSign", "false"),
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
-            // Others hold locks for moments only; on a busy machine these are longer than git thinks.
+            // Other processes hold locks briefly, but on a busy machine for longer than git waits by default.
             ("core.filesRefLockTimeout", "5000"),
             ("core.packedRefsTimeout", "5000"),
             ("advice.detachedHead", "false"),
@@ -145,16 +149,16 @@ impl GitProgram {
             config: config.to_vec(),
             git_dir: None,
             directory: None,
-            patience: Some(DEFAULT_PATIENCE),
+            timeout: Some(DEFAULT_GIT_TIMEOUT),
         }
     }
 
-    /// The same with another limit to how long other machines are waited for; none to wait for ever.
-    pub fn with_patience(self, patience: Option<Duration>) -> GitProgram {
-        GitProgram { patience, ..self }
+    /// The same with another timeout for commands that talk to a remote; `None` for no limit.
+    pub fn with_timeout(self, timeout: Option<Duration>) -> GitProgram {
+        GitProgram { timeout, ..self }
     }
 
-    /// The same in a repository, given by git's own directory.
+    /// The same in the repository of a git directory (`.git`).
     pub(super) fn in_repository(&self, git_dir: &Path) -> GitProgram {
         GitProgram {
             git_dir: Some(git_dir.to_owned()),
@@ -162,13 +166,13 @@ impl GitProgram {
         }
     }
 
-    /// The same with a setting. It is passed in the environment, where others cannot read it.
+    /// The same with a setting. It is passed in the environment, where other users cannot read it.
     pub(super) fn with_config(mut self, key: &str, value: &str) -> GitProgram {
         self.config.push((key.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same in a directory, and in whatever repository is around it.
+    /// The same in a directory and the repository around it.
     pub(super) fn in_directory(&self, directory: &Path) -> GitProgram {
         GitProgram {
             git_dir: None,
@@ -177,38 +181,37 @@ impl GitProgram {
         }
     }
 
-    /// Git's own directory, if it is known.
     pub(super) fn git_dir(&self) -> Option<&Path> {
         self.git_dir.as_deref()
     }
 
-    /// The same with another directory for new objects.
-    pub(super) fn with_objects(&self, new: &Path, others: &Path) -> GitProgram {
+    /// The same with another directory for new objects. Existing objects are read from `existing` as well.
+    pub(super) fn with_objects(&self, new: &Path, existing: &Path) -> GitProgram {
         let mut git = self.clone();
-        // The others are a list in which a colon separates, unless it is quoted.
-        let others: OsString = match others.to_str() {
+        // The variable is a list separated by colons, unless quoted.
+        let existing: OsString = match existing.to_str() {
             Some(text) => {
                 let text = text.replace('\\', "\\\\").replace('"', "\\\"");
                 format!("\"{text}\"").into()
             }
-            None => others.into(),
+            None => existing.into(),
         };
         let variables = [
             ("GIT_OBJECT_DIRECTORY", new.into()),
-            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", others),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", existing),
         ];
         let variables = variables.map(|(name, value)| (name.into(), value));
         git.variables.extend(variables);
         git
     }
 
-    /// The same with another index than the repository's own.
+    /// The same with another index file.
     pub(super) fn with_index(mut self, index: &Path) -> GitProgram {
         self.variables.push(("GIT_INDEX_FILE".into(), index.into()));
         self
     }
 
-    /// Runs a command to its good end; its output.
+    /// Runs a command that must succeed, and returns its standard output.
     pub(super) fn run(
         &self,
         command: &'static str,
@@ -222,7 +225,7 @@ impl GitProgram {
         }
     }
 
-    /// Runs a command to whatever end.
+    /// Runs a command that may fail.
     pub(super) fn output(
         &self,
         command: &'static str,
@@ -232,7 +235,7 @@ impl GitProgram {
         self.output_to(Stdio::piped(), command, arguments, input)
     }
 
-    /// The same with another place to write its output to.
+    /// Runs a command that may fail, with its standard output redirected.
     pub(super) fn output_to(
         &self,
         stdout: Stdio,
@@ -246,15 +249,21 @@ impl GitProgram {
             .stdout(stdout)
             .stderr(Stdio::piped());
         let mut child = process.spawn().map_err(GitError::NotStarted)?;
-        let stdin = child.stdin.take();
+        let stdin = child.stdin.take().filter(|_| !input.is_empty());
         let output = std::thread::scope(|scope| {
-            scope.spawn(move || feed(stdin, input));
+            if stdin.is_some() {
+                let feeder = std::thread::Builder::new();
+                if let Err(error) = feeder.spawn_scoped(scope, move || feed(stdin, input)) {
+                    kill(&mut child);
+                    return Err(error);
+                }
+            }
             child.wait_with_output()
         });
-        output.map_err(|error| GitError::Broken { command, error })
+        output.map_err(|error| GitError::Pipe { command, error })
     }
 
-    /// Starts a command with pipes to its input and from its output.
+    /// Starts a command with pipes for its input and output.
     pub(super) fn spawn(
         &self,
         command: &'static str,
@@ -289,11 +298,16 @@ impl GitProgram {
     }
 }
 
-/// Who stops reading has said all there is to say in its exit code.
+/// Writes the input. A git that stops reading reports why in its exit code.
 fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(input);
     }
+}
+
+fn kill(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 pub(super) fn failed(command: &'static str, output: &Output) -> GitError {
@@ -306,16 +320,16 @@ pub(super) fn failed(command: &'static str, output: &Output) -> GitError {
     GitError::Failed { command, message }
 }
 
-fn is_passed_on(name: &OsStr) -> bool {
+fn is_passed(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return true;
     };
     let is_language = name == "LC_ALL" || name == "LANGUAGE";
-    !is_language && (!name.starts_with("GIT_") || PASSED_ON.contains(&name))
+    !is_language && (!name.starts_with("GIT_") || PASSED_VARIABLES.contains(&name))
 }
 
-/// A text in which addresses have lost the names and passwords they came with; of SSH only the passwords, because the name is
-/// part of the address there and no secret.
+/// Removes user names and passwords from addresses in a text. User names of SSH stay: they are part of the address and not
+/// secret.
 pub(crate) fn without_credentials(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -337,7 +351,7 @@ pub(crate) fn without_credentials(text: &str) -> String {
     clean + rest
 }
 
-/// Git's own directory that all work trees of a repository share.
+/// The git directory that all work trees of a repository share.
 pub(super) fn common_directory(git_dir: &Path) -> PathBuf {
     match std::fs::read_to_string(git_dir.join("commondir")) {
         Ok(path) => git_dir.join(path.trim_end()),

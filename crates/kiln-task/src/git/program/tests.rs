@@ -2,10 +2,10 @@
 
 use std::ffi::OsStr;
 
-use super::{is_passed_on, without_credentials};
+use super::{is_passed, without_credentials};
 
 #[test]
-fn what_concerns_other_repositories_does_not_reach_git() {
+fn variables_about_other_repositories_do_not_reach_git() {
     for name in [
         "GIT_DIR",
         "GIT_INDEX_FILE",
@@ -13,7 +13,7 @@ fn what_concerns_other_repositories_does_not_reach_git() {
         "GIT_AUTHOR_NAME",
         "LC_ALL",
     ] {
-        assert!(!is_passed_on(OsStr::new(name)), "{name}");
+        assert!(!is_passed(OsStr::new(name)), "{name}");
     }
     for name in [
         "HOME",
@@ -22,12 +22,12 @@ fn what_concerns_other_repositories_does_not_reach_git() {
         "GIT_ASKPASS",
         "GIT_SSH_COMMAND",
     ] {
-        assert!(is_passed_on(OsStr::new(name)), "{name}");
+        assert!(is_passed(OsStr::new(name)), "{name}");
     }
 }
 
 #[test]
-fn credentials_are_not_told() {
+fn credentials_are_removed_from_messages() {
     for (text, clean) in [
         (
             "unable to access 'https://me:secret@example.com/r.git': no; http://token@h x",

@@ -1,6 +1,6 @@
-//! A repository on this machine, worked on directly: refs change in one transaction of git's.
+//! A local repository: refs are updated in one transaction of git.
 //!
-//! If the branch that changes is checked out, its files are brought along, unless somebody has changed them.
+//! If an updated branch is checked out, its files are updated too, unless the user has changed them.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,17 +9,16 @@ use std::process::Output;
 
 use super::super::program::{GitError, GitProgram, common_directory};
 use super::ref_journal::RefJournal;
-use super::work_tree::{Pending, checked_out, recover};
+use super::work_tree::{PreparedCheckout, checked_out, recover};
 use super::{OpenError, PublishError, RefChange};
 
-/// A repository on this machine.
 #[derive(Debug)]
 pub(super) struct Local {
-    /// Git's own directory, the one that all work trees share.
+    /// The git directory that all work trees share.
     common: PathBuf,
 }
 
-/// Finds the repository around a directory, and what is to be called its place.
+/// Finds the repository around a directory, and its root directory.
 pub(super) fn open(
     path: &Path,
     program: &GitProgram,
@@ -28,17 +27,18 @@ pub(super) fn open(
         location: path.display().to_string(),
         error,
     };
-    let place = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    if !place.is_dir() {
-        return Err(OpenError::NoDirectory(place));
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if !absolute.is_dir() {
+        return Err(OpenError::NoDirectory(absolute));
     }
+    program.check_version().map_err(open_error)?;
     let arguments = [
         OsStr::new("--absolute-git-dir"),
         OsStr::new("--is-bare-repository"),
         OsStr::new("--show-cdup"),
     ];
     let found = program
-        .in_directory(&place)
+        .in_directory(&absolute)
         .run("rev-parse", &arguments, b"")
         .map_err(open_error)?;
     let text = String::from_utf8_lossy(&found);
@@ -47,7 +47,7 @@ pub(super) fn open(
     let Some(git_dir) = git_dir.filter(|git_dir| !git_dir.is_empty()) else {
         return Err(open_error(GitError::Unexpected {
             command: "rev-parse",
-            answer: text.into_owned(),
+            output: text.into_owned(),
         }));
     };
     let git = program.in_repository(Path::new(git_dir));
@@ -58,20 +58,19 @@ pub(super) fn open(
         return Ok((git, git_dir.to_owned(), local));
     }
     let top = match up.unwrap_or_default() {
-        "" => place,
-        up => place.join(up).canonicalize().unwrap_or(place),
+        "" => absolute,
+        up => absolute.join(up).canonicalize().unwrap_or(absolute),
     };
     Ok((git, top.display().to_string(), local))
 }
 
 impl Local {
-    /// Finishes what a command that was killed has left undone in work trees.
+    /// Finishes what killed commands left undone in refs and work trees.
     pub(super) fn recover(&self, git: &GitProgram) -> Result<(), PublishError> {
         RefJournal::recover(git, &self.common);
         recover(git, &self.common)
     }
 
-    /// Changes refs in one transaction.
     pub(super) fn publish(
         &self,
         git: &GitProgram,
@@ -84,10 +83,10 @@ impl Local {
 
 fn publish(git: &GitProgram, common: &Path, changes: &[RefChange]) -> Result<(), PublishError> {
     let checked_out = checked_out(git, changes)?.into_iter();
-    let pending: Result<Vec<Pending>, PublishError> =
-        checked_out.map(|it| it.prepare(git)).collect();
+    let pending: Result<Vec<PreparedCheckout>, PublishError> =
+        checked_out.map(|checkout| checkout.prepare(git)).collect();
     let pending = pending?;
-    let output = change_refs(git, common, changes)?;
+    let output = update_with_journal(git, common, changes)?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(refusal(&text));
@@ -96,32 +95,32 @@ fn publish(git: &GitProgram, common: &Path, changes: &[RefChange]) -> Result<(),
     for pending in pending {
         finished = pending.finish(git).and(finished);
     }
-    finished.map_err(|error| PublishError::LeftBehind(error.to_string()))
+    finished.map_err(|error| PublishError::CheckoutUnfinished(error.to_string()))
 }
 
-fn change_refs(
+fn update_with_journal(
     git: &GitProgram,
     common: &Path,
     changes: &[RefChange],
 ) -> Result<Output, PublishError> {
-    let refused = |error: io::Error| {
+    let not_writable = |error: io::Error| {
         let common = common.display();
-        PublishError::Rejected(format!("{common} cannot be written to: {error}"))
+        PublishError::Rejected(format!("cannot write to {common}: {error}"))
     };
-    let journal = RefJournal::begin(git, common, changes).map_err(refused)?;
+    let journal = RefJournal::begin(git, common, changes).map_err(not_writable)?;
     let mut output = update_refs(git, &journal, changes)?;
     let is_locked = is_lock(&String::from_utf8_lossy(&output.stderr));
-    if is_locked && journal.remove_left() {
+    if is_locked && journal.remove_stale_locks() {
         output = update_refs(git, &journal, changes)?;
     }
-    // A git that was killed may have left locks; then the journal stays.
+    // A killed git may have left locks. The journal stays for the next command to remove them.
     if output.status.code().is_some() {
         journal.end();
     }
     Ok(output)
 }
 
-/// Changes refs, and has git say how far it has come in the journal.
+/// Updates refs. Git writes its progress to the journal.
 pub(super) fn update_refs(
     git: &GitProgram,
     journal: &RefJournal,
@@ -146,7 +145,7 @@ pub(super) fn transaction(changes: &[RefChange]) -> Vec<u8> {
     lines.into_bytes()
 }
 
-/// Whether git says that a file is there by which somebody keeps others away.
+/// Whether git's message reports a lock file.
 pub(super) fn is_lock(text: &str) -> bool {
     text.contains(".lock': File exists")
 }
@@ -154,7 +153,7 @@ pub(super) fn is_lock(text: &str) -> bool {
 fn refusal(text: &str) -> PublishError {
     let message = text.strip_prefix("fatal: ").unwrap_or(text).to_owned();
     if is_lock(text) {
-        // The rest is advice for people who have called git themselves.
+        // The other lines are advice for users of git.
         let first = message.lines().next().unwrap_or_default();
         return PublishError::Locked(first.trim_end_matches('.').to_owned());
     }
@@ -164,7 +163,7 @@ fn refusal(text: &str) -> PublishError {
         "unable to resolve reference",
     ]
     .iter()
-    .any(|words| text.contains(words));
+    .any(|message| text.contains(message));
     match is_stale {
         true => PublishError::Stale(message),
         false => PublishError::Rejected(message),

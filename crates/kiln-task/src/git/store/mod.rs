@@ -1,10 +1,9 @@
-//! A git repository as a store: its refs, its objects, and changing several refs at once or none.
+//! A git repository: its refs, its objects, and atomic updates of several refs.
 //!
-//! A repository on this machine is worked on directly; of any other there is a copy that is brought up to date before
-//! reading, and changes are pushed. In both cases a change of refs says what it expects to be there, and happens
-//! wholly or not at all.
+//! Local repositories are used directly. A remote one has a local copy, which is fetched before reading, and changes are pushed.
+//! In both cases an update of refs names their expected old values, and happens completely or not at all.
 
-mod catch_up;
+mod finish_checkout;
 mod index_lock;
 mod local;
 mod ref_journal;
@@ -18,212 +17,199 @@ use std::sync::{Mutex, PoisonError};
 
 use super::id::{ObjectId, RefName};
 use super::objects::{
-    Limits, NewCommit, ObjectKind, ReadPackageError, Reader, Writer, is_partial, read_package,
+    CommitWriter, NewCommit, ObjectKind, ObjectReader, PackageLimits, ReadPackageError, is_partial,
+    read_package,
 };
 use super::program::{GitError, GitProgram};
 use crate::contents::Contents;
 use local::Local;
-pub use remote::InvalidAddress;
-use remote::Remote;
+use remote::{InvalidAddress, Remote};
 
-/// How repositories are worked with.
 #[derive(Clone, Debug)]
 pub struct GitOptions {
-    /// Git.
     pub program: GitProgram,
-    /// Where copies of repositories of other machines are kept, and what has been seen in any.
+    /// The directory for local copies of remote repositories, and for cached snapshots.
     pub cache: PathBuf,
-    /// How many bytes a package may have.
-    pub largest_package: u64,
-    /// How many files and directories a package may have.
-    pub most_files: usize,
+    /// The largest package, in bytes.
+    pub max_package_size: u64,
+    /// The largest number of files and directories in a package.
+    pub max_files: usize,
 }
 
-/// The bytes that a package may have, unless told otherwise.
-pub const DEFAULT_LARGEST_PACKAGE: u64 = 256 * 1024 * 1024;
-/// The files and directories that a package may have, unless told otherwise.
-pub const DEFAULT_MOST_FILES: usize = 100_000;
+/// The default limit of a package, in bytes.
+pub const DEFAULT_MAX_PACKAGE_SIZE: u64 = 256 * 1024 * 1024;
+/// The default limit of files and directories in a package.
+pub const DEFAULT_MAX_FILES: usize = 100_000;
 
-/// Where a repository is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Location {
-    /// On this machine: the directory of a repository, or one below it.
+pub enum RepositoryLocation {
+    /// The directory of a local repository, or a directory below it.
     Path(PathBuf),
-    /// Wherever git finds it.
+    /// An address of git, such as a URL.
     Address(String),
 }
 
-/// Why a repository cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The address is not one that git should see.
     #[error(transparent)]
     Address(#[from] InvalidAddress),
-    /// There is no such directory.
     #[error("cannot open repository {}: no such directory", .0.display())]
     NoDirectory(PathBuf),
-    /// Git cannot.
     #[error("cannot open repository {location}")]
     Git {
-        /// The repository, without credentials.
+        /// The path or address, without credentials.
         location: String,
-        /// What git says.
         #[source]
         error: GitError,
     },
-    /// The copy cannot be made.
-    #[error("cannot keep a copy of {location} in {path:?}")]
+    /// The local copy of a remote repository cannot be created.
+    #[error("cannot create a local copy of {location} in {path:?}")]
     Cache {
-        /// The repository, without credentials.
+        /// The path or address, without credentials.
         location: String,
-        /// The directory.
         path: PathBuf,
-        /// What the operating system says.
         #[source]
         error: std::io::Error,
     },
 }
 
-/// A change of a ref, and what it is to be changed from.
+/// The update of a ref, with its expected old value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RefChange {
-    /// The ref.
     pub name: RefName,
-    /// What it points to; none if it does not exist.
+    /// The expected old value; `None` if the ref must not exist.
     pub old: Option<ObjectId>,
-    /// What it is to point to; none if it is to go.
+    /// The new value; `None` to delete the ref.
     pub new: Option<ObjectId>,
 }
 
-/// Whether several refs change at once.
+/// Whether several refs must be updated atomically.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Atomicity {
-    /// All or none. A repository that cannot is refused.
+    /// Refuse a repository that does not support it.
     #[default]
     Required,
-    /// One after the other where the repository cannot do better.
+    /// Update them one by one if the repository does not support it.
     NotRequired,
 }
 
-/// Why refs were not changed. None has been, unless atomicity was not required, files alone are left behind, or nobody knows.
+/// Why refs were not updated. No ref has changed, except with [`Atomicity::NotRequired`],
+/// [`PublishError::CheckoutUnfinished`] and [`PublishError::Unknown`].
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
-    /// Somebody else was faster: a ref is not what it was.
+    /// A ref does not have its expected old value.
     #[error("the repository has changed: {0}")]
     Stale(String),
-    /// A ref of a repository on this machine is locked, and was waited for.
+    /// A ref of a local repository is still locked after waiting.
     #[error(
-        "the repository is locked: {0} (another git is working there, or was killed and left the file)"
+        "the repository is locked: {0} (another git is running there, or one was killed; if none is running, remove the file)"
     )]
     Locked(String),
-    /// The same elsewhere, where nobody has waited.
+    /// A ref of a remote repository is locked. Git does not wait for it.
     #[error(
-        "the repository is locked: {0} (another git is working there, or was killed and left the file)"
+        "the repository is locked: {0} (another git is running there, or one was killed; if none is running, remove the file)"
     )]
     Busy(String),
-    /// The repository does not want the change.
+    /// A hook or a rule of the repository refuses the change.
     #[error("the repository refused the change: {0}")]
     Rejected(String),
-    /// The repository cannot change several refs at once.
-    #[error("the repository cannot change several references at once")]
+    #[error("the repository cannot update several refs at once")]
     NotAtomic,
-    /// Files that are checked out cannot be changed with their branch, mostly because somebody has changed them.
+    /// Checked-out files cannot be updated with their branch, mostly because the user has changed them.
     #[error(
-        "the branch {branch} is checked out in {work_tree}, whose files cannot be brought along: {message}"
+        "branch {branch} is checked out in {work_tree}, and its files cannot be updated: {message}"
     )]
     WorkTree {
-        /// The branch.
         branch: String,
-        /// Where.
         work_tree: String,
-        /// What git says.
         message: String,
     },
-    /// The refs have changed, and files that are checked out have not.
+    /// The refs are updated, but checked-out files are not.
     #[error(
-        "the change is made, but files that are checked out are left behind; the next kiln command brings them along: {0}"
+        "the repository has changed, but checked-out files are not updated yet; the next kiln command updates them: {0}"
     )]
-    LeftBehind(String),
-    /// It was not waited for.
-    #[error("it is not known whether the repository has changed")]
+    CheckoutUnfinished(String),
+    /// The push timed out.
+    #[error("it is unknown whether the repository has changed")]
     Unknown(#[source] GitError),
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
 }
 
-/// A repository.
 #[derive(Debug)]
 pub struct GitStore {
     git: GitProgram,
     address: String,
-    kind: Kind,
-    limits: Limits,
-    memory_file: PathBuf,
-    reader: Mutex<Option<Reader>>,
+    kind: StoreKind,
+    limits: PackageLimits,
+    snapshot_cache_file: PathBuf,
+    reader: Mutex<Option<ObjectReader>>,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum StoreKind {
     Local(Local),
     Remote(Remote),
 }
 
 impl GitStore {
-    /// Opens a repository. One on another machine is not asked before [`GitStore::refresh`].
-    pub fn open(location: &Location, options: &GitOptions) -> Result<GitStore, OpenError> {
+    /// Opens a repository. A remote one is not contacted before [`GitStore::refresh`].
+    pub fn open(
+        location: &RepositoryLocation,
+        options: &GitOptions,
+    ) -> Result<GitStore, OpenError> {
         let (git, address, kind) = match location {
-            Location::Path(path) => {
+            RepositoryLocation::Path(path) => {
                 let (git, address, local) = local::open(path, &options.program)?;
-                // Who only wants to read may do so; who changes something is told.
+                // Reading works without recovery. Updates repeat it and report its error.
                 let _ = local.recover(&git);
-                (git, address, Kind::Local(local))
+                (git, address, StoreKind::Local(local))
             }
-            Location::Address(address) => {
+            RepositoryLocation::Address(address) => {
                 let (git, remote) = remote::open(address, options)?;
-                (git, address.clone(), Kind::Remote(remote))
+                (git, address.clone(), StoreKind::Remote(remote))
             }
         };
         let name = remote::file_name(&super::program::without_credentials(&address));
         Ok(GitStore {
-            memory_file: options.cache.join(format!("{name}.revisions")),
+            snapshot_cache_file: options.cache.join(format!("{name}.revisions")),
             git,
             address,
             kind,
-            limits: Limits {
-                bytes: options.largest_package,
-                entries: options.most_files,
+            limits: PackageLimits {
+                bytes: options.max_package_size,
+                entries: options.max_files,
             },
             reader: Mutex::new(None),
         })
     }
 
-    /// By which others find the repository: its address, or its path. It may hold credentials.
+    /// The address or path of the repository. It may contain credentials.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Gets to know what has changed on the other machine.
+    /// Fetches, if the repository is remote.
     pub fn refresh(&self) -> Result<(), GitError> {
         match &self.kind {
-            Kind::Local(_) => Ok(()),
-            Kind::Remote(remote) => remote.fetch(&self.git),
+            StoreKind::Local(_) => Ok(()),
+            StoreKind::Remote(remote) => remote.fetch(&self.git),
         }
     }
 
-    /// Finishes what a command that was killed has left undone, as far as it has not been.
+    /// Finishes what killed commands left undone.
     pub fn recover(&self) -> Result<(), PublishError> {
         match &self.kind {
-            Kind::Local(local) => local.recover(&self.git),
-            Kind::Remote(_) => Ok(()),
+            StoreKind::Local(local) => local.recover(&self.git),
+            StoreKind::Remote(_) => Ok(()),
         }
     }
 
-    /// All branches and tags. Those whose names are not text are left out.
+    /// All branches and tags, except those whose names are not UTF-8.
     pub fn refs(&self) -> Result<BTreeMap<RefName, ObjectId>, GitError> {
         let heads = match &self.kind {
-            Kind::Local(_) => "refs/heads/",
-            Kind::Remote(_) => remote::TRACKED,
+            StoreKind::Local(_) => "refs/heads/",
+            StoreKind::Remote(_) => remote::TRACKED,
         };
         let arguments = ["--format=%(objectname) %(refname)", heads, "refs/tags/"];
         let output = self
@@ -246,15 +232,15 @@ impl GitStore {
         Ok(refs)
     }
 
-    /// Changes refs as [`GitStore`] says.
+    /// Updates refs.
     pub fn publish(&self, changes: &[RefChange], atomicity: Atomicity) -> Result<(), PublishError> {
         match &self.kind {
-            Kind::Local(local) => local.publish(&self.git, changes),
-            Kind::Remote(remote) => remote.push(&self.git, changes, atomicity),
+            StoreKind::Local(local) => local.publish(&self.git, changes),
+            StoreKind::Remote(remote) => remote.push(&self.git, changes, atomicity),
         }
     }
 
-    /// The files of a directory of a commit; none if there is no such directory.
+    /// The files of a directory of a commit; `None` if there is no such directory.
     pub fn read_package(
         &self,
         commit: &ObjectId,
@@ -264,22 +250,21 @@ impl GitStore {
         self.with_reader(|reader| read_package(reader, commit, directory, limits))
     }
 
-    /// Whether a package is small enough to be read again once it is written.
+    /// Refuses a package that is too large to be read again.
     pub(crate) fn check_size(&self, contents: &Contents) -> Result<(), ReadPackageError> {
         self.limits.check(contents)
     }
 
-    /// Whether objects may be missing and come later, so that it is no use to remember that they are not there.
+    /// Whether objects may be missing now and appear later, so that their absence must not be cached.
     pub(super) fn is_partial(&self) -> bool {
         self.git.git_dir().is_some_and(is_partial)
     }
 
-    /// The file that remembers what has been seen in the repository.
-    pub(super) fn memory_file(&self) -> &Path {
-        &self.memory_file
+    pub(super) fn snapshot_cache_file(&self) -> &Path {
+        &self.snapshot_cache_file
     }
 
-    /// The commit that a name in hexadecimal digits, or a tag's object, stands for.
+    /// The commit of a hash, of a commit or of a tag.
     pub(crate) fn commit_of(&self, name: &str) -> Result<Option<ObjectId>, GitError> {
         self.with_reader(|reader| {
             let object = reader.read(&format!("{name}^{{commit}}"), u64::MAX)?;
@@ -287,7 +272,6 @@ impl GitStore {
         })
     }
 
-    /// The directory of a commit.
     pub(crate) fn tree_of(
         &self,
         commit: &ObjectId,
@@ -300,7 +284,6 @@ impl GitStore {
         })
     }
 
-    /// The newest commit that is behind both.
     pub(crate) fn merge_base(
         &self,
         one: &ObjectId,
@@ -317,8 +300,8 @@ impl GitStore {
         }
     }
 
-    /// What git says to a command that only reads.
-    pub(crate) fn ask(
+    /// Runs a command that only reads, and returns its output.
+    pub(crate) fn run(
         &self,
         command: &'static str,
         arguments: &[&str],
@@ -329,10 +312,10 @@ impl GitStore {
         Ok(String::from_utf8_lossy(&output).into_owned())
     }
 
-    /// Writes a commit that no ref knows of yet.
+    /// Writes a commit that has no ref yet.
     pub(crate) fn write_commit(&self, commit: &NewCommit<'_>) -> Result<ObjectId, GitError> {
         self.with_reader(|reader| {
-            let mut writer = Writer {
+            let mut writer = CommitWriter {
                 git: &self.git,
                 reader,
             };
@@ -340,18 +323,18 @@ impl GitStore {
         })
     }
 
-    /// Reads objects with the one git that lives as long as the store.
+    /// Reads objects with the one git process of this store.
     pub(crate) fn with_reader<T, E: From<GitError>>(
         &self,
-        read: impl FnOnce(&mut Reader) -> Result<T, E>,
+        read: impl FnOnce(&mut ObjectReader) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut slot = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reader = match slot.take() {
             Some(reader) => reader,
-            None => Reader::start(&self.git)?,
+            None => ObjectReader::start(&self.git)?,
         };
         let answer = read(&mut reader);
-        // After a failure it may be in the middle of an answer.
+        // After a failure it may be in the middle of its output.
         if answer.is_ok() {
             *slot = Some(reader);
         }

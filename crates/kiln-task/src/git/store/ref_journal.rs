@@ -1,10 +1,10 @@
-//! Which refs are being changed, so that what was begun by the dead is finished, and their locks are known to be nobody's.
+//! A journal of ref updates, by which the updates of killed processes are finished and their locks removed.
 //!
-//! Git changes several refs at once for all who ask git, and one after the other for whoever kills it. It locks a ref by a
-//! file beside it, and if it is killed the file stays and keeps everybody away. So the changes are written down, before git is
-//! called, in a file of ours, which is locked by the operating system and is git's output as well: who gets that lock
-//! knows that we and git are dead, and finds how far git said to have come. Once it had all locks, what is half done is done
-//! to the end. Before that only locks are left: they are removed when they are older than any git holds one.
+//! A transaction of git is atomic for readers, but a killed git may have updated only some refs, and its lock files stay and
+//! block everyone. So kiln writes the updates to a file before it starts git. The file is locked by the operating system and
+//! is also the output of git: a process that gets the lock knows that kiln and git are dead, and reads how far git came. If
+//! git had all locks, the updates are completed. Otherwise only locks are left, which are removed once they are older than
+//! any lock of a running git.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
@@ -19,28 +19,28 @@ use super::RefChange;
 use super::index_lock::is_at;
 use super::local::{is_lock, transaction, update_refs};
 
-/// The file of ours.
+/// The name of the journal file.
 const NAME: &str = "kiln-refs";
 
-/// No git that lives holds the lock of a ref for longer, and so long does git wait for one before it gives up.
+/// A running git does not hold the lock of a ref for longer, and waits for one at least as long.
 const STALE: Duration = Duration::from_secs(4);
 
-/// What git says when it has all locks.
+/// Git's output when it has all locks.
 const PREPARED: &str = "prepare: ok";
-/// What it says in the end.
+/// Git's output at the end.
 const COMMITTED: &str = "commit: ok";
 
-/// The file, locked.
+/// The journal file, locked.
 pub(super) struct RefJournal {
     git_dir: PathBuf,
     file: File,
-    /// What the dead were doing, before git had all locks: there is nothing to finish.
-    left: Vec<RefChange>,
+    /// Updates of killed processes whose git had not yet all locks. They are not finished, but may have left locks.
+    unprepared: Vec<RefChange>,
 }
 
 impl RefJournal {
-    /// Waits for whoever is changing refs, finishes what the dead have not, and begins. Refs are in git's directory that all
-    /// work trees share.
+    /// Waits for other processes that update refs, finishes the updates of killed ones, and writes new ones. `git_dir` is the git
+    /// directory that all work trees share.
     pub(super) fn begin(
         git: &GitProgram,
         git_dir: &Path,
@@ -50,12 +50,12 @@ impl RefJournal {
         let Some(mut journal) = RefJournal::open(git_dir, lock)? else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
-        journal.settle(git)?;
+        journal.complete(git)?;
         journal.file.write_all(&transaction(changes))?;
         Ok(journal)
     }
 
-    /// Finishes what the dead have not, unless somebody is alive and at it.
+    /// Finishes the updates of killed processes, unless a running process holds the journal.
     pub(super) fn recover(git: &GitProgram, git_dir: &Path) {
         if !git_dir.join(NAME).exists() {
             return;
@@ -66,23 +66,23 @@ impl RefJournal {
             Err(TryLockError::Error(error)) => Err(error),
         };
         if let Ok(Some(mut journal)) = RefJournal::open(git_dir, lock)
-            && journal.settle(git).is_ok()
+            && journal.complete(git).is_ok()
         {
-            journal.remove_left();
+            journal.remove_stale_locks();
             journal.end();
         }
     }
 
-    /// Reads what is written down. What git had begun to change is changed to the end.
-    fn settle(&mut self, git: &GitProgram) -> io::Result<()> {
+    /// Reads the journal, and completes updates that git had begun.
+    fn complete(&mut self, git: &GitProgram) -> io::Result<()> {
         let mut text = String::new();
         self.file.read_to_string(&mut text)?;
         let (mut last, mut is_prepared) = (Vec::new(), false);
         for line in text.lines() {
             match line {
-                // Whoever wrote this had settled what came before, but for its locks.
+                // The process that wrote this line had completed the updates before it, except for their locks.
                 "start" => {
-                    self.left.append(&mut last);
+                    self.unprepared.append(&mut last);
                     is_prepared = false;
                 }
                 PREPARED => is_prepared = true,
@@ -91,63 +91,63 @@ impl RefJournal {
             }
         }
         if !is_prepared {
-            self.left.append(&mut last);
+            self.unprepared.append(&mut last);
             return Ok(());
         }
-        // Git had all of these locks then, and nobody else had them: those that are older are its own.
+        // At this time git held all of these locks, so those that are older are its own.
         let prepared = self.file.metadata()?.modified()?;
         for lock in self.locks_of(&last) {
             if fs::metadata(&lock)
-                .and_then(|it| it.modified())
+                .and_then(|metadata| metadata.modified())
                 .is_ok_and(|time| time <= prepared)
             {
                 fs::remove_file(lock)?;
             }
         }
         let failed = |error: GitError| io::Error::other(error.to_string());
-        let rest = unchanged(git, &last).map_err(failed)?;
+        let rest = remaining(git, &last).map_err(failed)?;
         if !rest.is_empty() {
             let output = update_refs(git, self, &rest).map_err(failed)?;
-            let said = String::from_utf8_lossy(&output.stderr);
-            // Somebody who has a lock lets go of it. Anything else does not go away by being tried again.
-            if is_lock(&said) {
-                return Err(io::Error::other(said));
+            let message = String::from_utf8_lossy(&output.stderr);
+            // A lock is released sooner or later. Any other failure would only repeat.
+            if is_lock(&message) {
+                return Err(io::Error::other(message));
             }
         }
         self.file.set_len(0)
     }
 
-    /// What git writes to, and so keeps open as long as it lives.
+    /// The standard output for git, which keeps the journal open as long as git runs.
     pub(super) fn output(&self) -> io::Result<Stdio> {
         Ok(Stdio::from(self.file.try_clone()?))
     }
 
-    /// Removes the locks that the dead have left; whether there were any.
-    pub(super) fn remove_left(&self) -> bool {
-        let mut is_any = false;
-        for lock in self.left_locks() {
-            let age = fs::metadata(&lock).and_then(|it| it.modified());
+    /// Removes the locks of killed processes. Returns whether there were any.
+    pub(super) fn remove_stale_locks(&self) -> bool {
+        let mut removed_any = false;
+        for lock in self.stale_locks() {
+            let age = fs::metadata(&lock).and_then(|metadata| metadata.modified());
             let age = age.map(|time| SystemTime::now().duration_since(time).unwrap_or_default());
             if age.is_ok_and(|age| age >= STALE) {
-                is_any |= fs::remove_file(lock).is_ok();
+                removed_any |= fs::remove_file(lock).is_ok();
             }
         }
-        is_any
+        removed_any
     }
 
-    /// Git has come to its end: of ours nothing is left. What the dead have left and is too young stays written down.
+    /// Removes the journal after git has ended, unless there are locks of killed processes that are too young to be removed.
     pub(super) fn end(mut self) {
-        if self.left_locks().is_empty() {
+        if self.stale_locks().is_empty() {
             let _ = fs::remove_file(self.git_dir.join(NAME));
             return;
         }
         let _ = self.file.set_len(0);
-        let _ = self.file.write_all(&transaction(&self.left));
+        let _ = self.file.write_all(&transaction(&self.unprepared));
     }
 
-    /// The locks beside the refs that the dead were changing, as far as they are there.
-    fn left_locks(&self) -> Vec<PathBuf> {
-        self.locks_of(&self.left)
+    /// The existing locks of killed processes.
+    fn stale_locks(&self) -> Vec<PathBuf> {
+        self.locks_of(&self.unprepared)
     }
 
     fn locks_of(&self, changes: &[RefChange]) -> Vec<PathBuf> {
@@ -157,10 +157,12 @@ impl RefJournal {
         let names = changes.iter().map(|change| change.name.as_str());
         let names = names.chain(["packed-refs", "HEAD"]);
         let locks = names.map(|name| self.git_dir.join(format!("{name}.lock")));
-        // A link would lead to somebody else's locks.
+        // A symbolic link would lead to locks outside the repository.
         let top = self.git_dir.canonicalize().ok();
         let is_inside = |lock: &PathBuf| {
-            let directory = lock.parent().and_then(|it| it.canonicalize().ok());
+            let directory = lock
+                .parent()
+                .and_then(|metadata| metadata.canonicalize().ok());
             let pair = directory.zip(top.as_ref());
             pair.is_some_and(|(directory, top)| directory.starts_with(top))
         };
@@ -170,7 +172,7 @@ impl RefJournal {
             .collect()
     }
 
-    /// Opens and locks the file, which others may have removed meanwhile; none if it is not to be had.
+    /// Opens and locks the file, which other processes may remove meanwhile; `None` if `lock` fails to get it.
     fn open(
         git_dir: &Path,
         lock: impl Fn(&File) -> io::Result<bool>,
@@ -186,7 +188,7 @@ impl RefJournal {
             if is_at(&file, &path) {
                 return Ok(Some(RefJournal {
                     git_dir: git_dir.to_owned(),
-                    left: Vec::new(),
+                    unprepared: Vec::new(),
                     file,
                 }));
             }
@@ -194,8 +196,8 @@ impl RefJournal {
     }
 }
 
-/// What is still to be changed. If nothing has been, nothing is; and what somebody has changed since is theirs.
-fn unchanged(git: &GitProgram, changes: &[RefChange]) -> Result<Vec<RefChange>, GitError> {
+/// The updates that are still to be made: none if git had made none, and not those of refs that have changed since.
+fn remaining(git: &GitProgram, changes: &[RefChange]) -> Result<Vec<RefChange>, GitError> {
     let mut rest = Vec::new();
     let mut is_begun = false;
     for change in changes {
@@ -213,7 +215,7 @@ fn unchanged(git: &GitProgram, changes: &[RefChange]) -> Result<Vec<RefChange>, 
     Ok(rest)
 }
 
-/// A change as git is told of it; none if it is something else.
+/// Parses a line of a transaction.
 fn read_change(line: &str) -> Option<RefChange> {
     let mut words = line.split(' ');
     let verb = words.next()?;

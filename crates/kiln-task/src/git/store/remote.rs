@@ -1,7 +1,7 @@
-//! A repository elsewhere: a copy that follows it, and pushes that say what they expect.
+//! A remote repository: a local copy that is fetched, and pushes that name the expected old values of refs.
 //!
-//! The address is never stored; the copy's name is the address without credentials. Two commands do not change a copy
-//! at the same time, so that locks which git has left in it are nobody's to whoever has ours.
+//! The address is never stored; the copy is named after the address without credentials. Only one command at a time changes a
+//! copy, so a command that holds kiln's lock may remove the lock files of a killed git.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -14,22 +14,22 @@ use super::super::program::{GitError, GitProgram, failed, without_credentials};
 use super::local::is_lock;
 use super::{Atomicity, GitOptions, OpenError, PublishError, RefChange};
 
-/// Where the copy has the branches of the repository.
+/// The prefix of the remote's branches in the copy.
 pub(super) const TRACKED: &str = "refs/remotes/origin/";
 
-/// An address that git is not to see.
+/// An address that git could take for an option or a command.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("invalid repository address {}", quote(.0))]
 pub struct InvalidAddress(String);
 
-/// The copy. Whoever changes its refs holds its lock; objects can be written without.
+/// The local copy. Changing its refs needs the lock, writing objects does not.
 #[derive(Debug)]
 pub(super) struct Remote {
     path: PathBuf,
     lock_path: PathBuf,
 }
 
-/// Opens the copy of a repository, or begins one.
+/// Opens the local copy of a repository, or creates it.
 pub(super) fn open(address: &str, options: &GitOptions) -> Result<(GitProgram, Remote), OpenError> {
     check(address)?;
     let location = without_credentials(address);
@@ -39,6 +39,11 @@ pub(super) fn open(address: &str, options: &GitOptions) -> Result<(GitProgram, R
         path: path.clone(),
         error,
     };
+    let git_error = |error| OpenError::Git {
+        location: location.clone(),
+        error,
+    };
+    options.program.check_version().map_err(git_error)?;
     fs::create_dir_all(&options.cache).map_err(cache_error)?;
     let mut lock_path = path.clone().into_os_string();
     lock_path.push(".lock");
@@ -48,20 +53,17 @@ pub(super) fn open(address: &str, options: &GitOptions) -> Result<(GitProgram, R
     };
     let _lock = remote.lock().map_err(cache_error)?;
     if !path.exists() {
-        // It is made elsewhere, because one that was not finished looks much like one that was.
-        let mut beside = path.clone().into_os_string();
-        beside.push(".new");
-        if Path::new(&beside).exists() {
-            fs::remove_dir_all(&beside).map_err(cache_error)?;
+        // Created under another name, because an unfinished repository looks like a finished one.
+        let mut temporary = path.clone().into_os_string();
+        temporary.push(".new");
+        if Path::new(&temporary).exists() {
+            fs::remove_dir_all(&temporary).map_err(cache_error)?;
         }
         let arguments = ["--bare", "--quiet", "--template="].map(OsStr::new);
-        let arguments = [&arguments[..], &[OsStr::new("--"), &beside]].concat();
-        let begun = options.program.run("init", &arguments, b"");
-        begun.map_err(|error| OpenError::Git {
-            location: location.clone(),
-            error,
-        })?;
-        fs::rename(&beside, &path).map_err(cache_error)?;
+        let arguments = [&arguments[..], &[OsStr::new("--"), &temporary]].concat();
+        let created = options.program.run("init", &arguments, b"");
+        created.map_err(git_error)?;
+        fs::rename(&temporary, &path).map_err(cache_error)?;
     }
     let git = options
         .program
@@ -90,10 +92,10 @@ impl Remote {
             "origin",
         ];
         let arguments = arguments.map(OsStr::new);
-        let mut output = git.talk("fetch", &arguments, &lock)?;
+        let mut output = git.run_remote("fetch", &arguments, &lock)?;
         if is_lock(&String::from_utf8_lossy(&output.stderr)) {
             remove_locks(&self.path);
-            output = git.talk("fetch", &arguments, &lock)?;
+            output = git.run_remote("fetch", &arguments, &lock)?;
         }
         match output.status.success() {
             true => Ok(()),
@@ -112,15 +114,15 @@ impl Remote {
         match push_once(changes, &["--atomic"]) {
             Err(PublishError::NotAtomic) if changes.len() < 2 => push_once(changes, &[]),
             Err(PublishError::NotAtomic) if atomicity == Atomicity::NotRequired => {
-                // What is new comes first, so that nothing is lost when the rest fails.
-                let (new, gone): (Vec<RefChange>, Vec<RefChange>) = changes
+                // Deletions come last, so that nothing is lost if a push fails.
+                let (updates, deletions): (Vec<RefChange>, Vec<RefChange>) = changes
                     .iter()
                     .cloned()
                     .partition(|change| change.new.is_some());
-                push_once(&new, &[])?;
-                match gone.is_empty() {
+                push_once(&updates, &[])?;
+                match deletions.is_empty() {
                     true => Ok(()),
-                    false => push_once(&gone, &[]),
+                    false => push_once(&deletions, &[]),
                 }
             }
             pushed => pushed,
@@ -128,7 +130,7 @@ impl Remote {
     }
 }
 
-/// Removes the locks of git that were left in a copy. Only whoever has our lock may do so.
+/// Removes the lock files of a killed git. The caller must hold kiln's lock.
 fn remove_locks(copy: &Path) {
     let mut pending = vec![copy.join("refs")];
     let top = [
@@ -176,7 +178,7 @@ fn push(
     }
     let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
     let output = git
-        .talk("push", &arguments, lock)
+        .run_remote("push", &arguments, lock)
         .map_err(|error| match error {
             error @ GitError::TimedOut { .. } => PublishError::Unknown(error),
             error => error.into(),
@@ -187,31 +189,32 @@ fn push(
     }
 }
 
-/// Lines that begin with `!` are about refs that did not change. Git's words tell whether somebody was faster.
+/// Explains a failed push. Lines that begin with `!` name refs that were not updated, and git's message says whether they have
+/// changed meanwhile.
 fn refusal(output: &Output) -> PublishError {
-    let talk = String::from_utf8_lossy(&output.stderr);
-    if talk.contains("does not support --atomic") {
+    let message = String::from_utf8_lossy(&output.stderr);
+    if message.contains("does not support --atomic") {
         return PublishError::NotAtomic;
     }
-    let answer = String::from_utf8_lossy(&output.stdout);
-    let refused: Vec<&str> = answer
+    let porcelain = String::from_utf8_lossy(&output.stdout);
+    let refused: Vec<&str> = porcelain
         .lines()
         .filter(|line| line.starts_with('!'))
         .collect();
     if refused.is_empty() {
         return PublishError::Git(failed("push", output));
     }
-    // What the other git says tells more than that a ref did not change.
-    let said = |words: &str| {
-        let line = talk.lines().find(|line| line.contains(words))?;
+    // The message of the remote says more than that a ref was not updated.
+    let line_with = |words: &str| {
+        let line = message.lines().find(|line| line.contains(words))?;
         let line = line.trim_start_matches("remote: ").trim_end();
         let line = line.trim_start_matches("error: ").trim_end_matches('.');
         Some(without_credentials(line))
     };
-    if let Some(line) = said(".lock': File exists") {
+    if let Some(line) = line_with(".lock': File exists") {
         return PublishError::Busy(line);
     }
-    if let Some(line) = said("; cannot create") {
+    if let Some(line) = line_with("; cannot create") {
         return PublishError::Rejected(line);
     }
     let is_stale = |line: &&&str| {
@@ -225,7 +228,7 @@ fn refusal(output: &Output) -> PublishError {
             "already exists",
         ]
         .iter()
-        .any(|words| line.contains(words))
+        .any(|reason| line.contains(reason))
     };
     let reason = |line: &str| -> String {
         let mut fields = line.split('\t').skip(1);
@@ -236,17 +239,17 @@ fn refusal(output: &Output) -> PublishError {
     if let Some(line) = refused.iter().find(is_stale) {
         return PublishError::Stale(reason(line));
     }
-    // Of refs that change together, nothing else tells why none did.
-    if let Some(line) = said("cannot lock ref").or_else(|| said("but expected")) {
+    // In an atomic push only the message says which ref has failed.
+    if let Some(line) = line_with("cannot lock ref").or_else(|| line_with("but expected")) {
         return PublishError::Stale(line);
     }
     let reasons: Vec<String> = refused.iter().map(|line| reason(line)).collect();
-    let told: Vec<&str> = talk
+    let remote_lines: Vec<&str> = message
         .lines()
         .filter_map(|line| line.strip_prefix("remote: "))
         .map(str::trim_end)
         .collect();
-    let parts = [told.join("\n"), reasons.join(", ")];
+    let parts = [remote_lines.join("\n"), reasons.join(", ")];
     let parts: Vec<&str> = parts
         .iter()
         .map(String::as_str)
@@ -255,10 +258,10 @@ fn refusal(output: &Output) -> PublishError {
     PublishError::Rejected(without_credentials(&parts.join("\n")))
 }
 
-/// What looks like an option, has control characters or names a helper program is no address.
+/// Refuses addresses that look like an option, contain control characters or name a helper program.
 fn check(address: &str) -> Result<(), InvalidAddress> {
-    let is_helpers = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-    let names_helper = address.trim_start_matches(is_helpers).starts_with("::");
+    let is_helper_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let names_helper = address.trim_start_matches(is_helper_name).starts_with("::");
     let is_bad = address.is_empty()
         || address.starts_with('-')
         || address.contains(char::is_control)
@@ -269,7 +272,7 @@ fn check(address: &str) -> Result<(), InvalidAddress> {
     }
 }
 
-/// A file's name for an address, different for different ones.
+/// A unique file name for an address.
 pub(super) fn file_name(address: &str) -> String {
     let mut name = String::new();
     for byte in address.bytes() {
@@ -280,7 +283,7 @@ pub(super) fn file_name(address: &str) -> String {
         }
     }
     if name.len() > 200 {
-        // FNV-1a; it only has to keep apart what begins the same.
+        // FNV-1a is enough: it only distinguishes addresses with the same beginning.
         let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         let hash = address.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
         name.truncate(180);
@@ -294,7 +297,7 @@ mod tests {
     use super::{check, file_name};
 
     #[test]
-    fn what_git_could_misunderstand_is_refused() {
+    fn dangerous_addresses_are_refused() {
         for address in [
             "",
             "-x",

@@ -1,9 +1,8 @@
-//! Files that are checked out, brought along when their branch changes.
+//! Updates checked-out files when their branch changes.
 //!
-//! The branch changes first, the files after it. A journal in git's own directory says what is being done: if all of us
-//! are killed in between, whoever opens the repository next finishes it. Meanwhile nobody else changes git's index: its
-//! lock is a link to a file of ours, so that a lock that the dead have left is told from anybody else's. What a person has
-//! changed is never written over.
+//! The branch is updated first, then the files. A journal in the git directory records the update: if kiln is killed in between,
+//! the next command that opens the repository finishes it. Meanwhile git's index is locked: its lock is a link to a file of
+//! kiln's, which distinguishes the lock of a killed kiln from any other. Changes of the user are never overwritten.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,46 +10,46 @@ use std::path::{Path, PathBuf};
 
 use super::super::id::{ObjectId, RefName};
 use super::super::program::{GitError, GitProgram};
-use super::catch_up::catch_up;
+use super::finish_checkout::finish_checkout;
 use super::index_lock::IndexLock;
 use super::{PublishError, RefChange};
 use crate::git::layout::is_revision;
 
 const JOURNAL: &str = "kiln-checkout";
 
-/// A branch that is checked out and changes.
+/// A checked-out branch that is being updated.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct CheckedOut {
+pub(super) struct CheckoutUpdate {
     pub(super) work_tree: PathBuf,
-    /// Git's own directory of that work tree.
+    /// The git directory of that work tree.
     git_dir: PathBuf,
     branch: RefName,
-    /// None if the branch is about to be made.
+    /// `None` if the branch does not exist yet.
     old: Option<ObjectId>,
     pub(super) new: ObjectId,
 }
 
-/// A change of files that has been prepared. Dropped before the branch has moved, it has never been.
-pub(super) struct Pending {
-    checked_out: CheckedOut,
+/// A prepared update of files. If it is dropped before the branch is updated, nothing has changed.
+pub(super) struct PreparedCheckout {
+    checked_out: CheckoutUpdate,
     lock: IndexLock,
     has_moved: bool,
 }
 
-/// The directory without entries, which every git knows.
+/// The empty tree, which exists in every repository.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
 
-/// The branches among the changes that are checked out, in any work tree of the repository.
+/// The updated branches that are checked out in any work tree of the repository.
 pub(super) fn checked_out(
     git: &GitProgram,
     changes: &[RefChange],
-) -> Result<Vec<CheckedOut>, PublishError> {
-    // Nobody has checked out a revision that does not exist yet. A branch that does not is what an empty repository is on.
+) -> Result<Vec<CheckoutUpdate>, PublishError> {
+    // A new revision cannot be checked out. Another branch that does not exist yet can, in an empty repository.
     let moved = |change: &RefChange| {
         let is_branch = change.name.as_branch().is_some();
-        let is_there = change.old.is_some() || !is_revision(&change.name);
-        change.new.clone().filter(|_| is_branch && is_there)
+        let exists = change.old.is_some() || !is_revision(&change.name);
+        change.new.clone().filter(|_| is_branch && exists)
     };
     if !changes.iter().any(|change| moved(change).is_some()) {
         return Ok(Vec::new());
@@ -63,14 +62,14 @@ pub(super) fn checked_out(
         let (Some(path), Some(branch)) = (field("worktree "), field("branch ")) else {
             continue;
         };
-        // Git remembers work trees that somebody has removed.
+        // Git also lists work trees whose directory was removed.
         if !Path::new(path).is_dir() {
             continue;
         }
         let change = changes.iter().find(|change| change.name.as_str() == branch);
         if let Some((change, new)) = change.and_then(|change| Some((change, moved(change)?))) {
-            let (git_dir, work_tree) = places_of(git, Path::new(path))?;
-            found.push(CheckedOut {
+            let (git_dir, work_tree) = directories_of(git, Path::new(path))?;
+            found.push(CheckoutUpdate {
                 git_dir,
                 work_tree,
                 branch: change.name.clone(),
@@ -82,8 +81,8 @@ pub(super) fn checked_out(
     Ok(found)
 }
 
-/// Git's own directory, and the one that has the files: of a submodule it is not the one that git lists.
-fn places_of(git: &GitProgram, listed: &Path) -> Result<(PathBuf, PathBuf), GitError> {
+/// The git directory and the root of a work tree. For a submodule, git lists another directory.
+fn directories_of(git: &GitProgram, listed: &Path) -> Result<(PathBuf, PathBuf), GitError> {
     let git = git.in_directory(listed);
     let arguments = ["--absolute-git-dir", "--show-toplevel"].map(OsStr::new);
     let found = git.run("rev-parse", &arguments, b"")?;
@@ -93,17 +92,17 @@ fn places_of(git: &GitProgram, listed: &Path) -> Result<(PathBuf, PathBuf), GitE
         (Some(git_dir), Some(work_tree)) => Ok((git_dir, work_tree)),
         _ => Err(GitError::Unexpected {
             command: "rev-parse",
-            answer: found.into_owned(),
+            output: found.into_owned(),
         }),
     }
 }
 
-impl CheckedOut {
-    /// Finds out whether the files can be brought along, and makes sure that they will be.
-    pub(super) fn prepare(self, git: &GitProgram) -> Result<Pending, PublishError> {
+impl CheckoutUpdate {
+    /// Checks that the files can be updated, and writes the journal.
+    pub(super) fn prepare(self, git: &GitProgram) -> Result<PreparedCheckout, PublishError> {
         let lock = IndexLock::take(&self.git_dir).map_err(|error| self.refusal(&error))?;
-        finish_left(git, &self.git_dir, &lock)?;
-        let pending = Pending {
+        finish_interrupted(git, &self.git_dir, &lock)?;
+        let pending = PreparedCheckout {
             checked_out: self,
             lock,
             has_moved: false,
@@ -115,13 +114,13 @@ impl CheckedOut {
         Ok(pending)
     }
 
-    /// The tree that the files are of before the change.
+    /// The tree of the files before the update.
     pub(super) fn old_tree(&self) -> &str {
-        let nothing = match self.new.as_str().len() {
+        let empty = match self.new.as_str().len() {
             64 => EMPTY_TREE_SHA256,
             _ => EMPTY_TREE,
         };
-        self.old.as_ref().map_or(nothing, ObjectId::as_str)
+        self.old.as_ref().map_or(empty, ObjectId::as_str)
     }
 
     pub(super) fn refusal(&self, message: &str) -> PublishError {
@@ -133,20 +132,20 @@ impl CheckedOut {
         }
     }
 
-    /// Brings files and our index from the old commit to the new one; what is changed stays, or is in the way.
+    /// Updates files and the copy of the index to the new commit. Fails if a change of the user is in the way.
     fn read_tree(
         &self,
         git: &GitProgram,
         lock: &IndexLock,
-        trial: Option<&str>,
+        dry_run: Option<&str>,
     ) -> Result<(), PublishError> {
         let copied = lock.copy_index();
         copied.map_err(|error| self.refusal(&error.to_string()))?;
         let git = work_tree_git(git, &self.work_tree, lock)?;
-        // Times of files that are newer than what git remembers are no changes.
+        // Without a refresh, git takes files with newer times for changed.
         let _ = git.run("update-index", &["-q", "--refresh"].map(OsStr::new), b"");
         let mut arguments = vec!["-m", "-u"];
-        arguments.extend(trial);
+        arguments.extend(dry_run);
         arguments.extend([self.old_tree(), self.new.as_str()]);
         let arguments: Vec<&OsStr> = arguments.into_iter().map(OsStr::new).collect();
         match git.run("read-tree", &arguments, b"") {
@@ -156,12 +155,12 @@ impl CheckedOut {
         }
     }
 
-    /// Brings the files along, whether nothing, a part or all of it has been done.
-    fn bring_along(&self, git: &GitProgram, lock: &IndexLock) -> Result<(), PublishError> {
+    /// Updates the files, even if a part of them is updated already.
+    fn update_files(&self, git: &GitProgram, lock: &IndexLock) -> Result<(), PublishError> {
         self.read_tree(git, lock, None)
-            .or_else(|_| catch_up(git, self, lock))?;
+            .or_else(|_| finish_checkout(git, self, lock))?;
         let ended = lock
-            .use_index()
+            .replace_index()
             .and_then(|()| fs::remove_file(self.journal()));
         ended.map_err(|error| self.refusal(&error.to_string()))
     }
@@ -170,7 +169,7 @@ impl CheckedOut {
         self.git_dir.join(JOURNAL)
     }
 
-    /// The file is there whole or not at all.
+    /// Writes the journal atomically.
     fn write_journal(&self) -> std::io::Result<()> {
         let text = format!(
             "{}\n{}\n{}\n{}\n",
@@ -179,19 +178,19 @@ impl CheckedOut {
             self.new,
             self.work_tree.display()
         );
-        let beside = self.git_dir.join(format!("{JOURNAL}.new"));
-        fs::write(&beside, text)?;
-        fs::File::open(&beside)?.sync_all()?;
-        fs::rename(&beside, self.journal())
+        let temporary = self.git_dir.join(format!("{JOURNAL}.new"));
+        fs::write(&temporary, text)?;
+        fs::File::open(&temporary)?.sync_all()?;
+        fs::rename(&temporary, self.journal())
     }
 
-    /// What a journal says; none if there is none, or none of ours.
-    fn read_journal(git_dir: &Path) -> Option<CheckedOut> {
+    /// Reads the journal; `None` if there is none or it is invalid.
+    fn read_journal(git_dir: &Path) -> Option<CheckoutUpdate> {
         let text = fs::read_to_string(git_dir.join(JOURNAL)).ok()?;
         let mut lines = text.lines();
         let branch = RefName::whole(lines.next()?).ok()?;
         let old = lines.next()?;
-        Some(CheckedOut {
+        Some(CheckoutUpdate {
             branch,
             old: ObjectId::new(old),
             new: ObjectId::new(lines.next()?)?,
@@ -200,46 +199,46 @@ impl CheckedOut {
         })
     }
 
-    /// Whether the work tree is there and this repository's, and still on the branch, and the branch where we have brought it.
+    /// Whether the work tree exists, belongs to this repository and is still on the branch, and the branch has its new value.
     fn is_current(&self, git: &GitProgram) -> Result<bool, GitError> {
         let is_same = |one: &Path, other: &Path| match (one.canonicalize(), other.canonicalize()) {
             (Ok(one), Ok(other)) => one == other,
             _ => false,
         };
-        // A journal can be anybody's: it does not lead us into other repositories.
-        let places = match self.work_tree.is_dir() {
-            true => Some(places_of(git, &self.work_tree)?),
+        // The journal is not trusted: it must not lead into another repository.
+        let directories = match self.work_tree.is_dir() {
+            true => Some(directories_of(git, &self.work_tree)?),
             false => None,
         };
-        let is_own = places.is_some_and(|(git_dir, work_tree)| {
+        let is_own = directories.is_some_and(|(git_dir, work_tree)| {
             is_same(&git_dir, &self.git_dir) && is_same(&work_tree, &self.work_tree)
         });
         if !is_own {
             return Ok(false);
         }
         let git = git.in_directory(&self.work_tree);
-        let said = |command, arguments: &[&str]| -> Result<String, GitError> {
+        let output_of = |command, arguments: &[&str]| -> Result<String, GitError> {
             let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
             let output = git.output(command, &arguments, b"")?;
             Ok(String::from_utf8_lossy(&output.stdout)
                 .trim_end()
                 .to_owned())
         };
-        let head = said("symbolic-ref", &["-q", "HEAD"])?;
-        let at = said("rev-parse", &["-q", "--verify", self.branch.as_str()])?;
+        let head = output_of("symbolic-ref", &["-q", "HEAD"])?;
+        let at = output_of("rev-parse", &["-q", "--verify", self.branch.as_str()])?;
         Ok(head == self.branch.as_str() && at == self.new.as_str())
     }
 }
 
-impl Pending {
-    /// The branch has moved: the files go with it. If they do not, the journal stays.
+impl PreparedCheckout {
+    /// Updates the files after the branch. If that fails, the journal stays.
     pub(super) fn finish(mut self, git: &GitProgram) -> Result<(), PublishError> {
         self.has_moved = true;
-        self.checked_out.bring_along(git, &self.lock)
+        self.checked_out.update_files(git, &self.lock)
     }
 }
 
-impl Drop for Pending {
+impl Drop for PreparedCheckout {
     fn drop(&mut self) {
         if !self.has_moved {
             let _ = fs::remove_file(self.checked_out.journal());
@@ -247,18 +246,21 @@ impl Drop for Pending {
     }
 }
 
-/// Git for the files of a work tree, with our index. It converts nothing: packages go into the repository as they are, and
-/// who set up a repository does not get its programs run by way of its settings.
+/// Git for the files of a work tree, with the copy of the index. It does not convert files, because that could run programs that
+/// the settings of the repository name.
 pub(super) fn work_tree_git(
     git: &GitProgram,
     work_tree: &Path,
     lock: &IndexLock,
 ) -> Result<GitProgram, GitError> {
-    let mut git = git.in_directory(work_tree).with_index(&lock.own_index());
+    let mut git = git.in_directory(work_tree).with_index(&lock.index_copy());
     let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
     let arguments = ["-z", "--name-only", "--get-regexp", pattern].map(OsStr::new);
     let filters = git.output("config", &arguments, b"")?.stdout;
-    for name in filters.split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
+    for name in filters
+        .split(|byte| *byte == 0)
+        .filter(|entry| !entry.is_empty())
+    {
         let name = String::from_utf8_lossy(name);
         let value = match name.ends_with(".required") {
             true => "false",
@@ -269,35 +271,45 @@ pub(super) fn work_tree_git(
     Ok(git)
 }
 
-/// Finishes what was begun in any work tree of a repository and not ended. It is given by git's directory that they share.
+/// Finishes interrupted updates in all work trees of a repository. `common` is the git directory that they share.
 pub(super) fn recover(git: &GitProgram, common: &Path) -> Result<(), PublishError> {
-    let mut places = vec![common.to_owned()];
-    let others = fs::read_dir(common.join("worktrees"));
-    places.extend(others.into_iter().flatten().flatten().map(|it| it.path()));
-    for place in places {
-        let left = CheckedOut::read_journal(&place);
-        if left.is_none() && !IndexLock::is_there(&place) {
+    let mut directories = vec![common.to_owned()];
+    let linked = fs::read_dir(common.join("worktrees"));
+    directories.extend(
+        linked
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path()),
+    );
+    for git_dir in directories {
+        let interrupted = CheckoutUpdate::read_journal(&git_dir);
+        if interrupted.is_none() && !IndexLock::exists(&git_dir) {
             continue;
         }
-        match (IndexLock::try_take(&place), left) {
-            (Ok(Some(lock)), _) => finish_left(git, &place, &lock)?,
-            // Whoever has it is alive and does it.
+        match (IndexLock::try_take(&git_dir), interrupted) {
+            (Ok(Some(lock)), _) => finish_interrupted(git, &git_dir, &lock)?,
+            // Another process holds the lock and finishes the update.
             (Ok(None), _) | (Err(_), None) => {}
-            (Err(error), Some(left)) => return Err(left.refusal(&error)),
+            (Err(error), Some(interrupted)) => return Err(interrupted.refusal(&error)),
         }
     }
     Ok(())
 }
 
-/// Whoever writes the journal has the lock, so whoever has the lock finds what the dead have left, or nothing.
-fn finish_left(git: &GitProgram, git_dir: &Path, lock: &IndexLock) -> Result<(), PublishError> {
-    let Some(left) = CheckedOut::read_journal(git_dir) else {
+/// Finishes the update of a killed process. The journal is written only under the lock, so its writer is dead.
+fn finish_interrupted(
+    git: &GitProgram,
+    git_dir: &Path,
+    lock: &IndexLock,
+) -> Result<(), PublishError> {
+    let Some(interrupted) = CheckoutUpdate::read_journal(git_dir) else {
         return Ok(());
     };
-    if left.is_current(git)? {
-        return left.bring_along(git, lock);
+    if interrupted.is_current(git)? {
+        return interrupted.update_files(git, lock);
     }
-    // It did not happen, or somebody has gone on from there.
-    let removed = fs::remove_file(left.journal());
-    removed.map_err(|error| left.refusal(&error.to_string()))
+    // The update did not happen, or the branch has changed since.
+    let removed = fs::remove_file(interrupted.journal());
+    removed.map_err(|error| interrupted.refusal(&error.to_string()))
 }

@@ -3,7 +3,7 @@
 use kiln_yaml::{Document, SequenceStyle, to_string};
 use serde_json::Value;
 
-use crate::merge::schema::Types;
+use crate::merge::schema::ListTypes;
 use crate::merge::tree::{FieldConflict, Lists, Trees, merge_trees};
 
 fn parse(text: &str) -> Document {
@@ -18,7 +18,7 @@ fn merged(origin: &str, updated: &str, local: &str, lists: Lists) -> (String, Ve
         origin: Some(&origin),
         updated: &updated,
     };
-    let conflicts = merge_trees(trees, &mut Types::default(), lists);
+    let conflicts = merge_trees(trees, &mut ListTypes::default(), lists);
     (to_string(&local, SequenceStyle::Compact), conflicts)
 }
 
@@ -45,7 +45,7 @@ fn compare(cases: &str) -> usize {
             _ => Lists::BySchema,
         };
         let (ours, _) = merged(text("origin"), text("updated"), text("local"), lists);
-        // Both sides have written a comment beside a value: there the package's is lost.
+        // If both sides have a line comment, kpt drops the local one.
         let is_kept = ours.contains("# conflicting value\nkind: StatefulSet # new value");
         if !is_kept && !is_alike(&ours, text("out")) {
             let (name, theirs) = (text("name"), text("out"));
@@ -57,7 +57,7 @@ fn compare(cases: &str) -> usize {
     count
 }
 
-/// Whether two texts mean the same and have the same comments; new fields are in the order of whoever made them.
+/// Whether two texts have the same values and comments. The order of new fields may differ.
 fn is_alike(one: &str, other: &str) -> bool {
     let comments = |text: &str| {
         let mut comments: Vec<String> = text
@@ -71,9 +71,9 @@ fn is_alike(one: &str, other: &str) -> bool {
 }
 
 #[track_caller]
-fn check(origin: &str, updated: &str, local: &str, wanted: &str, conflicts: &[&str]) {
+fn check(origin: &str, updated: &str, local: &str, expected: &str, conflicts: &[&str]) {
     let (ours, found) = merged(origin, updated, local, Lists::BySchema);
-    assert_eq!(ours, wanted);
+    assert_eq!(ours, expected);
     let found: Vec<String> = found
         .iter()
         .map(|conflict| format!("{} {}", conflict.field, conflict.taken.as_str()))
@@ -82,7 +82,7 @@ fn check(origin: &str, updated: &str, local: &str, wanted: &str, conflicts: &[&s
 }
 
 #[test]
-fn upstream_wins_and_says_so() {
+fn upstream_wins_and_the_conflict_is_recorded() {
     check("a: 1\n", "a: 2\n", "a: 3\n", "a: 2\n", &["a upstream"]);
     check("a: 1\n", "a: 2\n", "a: 2\n", "a: 2\n", &[]);
     check("a: 1\n", "a: 1\n", "a: 3\n", "a: 3\n", &[]);
@@ -117,8 +117,8 @@ fn upstream_wins_and_says_so() {
 }
 
 #[test]
-fn a_conflict_is_told_once() {
-    // The field says it better than the mapping that was removed.
+fn a_conflict_is_reported_once() {
+    // The conflict of the field replaces that of the removed mapping.
     check(
         "a: {b: {c: 1, d: 1}}\nz: 1\n",
         "a: {b: {c: 2, d: 1}}\nz: 1\n",
@@ -126,7 +126,7 @@ fn a_conflict_is_told_once() {
         "z: 1\na:\n  b:\n    c: 2\n",
         &["a.b.c upstream"],
     );
-    // What is new in it has no conflict of its own.
+    // New fields in it have no conflict.
     check(
         "a: {b: 1}\nz: 1\n",
         "a: {b: 1, c: 1}\nz: 1\n",
@@ -156,7 +156,7 @@ fn a_conflict_is_told_once() {
 }
 
 #[test]
-fn values_of_other_kinds_are_taken_whole() {
+fn values_of_different_kinds_are_replaced_as_a_whole() {
     check("a: 1\n", "a: {b: 1}\n", "a: 1\n", "a: {b: 1}\n", &[]);
     check(
         "a: 1\n",
@@ -170,7 +170,7 @@ fn values_of_other_kinds_are_taken_whole() {
 
 #[test]
 fn nulls() {
-    // Null upstream clears, null in the package wins over a change, and stays if there is none.
+    // A null upstream removes the field. A local null wins over a change, and stays without one.
     check(
         "a: 1\nb: 1\n",
         "a: null\nb: 1\n",
@@ -203,7 +203,7 @@ fn nulls() {
     check("a: ~\n", "a: ~\n", "a: 3\n", "a: 3\n", &[]);
 }
 
-/// As with kpt, a null in the place of a list that is merged by items is as good as no list.
+/// As with kpt, a null for a list that is merged by items counts as a missing list.
 #[test]
 fn nulls_for_lists() {
     let pod = |rest: &str| format!("apiVersion: v1\nkind: Pod\n{rest}");
@@ -218,7 +218,7 @@ fn nulls_for_lists() {
     );
     check(&with(two), &with(two), &with(" null"), &with(" null"), &[]);
     check(&pod(""), &with(two), &with(" null"), &with(two), &[]);
-    // Other lists go, whatever upstream has changed in them.
+    // Other lists are removed, even if the upstream has changed them.
     check(
         "a: [1]\nb: 1\n",
         "a: [1, 2]\nb: 1\n",
@@ -229,7 +229,7 @@ fn nulls_for_lists() {
 }
 
 #[test]
-fn nothing_empty_is_left_behind() {
+fn no_empty_mappings_remain() {
     check(
         "a: {b: 1}\nc: 1\n",
         "c: 2\n",
@@ -275,7 +275,7 @@ fn keyed_lists_that_cannot_be_paired_are_whole() {
     );
 }
 
-/// A port without a protocol is the one that upstream has without one, not the first that has that number.
+/// A port without a protocol matches the upstream port without one, not the first with the same number.
 #[test]
 fn items_that_lack_a_key_are_taken_last() {
     let service = |ports: &str| format!("apiVersion: v1\nkind: Service\nspec:\n  ports:\n{ports}");
@@ -290,7 +290,7 @@ fn items_that_lack_a_key_are_taken_last() {
         ),
         &[],
     );
-    // With nothing better, the one that has the number.
+    // Without a better match, the one with the same number.
     check(
         &service("  - port: 53\n    name: dns\n"),
         &service("  - port: 53\n    protocol: TCP\n    name: names\n"),

@@ -1,7 +1,7 @@
-//! Files of resources, and files that are none.
+//! Files of resources, and other files.
 
 use super::{conflicts, merge_with, package, text};
-use crate::contents::{Contents, File, FileMode, PackagePath};
+use crate::contents::{Contents, FileMode, PackageFile, PackagePath};
 use crate::merge::{MergeError, add_merge_keys};
 use crate::task::Strategy;
 
@@ -10,7 +10,7 @@ const A: &str =
 const B: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\ndata:\n  k: '1'\n";
 
 #[track_caller]
-fn check(origin: &str, updated: &str, local: &str, wanted: &str) -> Vec<String> {
+fn check(origin: &str, updated: &str, local: &str, expected: &str) -> Vec<String> {
     let side = |text: &str| match text {
         "" => Contents::new(),
         text => package(&[("x.yaml", text)]),
@@ -22,7 +22,7 @@ fn check(origin: &str, updated: &str, local: &str, wanted: &str) -> Vec<String> 
         &side(local),
     )
     .expect("a merge");
-    assert_eq!(text(&merged.contents, "x.yaml"), wanted);
+    assert_eq!(text(&merged.contents, "x.yaml"), expected);
     conflicts(&merged)
 }
 
@@ -30,15 +30,15 @@ fn check(origin: &str, updated: &str, local: &str, wanted: &str) -> Vec<String> 
 fn a_change_touches_its_line_only() {
     let updated = A.replace("'1'", "'7'");
     let local = A.replace("\"2\"", "three");
-    let wanted = updated.replace("\"2\"", "three");
-    assert!(check(A, &updated, &local, &wanted).is_empty());
+    let expected = updated.replace("\"2\"", "three");
+    assert!(check(A, &updated, &local, &expected).is_empty());
 }
 
 #[test]
-fn resources_come_and_go() {
+fn resources_are_added_and_removed() {
     let both = format!("{A}---\n{B}");
     let changed = B.replace("'1'", "'5'");
-    // Gone upstream, and untouched or not.
+    // Removed upstream, with and without a local change.
     assert!(check(&both, A, &both, A).is_empty());
     let local = format!("{A}---\n{changed}");
     assert_eq!(
@@ -47,10 +47,10 @@ fn resources_come_and_go() {
             "x.yaml: ConfigMap b: was the resource, local has the resource, upstream has nothing; local taken"
         ]
     );
-    // Gone in the package, and changed upstream or not.
+    // Removed locally, with and without a change upstream.
     assert!(check(&both, &both, A, A).is_empty());
     assert_eq!(check(&both, &local, A, A).len(), 1);
-    // New upstream, new in the package, new on both sides.
+    // Added upstream, added locally, added on both sides.
     assert!(check(A, &both, A, &both).is_empty());
     assert!(check(A, A, &both, &both).is_empty());
     assert_eq!(
@@ -63,7 +63,7 @@ fn resources_come_and_go() {
 }
 
 #[test]
-fn what_clone_adds_is_no_change() {
+fn marks_are_not_changes() {
     let mut local = package(&[("x.yaml", A), ("y.yaml", B)]);
     add_merge_keys(&mut local);
     let origin = package(&[("x.yaml", A), ("y.yaml", B)]);
@@ -85,7 +85,7 @@ fn a_renamed_resource_is_found_by_its_comment() {
 }
 
 #[test]
-fn versions_are_no_part_of_identity() {
+fn versions_are_not_part_of_the_identity() {
     let of = |version: &str, image: &str| {
         format!(
             "apiVersion: apps/{version}\nkind: Deployment\nmetadata:\n  name: d\nspec:\n  image: {image}\n"
@@ -117,7 +117,7 @@ fn a_resource_twice_is_an_error() {
 }
 
 #[test]
-fn documents_that_are_no_resources() {
+fn documents_that_are_not_resources() {
     // A template, a file of comments, and values without a name.
     assert!(
         check(
@@ -160,7 +160,7 @@ fn documents_that_are_no_resources() {
 }
 
 #[test]
-fn aliases_are_merged_by_what_they_stand_for() {
+fn aliases_are_merged_by_value() {
     let local = "a: &x\n  b: 1\nc: *x\nd: 2\n";
     check(
         "a: {b: 1}\nc: {b: 1}\nd: 1\n",
@@ -168,7 +168,7 @@ fn aliases_are_merged_by_what_they_stand_for() {
         local,
         "a:\n  b: 7\nc:\n  b: 1\nd: 2\n",
     );
-    // What would become too large is not resolved.
+    // Aliases that expand too much are not resolved.
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let inner = format!("*a{}, ", level - 1).repeat(10);
@@ -216,7 +216,7 @@ fn lists_have_the_keys_of_new_crds() {
 fn other_files_keep_bytes_and_modes() {
     let with = |bytes: &[u8], mode| {
         let mut contents = Contents::new();
-        let file = File {
+        let file = PackageFile {
             bytes: bytes.into(),
             mode,
         };

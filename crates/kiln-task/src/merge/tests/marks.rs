@@ -30,7 +30,7 @@ fn other_comments_stay() {
         "kind: A\nmetadata: # keep\n  name: a\n",
         "kind: A\n# keep\nmetadata: # kpt-merge: /a\n  name: a\n  annotations:\n    internal.kpt.dev/upstream-identifier: '|A|default|a'\n",
     );
-    // The first ancestor stays the one that is meant, and a comment without a slash is no reason to stop.
+    // The annotation keeps the first upstream, and a comment without a slash is ignored.
     check(
         "kind: A\nmetadata: # kpt-merge: n/old\n  name: new\n",
         "kind: A\nmetadata: # kpt-merge: n/old\n  name: new\n  annotations:\n    internal.kpt.dev/upstream-identifier: '|A|n|old'\n",
@@ -42,7 +42,7 @@ fn other_comments_stay() {
 }
 
 #[test]
-fn what_cannot_be_marked_stays() {
+fn files_that_cannot_be_marked_stay_unchanged() {
     for text in [
         "a: 1\n",
         "{{ x }}: [\n",

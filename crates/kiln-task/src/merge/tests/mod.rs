@@ -1,4 +1,4 @@
-//! The merge, by table and by property.
+//! Tests of the merge.
 
 mod fields;
 mod files;
@@ -10,7 +10,6 @@ use super::{MergeError, Merged, Versions, merge};
 use crate::contents::Contents;
 use crate::task::Strategy;
 
-/// A package of these files, each with its text.
 #[track_caller]
 fn package(files: &[(&str, &str)]) -> Contents {
     let mut contents = Contents::new();
@@ -34,7 +33,7 @@ fn merge_with(
     merge(versions, strategy)
 }
 
-/// The text of a file; empty if it is not there.
+/// The text of a file; empty if it does not exist.
 fn text<'a>(contents: &'a Contents, path: &str) -> &'a str {
     let bytes = contents.bytes(path).unwrap_or_default();
     std::str::from_utf8(bytes).expect("UTF-8")

@@ -1,4 +1,4 @@
-//! Packages in packages, Kptfiles, and the other strategies.
+//! Subpackages, Kptfiles, and the other strategies.
 
 use super::{conflicts, merge_with, package, text};
 use crate::contents::Contents;
@@ -18,7 +18,7 @@ fn with(files: &[(&str, &str)]) -> Contents {
     package(&[&[ROOT], files].concat())
 }
 
-/// Whether the inner package has its file afterwards, and the number of conflicts.
+/// Whether the file of the subpackage exists afterwards, and the number of conflicts.
 #[track_caller]
 fn matrix(
     origin: &[(&str, &str)],
@@ -38,7 +38,7 @@ fn matrix(
 }
 
 #[test]
-fn inner_packages_come_and_go_whole() {
+fn subpackages_are_added_and_removed_as_a_whole() {
     let changed = CM.replace("'1'", "'2'");
     let sub: &[(&str, &str)] = &[SUB, ("sub/c.yaml", CM)];
     let other: &[(&str, &str)] = &[SUB, ("sub/c.yaml", &changed)];
@@ -63,7 +63,7 @@ fn inner_packages_come_and_go_whole() {
 }
 
 #[test]
-fn inner_packages_of_other_upstreams() {
+fn subpackages_with_other_upstreams() {
     let kptfile = |git_ref: &str| {
         format!(
             "{}upstream:\n  type: git\n  git:\n    repo: https://x/y\n    directory: /\n    ref: {git_ref}\n",
@@ -79,7 +79,7 @@ fn inner_packages_of_other_upstreams() {
     };
     assert_eq!(run(&v1).contents, side(&v2, &changed));
     assert_eq!(run(&mine).contents, side(&mine, CM));
-    // One that is new upstream comes along.
+    // A new subpackage of the upstream is added.
     let merged = merge_with(
         Strategy::ResourceMerge,
         &with(&[]),
@@ -90,7 +90,7 @@ fn inner_packages_of_other_upstreams() {
 }
 
 #[track_caller]
-fn kptfile(origin: &str, updated: &str, local: &str, wanted: &str) -> Vec<String> {
+fn kptfile(origin: &str, updated: &str, local: &str, expected: &str) -> Vec<String> {
     let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: ";
     let side = |name: &str, rest: &str| package(&[("Kptfile", &format!("{head}{name}\n{rest}"))]);
     let merged = merge_with(
@@ -102,7 +102,7 @@ fn kptfile(origin: &str, updated: &str, local: &str, wanted: &str) -> Vec<String
     .expect("a merge");
     assert_eq!(
         text(&merged.contents, "Kptfile"),
-        format!("{head}mine\n{wanted}")
+        format!("{head}mine\n{expected}")
     );
     conflicts(&merged)
 }
@@ -130,7 +130,7 @@ fn kptfiles_keep_name_upstream_and_comments() {
 }
 
 #[test]
-fn functions_are_told_apart_by_image() {
+fn functions_are_identified_by_image() {
     let pipeline = |functions: &str| format!("pipeline:\n  mutators:\n{functions}");
     let found = kptfile(
         &pipeline("    - image: r:5000/a:v1\n    - image: r:5000/b:v1\n"),
@@ -171,7 +171,7 @@ fn the_same_function_twice_makes_a_list_whole() {
 }
 
 #[test]
-fn fast_forward_refuses_what_was_changed() {
+fn fast_forward_refuses_local_changes() {
     let changed = CM.replace("'1'", "'2'");
     let (origin, updated) = (with(&[("c.yaml", CM)]), with(&[("c.yaml", &changed)]));
     let run = |local: &Contents| merge_with(Strategy::FastForward, &origin, &updated, local);
@@ -194,7 +194,7 @@ fn fast_forward_refuses_what_was_changed() {
 }
 
 #[test]
-fn force_delete_replace_leaves_nothing() {
+fn force_delete_replace_replaces_everything() {
     let updated = with(&[("d.yaml", CM), SUB]);
     let local = package(&[
         ("Kptfile", &format!("{}info:\n  site: mine\n", ROOT.1)),
@@ -215,7 +215,7 @@ fn force_delete_replace_leaves_nothing() {
 }
 
 #[test]
-fn copy_merge_copies_and_removes_what_is_gone() {
+fn copy_merge_copies_and_deletes() {
     let changed = CM.replace("'1'", "'2'");
     let origin = with(&[("c.yaml", CM), ("gone/a", "1"), SUB]);
     let updated = with(&[("c.yaml", &changed), ("sub/new", "")]);
@@ -233,7 +233,7 @@ fn copy_merge_copies_and_removes_what_is_gone() {
 }
 
 #[test]
-fn a_file_where_a_directory_is() {
+fn a_file_replaces_a_directory() {
     let origin = with(&[("a", "1")]);
     let updated = with(&[("a/b", "1")]);
     let merged = merge_with(Strategy::ResourceMerge, &origin, &updated, &origin);

@@ -1,4 +1,4 @@
-//! What must hold for any three packages.
+//! Properties of the merge of any three packages.
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy as Generator;
@@ -7,12 +7,12 @@ use super::{merge_with, package, text};
 use crate::contents::Contents;
 use crate::task::Strategy;
 
-/// A field with its value, and whether there is a comment above it and beside it.
+/// A field with its value, and whether there is a comment above it and line_comment it.
 #[derive(Clone, Debug)]
 struct Field {
     value: Value,
     above: bool,
-    beside: bool,
+    line_comment: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -44,11 +44,12 @@ fn value() -> impl Generator<Value = Value> {
 }
 
 fn resource() -> impl Generator<Value = Resource> {
-    let field = (value(), any::<bool>(), any::<bool>()).prop_map(|(value, above, beside)| Field {
-        value,
-        above,
-        beside,
-    });
+    let field =
+        (value(), any::<bool>(), any::<bool>()).prop_map(|(value, above, line_comment)| Field {
+            value,
+            above,
+            line_comment,
+        });
     let names = proptest::sample::subsequence(&NAMES[..], 1..6);
     (names, proptest::collection::vec(field, 6))
         .prop_map(|(names, fields)| names.into_iter().zip(fields).collect())
@@ -76,11 +77,11 @@ fn write(side: &str, resources: &[Option<Resource>]) -> Contents {
             if field.above {
                 *file += &format!("  # {side} above {name} of {number}\n");
             }
-            let beside = match field.beside {
-                true => format!(" # {side} beside {name} of {number}"),
+            let line_comment = match field.line_comment {
+                true => format!(" # {side} line_comment {name} of {number}"),
                 false => String::new(),
             };
-            *file += &field_text(name, &field.value, &beside);
+            *file += &field_text(name, &field.value, &line_comment);
         }
     }
     let [one, other] = &files;
@@ -92,12 +93,13 @@ fn write(side: &str, resources: &[Option<Resource>]) -> Contents {
     package(&files)
 }
 
-fn field_text(name: &str, value: &Value, beside: &str) -> String {
-    let lines = |name: &str, lines: Vec<String>| format!("  {name}:{beside}\n{}", lines.concat());
+fn field_text(name: &str, value: &Value, line_comment: &str) -> String {
+    let lines =
+        |name: &str, lines: Vec<String>| format!("  {name}:{line_comment}\n{}", lines.concat());
     match value {
-        Value::Number(number) => format!("  {name}: {number}{beside}\n"),
-        Value::Text(text) => format!("  {name}: '{text}'{beside}\n"),
-        Value::Null => format!("  {name}: null{beside}\n"),
+        Value::Number(number) => format!("  {name}: {number}{line_comment}\n"),
+        Value::Text(text) => format!("  {name}: '{text}'{line_comment}\n"),
+        Value::Null => format!("  {name}: null{line_comment}\n"),
         Value::List(items) if !items.is_empty() => lines(
             name,
             items.iter().map(|item| format!("  - {item}\n")).collect(),
@@ -110,7 +112,7 @@ fn field_text(name: &str, value: &Value, beside: &str) -> String {
             let item = |(key, value): &(&str, u8)| format!("  - name: {key}\n    tty: {value}\n");
             lines("containers", items.iter().map(item).collect())
         }
-        _ => format!("  {name}: []{beside}\n"),
+        _ => format!("  {name}: []{line_comment}\n"),
     }
 }
 
@@ -122,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn nothing_new_upstream_changes_nothing(base in any_package(), local in any_package()) {
+    fn without_upstream_changes_nothing_changes(base in any_package(), local in any_package()) {
         let (base, local) = (write("base", &base), write("local", &local));
         let merged = merged(&base, &base, &local);
         prop_assert_eq!(merged.contents, local);
@@ -130,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_new_in_the_package_takes_all(base in any_package(), updated in any_package()) {
+    fn without_local_changes_the_upstream_is_taken(base in any_package(), updated in any_package()) {
         let (base, updated) = (write("base", &base), write("updated", &updated));
         let merged = merged(&base, &updated, &base);
         prop_assert_eq!(merged.conflicts, vec![]);
@@ -139,7 +141,7 @@ proptest! {
             let mut documents = [ours, theirs].map(|text| {
                 text.split("---\n").map(str::to_owned).collect::<Vec<String>>()
             });
-            // New resources come behind those that were there.
+            // New resources follow existing ones.
             documents.iter_mut().for_each(|documents| documents.sort());
             let [ours, theirs] = documents;
             prop_assert_eq!(ours, theirs);
@@ -147,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn any_three_make_a_package(
+    fn any_three_packages_can_be_merged(
         base in any_package(),
         updated in any_package(),
         local in any_package(),
@@ -160,7 +162,7 @@ proptest! {
             let text = text(&first.contents, path.as_str());
             prop_assert!(kiln_yaml::parse_all(text.as_bytes()).is_ok(), "{}", text);
         }
-        // Merging the same once more finds nothing to do.
+        // Merging again changes nothing.
         let again = merged(&updated, &updated, &first.contents);
         prop_assert_eq!(again.contents, first.contents);
     }
@@ -171,7 +173,7 @@ proptest! {
         updated in any_package(),
         local in any_package(),
     ) {
-        // The same fields on all sides, so that none goes with its comments.
+        // The same fields on all sides, so that none is removed with its comments.
         let like_base = |values: &[Option<Resource>]| -> Vec<Option<Resource>> {
             let pairs = base.iter().zip(values);
             pairs.map(|(base, values)| {

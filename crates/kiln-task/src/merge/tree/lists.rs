@@ -5,11 +5,11 @@ use kiln_yaml::{NodeId, NodeRef, TypeId};
 use super::super::conflict::Taken;
 use super::super::decide::{Sides, is_regular, opt_eq};
 use super::super::items::Group;
-use super::super::path::Step;
-use super::{Fields, Items, Merge, Task};
+use super::super::path::ConflictStep;
+use super::{FieldMerge, ItemMerge, Merge, MergeTask};
 
 impl Merge<'_> {
-    pub(super) fn items(&mut self, task: Items) {
+    pub(super) fn items(&mut self, task: ItemMerge) {
         let before = self.local.child_ids(task.list);
         let item_type = task.of.and_then(|of| self.types.item(of));
         let mut children = Vec::new();
@@ -21,12 +21,12 @@ impl Merge<'_> {
             children.extend(item);
         }
         if children != before {
-            self.open_up(task.list);
+            self.set_block_style(task.list);
             self.local.set_children(task.list, &children);
         }
     }
 
-    /// An item of a set.
+    /// Merges an item of a set.
     pub(super) fn member(&mut self, group: &Group) -> Option<NodeId> {
         let ids = [group.local, group.origin, group.updated];
         match (group.local, group.origin, group.updated) {
@@ -43,11 +43,11 @@ impl Merge<'_> {
     pub(super) fn item(
         &mut self,
         group: &Group,
-        task: &Items,
+        task: &ItemMerge,
         of: Option<TypeId>,
     ) -> Option<NodeId> {
         let ids = [group.local, group.origin, group.updated];
-        let step = Step::Item(self.label(ids, &task.keys));
+        let step = ConflictStep::Item(self.label(ids, &task.keys));
         let path = self.paths.add(task.path, step);
         let of = self.type_of(ids, of);
         let sides = self.sides(ids);
@@ -78,13 +78,13 @@ impl Merge<'_> {
             (None, _, None) => return None,
         };
         if !fixed.is_empty() {
-            self.tasks.push(Task::DropBareItem {
+            self.tasks.push(MergeTask::DropBareItem {
                 list: task.list,
                 item: local,
                 keys: fixed.clone(),
             });
         }
-        self.tasks.push(Task::Fields(Fields {
+        self.tasks.push(MergeTask::Fields(FieldMerge {
             local,
             origin: group.origin,
             updated: group.updated,
@@ -95,7 +95,7 @@ impl Merge<'_> {
         Some(local)
     }
 
-    /// A new item that has nothing but the keys of another.
+    /// A new item with only the keys of another.
     pub(super) fn bare_item(&mut self, like: NodeId, keys: &[String]) -> NodeId {
         let item = self.local.new_mapping_node();
         for (key, value) in self.updated.node(like).entries() {
@@ -129,7 +129,7 @@ impl Merge<'_> {
     }
 }
 
-/// Whether an item that cannot be merged by fields is that of the new upstream.
+/// Whether an item that cannot be merged by fields is taken from the new upstream.
 fn decide_whole(sides: Sides<'_>) -> bool {
     !opt_eq(sides.origin, sides.updated)
 }

@@ -1,12 +1,12 @@
-//! The three-way merge of trees: what changed from the origin to the new upstream, made to the local tree.
+//! The three-way merge of trees: applies the changes from the origin to the new upstream to the local tree.
 //!
-//! The rules are kpt's, which are kyaml's with a kinder treatment of nulls: fields are merged by name, lists by key where
-//! a type says so, everything else as a whole; where both sides changed something the new upstream wins, and that is
-//! noted. Unlike the original, values of different kinds are a conflict and no error, nothing empty is left behind where
-//! fields went, comments stay, and a null of the package's own stays while the upstream does not change the field.
+//! The rules are kpt's, which are kyaml's except for nulls: fields are merged by name, lists by key if their type has keys,
+//! everything else as a whole. If both sides have changed a node, the new upstream wins and a conflict is recorded. Unlike the
+//! original, values of different kinds are a conflict and not an error, no empty mappings remain where fields were removed,
+//! comments stay, and a local null stays as long as the upstream does not change the field.
 //!
-//! What is still to do is a stack of tasks: the trees may be deeper than any call stack. Aliases are for the caller to
-//! resolve; one that is left is merged as a whole.
+//! Pending work is a stack of tasks, because trees may be deeper than the call stack. The caller resolves aliases; a
+//! remaining one is merged as a whole.
 
 mod lists;
 mod take;
@@ -16,15 +16,15 @@ use std::collections::{BTreeMap, HashSet};
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef, Style, TypeId};
 
-use super::comments::{Comments, settle_lines};
+use super::comments::{Comments, move_line_comments};
 use super::conflict::{Conflict, Taken};
 use super::decide::{Decision, Sides, decide};
 use super::items::Group;
-use super::path::{PathId, Paths, Step};
-use super::schema::Types;
+use super::path::{ConflictStep, PathId, Paths};
+use super::schema::ListTypes;
 use text::short_text;
 
-/// The trees to be merged. Without an origin, both sides have added what they have.
+/// The trees to merge. Without an origin, both sides have added everything.
 pub(super) struct Trees<'a> {
     pub(super) local: &'a mut Document,
     pub(super) origin: Option<&'a Document>,
@@ -34,9 +34,9 @@ pub(super) struct Trees<'a> {
 /// Which lists are merged by key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lists {
-    /// Those whose type has keys.
+    /// Lists whose type has keys.
     BySchema,
-    /// Also those of unknown type whose items all have names.
+    /// Also lists of unknown type whose items all have names.
     Inferred,
 }
 
@@ -51,7 +51,6 @@ pub(super) struct FieldConflict {
 }
 
 impl FieldConflict {
-    /// The conflict, with the resource that it is in.
     pub(super) fn at(self, path: &str, resource: Option<String>) -> Conflict {
         Conflict {
             path: path.to_owned(),
@@ -65,8 +64,12 @@ impl FieldConflict {
     }
 }
 
-/// Merges into the local tree, which stays unchanged if there is nothing to do.
-pub(super) fn merge_trees(trees: Trees<'_>, types: &mut Types, lists: Lists) -> Vec<FieldConflict> {
+/// Merges into the local tree, which stays unchanged if there is nothing to merge.
+pub(super) fn merge_trees(
+    trees: Trees<'_>,
+    types: &mut ListTypes,
+    lists: Lists,
+) -> Vec<FieldConflict> {
     let mut merge = Merge {
         local: trees.local,
         origin: trees.origin,
@@ -80,38 +83,38 @@ pub(super) fn merge_trees(trees: Trees<'_>, types: &mut Types, lists: Lists) -> 
     merge.root();
     while let Some(task) = merge.tasks.pop() {
         match task {
-            Task::Fields(fields) => merge.fields(fields),
-            Task::Items(items) => merge.items(items),
-            Task::DropIfEmpty { parent, value } => merge.drop_if_empty(parent, value),
-            Task::DropBareItem { list, item, keys } => merge.drop_bare_item(list, item, &keys),
+            MergeTask::Fields(fields) => merge.fields(fields),
+            MergeTask::Items(items) => merge.items(items),
+            MergeTask::DropIfEmpty { parent, value } => merge.drop_if_empty(parent, value),
+            MergeTask::DropBareItem { list, item, keys } => merge.drop_bare_item(list, item, &keys),
         }
     }
     if !merge.local.is_unchanged() {
-        settle_lines(merge.local);
+        move_line_comments(merge.local);
     }
-    merge.told()
+    merge.innermost_conflicts()
 }
 
 struct Merge<'a> {
     local: &'a mut Document,
     origin: Option<&'a Document>,
     updated: &'a Document,
-    types: &'a mut Types,
+    types: &'a mut ListTypes,
     lists: Lists,
     paths: Paths,
-    tasks: Vec<Task>,
+    tasks: Vec<MergeTask>,
     conflicts: Vec<(PathId, FieldConflict)>,
 }
 
-enum Task {
-    Fields(Fields),
-    Items(Items),
-    /// A mapping whose fields have been merged goes if none is left.
+enum MergeTask {
+    Fields(FieldMerge),
+    Items(ItemMerge),
+    /// Removes a mapping if it has no fields after the merge.
     DropIfEmpty {
         parent: NodeId,
         value: NodeId,
     },
-    /// An item that upstream has removed goes if nothing is left but its keys.
+    /// Removes an item that the upstream has removed if only its keys remain.
     DropBareItem {
         list: NodeId,
         item: NodeId,
@@ -119,19 +122,17 @@ enum Task {
     },
 }
 
-/// A mapping whose fields are to be merged.
-struct Fields {
+struct FieldMerge {
     local: NodeId,
     origin: Option<NodeId>,
     updated: Option<NodeId>,
     of: Option<TypeId>,
     path: PathId,
-    /// Fields that stay as they are.
+    /// Fields that are not merged.
     fixed: Vec<String>,
 }
 
-/// A list whose items are to be merged.
-struct Items {
+struct ItemMerge {
     list: NodeId,
     groups: Vec<Group>,
     keys: Vec<String>,
@@ -139,10 +140,10 @@ struct Items {
     path: PathId,
 }
 
-type Entry = (NodeId, NodeId);
+type FieldEntry = (NodeId, NodeId);
 
 /// A field on three sides: local, origin, updated.
-type Entries = [Option<Entry>; 3];
+type FieldEntries = [Option<FieldEntry>; 3];
 
 impl Merge<'_> {
     fn root(&mut self) {
@@ -163,7 +164,7 @@ impl Merge<'_> {
                 let new = self.local.import(self.updated.root());
                 self.local.set_root(new);
             }
-            Decision::Fields => self.tasks.push(Task::Fields(Fields {
+            Decision::Fields => self.tasks.push(MergeTask::Fields(FieldMerge {
                 local,
                 origin,
                 updated: Some(updated),
@@ -171,7 +172,7 @@ impl Merge<'_> {
                 path: Paths::ROOT,
                 fixed: Vec::new(),
             })),
-            Decision::Items { groups, keys } => self.tasks.push(Task::Items(Items {
+            Decision::Items { groups, keys } => self.tasks.push(MergeTask::Items(ItemMerge {
                 list: local,
                 groups,
                 keys,
@@ -182,7 +183,7 @@ impl Merge<'_> {
         }
     }
 
-    fn fields(&mut self, task: Fields) {
+    fn fields(&mut self, task: FieldMerge) {
         let mut children = entries(self.local, task.local);
         let before = children.len();
         let mut is_changed = false;
@@ -194,7 +195,7 @@ impl Merge<'_> {
             let field_type = task.of.and_then(|of| self.types.field(of, &name));
             let declared = self.declared_type(entries);
             let of = self.type_of(values, declared.or(field_type));
-            let path = self.paths.add(task.path, Step::Field(name));
+            let path = self.paths.add(task.path, ConflictStep::Field(name));
             let new = match self.decide(values, of, path) {
                 Decision::Keep => {
                     self.field_comments(entries);
@@ -209,12 +210,12 @@ impl Merge<'_> {
                     let was_empty = entries[0].is_some() && self.local.node(entry.1).is_empty();
                     let is_wanted = entries[0].is_some() && self.sides(values).has_updated();
                     if !was_empty && !is_wanted {
-                        self.tasks.push(Task::DropIfEmpty {
+                        self.tasks.push(MergeTask::DropIfEmpty {
                             parent: task.local,
                             value: entry.1,
                         });
                     }
-                    self.tasks.push(Task::Fields(Fields {
+                    self.tasks.push(MergeTask::Fields(FieldMerge {
                         local: entry.1,
                         origin: values[1],
                         updated: values[2],
@@ -228,7 +229,7 @@ impl Merge<'_> {
                     let Some(entry) = self.entry_of(entries, Kind::Sequence) else {
                         continue;
                     };
-                    self.tasks.push(Task::Items(Items {
+                    self.tasks.push(MergeTask::Items(ItemMerge {
                         list: entry.1,
                         groups,
                         keys,
@@ -238,15 +239,15 @@ impl Merge<'_> {
                     Some(entry)
                 }
             };
-            let place = entries[0].and_then(|old| children.iter().position(|one| *one == old));
-            match (place, new) {
-                (Some(place), Some(new)) => {
-                    is_changed |= children[place] != new;
-                    children[place] = new;
+            let index = entries[0].and_then(|old| children.iter().position(|one| *one == old));
+            match (index, new) {
+                (Some(index), Some(new)) => {
+                    is_changed |= children[index] != new;
+                    children[index] = new;
                 }
-                (Some(place), None) => {
+                (Some(index), None) => {
                     is_changed = true;
-                    children.remove(place);
+                    children.remove(index);
                 }
                 (None, Some(new)) => children.push(new),
                 (None, None) => {}
@@ -254,13 +255,13 @@ impl Merge<'_> {
         }
         if is_changed || children.len() != before {
             let flat: Vec<NodeId> = children.into_iter().flat_map(|(k, v)| [k, v]).collect();
-            self.open_up(task.local);
+            self.set_block_style(task.local);
             self.local.set_children(task.local, &flat);
         }
     }
 
-    /// What was `{}` only because it was empty is written as a block once it has fields.
-    fn open_up(&mut self, collection: NodeId) {
+    /// Writes a collection as a block if it was `{}` or `[]` only because it was empty.
+    fn set_block_style(&mut self, collection: NodeId) {
         let node = self.local.node(collection);
         if node.is_empty() && node.style().contains(Style::FLOW) {
             let style = node.style().without(Style::FLOW);
@@ -300,13 +301,13 @@ impl Merge<'_> {
         self.conflicts.push((path, conflict));
     }
 
-    /// The conflicts, each once: what is told of fields is not told of the mapping around them again.
-    fn told(self) -> Vec<FieldConflict> {
+    /// The conflicts without those of mappings whose fields have conflicts.
+    fn innermost_conflicts(self) -> Vec<FieldConflict> {
         let inner = self.conflicts.iter().map(|(path, _)| *path);
-        let outer: HashSet<PathId> = inner.flat_map(|path| self.paths.around(path)).collect();
+        let outer: HashSet<PathId> = inner.flat_map(|path| self.paths.parents(path)).collect();
         let conflicts = self.conflicts.into_iter();
-        let told = conflicts.filter(|(path, _)| !outer.contains(path));
-        told.map(|(_, conflict)| conflict).collect()
+        let innermost_conflicts = conflicts.filter(|(path, _)| !outer.contains(path));
+        innermost_conflicts.map(|(_, conflict)| conflict).collect()
     }
 
     fn sides(&self, [local, origin, updated]: [Option<NodeId>; 3]) -> Sides<'_> {
@@ -317,30 +318,30 @@ impl Merge<'_> {
         }
     }
 
-    /// The type of a place: known from above, or that of a resource that begins here.
+    /// The type of a node: the one from its parent, or that of a resource that starts here.
     fn type_of(&self, ids: [Option<NodeId>; 3], of: Option<TypeId>) -> Option<TypeId> {
         let sides = self.sides(ids);
         of.or_else(|| sides.all().find_map(|node| self.types.resource(node)))
     }
 
-    fn fields_by_name(&self, task: &Fields) -> BTreeMap<String, Entries> {
-        let mut fields: BTreeMap<String, Entries> = BTreeMap::new();
+    fn fields_by_name(&self, task: &FieldMerge) -> BTreeMap<String, FieldEntries> {
+        let mut fields: BTreeMap<String, FieldEntries> = BTreeMap::new();
         let ids = [Some(task.local), task.origin, task.updated];
         let sides = self.sides(ids);
-        for (place, side) in [sides.local, sides.origin, sides.updated]
+        for (index, side) in [sides.local, sides.origin, sides.updated]
             .into_iter()
             .enumerate()
         {
             for (key, value) in side.into_iter().flat_map(NodeRef::entries) {
                 let entries = fields.entry(key.value().to_owned()).or_default();
-                entries[place].get_or_insert((key.id(), value.id()));
+                entries[index].get_or_insert((key.id(), value.id()));
             }
         }
         fields
     }
 }
 
-fn entries(doc: &Document, mapping: NodeId) -> Vec<Entry> {
+fn entries(doc: &Document, mapping: NodeId) -> Vec<FieldEntry> {
     let entries = doc.node(mapping).entries();
     entries.map(|(key, value)| (key.id(), value.id())).collect()
 }

@@ -1,14 +1,14 @@
-//! Taking over what the new upstream has, and merging comments.
+//! Takes values of the new upstream, and merges comments.
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style, TypeId};
 
 use super::super::comments::{Comments, add_above};
 use super::super::transplant::transplant_comments;
-use super::{Entries, Entry, Merge};
+use super::{FieldEntries, FieldEntry, Merge};
 
 impl Merge<'_> {
-    /// The local entry of a field, made with the key of the new upstream if it is not there.
-    pub(super) fn entry_of(&mut self, entries: Entries, kind: Kind) -> Option<Entry> {
+    /// The local entry of a field. If it is missing, creates it with the key of the new upstream.
+    pub(super) fn entry_of(&mut self, entries: FieldEntries, kind: Kind) -> Option<FieldEntry> {
         if let Some((key, value)) = entries[0]
             && self.local.node(value).kind() == kind
         {
@@ -26,7 +26,7 @@ impl Merge<'_> {
     }
 
     /// The entry of the new upstream, in the style and with the comments of the local one.
-    pub(super) fn take(&mut self, entries: Entries) -> Option<Entry> {
+    pub(super) fn take(&mut self, entries: FieldEntries) -> Option<FieldEntry> {
         let (updated_key, updated_value) = entries[2]?;
         let from = self.updated.node(updated_value);
         let new = self.local.import(from);
@@ -58,7 +58,7 @@ impl Merge<'_> {
         Some((key, new))
     }
 
-    pub(super) fn field_comments(&mut self, entries: Entries) {
+    pub(super) fn field_comments(&mut self, entries: FieldEntries) {
         let [Some((_, value)), _, Some(_)] = entries else {
             return;
         };
@@ -71,20 +71,20 @@ impl Merge<'_> {
         }
     }
 
-    pub(super) fn key_comments(&mut self, entries: Entries) {
+    pub(super) fn key_comments(&mut self, entries: FieldEntries) {
         if let Some((key, _)) = entries[0] {
             self.merge_comments(entries.map(|entry| entry.map(|(key, _)| key)), key);
         }
     }
 
-    /// Gives `target` the merged comments of three nodes.
+    /// Sets the merged comments of three nodes.
     pub(super) fn merge_comments(&mut self, ids: [Option<NodeId>; 3], target: NodeId) {
         let [local, origin, updated] = self.comments(ids);
         Comments::merge(&local, &origin, &updated).set(self.local, target);
     }
 
-    /// Gives a value that was taken from the new upstream the merged comments. What both sides have written at the end of
-    /// the line is about their values, so that of the package goes above the key.
+    /// Sets the merged comments of a value from the new upstream. If both sides have a line comment, it describes their own
+    /// value, so the local one goes above the key.
     pub(super) fn taken_comments(&mut self, ids: [Option<NodeId>; 3], target: NodeId, key: NodeId) {
         let [local, origin, updated] = self.comments(ids);
         let merged = Comments::merge(&local, &origin, &updated);
@@ -103,8 +103,8 @@ impl Merge<'_> {
         [sides.local, sides.origin, sides.updated].map(Comments::of)
     }
 
-    /// The type that a comment declares for a field.
-    pub(super) fn declared_type(&mut self, entries: Entries) -> Option<TypeId> {
+    /// The type that a comment of a field declares.
+    pub(super) fn declared_type(&mut self, entries: FieldEntries) -> Option<TypeId> {
         let docs = [Some(&*self.local), self.origin, Some(self.updated)];
         let declaration = docs.into_iter().zip(entries).find_map(|(doc, entry)| {
             let (doc, (key, value)) = (doc?, entry?);
@@ -126,7 +126,7 @@ fn declaration(comment: &str) -> Option<Document> {
     kiln_yaml::parse(text).ok().flatten()
 }
 
-/// The style that a new value takes over from the old one: its quotes, or that it is in one line.
+/// The style that a new value keeps from the old one: quotes or flow style.
 fn kept_style(old: NodeRef<'_>, new: NodeRef<'_>) -> Option<Style> {
     let is_block = |node: NodeRef<'_>| {
         node.style().contains(Style::LITERAL) || node.style().contains(Style::FOLDED)

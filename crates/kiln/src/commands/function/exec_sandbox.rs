@@ -10,7 +10,7 @@ use kiln_sandbox::{Sandbox, SandboxMode, SandboxPolicy, Surroundings};
 
 /// Runs programs that are searched for in `search_path`, in a sandbox if the user wants one. Who asks for a sandbox that
 /// the system does not have gets an error, not less.
-pub(in crate::commands) fn exec_runtime(
+pub(crate) fn exec_runtime(
     search_path: OsString,
     mode: SandboxMode,
     network: Network,

@@ -26,7 +26,7 @@ use super::wasm::WasmPrograms;
 use super::watch::{Round, Watch, watch};
 use crate::cli::go_bool;
 use crate::compat::Compat;
-use crate::environment::KRM_DISABLE_ATTRIBUTION;
+use crate::environment::is_attribution_disabled;
 use crate::package::{self, absolute, resolve_as_named};
 use crate::ui::{Failed, Record, Ui};
 
@@ -160,7 +160,7 @@ fn render_once(
         working_directory: &working_directory,
         allow_exec: args.allow_exec == Some(true),
         jobs: jobs(ui.compat(), args.jobs),
-        attribution: std::env::var_os(KRM_DISABLE_ATTRIBUTION).is_none_or(|value| value.is_empty()),
+        attribution: !is_attribution_disabled(),
         unknown_fields: UnknownKeys::Refuse,
     };
     let terminal = Terminal::new(ui).quiet(args.quiet);

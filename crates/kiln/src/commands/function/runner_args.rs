@@ -11,7 +11,7 @@ use crate::environment::{TRACEPARENT, TRACESTATE};
 
 /// Flags about a runner.
 #[derive(Args, Debug)]
-pub(in crate::commands) struct RunnerArgs {
+pub(crate) struct RunnerArgs {
     /// Have the function runner at this address run images that are not built in: HOST:PORT, https://HOST:PORT or unix:PATH
     #[arg(
         long,
@@ -41,12 +41,12 @@ pub(in crate::commands) struct RunnerArgs {
 
 impl RunnerArgs {
     /// Whether there is a runner.
-    pub(in crate::commands) fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         self.runner.is_some()
     }
 
     /// The runtime that asks the runner, if there is one.
-    pub(in crate::commands) fn check(&self) -> Result<Option<RemoteRuntime>> {
+    pub(crate) fn check(&self) -> Result<Option<RemoteRuntime>> {
         let tls_flags = [
             ("--runner-tls-ca", self.runner_tls_ca.is_some()),
             ("--runner-tls-cert", self.runner_tls_cert.is_some()),

@@ -237,7 +237,7 @@ fn native(compat: Compat) -> NativeRuntime {
 }
 
 /// What stands before the short names of images: the flag, else the environment, else kpt's own.
-pub(in crate::commands) fn checked_prefix(flag: Option<&str>) -> Result<String> {
+pub(crate) fn checked_prefix(flag: Option<&str>) -> Result<String> {
     let prefix = match flag {
         Some(prefix) => prefix.to_owned(),
         None => std::env::var(KPT_IMAGE_PREFIX)
@@ -255,7 +255,7 @@ fn pull_policy(text: &str) -> Result<PullPolicy, String> {
 }
 
 /// A time as Go writes it: numbers with units, one after the other.
-pub(in crate::commands) fn go_time(text: &str) -> Result<Duration, String> {
+pub(crate) fn go_time(text: &str) -> Result<Duration, String> {
     let invalid = || format!("{text:?} is not a time such as 90s, 5m or 1h30m");
     if text == "0" {
         return Ok(Duration::ZERO);
@@ -289,7 +289,7 @@ pub(in crate::commands) fn go_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-pub(in crate::commands) fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     let invalid = || format!("{text:?} is not a size such as 1000, 64K, 512M or 2G");
     let (number, unit) = match text.char_indices().next_back() {
         Some((at, 'K' | 'k')) => (text.get(..at), 1 << 10),

@@ -11,7 +11,7 @@ use kiln_runtime::go_duration;
 use crate::ui::{Item, Level, Progress, Record, Ui};
 
 /// Tells people in kpt's words, and programs the same in JSON.
-pub(in crate::commands) struct Terminal<'a> {
+pub(crate) struct Terminal<'a> {
     ui: &'a Ui,
     is_quiet: bool,
     running: Mutex<Vec<Running>>,
@@ -26,7 +26,7 @@ struct Running {
 }
 
 impl<'a> Terminal<'a> {
-    pub(in crate::commands) fn new(ui: &'a Ui) -> Terminal<'a> {
+    pub(crate) fn new(ui: &'a Ui) -> Terminal<'a> {
         Terminal {
             ui,
             is_quiet: false,
@@ -35,7 +35,7 @@ impl<'a> Terminal<'a> {
     }
 
     /// With `is_quiet`, tells only what went wrong.
-    pub(in crate::commands) fn quiet(self, is_quiet: bool) -> Terminal<'a> {
+    pub(crate) fn quiet(self, is_quiet: bool) -> Terminal<'a> {
         Terminal { is_quiet, ..self }
     }
 

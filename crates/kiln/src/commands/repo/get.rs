@@ -4,22 +4,22 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::registry::{Entry, Registry};
 use crate::cli::go_bool;
-use crate::commands::rpkg::output::OutputArgs;
-use crate::commands::rpkg::table::table;
+use crate::rpkg::output::OutputArgs;
+use crate::rpkg::repositories_file::{RegisteredRepository, RepositoriesFile};
+use crate::rpkg::table::table;
 use crate::ui::Ui;
 
-/// List the repositories that have names
+/// List registered repositories
 #[derive(Args, Debug)]
 pub(super) struct GetArgs {
-    /// Only these
+    /// List only these repositories
     #[arg(value_name = "REPOSITORY_NAME")]
     names: Vec<String>,
-    /// Only those of this namespace
+    /// List only repositories of this namespace
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
-    /// Show the namespaces of repositories
+    /// Add a column with the namespaces of repositories
     #[arg(short = 'A', long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     all_namespaces: Option<bool>,
     #[command(flatten)]
@@ -27,18 +27,19 @@ pub(super) struct GetArgs {
 }
 
 pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
-    let registry = Registry::read()?;
-    if let Some(unknown) = args.names.iter().find(|name| registry.find(name).is_none()) {
+    let file = RepositoriesFile::read()?;
+    if let Some(unknown) = args.names.iter().find(|name| file.find(name).is_none()) {
         bail!("cannot find repository {unknown:?}");
     }
-    let is_wanted = |entry: &&Entry| {
+    let is_selected = |entry: &&RegisteredRepository| {
         (args.names.is_empty() || args.names.contains(&entry.name))
             && args
                 .namespace
                 .as_ref()
                 .is_none_or(|name| entry.namespace == *name)
     };
-    let entries: Vec<&Entry> = registry.repositories.iter().filter(is_wanted).collect();
+    let entries: Vec<&RegisteredRepository> =
+        file.repositories.iter().filter(is_selected).collect();
     if let Some(format) = args.output.format() {
         let objects = entries.iter().map(|entry| object(entry)).collect();
         return args
@@ -83,8 +84,8 @@ const HEADER: [&str; 7] = [
     "DIRECTORY",
 ];
 
-/// The repository as Porch's API shows it, ready if it can be read.
-fn object(entry: &Entry) -> Value {
+/// The repository as an object of Porch's API, ready if it can be read.
+fn object(entry: &RegisteredRepository) -> Value {
     let mut spec = json!({
         "content": "Package",
         "type": "git",

@@ -1,15 +1,14 @@
-//! `kiln repo`: the repositories that are known by a name.
+//! `kiln repo`: registered repositories. One file for each verb; the file they are stored in is `crate::rpkg`'s.
 
 mod get;
 mod register;
-pub(crate) mod registry;
 mod sync;
 mod unregister;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::commands::rpkg::place::explained;
+use crate::rpkg::hint::with_timeout_hint;
 use crate::ui::Ui;
 
 /// `kiln repo`
@@ -22,21 +21,20 @@ pub(crate) struct RepoArgs {
 
 #[derive(Subcommand, Debug)]
 enum RepoCommand {
-    /// Give a git repository a name
+    /// Register a git repository under a name
     #[command(visible_alias = "reg")]
     Register(Box<register::RegisterArgs>),
-    /// List the repositories that have names
+    /// List registered repositories
     #[command(visible_aliases = ["ls", "list"])]
     Get(get::GetArgs),
-    /// Forget a repository; nothing in it changes
+    /// Remove a registration; the repository itself does not change
     #[command(visible_alias = "unreg")]
     Unregister(unregister::UnregisterArgs),
-    /// Bring the copies of repositories up to date
+    /// Update the local copies of repositories
     #[command(visible_alias = "reconcile")]
     Sync(sync::SyncArgs),
 }
 
-/// Does what `kiln repo` was asked for.
 pub(crate) fn cmd_repo(ui: &Ui, args: &RepoArgs) -> Result<()> {
     let done = match &args.command {
         RepoCommand::Register(args) => register::cmd_register(ui, args),
@@ -44,5 +42,5 @@ pub(crate) fn cmd_repo(ui: &Ui, args: &RepoArgs) -> Result<()> {
         RepoCommand::Unregister(args) => unregister::cmd_unregister(ui, args),
         RepoCommand::Sync(args) => sync::cmd_sync(ui, args),
     };
-    done.map_err(explained)
+    done.map_err(with_timeout_hint)
 }

@@ -2,67 +2,70 @@
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kiln_task::git::Location;
+use kiln_task::git::RepositoryLocation;
 use kiln_task::{PackagePath, Repository, check_repository_name};
 
-use super::registry::{ContextStyle, Entry, Registry, Runner};
 use crate::cli::go_bool;
-use crate::commands::rpkg::place::{git_options, location, name_of};
+use crate::rpkg::discovery::{default_name, parse_location};
+use crate::rpkg::git_environment::git_options;
+use crate::rpkg::repositories_file::{
+    ContextStyle, RegisteredRepository, RepositoriesFile, RunnerEntry,
+};
 use crate::ui::Ui;
 
-/// Give a git repository a name
+/// Register a git repository under a name
 #[derive(Args, Debug)]
 pub(super) struct RegisterArgs {
-    /// The repository: a path or an address
+    /// Path or URL of the repository
     #[arg(value_name = "REPOSITORY")]
     repo: Option<String>,
-    /// The name; the last part of its path or address if not given
+    /// Name of the repository. Default: the last part of its path or URL
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The directory that packages are in
+    /// Directory that contains the packages
     #[arg(long, value_name = "DIRECTORY", default_value = "/")]
     directory: String,
-    /// The branch of published packages
+    /// Branch of published packages
     #[arg(long, value_name = "BRANCH", default_value = "main")]
     branch: String,
-    /// Make the branch if it is not there
+    /// Create the branch if it does not exist
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     create_branch: Option<bool>,
-    /// Packages of this repository are deployed, and get to know where
+    /// Mark as a deployment repository (adds package-context.yaml to packages)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     deployment: Option<bool>,
-    /// What package-context.yaml holds in packages of a deployment repository
+    /// Keys of package-context.yaml in packages of a deployment repository
     #[arg(long, value_name = "STYLE", value_enum, default_value_t)]
     package_context: ContextStyle,
-    /// A sentence about the repository
+    /// Description of the repository
     #[arg(long, value_name = "TEXT", default_value = "")]
     description: String,
-    /// The namespace it belongs to
+    /// Namespace of the repository
     #[arg(short, long, value_name = "NAME", default_value = "default")]
     namespace: String,
-    /// Not stored: git's own credentials are used
+    /// Ignored: git uses its own credentials
     #[arg(long, hide = true, value_name = "NAME")]
     repo_basic_username: Option<String>,
-    /// Not stored: git's own credentials are used
+    /// Ignored: git uses its own credentials
     #[arg(long, hide = true, value_name = "PASSWORD")]
     repo_basic_password: Option<String>,
-    /// Without effect: a repository is read whenever it is needed
+    /// Ignored: repositories are read whenever they are needed
     #[arg(long, hide = true, value_name = "SCHEDULE")]
     sync_schedule: Option<String>,
-    /// The function runner for its packages: HOST:PORT, https://HOST:PORT or unix:PATH
+    /// Function runner for its packages: HOST:PORT, https://HOST:PORT or unix:PATH
     #[arg(long, value_name = "ADDRESS")]
     runner_address: Option<String>,
-    /// A secret that images are pulled with. It is only noted: function runners pull with the secrets of their own
-    /// configuration, so that nobody who calls one can use those of others
+    /// Image pull secret to record. It is not used: function runners pull images with their own secrets, so that a caller
+    /// cannot use the secrets of another
     #[arg(long = "runner-pull-secret", value_name = "NAME")]
     runner_pull_secrets: Vec<String>,
-    /// How long each function may run, wherever it runs: 90s, 5m, 1h30m; 0 for as long as it likes
+    /// Time limit for each function, here and in the runner: 90s, 5m, 1h30m; 0 means no limit
     #[arg(long, value_name = "TIME")]
     runner_timeout: Option<String>,
-    /// The memory that each function has that runs on this machine, in bytes, or with K, M or G
+    /// Memory limit for each function that runs on this machine, in bytes, or with K, M or G
     #[arg(long, value_name = "SIZE")]
     runner_memory: Option<String>,
-    /// How much each function may write, in bytes, or with K, M or G
+    /// Output limit for each function, in bytes, or with K, M or G
     #[arg(long, value_name = "SIZE")]
     runner_max_output: Option<String>,
 }
@@ -73,32 +76,32 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
     };
     if repo.starts_with("oci://") {
         bail!(
-            "{repo} is no git repository; `kiln rpkg clone oci://IMAGE` takes a package from an image"
+            "{repo} is not a git repository; to clone a package from an image, run `kiln rpkg clone oci://IMAGE`"
         );
     }
     if args.repo_basic_username.is_some() || args.repo_basic_password.is_some() {
-        ui.warn("credentials are not stored: git asks its own credential helpers for them");
+        ui.warn("credentials are not stored: git gets them from its credential helpers");
     }
     if args.sync_schedule.is_some() {
-        ui.warn("--sync-schedule has no effect: a repository is read whenever it is needed");
+        ui.warn("--sync-schedule has no effect: repositories are read whenever they are needed");
     }
     if args.package_context != ContextStyle::default() && !args.deployment.unwrap_or(false) {
         ui.warn(
             "--package-context has no effect without --deployment: only packages of deployment repositories get a package context",
         );
     }
-    let place = location(repo)?;
-    let name = args.name.clone().unwrap_or_else(|| name_of(&place));
+    let location = parse_location(repo)?;
+    let name = args.name.clone().unwrap_or_else(|| default_name(&location));
     check_repository_name(&name)?;
     let directory = args.directory.trim_matches('/');
     if !directory.is_empty() {
         PackagePath::new(directory)?;
     }
-    Registry::read()?.check_new(&name)?;
-    let entry = Entry {
-        repo: match &place {
-            Location::Path(path) => path.display().to_string(),
-            Location::Address(address) => without_password(address)?,
+    RepositoriesFile::read()?.check_unused(&name)?;
+    let entry = RegisteredRepository {
+        repo: match &location {
+            RepositoryLocation::Path(path) => path.display().to_string(),
+            RepositoryLocation::Address(address) => check_no_password(address)?,
         },
         name,
         branch: args.branch.clone(),
@@ -107,7 +110,7 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
         package_context: args.package_context,
         namespace: args.namespace.clone(),
         description: args.description.clone(),
-        runner: Runner {
+        runner: RunnerEntry {
             address: args.runner_address.clone(),
             pull_secrets: args.runner_pull_secrets.clone(),
             timeout: args.runner_timeout.clone(),
@@ -121,40 +124,40 @@ pub(super) fn cmd_register(ui: &Ui, args: &RegisterArgs) -> Result<()> {
     if args.create_branch.unwrap_or(false) {
         repository.create_branch().with_context(context)?;
     }
-    // Whoever registers a repository wants to know now that it cannot be read.
+    // Fail now if the repository cannot be read, not at its first use.
     let snapshot = repository.snapshot().with_context(context)?;
     if snapshot.head.is_none() && !snapshot.refs.is_empty() {
         bail!(
-            "branch {:?} doesn't exist; --create-branch makes it",
+            "branch {:?} doesn't exist; create it with --create-branch",
             args.branch
         );
     }
     if !entry.runner.pull_secrets.is_empty() {
         ui.warn(
-            "--runner-pull-secret is noted and not used: whose secrets images are pulled with is not for callers to say; give the secret to the function runner itself (--registry-auth-secret-name)",
+            "--runner-pull-secret is recorded but not used: function runners pull images with their own secrets; configure the secret in the function runner (--registry-auth-secret-name)",
         );
     }
     if entry.runner.memory.is_some() && entry.runner.address.is_some() {
         ui.warn(
-            "--runner-memory holds for functions that run on this machine (--allow-exec); the function runner has limits of its own",
+            "--runner-memory applies only to functions that run on this machine (--allow-exec); the function runner has its own limits",
         );
     }
-    Registry::change(|registry| {
-        registry.check_new(&entry.name)?;
-        registry.repositories.push(entry);
-        registry.repositories.sort_by(|a, b| a.name.cmp(&b.name));
+    RepositoriesFile::change(|file| {
+        file.check_unused(&entry.name)?;
+        file.repositories.push(entry);
+        file.repositories.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(())
     })
 }
 
-/// Credentials come from git's helpers and are never stored.
-fn without_password(address: &str) -> Result<String> {
+/// Refuses an address with a password: the file of repositories stores no credentials.
+fn check_no_password(address: &str) -> Result<String> {
     let authority = address.split_once("://").map(|(_, rest)| rest);
     let authority = authority.and_then(|rest| rest.split('/').next());
     let user = authority.and_then(|authority| authority.rsplit_once('@'));
     match user {
         Some((user, _)) if user.contains(':') => bail!(
-            "the address has a password in it, which would be stored; leave it out and let git's credential helpers find it"
+            "the address contains a password, which would be stored; remove it and use git's credential helpers"
         ),
         _ => Ok(address.to_owned()),
     }

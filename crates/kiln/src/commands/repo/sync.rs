@@ -1,25 +1,26 @@
 //! `kiln repo sync`
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 
-use super::registry::Registry;
 use crate::cli::go_bool;
+use crate::rpkg::hint::{is_timeout, timeout_hint, with_hint};
+use crate::rpkg::repositories_file::RepositoriesFile;
 use crate::ui::Ui;
 
-/// Bring the copies of repositories up to date
+/// Update the local copies of repositories
 #[derive(Args, Debug)]
 pub(super) struct SyncArgs {
-    /// The repositories
+    /// Repositories to update
     #[arg(value_name = "REPOSITORY_NAME")]
     names: Vec<String>,
-    /// All repositories
+    /// Update all repositories
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     all: Option<bool>,
-    /// Only those of this namespace
+    /// Update only repositories of this namespace
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
-    /// Those of all namespaces, which is what happens anyway
+    /// Ignored: repositories of all namespaces are updated by default
     #[arg(short = 'A', long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     all_namespaces: Option<bool>,
 }
@@ -29,17 +30,16 @@ pub(super) fn cmd_sync(ui: &Ui, args: &SyncArgs) -> Result<()> {
     if args.names.is_empty() && !is_all {
         bail!("repository name(s) required unless --all is set");
     }
-    let mut registry = Registry::read()?;
+    let mut file = RepositoriesFile::read()?;
     if let Some(namespace) = &args.namespace {
-        registry
-            .repositories
+        file.repositories
             .retain(|entry| entry.namespace == *namespace);
     }
-    if let Some(unknown) = args.names.iter().find(|name| registry.find(name).is_none()) {
+    if let Some(unknown) = args.names.iter().find(|name| file.find(name).is_none()) {
         bail!("cannot find repository {unknown:?}");
     }
     let mut failed = Vec::new();
-    for entry in &registry.repositories {
+    for entry in &file.repositories {
         if !is_all && !args.names.contains(&entry.name) {
             continue;
         }
@@ -49,13 +49,17 @@ pub(super) fn cmd_sync(ui: &Ui, args: &SyncArgs) -> Result<()> {
                 let text = format!("{} synced: {count} package revision(s)\n", entry.name);
                 ui.write_data(text.as_bytes())?;
             }
-            Err(error) => failed.push(format!("repository {}: {error:#}", entry.name)),
+            // A repository that cannot be reached does not stop the others.
+            Err(error) => failed.push(error.context(format!("repository {}", entry.name))),
         }
     }
-    // One that cannot be reached does not keep us from the others.
-    match &failed[..] {
-        [] => Ok(()),
-        [only] => bail!("{only}"),
-        several => bail!("errors:\n  {}", several.join("\n  ")),
+    if failed.len() < 2 {
+        return failed.pop().map_or(Ok(()), Err);
+    }
+    let texts: Vec<String> = failed.iter().map(|error| format!("{error:#}")).collect();
+    let error = anyhow!("errors:\n  {}", texts.join("\n  "));
+    match failed.iter().any(is_timeout) {
+        true => Err(with_hint(&error, timeout_hint())),
+        false => Err(error),
     }
 }

@@ -2,41 +2,42 @@
 
 use anyhow::Result;
 use clap::Args;
-use kiln_task::{ApproveError, Lifecycle, Overwrite};
+use kiln_task::{ApproveError, ApproveOverwrite, Lifecycle};
 
-use super::done;
-use super::each::each;
-use super::place::ChangeArgs;
-use super::rendering::Rendering;
+use super::print_status;
 use crate::commands::function::terminal::Terminal;
-use crate::ui::{Details, Failed, Ui};
+use crate::rpkg::batch::for_each_revision;
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::hint;
+use crate::rpkg::render_flags::RenderSetup;
+use crate::ui::Ui;
 
-/// Publish what was proposed
+/// Approve and publish proposals
 #[derive(Args, Debug)]
 pub(super) struct ApproveArgs {
-    /// The proposals
+    /// Proposals to approve
     #[arg(value_name = "PACKAGE")]
     names: Vec<String>,
-    /// Publish even if another revision was published since the draft was begun, whose changes are lost then
+    /// Publish even if another revision was published since the draft was created; its changes are lost
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
 }
 
 pub(super) fn cmd_approve(ui: &Ui, args: &ApproveArgs) -> Result<()> {
-    let session = args.change.open()?;
-    let (rendering, log) = (Rendering::default(), Terminal::new(ui));
-    let engine = session.engine(&rendering, &log);
+    let session = args.write.open()?;
+    let (setup, log) = (RenderSetup::default(), Terminal::new(ui));
+    let engine = session.engine(&setup, &log);
     let overwrite = match args.force {
-        true => Overwrite::Force,
-        false => Overwrite::Refuse,
+        true => ApproveOverwrite::Force,
+        false => ApproveOverwrite::Refuse,
     };
-    each(ui, &args.names, |name| {
+    for_each_revision(ui, &args.names, |name| {
         match engine.approve(name, overwrite) {
-            // To have been approved before is no mistake.
+            // Approving twice is not an error.
             Ok(_) | Err(ApproveError::NotProposed(Lifecycle::Published)) => {
-                done(ui, name, "approved")
+                print_status(ui, name, "approved")
             }
             Err(error) => Err(with_hint(error)),
         }
@@ -46,20 +47,13 @@ pub(super) fn cmd_approve(ui: &Ui, args: &ApproveArgs) -> Result<()> {
 fn with_hint(error: ApproveError) -> anyhow::Error {
     let hint = match &error {
         ApproveError::Overwrites { .. } => {
-            "copy the latest revision and make the change there, or approve with --force"
+            "copy the latest revision and repeat the change there, or approve with --force"
         }
         ApproveError::NotAtomic => "approve with --no-atomic",
         ApproveError::NoBranch(_) => {
-            "make the branch, or `kiln repo register --create-branch` the repository"
+            "create the branch, or register the repository with `kiln repo register --create-branch`"
         }
         _ => return error.into(),
     };
-    Failed {
-        message: Some(format!("error: {:#}", anyhow::Error::from(error))),
-        details: Details {
-            hint: Some(hint.to_owned()),
-            ..Details::default()
-        },
-    }
-    .into()
+    hint::with_hint(&error.into(), hint)
 }

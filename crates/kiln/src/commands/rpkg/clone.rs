@@ -7,38 +7,38 @@ use kiln_task::{
     SecretRef, Task, Upstream,
 };
 
-use super::done;
-use super::place::ChangeArgs;
-use super::rendering::RenderFlags;
+use super::print_status;
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::render_flags::RenderFlags;
 use crate::ui::Ui;
 
-/// Begin a package as a copy of one from elsewhere
+/// Create a package from a revision, a git repository or an image
 #[derive(Args, Debug)]
 pub(super) struct CloneArgs {
-    /// What to copy: the name of a revision, REPOSITORY.git[/DIRECTORY][@REF], any git repository with a slash in it, or
+    /// Package to clone: a revision name, REPOSITORY.git[/DIRECTORY][@REF], any git address that contains a slash, or
     /// oci://IMAGE
     #[arg(value_name = "SOURCE_PACKAGE")]
     source: Option<String>,
-    /// The new package: its directory in the repository
+    /// Path of the new package in the repository
     #[arg(value_name = "NAME")]
     package: Option<String>,
-    /// The repository of the new package, by name; the only one there is if not given
+    /// Name of the repository for the new package. Default: the only repository
     #[arg(long, value_name = "NAME")]
     repository: Option<String>,
-    /// What tells the revision from others of the package
+    /// Workspace name of the new revision, unique within the package
     #[arg(long, value_name = "NAME", default_value = "v1")]
     workspace: String,
-    /// The branch, tag or commit to copy from; main if not given
+    /// Branch, tag or commit to clone. Default: main
     #[arg(long, value_name = "REF", default_value = "")]
     r#ref: String,
-    /// The directory to copy
+    /// Directory to clone
     #[arg(long, value_name = "DIRECTORY", default_value = "")]
     directory: String,
-    /// A secret of the cluster, noted for Porch; git's own credentials are used here
+    /// Cluster secret to record for Porch. kiln itself uses git's credentials
     #[arg(long, value_name = "NAME", default_value = "")]
     secret_ref: String,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
     #[command(flatten)]
     render: RenderFlags,
 }
@@ -48,7 +48,7 @@ pub(super) fn cmd_clone(ui: &Ui, args: &CloneArgs) -> Result<()> {
         let given = usize::from(args.source.is_some());
         bail!("SOURCE_PACKAGE and NAME are required positional arguments; {given} provided");
     };
-    let mut session = args.change.open()?;
+    let mut session = args.write.open()?;
     if source.starts_with("oci://") {
         session = session.with_images()?;
     }
@@ -65,13 +65,13 @@ pub(super) fn cmd_clone(ui: &Ui, args: &CloneArgs) -> Result<()> {
         })),
         metadata: PackageMetadata::default(),
     };
-    let rendering = args.render.check()?;
+    let setup = args.render.check()?;
     let log = args.render.log(ui);
-    let created = session.engine(&rendering, &log).create(&new)?;
-    done(ui, &created.name.to_string(), "created")
+    let created = session.engine(&setup, &log).create(&new)?;
+    print_status(ui, &created.name.to_string(), "created")
 }
 
-/// What a source means.
+/// Parses SOURCE_PACKAGE.
 fn upstream(source: &str, args: &CloneArgs) -> Result<Upstream> {
     if source.starts_with("oci://") {
         return Ok(Upstream {
@@ -91,13 +91,13 @@ fn upstream(source: &str, args: &CloneArgs) -> Result<Upstream> {
         });
     }
     let (repo, directory, git_ref) = split(source);
-    let directory = agreed("directory", &args.directory, directory)?;
-    let git_ref = agreed("ref", &args.r#ref, git_ref)?;
-    let or = |text: String, usual: &str| match text.as_str() {
-        "" => usual.to_owned(),
+    let directory = without_contradiction("directory", &args.directory, directory)?;
+    let git_ref = without_contradiction("ref", &args.r#ref, git_ref)?;
+    let or_default = |text: String, default: &str| match text.as_str() {
+        "" => default.to_owned(),
         _ => text,
     };
-    // Porch reads this elsewhere, and so do we, from wherever an upgrade is made.
+    // An upgrade reads this path later, from another directory.
     let repo = match std::path::Path::new(&repo).is_dir() {
         true => std::fs::canonicalize(&repo)?.display().to_string(),
         false => repo,
@@ -106,8 +106,8 @@ fn upstream(source: &str, args: &CloneArgs) -> Result<Upstream> {
         kind: "git".to_owned(),
         git: Some(GitUpstream {
             repo,
-            git_ref: or(git_ref, "main"),
-            directory: or(directory, "/"),
+            git_ref: or_default(git_ref, "main"),
+            directory: or_default(directory, "/"),
             secret: SecretRef {
                 name: args.secret_ref.clone(),
             },
@@ -116,7 +116,7 @@ fn upstream(source: &str, args: &CloneArgs) -> Result<Upstream> {
     })
 }
 
-/// Repository, directory and ref of `REPOSITORY.git[/DIRECTORY][@REF]`; what has no `.git` in it is all repository.
+/// Splits `REPOSITORY.git[/DIRECTORY][@REF]`. Without `.git`, all of it is the repository.
 fn split(source: &str) -> (String, &str, &str) {
     let Some((repo, rest)) = source.split_once(".git") else {
         return (source.to_owned(), "", "");
@@ -129,8 +129,8 @@ fn split(source: &str) -> (String, &str, &str) {
     (format!("{repo}.git"), directory, git_ref)
 }
 
-/// What the flag and the source agree on.
-fn agreed(what: &str, flag: &str, source: &str) -> Result<String> {
+/// The value of the flag or of the source, which must not contradict each other.
+fn without_contradiction(what: &str, flag: &str, source: &str) -> Result<String> {
     let trimmed = |text: &str| text.trim_matches('/').to_owned();
     match (flag, source) {
         ("", source) => Ok(source.to_owned()),
@@ -147,7 +147,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn sources_are_taken_apart() {
+    fn sources_are_split() {
         let url = "https://x/y.git";
         let check = |source: &str, repo: &str, directory: &str, git_ref: &str| {
             assert_eq!(split(source), (repo.to_owned(), directory, git_ref));

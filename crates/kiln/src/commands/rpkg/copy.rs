@@ -4,22 +4,22 @@ use anyhow::{Result, bail};
 use clap::Args;
 use kiln_task::{EditTask, NewRevision, PackageMetadata, RevisionRef, Task};
 
-use super::done;
-use super::place::ChangeArgs;
-use super::rendering::RenderFlags;
+use super::print_status;
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::render_flags::RenderFlags;
 use crate::ui::Ui;
 
-/// Begin a new revision of a package as a copy of a published one
+/// Create a revision of a package as a copy of a published one
 #[derive(Args, Debug)]
 pub(super) struct CopyArgs {
-    /// The revision to copy
+    /// Revision to copy
     #[arg(value_name = "SOURCE_PACKAGE")]
     source: Vec<String>,
-    /// What tells the new revision from others of the package
+    /// Workspace name of the new revision, unique within the package
     #[arg(long, value_name = "NAME")]
     workspace: Option<String>,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
     #[command(flatten)]
     render: RenderFlags,
 }
@@ -34,10 +34,10 @@ pub(super) fn cmd_copy(ui: &Ui, args: &CopyArgs) -> Result<()> {
     let Some(workspace) = workspace else {
         bail!("--workspace is required to specify workspace name");
     };
-    let session = args.change.open()?;
-    let (_, revision) = session.find(source)?;
+    let session = args.write.open()?;
+    let located = session.find(source)?;
     let new = NewRevision {
-        name: revision.name.package.revision(workspace),
+        name: located.revision.name.package.revision(workspace),
         task: Some(Task::Edit(EditTask {
             source: Some(RevisionRef {
                 name: source.clone(),
@@ -45,8 +45,8 @@ pub(super) fn cmd_copy(ui: &Ui, args: &CopyArgs) -> Result<()> {
         })),
         metadata: PackageMetadata::default(),
     };
-    let rendering = args.render.check()?;
+    let setup = args.render.check()?;
     let log = args.render.log(ui);
-    let created = session.engine(&rendering, &log).create(&new)?;
-    done(ui, &created.name.to_string(), "created")
+    let created = session.engine(&setup, &log).create(&new)?;
+    print_status(ui, &created.name.to_string(), "created")
 }

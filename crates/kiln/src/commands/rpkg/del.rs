@@ -3,29 +3,29 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::done;
-use super::each::each;
-use super::place::ChangeArgs;
-use super::rendering::Rendering;
+use super::print_status;
 use crate::commands::function::terminal::Terminal;
+use crate::rpkg::batch::for_each_revision;
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::render_flags::RenderSetup;
 use crate::ui::Ui;
 
-/// Delete drafts, proposals and what was proposed for deletion
+/// Delete drafts, proposals and revisions proposed for deletion
 #[derive(Args, Debug)]
 pub(super) struct DelArgs {
-    /// The revisions
+    /// Revisions to delete
     #[arg(value_name = "PACKAGE")]
     names: Vec<String>,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
 }
 
 pub(super) fn cmd_del(ui: &Ui, args: &DelArgs) -> Result<()> {
-    let session = args.change.open()?;
-    let (rendering, log) = (Rendering::default(), Terminal::new(ui));
-    let engine = session.engine(&rendering, &log);
-    each(ui, &args.names, |name| {
+    let session = args.write.open()?;
+    let (setup, log) = (RenderSetup::default(), Terminal::new(ui));
+    let engine = session.engine(&setup, &log);
+    for_each_revision(ui, &args.names, |name| {
         engine.delete(name)?;
-        done(ui, name, "deleted")
+        print_status(ui, name, "deleted")
     })
 }

@@ -5,30 +5,30 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use clap::Args;
-use kiln_task::{Contents, File, FileMode, PackagePath};
+use kiln_task::{Contents, FileMode, PackageFile, PackagePath};
 use similar::TextDiff;
 
-use super::place::PlaceArgs;
+use crate::rpkg::flags::RepositoryFlags;
 use crate::ui::Ui;
 
-/// Show how the files of two revisions differ
+/// Print the differences between the files of two revisions
 #[derive(Args, Debug)]
 pub(super) struct DiffArgs {
-    /// The older revision
+    /// Old revision
     #[arg(value_name = "A")]
     old: String,
-    /// The newer one
+    /// New revision
     #[arg(value_name = "B")]
     new: String,
     #[command(flatten)]
-    place: PlaceArgs,
+    repository: RepositoryFlags,
 }
 
 pub(super) fn cmd_diff(ui: &Ui, args: &DiffArgs) -> Result<()> {
-    let session = args.place.open()?;
+    let session = args.repository.open()?;
     let read = |name: &str| -> Result<Contents> {
-        let (repository, revision) = session.find(name)?;
-        Ok(repository.contents(&revision)?)
+        let located = session.find(name)?;
+        Ok(located.repository.contents(&located.revision)?)
     };
     let (old, new) = (read(&args.old)?, read(&args.new)?);
     ui.write_data(diff(&old, &new).as_bytes())
@@ -46,8 +46,8 @@ fn diff(old: &Contents, new: &Contents) -> String {
     text
 }
 
-/// As git writes it.
-fn diff_file(out: &mut String, path: &str, old: Option<&File>, new: Option<&File>) {
+/// Adds the difference of one file in git's format.
+fn diff_file(out: &mut String, path: &str, old: Option<&PackageFile>, new: Option<&PackageFile>) {
     // Writing to a string does not fail.
     let _ = writeln!(out, "diff --git a/{path} b/{path}");
     match (old.map(|file| file.mode), new.map(|file| file.mode)) {
@@ -63,10 +63,10 @@ fn diff_file(out: &mut String, path: &str, old: Option<&File>, new: Option<&File
         }
         _ => {}
     }
-    let bytes = |file: Option<&File>| file.map_or_else(Vec::new, |file| file.bytes.to_vec());
-    // A tab ends a name that has blanks in it.
+    let bytes = |file: Option<&PackageFile>| file.map_or_else(Vec::new, |file| file.bytes.to_vec());
+    // As in git, a tab ends a name that contains spaces.
     let end = if path.contains(' ') { "\t" } else { "" };
-    let name = |prefix: &str, file: Option<&File>| match file {
+    let name = |prefix: &str, file: Option<&PackageFile>| match file {
         Some(_) => format!("{prefix}/{path}{end}"),
         None => "/dev/null".to_owned(),
     };

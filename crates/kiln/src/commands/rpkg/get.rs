@@ -2,25 +2,25 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use kiln_task::git::{Changes, Number, Revision};
+use kiln_task::git::{LastChanges, Revision, RevisionNumber};
 
-use super::object::object;
-use super::output::OutputArgs;
-use super::place::PlaceArgs;
-use super::table::table;
 use crate::cli::go_bool;
+use crate::rpkg::api_object::package_revision;
+use crate::rpkg::flags::RepositoryFlags;
+use crate::rpkg::output::OutputArgs;
+use crate::rpkg::table::table;
 use crate::ui::Ui;
 
 /// List package revisions
 #[derive(Args, Debug)]
 pub(super) struct GetArgs {
-    /// Only these revisions
+    /// List only these revisions
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Only revisions of this package
+    /// List only revisions of this package
     #[arg(long, value_name = "PACKAGE")]
     name: Option<String>,
-    /// Only revisions of this number; -2 for any, -1 for what is on a branch, 0 for what is not published
+    /// List only revisions with this number: -2 for all, -1 for packages on the branch, 0 for unpublished revisions
     #[arg(
         long,
         value_name = "NUMBER",
@@ -28,27 +28,27 @@ pub(super) struct GetArgs {
         allow_negative_numbers = true
     )]
     revision: i64,
-    /// Only revisions of this workspace
+    /// List only revisions with this workspace name
     #[arg(long, value_name = "NAME")]
     workspace: Option<String>,
     /// Print the Kptfile of one revision
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     show_kptfile: Option<bool>,
-    /// Show the namespaces of repositories
+    /// Add a column with the namespaces of repositories
     #[arg(short = 'A', long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     all_namespaces: Option<bool>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
-    place: PlaceArgs,
+    repository: RepositoryFlags,
 }
 
 pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
-    let session = args.place.open()?;
+    let session = args.repository.open()?;
     if args.show_kptfile.unwrap_or(false) {
         let name = args.only_name()?;
-        let (_, revision) = session.find(name)?;
-        return ui.write_data(revision.kptfile_text());
+        let located = session.find(name)?;
+        return ui.write_data(located.revision.kptfile_text());
     }
     let snapshots = session.snapshots(ui)?;
     for (_, snapshot) in &snapshots {
@@ -57,26 +57,29 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
         }
     }
     for name in &args.names {
-        let is_there = snapshots
+        let exists = snapshots
             .iter()
             .any(|(_, snapshot)| snapshot.find(name).is_some());
-        if !is_there {
+        if !exists {
             session.find(name)?;
         }
     }
     if let Some(format) = args.output.format() {
         let mut objects = Vec::new();
         for (repository, snapshot) in &snapshots {
-            let wanted = snapshot.revisions.iter().filter(|one| args.is_wanted(one));
-            let wanted: Vec<&Revision> = wanted.collect();
-            let tasks = repository.tasks(wanted.iter().copied())?;
-            let is_placeholder = |one: &&&Revision| one.number == Number::Placeholder;
-            let changes = match wanted.iter().find(is_placeholder) {
+            let selected = snapshot
+                .revisions
+                .iter()
+                .filter(|one| args.is_selected(one));
+            let selected: Vec<&Revision> = selected.collect();
+            let tasks = repository.tasks(selected.iter().copied())?;
+            let is_placeholder = |one: &&&Revision| one.number == RevisionNumber::Placeholder;
+            let changes = match selected.iter().find(is_placeholder) {
                 Some(on_branch) => repository.changes(&on_branch.commit)?,
-                None => Changes::new(),
+                None => LastChanges::new(),
             };
-            let wanted = wanted.iter();
-            objects.extend(wanted.map(|one| object(repository, one, &tasks, &changes)));
+            let selected = selected.iter();
+            objects.extend(selected.map(|one| package_revision(repository, one, &tasks, &changes)));
         }
         return args
             .output
@@ -98,8 +101,11 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
     }
     let header = rows.len();
     for (repository, snapshot) in &snapshots {
-        let wanted = snapshot.revisions.iter().filter(|one| args.is_wanted(one));
-        rows.extend(wanted.map(|revision| {
+        let selected = snapshot
+            .revisions
+            .iter()
+            .filter(|one| args.is_selected(one));
+        rows.extend(selected.map(|revision| {
             [
                 repository.config.namespace.clone(),
                 revision.name.to_string(),
@@ -113,7 +119,7 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
         }));
     }
     if rows.len() == header {
-        session.say_nothing_found(ui);
+        session.print_nothing_found(ui);
         return Ok(());
     }
     let text = match args.all_namespaces.unwrap_or(false) {
@@ -130,7 +136,7 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
 }
 
 impl GetArgs {
-    fn is_wanted(&self, revision: &Revision) -> bool {
+    fn is_selected(&self, revision: &Revision) -> bool {
         let name = revision.name.to_string();
         (self.names.is_empty() || self.names.contains(&name))
             && self

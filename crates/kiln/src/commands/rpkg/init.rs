@@ -4,34 +4,34 @@ use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use kiln_task::{InitTask, NewRevision, PackageMetadata, PackageName, Task};
 
-use super::done;
-use super::place::ChangeArgs;
-use super::rendering::RenderFlags;
+use super::print_status;
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::render_flags::RenderFlags;
 use crate::ui::Ui;
 
-/// Begin a new package
+/// Create an empty package
 #[derive(Args, Debug)]
 pub(super) struct InitArgs {
-    /// The package: its directory in the repository
+    /// Path of the package in the repository
     #[arg(value_name = "PACKAGE_NAME")]
     package: Option<String>,
-    /// The repository, by name; the only one there is if not given
+    /// Name of the repository. Default: the only repository
     #[arg(long, value_name = "NAME")]
     repository: Option<String>,
-    /// What tells the revision from others of the package
+    /// Workspace name of the new revision, unique within the package
     #[arg(long, value_name = "NAME")]
     workspace: Option<String>,
-    /// A sentence or two about the package
+    /// Description of the package
     #[arg(long, value_name = "TEXT", default_value = "sample description")]
     description: String,
-    /// Words to search by
+    /// Keywords of the package
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     keywords: Vec<String>,
-    /// A web page about the package
+    /// Web page of the package
     #[arg(long, value_name = "URL", default_value = "")]
     site: String,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
     #[command(flatten)]
     render: RenderFlags,
 }
@@ -40,7 +40,7 @@ pub(super) fn cmd_init(ui: &Ui, args: &InitArgs) -> Result<()> {
     let Some(package) = &args.package else {
         bail!("PACKAGE_NAME is a required positional argument");
     };
-    let session = args.change.open()?;
+    let session = args.write.open()?;
     let repository = args.repository.as_deref().or(session.only_repository());
     let repository = repository
         .ok_or_else(|| anyhow!("--repository is required to specify target repository"))?;
@@ -58,8 +58,8 @@ pub(super) fn cmd_init(ui: &Ui, args: &InitArgs) -> Result<()> {
         })),
         metadata: PackageMetadata::default(),
     };
-    let rendering = args.render.check()?;
+    let setup = args.render.check()?;
     let log = args.render.log(ui);
-    let created = session.engine(&rendering, &log).create(&new)?;
-    done(ui, &created.name.to_string(), "created")
+    let created = session.engine(&setup, &log).create(&new)?;
+    print_status(ui, &created.name.to_string(), "created")
 }

@@ -6,32 +6,32 @@ use jiff::Timestamp;
 use kiln_task::git::LogEntry;
 use serde_json::{Value, json};
 
-use super::output::{Format, OutputArgs, to_yaml};
-use super::place::PlaceArgs;
-use super::table::table;
+use crate::rpkg::flags::RepositoryFlags;
+use crate::rpkg::output::{ObjectFormat, OutputArgs, to_yaml};
+use crate::rpkg::table::table;
 use crate::ui::Ui;
 
-/// Show the commits behind a revision
+/// Print the commits of a revision
 #[derive(Args, Debug)]
 pub(super) struct LogArgs {
-    /// The revision
+    /// Revision whose commits to print
     #[arg(value_name = "PACKAGE")]
     name: String,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
-    place: PlaceArgs,
+    repository: RepositoryFlags,
 }
 
 pub(super) fn cmd_log(ui: &Ui, args: &LogArgs) -> Result<()> {
-    let session = args.place.open()?;
-    let (repository, revision) = session.find(&args.name)?;
-    let entries = repository.log(&revision)?;
+    let session = args.repository.open()?;
+    let located = session.find(&args.name)?;
+    let entries = located.repository.log(&located.revision)?;
     let objects = || -> Vec<Value> { entries.iter().map(object).collect() };
     let text = match args.output.format() {
-        Some(Format::Json) => format!("{:#}\n", json!(objects())),
-        Some(Format::Yaml) => to_yaml(&json!(objects())),
-        Some(Format::Name) => entries
+        Some(ObjectFormat::Json) => format!("{:#}\n", json!(objects())),
+        Some(ObjectFormat::Yaml) => to_yaml(&json!(objects())),
+        Some(ObjectFormat::Name) => entries
             .iter()
             .map(|one| format!("{}\n", one.commit))
             .collect(),

@@ -1,38 +1,28 @@
 //! `kiln rpkg`: package revisions on git, with the verbs of porchctl.
 //!
-//! One file for each verb. Data goes to standard output in porchctl's words, so that scripts find it; what happens on the
-//! way, conflicts included, is told on standard error.
+//! One file for each verb; what they share is in `crate::rpkg`. Data goes to standard output in porchctl's words, because
+//! scripts read it; warnings, conflicts included, go to standard error.
 
 mod approve;
 mod clone;
 mod copy;
 mod del;
 mod diff;
-mod directory;
-mod discover;
-mod each;
 mod get;
-mod images;
 mod init;
 mod log;
-mod object;
-pub(crate) mod output;
-pub(crate) mod place;
 mod propose;
 mod propose_delete;
 mod pull;
 mod push;
 mod reject;
-mod rendering;
-mod revision_file;
-pub(crate) mod table;
 mod update;
 mod upgrade;
-mod upstreams;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
+use crate::rpkg::hint::with_timeout_hint;
 use crate::ui::Ui;
 
 /// `kiln rpkg`
@@ -48,42 +38,41 @@ enum RpkgCommand {
     /// List package revisions
     #[command(visible_alias = "list")]
     Get(get::GetArgs),
-    /// Begin a new package
+    /// Create an empty package
     Init(Box<init::InitArgs>),
-    /// Begin a package as a copy of one from elsewhere
+    /// Create a package from a revision, a git repository or an image
     Clone(Box<clone::CloneArgs>),
-    /// Begin a new revision of a package as a copy of a published one
+    /// Create a revision of a package as a copy of a published one
     #[command(visible_alias = "edit")]
     Copy(Box<copy::CopyArgs>),
-    /// Begin a new revision of a package with a newer revision of its upstream merged in
+    /// Create a revision of a package with a newer upstream revision merged in
     Upgrade(Box<upgrade::UpgradeArgs>),
-    /// Get the files of a revision
+    /// Write the files of a revision to a directory, or print them
     #[command(visible_aliases = ["source", "read"])]
     Pull(pull::PullArgs),
     /// Replace the files of a draft
     #[command(visible_aliases = ["sink", "write"])]
     Push(Box<push::PushArgs>),
-    /// Change what a draft says about itself: labels, annotations, readiness gates and conditions
+    /// Change labels, annotations, readiness gates and conditions of a draft
     Update(Box<update::UpdateArgs>),
     /// Propose drafts for approval
     Propose(Box<propose::ProposeArgs>),
-    /// Publish what was proposed
+    /// Approve and publish proposals
     Approve(approve::ApproveArgs),
-    /// Make drafts of proposals again, or keep what was proposed for deletion
+    /// Turn proposals back into drafts, or withdraw proposals for deletion
     Reject(reject::RejectArgs),
     /// Propose published revisions for deletion
     #[command(visible_alias = "propose-del")]
     ProposeDelete(propose_delete::ProposeDeleteArgs),
-    /// Delete drafts, proposals and what was proposed for deletion
+    /// Delete drafts, proposals and revisions proposed for deletion
     #[command(visible_alias = "delete")]
     Del(del::DelArgs),
-    /// Show how the files of two revisions differ
+    /// Print the differences between the files of two revisions
     Diff(diff::DiffArgs),
-    /// Show the commits behind a revision
+    /// Print the commits of a revision
     Log(log::LogArgs),
 }
 
-/// Does what `kiln rpkg` was asked for.
 pub(crate) fn cmd_rpkg(ui: &Ui, args: &RpkgArgs) -> Result<()> {
     let done = match &args.command {
         RpkgCommand::Get(args) => get::cmd_get(ui, args),
@@ -102,10 +91,10 @@ pub(crate) fn cmd_rpkg(ui: &Ui, args: &RpkgArgs) -> Result<()> {
         RpkgCommand::Diff(args) => diff::cmd_diff(ui, args),
         RpkgCommand::Log(args) => log::cmd_log(ui, args),
     };
-    done.map_err(place::explained)
+    done.map_err(with_timeout_hint)
 }
 
-/// Tells that something was done to a revision.
-fn done(ui: &Ui, name: &str, what: &str) -> Result<()> {
-    ui.write_data(format!("{name} {what}\n").as_bytes())
+/// Prints porchctl's line `NAME STATUS`.
+fn print_status(ui: &Ui, name: &str, status: &str) -> Result<()> {
+    ui.write_data(format!("{name} {status}\n").as_bytes())
 }

@@ -4,31 +4,31 @@ use anyhow::Result;
 use clap::Args;
 use kiln_task::ChangeError;
 
-use super::done;
-use super::each::each;
-use super::place::ChangeArgs;
-use super::rendering::RenderFlags;
+use super::print_status;
+use crate::rpkg::batch::for_each_revision;
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::render_flags::RenderFlags;
 use crate::ui::Ui;
 
 /// Propose drafts for approval
 #[derive(Args, Debug)]
 pub(super) struct ProposeArgs {
-    /// The drafts
+    /// Drafts to propose
     #[arg(value_name = "PACKAGE")]
     names: Vec<String>,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
     #[command(flatten)]
     render: RenderFlags,
 }
 
 pub(super) fn cmd_propose(ui: &Ui, args: &ProposeArgs) -> Result<()> {
-    let session = args.change.open()?;
-    let rendering = args.render.check()?;
+    let session = args.write.open()?;
+    let setup = args.render.check()?;
     let log = args.render.log(ui);
-    let engine = session.engine(&rendering, &log);
-    each(ui, &args.names, |name| match engine.propose(name) {
-        Ok(_) => done(ui, name, "proposed"),
+    let engine = session.engine(&setup, &log);
+    for_each_revision(ui, &args.names, |name| match engine.propose(name) {
+        Ok(_) => print_status(ui, name, "proposed"),
         Err(error @ ChangeError::AlreadyProposed(_)) => {
             ui.say(&error.to_string());
             Ok(())

@@ -4,29 +4,29 @@ use anyhow::Result;
 use clap::Args;
 use kiln_task::DeleteError;
 
-use super::done;
-use super::each::each;
-use super::place::ChangeArgs;
-use super::rendering::Rendering;
+use super::print_status;
 use crate::commands::function::terminal::Terminal;
+use crate::rpkg::batch::for_each_revision;
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::render_flags::RenderSetup;
 use crate::ui::Ui;
 
 /// Propose published revisions for deletion
 #[derive(Args, Debug)]
 pub(super) struct ProposeDeleteArgs {
-    /// The revisions
+    /// Published revisions to propose for deletion
     #[arg(value_name = "PACKAGE")]
     names: Vec<String>,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
 }
 
 pub(super) fn cmd_propose_delete(ui: &Ui, args: &ProposeDeleteArgs) -> Result<()> {
-    let session = args.change.open()?;
-    let (rendering, log) = (Rendering::default(), Terminal::new(ui));
-    let engine = session.engine(&rendering, &log);
-    each(ui, &args.names, |name| match engine.propose_delete(name) {
-        Ok(()) => done(ui, name, "proposed for deletion"),
+    let session = args.write.open()?;
+    let (setup, log) = (RenderSetup::default(), Terminal::new(ui));
+    let engine = session.engine(&setup, &log);
+    for_each_revision(ui, &args.names, |name| match engine.propose_delete(name) {
+        Ok(()) => print_status(ui, name, "proposed for deletion"),
         Err(error @ DeleteError::AlreadyProposed(_)) => {
             ui.say(&error.to_string());
             Ok(())

@@ -9,48 +9,48 @@ use kiln_krm::read::{FileOptions, read_file};
 use kiln_krm::{Dialect, Resource, Wrapper, write_list};
 use kiln_task::{Contents, PackagePath};
 
-use super::place::PlaceArgs;
-use super::{directory, revision_file};
+use crate::rpkg::flags::RepositoryFlags;
+use crate::rpkg::{directory, revision_file};
 use crate::ui::Ui;
 
-/// Get the files of a revision
+/// Write the files of a revision to a directory, or print them
 #[derive(Args, Debug)]
 pub(super) struct PullArgs {
-    /// The revision
+    /// Revision to pull
     #[arg(value_name = "PACKAGE")]
     name: Option<String>,
-    /// A directory to make; without one the resources are printed as a ResourceList
+    /// Directory to create. Default: print the resources as a ResourceList
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
     #[command(flatten)]
-    place: PlaceArgs,
+    repository: RepositoryFlags,
 }
 
 pub(super) fn cmd_pull(ui: &Ui, args: &PullArgs) -> Result<()> {
     let Some(name) = &args.name else {
         bail!("PACKAGE is a required positional argument");
     };
-    let session = args.place.open()?;
-    let (repository, revision) = session.find(name)?;
-    let mut contents = repository.contents(&revision)?;
-    revision_file::add(&mut contents, &repository, &revision)?;
+    let session = args.repository.open()?;
+    let located = session.find(name)?;
+    let mut contents = located.repository.contents(&located.revision)?;
+    revision_file::add(&mut contents, &located.repository, &located.revision)?;
     match &args.directory {
-        Some(place) => directory::write(&contents, place),
+        Some(path) => directory::write(&contents, path),
         None => ui.write_data(resource_list(&contents)?.as_bytes()),
     }
 }
 
-/// The resources of a file; none if it is not one that has any.
+/// The resources in a file; `None` if it is not a file of resources.
 pub(super) fn resources_in(
     contents: &Contents,
     path: &PackagePath,
 ) -> Result<Option<Vec<Resource>>> {
     let name = path.name();
-    let is_wanted = [".yaml", ".yml", ".json"]
+    let has_resources = [".yaml", ".yml", ".json"]
         .iter()
         .any(|end| name.ends_with(end))
         || matches!(name, kptfile::FILE_NAME | revision_file::FILE_NAME);
-    let Some(bytes) = contents.bytes(path.as_str()).filter(|_| is_wanted) else {
+    let Some(bytes) = contents.bytes(path.as_str()).filter(|_| has_resources) else {
         return Ok(None);
     };
     match read_file(path.as_str(), bytes.to_vec(), &FileOptions::default()) {
@@ -59,7 +59,7 @@ pub(super) fn resources_in(
     }
 }
 
-/// All resources with the files they are in; other files are left out.
+/// All resources, annotated with their files. Other files are left out.
 fn resource_list(contents: &Contents) -> Result<String> {
     let mut items = Vec::new();
     for path in contents.paths() {

@@ -8,28 +8,29 @@ use clap::Args;
 use kiln_krm::read::read_input;
 use kiln_krm::write::write_documents;
 use kiln_krm::{Dialect, Resource};
-use kiln_task::{Contents, File, FileMode, OnRenderFailure};
+use kiln_task::{Contents, FileMode, OnRenderFailure, PackageFile};
 
-use super::place::ChangeArgs;
+use super::print_status;
 use super::pull::resources_in;
-use super::rendering::RenderFlags;
-use super::{directory, done, revision_file};
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::render_flags::RenderFlags;
+use crate::rpkg::{directory, revision_file};
 use crate::ui::Ui;
 
 /// Replace the files of a draft
 #[derive(Args, Debug)]
 pub(super) struct PushArgs {
-    /// The draft
+    /// Draft whose files to replace
     #[arg(value_name = "PACKAGE")]
     name: Option<String>,
-    /// A directory that was pulled, or - for a ResourceList on standard input
+    /// Directory with the pulled files, or - to read a ResourceList from standard input
     #[arg(value_name = "DIR|-")]
     directory: Option<String>,
-    /// Push even if the package cannot be rendered
+    /// Push even if rendering fails
     #[arg(long)]
     push_on_render_failure: bool,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
     #[command(flatten)]
     render: RenderFlags,
 }
@@ -38,34 +39,35 @@ pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
     let Some(name) = &args.name else {
         bail!("PACKAGE name is a required positional argument");
     };
-    let place = args.directory.as_deref();
-    if place.is_none() {
-        ui.warn("standard input is read because no directory is given; say so with -");
+    let path = args.directory.as_deref();
+    if path.is_none() {
+        ui.warn("reading standard input because no directory is given; pass - to read it without this warning");
     }
-    let place = place.filter(|place| *place != "-");
-    let mut contents = match place {
-        Some(place) => directory::read(Path::new(place))?,
+    let path = path.filter(|path| *path != "-");
+    let mut contents = match path {
+        Some(path) => directory::read(Path::new(path))?,
         None => from_list(ui.read_data()?)?,
     };
-    let qualified = format!("{}/{name}", args.change.place.namespace());
+    let qualified = format!("{}/{name}", args.write.repository.namespace());
     let version = revision_file::take(&mut contents, &qualified)?;
     let on_failure = match args.push_on_render_failure {
         true => OnRenderFailure::Push,
         false => OnRenderFailure::Refuse,
     };
-    let session = args.change.open()?;
-    if place.is_none() {
-        let (repository, revision) = session.find(name)?;
-        keep_the_rest(&mut contents, &repository.contents(&revision)?)?;
+    let session = args.write.open()?;
+    let located = session.find(name)?;
+    if path.is_none() {
+        let old = located.repository.contents(&located.revision)?;
+        keep_unlisted_files(&mut contents, &old)?;
     }
-    let rendering = args.render.check()?;
+    let setup = args.render.check()?;
     let log = args.render.log(ui);
-    let engine = session.engine(&rendering, &log);
-    engine.push(name, &contents, &version, on_failure)?;
-    done(ui, name, "pushed")
+    let engine = session.engine(&setup, &log);
+    engine.push(&located, &contents, &version, on_failure)?;
+    print_status(ui, name, "pushed")
 }
 
-/// The files that a list of resources means.
+/// The files of a list of resources, by their path annotations.
 fn from_list(list: Vec<u8>) -> Result<Contents> {
     let mut files: BTreeMap<String, Vec<Resource>> = BTreeMap::new();
     for resource in read_input(list, Dialect::Current)?.items {
@@ -83,10 +85,10 @@ fn from_list(list: Vec<u8>) -> Result<Contents> {
     Ok(contents)
 }
 
-/// What a list cannot have stays: files that are no resources, links, and the right to be executed.
-fn keep_the_rest(contents: &mut Contents, old: &Contents) -> Result<()> {
+/// Keeps what a list of resources cannot express: other files, symbolic links and the executable bit.
+fn keep_unlisted_files(contents: &mut Contents, old: &Contents) -> Result<()> {
     for (path, file) in old.iter() {
-        // What could not be read was not in the list.
+        // A file that cannot be parsed was not in the list.
         let listed = resources_in(old, path).ok().flatten();
         let is_listed = listed.is_some_and(|resources| !resources.is_empty());
         let pushed = contents.bytes(path.as_str()).map(<[u8]>::to_vec);
@@ -95,7 +97,7 @@ fn keep_the_rest(contents: &mut Contents, old: &Contents) -> Result<()> {
             None => contents.insert(path.clone(), file.clone())?,
             Some(bytes) if file.mode == FileMode::Executable => {
                 let (bytes, mode) = (bytes.into(), file.mode);
-                contents.insert(path.clone(), File { bytes, mode })?;
+                contents.insert(path.clone(), PackageFile { bytes, mode })?;
             }
             Some(_) => {}
         }
@@ -104,10 +106,13 @@ fn keep_the_rest(contents: &mut Contents, old: &Contents) -> Result<()> {
 }
 
 fn default_path(resource: &Resource) -> String {
-    let or = |text: &str, usual: &str| match text {
-        "" => usual.to_owned(),
+    let or_default = |text: &str, default: &str| match text {
+        "" => default.to_owned(),
         text => text.to_owned(),
     };
-    let namespace = or(resource.namespace(), "non-namespaced");
-    format!("{namespace}/{}.yaml", or(resource.name(), "unnamed"))
+    let namespace = or_default(resource.namespace(), "non-namespaced");
+    format!(
+        "{namespace}/{}.yaml",
+        or_default(resource.name(), "unnamed")
+    )
 }

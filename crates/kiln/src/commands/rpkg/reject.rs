@@ -4,29 +4,29 @@ use anyhow::Result;
 use clap::Args;
 use kiln_task::Lifecycle;
 
-use super::done;
-use super::each::each;
-use super::place::ChangeArgs;
-use super::rendering::Rendering;
+use super::print_status;
 use crate::commands::function::terminal::Terminal;
+use crate::rpkg::batch::for_each_revision;
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::render_flags::RenderSetup;
 use crate::ui::Ui;
 
-/// Make drafts of proposals again, or keep what was proposed for deletion
+/// Turn proposals back into drafts, or withdraw proposals for deletion
 #[derive(Args, Debug)]
 pub(super) struct RejectArgs {
-    /// The proposals
+    /// Proposals to reject
     #[arg(value_name = "PACKAGE")]
     names: Vec<String>,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
 }
 
 pub(super) fn cmd_reject(ui: &Ui, args: &RejectArgs) -> Result<()> {
-    let session = args.change.open()?;
-    let (rendering, log) = (Rendering::default(), Terminal::new(ui));
-    let engine = session.engine(&rendering, &log);
-    each(ui, &args.names, |name| match engine.reject(name)? {
-        Lifecycle::DeletionProposed => done(ui, name, "no longer proposed for deletion"),
-        _ => done(ui, name, "no longer proposed for approval"),
+    let session = args.write.open()?;
+    let (setup, log) = (RenderSetup::default(), Terminal::new(ui));
+    let engine = session.engine(&setup, &log);
+    for_each_revision(ui, &args.names, |name| match engine.reject(name)? {
+        Lifecycle::DeletionProposed => print_status(ui, name, "no longer proposed for deletion"),
+        _ => print_status(ui, name, "no longer proposed for approval"),
     })
 }

@@ -7,15 +7,15 @@ use clap::Args;
 use kiln_krm::kptfile::Condition;
 use kiln_task::PackageMetadata;
 
-use super::done;
-use super::place::ChangeArgs;
-use super::rendering::RenderFlags;
+use super::print_status;
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::render_flags::RenderFlags;
 use crate::ui::Ui;
 
-/// Change what a draft says about itself: labels, annotations, readiness gates and conditions
+/// Change labels, annotations, readiness gates and conditions of a draft
 #[derive(Args, Debug)]
 pub(super) struct UpdateArgs {
-    /// The draft
+    /// Draft to change
     #[arg(value_name = "PACKAGE")]
     name: Option<String>,
     /// Set a label, or remove it with KEY-
@@ -24,7 +24,7 @@ pub(super) struct UpdateArgs {
     /// Set an annotation, or remove it with KEY-
     #[arg(long = "annotation", value_name = "KEY=VALUE|KEY-")]
     annotations: Vec<String>,
-    /// Wait for a condition to be true before the revision is proposed or approved, or no longer with TYPE-
+    /// Require a condition to be true before the revision is proposed or approved, or no longer require it with TYPE-
     #[arg(long = "readiness-gate", value_name = "TYPE|TYPE-")]
     readiness_gates: Vec<String>,
     /// Set a condition to True, False or Unknown, or remove it with TYPE-
@@ -34,7 +34,7 @@ pub(super) struct UpdateArgs {
     )]
     conditions: Vec<String>,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
     #[command(flatten)]
     render: RenderFlags,
 }
@@ -43,9 +43,9 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<()> {
     let Some(name) = &args.name else {
         bail!("PACKAGE is a required positional argument");
     };
-    let session = args.change.open()?;
-    let (_, revision) = session.find(name)?;
-    let kptfile = revision.kptfile();
+    let session = args.write.open()?;
+    let located = session.find(name)?;
+    let kptfile = located.revision.kptfile();
     let mut metadata = PackageMetadata::default();
     if !args.labels.is_empty() {
         metadata.labels = Some(changed_map(kptfile.metadata.labels, &args.labels, "label")?);
@@ -76,10 +76,10 @@ pub(super) fn cmd_update(ui: &Ui, args: &UpdateArgs) -> Result<()> {
         let present = kptfile.status.unwrap_or_default().conditions;
         metadata.conditions = Some(changed_conditions(present, &args.conditions)?);
     }
-    let rendering = args.render.check()?;
+    let setup = args.render.check()?;
     let log = args.render.log(ui);
-    session.engine(&rendering, &log).update(name, &metadata)?;
-    done(ui, name, "updated")
+    session.engine(&setup, &log).update(&located, &metadata)?;
+    print_status(ui, name, "updated")
 }
 
 fn changed_map(

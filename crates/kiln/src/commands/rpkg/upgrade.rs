@@ -5,27 +5,28 @@ use clap::{Args, ValueEnum};
 use kiln_krm::gotext::quote;
 use kiln_task::git::Revision;
 use kiln_task::image::SCHEME;
-use kiln_task::merge::Conflict;
+use kiln_task::merge::{Conflict, Taken};
 use kiln_task::{Engine, NewRevision, PackageMetadata, RevisionRef, Strategy, Task, UpgradeTask};
 
-use super::discover::{downstream_updates, upstream_updates};
-use super::done;
-use super::images::{self, Images, failure, image_of};
-use super::place::ChangeArgs;
-use super::rendering::RenderFlags;
-use super::upstreams::{Known, Upstream};
-use crate::ui::{Details, Failed, Ui};
+use super::print_status;
+use crate::rpkg::flags::WriteFlags;
+use crate::rpkg::hint::with_hint;
+use crate::rpkg::image_updates::{ImageUpdateLookup, image_error, image_of, target_image};
+use crate::rpkg::render_flags::RenderFlags;
+use crate::rpkg::updates::{downstream_updates, upstream_updates};
+use crate::rpkg::upstreams::{AllRevisions, UpstreamPackage, lock_of};
+use crate::ui::Ui;
 
-/// Begin a new revision of a package with a newer revision of its upstream merged in
+/// Create a revision of a package with a newer upstream revision merged in
 #[derive(Args, Debug)]
 pub(super) struct UpgradeArgs {
-    /// The published revision to start from; with --discover, revisions to tell about
+    /// Published revision to upgrade; with --discover, revisions to list
     #[arg(value_name = "SOURCE_PACKAGE_REVISION")]
     names: Vec<String>,
-    /// What tells the new revision from others of the package
+    /// Workspace name of the new revision, unique within the package
     #[arg(long, value_name = "NAME")]
     workspace: Option<String>,
-    /// The number of the upstream's revision; the latest if not given
+    /// Number of the upstream revision. Default: the latest
     #[arg(
         long,
         value_name = "NUMBER",
@@ -33,18 +34,17 @@ pub(super) struct UpgradeArgs {
         allow_negative_numbers = true
     )]
     revision: i64,
-    /// For a package that came from an image: the tag, the digest or the whole address of the image to bring it to; the
-    /// highest version if not given
+    /// For a package that was cloned from an image: tag, digest or address of the new image. Default: the highest version
     #[arg(long, value_name = "TAG|DIGEST|oci://IMAGE")]
     r#ref: Option<String>,
-    /// How to put them together: resource-merge, fast-forward, force-delete-replace or copy-merge
+    /// Merge strategy: resource-merge, fast-forward, force-delete-replace or copy-merge
     #[arg(long, value_name = "STRATEGY", default_value = "resource-merge")]
     strategy: String,
-    /// Only tell which updates there are
+    /// Only list the available updates
     #[arg(long, value_name = "upstream|downstream")]
     discover: Option<String>,
     #[command(flatten)]
-    change: ChangeArgs,
+    write: WriteFlags,
     #[command(flatten)]
     render: RenderFlags,
 }
@@ -60,13 +60,13 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
         let Ok(direction) = Direction::from_str(direction, false) else {
             bail!("argument for 'discover' must be one of 'upstream' or 'downstream'");
         };
-        let session = args.change.open()?.with_images()?;
-        let known = Known(session.all_snapshots(ui)?);
-        let images = session.repositories.images().map_err(failure)?;
-        let images = Images::new(ui, images);
+        let session = args.write.open()?.with_images()?;
+        let all = AllRevisions(session.all_snapshots(ui)?);
+        let images = session.repositories.images().map_err(image_error)?;
+        let images = ImageUpdateLookup::new(ui, images);
         let text = match direction {
-            Direction::Upstream => upstream_updates(&known, &images, &args.names)?,
-            Direction::Downstream => downstream_updates(&known, &images, &args.names),
+            Direction::Upstream => upstream_updates(&all, &images, &args.names)?,
+            Direction::Downstream => downstream_updates(&all, &images, &args.names),
         };
         return ui.write_data(text.as_bytes());
     }
@@ -85,29 +85,32 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
         bail!("workspace is required");
     };
     let strategy: Strategy = args.strategy.parse()?;
-    let session = args.change.open()?.with_images()?;
-    let (_, local) = session.find(name)?;
+    let session = args.write.open()?.with_images()?;
+    let local = session.find(name)?.revision;
     if !local.lifecycle.is_published() {
         bail!(
             "to upgrade a package, it must be in a published state, not {}",
             quote(local.lifecycle.as_str())
         );
     }
-    let rendering = args.render.check()?;
+    let setup = args.render.check()?;
     let log = args.render.log(ui);
-    let engine = session.engine(&rendering, &log);
+    let engine = session.engine(&setup, &log);
     let (old, new) = match (image_of(&local), &args.r#ref) {
-        (Some(lock), wanted) => {
-            let images = session.repositories.images().map_err(failure)?;
-            let new = images::target(&lock, &*images, wanted.as_deref(), args.revision)?;
-            (format!("{SCHEME}{}", lock.exact().map_err(failure)?), new)
+        (Some(lock), requested) => {
+            let images = session.repositories.images().map_err(image_error)?;
+            let new = target_image(&lock, &*images, requested.as_deref(), args.revision)?;
+            (
+                format!("{SCHEME}{}", lock.exact().map_err(image_error)?),
+                new,
+            )
         }
         (None, None) => {
-            let known = Known(session.all_snapshots(ui)?);
-            revisions(&known, &engine, &local, args.revision)?
+            let all = AllRevisions(session.all_snapshots(ui)?);
+            revisions(&all, &engine, &local, args.revision)?
         }
         (None, Some(_)) => bail!(
-            "{name} did not come from an image; --revision chooses the revision of its upstream"
+            "{name} was not cloned from an image; choose the upstream revision with --revision"
         ),
     };
     let new = NewRevision {
@@ -121,25 +124,25 @@ pub(super) fn cmd_upgrade(ui: &Ui, args: &UpgradeArgs) -> Result<()> {
         metadata: PackageMetadata::default(),
     };
     let created = engine.create(&new)?;
-    tell_conflicts(ui, &created.conflicts);
-    done(ui, name, &format!("upgraded to {}", created.name))
+    print_conflicts(ui, name, &created.name.to_string(), &created.conflicts);
+    print_status(ui, name, &format!("upgraded to {}", created.name))
 }
 
-/// The names of the revision that a package was made from, empty if it is gone, and of the one that is asked for.
+/// The names of the upstream revision that a package was made from, empty if it no longer exists, and of the new one.
 fn revisions(
-    known: &Known,
+    all: &AllRevisions,
     engine: &Engine<'_>,
     local: &Revision,
     number: i64,
 ) -> Result<(String, String)> {
-    // A Kptfile that says nothing may still have a history that does.
-    let remembered = match known.upstream_of(local) {
+    // Without an upstream in the Kptfile, the history of the package may name it.
+    let from_history = match all.upstream_of(local) {
         Some(_) => None,
         None => engine.upstream_of(&engine.find(&local.name.to_string())?)?,
     };
-    let upstream = match &remembered {
-        Some(located) => known.upstream_with(&located.revision),
-        None => known.upstream_of(local),
+    let upstream = match &from_history {
+        Some(located) => all.upstream_with(&located.revision),
+        None => all.upstream_of(local),
     };
     let upstream = upstream.ok_or_else(|| no_upstream(local))?;
     let target = target(&upstream, number)?;
@@ -147,8 +150,7 @@ fn revisions(
     Ok((old.unwrap_or_default(), target.name.to_string()))
 }
 
-/// The revision of the upstream that is asked for.
-fn target<'a>(upstream: &Upstream<'a>, number: i64) -> Result<&'a Revision> {
+fn target<'a>(upstream: &UpstreamPackage<'a>, number: i64) -> Result<&'a Revision> {
     let mut published = upstream.published.iter().rev();
     let found = match number {
         0 => published.next(),
@@ -169,33 +171,46 @@ fn target<'a>(upstream: &Upstream<'a>, number: i64) -> Result<&'a Revision> {
 
 fn no_upstream(local: &Revision) -> anyhow::Error {
     let name = quote(&local.name.package.path);
-    let Some(lock) = super::upstreams::lock_of(local) else {
+    let Some(lock) = lock_of(local) else {
         return anyhow!(
             "upstream source not found for package revision {name}: no clone or upgrade type package revision was found in the history of the package"
         );
     };
-    Failed {
-        message: Some(format!(
-            "error: upstream source not found for package revision {name}: no repository is known that has {} of {}",
-            lock.directory, lock.repo
-        )),
-        details: Details {
-            hint: Some(format!("`kiln repo register {}`", lock.repo)),
-            ..Details::default()
-        },
-    }
-    .into()
+    let error = anyhow!(
+        "upstream source not found for package revision {name}: no known repository has {} of {}",
+        lock.directory,
+        lock.repo
+    );
+    with_hint(
+        &error,
+        format!("register it with `kiln repo register {}`", lock.repo),
+    )
 }
 
-/// Says what both sides had changed; nothing if there is nothing.
-fn tell_conflicts(ui: &Ui, conflicts: &[Conflict]) {
+/// Prints the conflicts, and how to review them.
+fn print_conflicts(ui: &Ui, old: &str, new: &str, conflicts: &[Conflict]) {
     for conflict in conflicts {
         ui.warn(&format!("conflict in {conflict}"));
     }
     if !conflicts.is_empty() {
-        let count = conflicts.len();
+        let is_upstream = conflicts.iter().all(|one| one.taken == Taken::Upstream);
+        let (what, it) = match (conflicts.len(), is_upstream) {
+            (1, true) => (
+                "1 conflict: the upstream value replaced yours".to_owned(),
+                "it",
+            ),
+            (1, false) => ("1 conflict: your value was kept".to_owned(), "it"),
+            (count, true) => (
+                format!("{count} conflicts: the upstream values replaced yours"),
+                "them",
+            ),
+            (count, false) => (
+                format!("{count} conflicts: the value that was not taken is lost"),
+                "them",
+            ),
+        };
         ui.say(&format!(
-            "{count} conflict(s): what is not taken is lost in the new revision; look at it before proposing it"
+            "{what}; review {it} with `kiln rpkg diff {old} {new}` before proposing"
         ));
     }
 }

@@ -1,0 +1,161 @@
+//! The files of a revision in a local directory.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use kiln_task::git::{DEFAULT_MAX_PACKAGE_SIZE, ReadPackageError};
+use kiln_task::{Contents, FileMode, PackageFile, PackagePath};
+
+/// Writes contents into a new directory. It appears with all files in it, because pushing a part of a package would delete the
+/// rest.
+pub(crate) fn write(contents: &Contents, directory: &Path) -> Result<()> {
+    let exists = fs::symlink_metadata(directory).is_ok();
+    let Some(name) = directory.file_name().filter(|_| !exists) else {
+        bail!(
+            "directory {:?} already exists, please delete the directory and retry",
+            directory
+        );
+    };
+    let name = name.display();
+    let temporary = directory.with_file_name(format!(".{name}.kiln-{}", std::process::id()));
+    let cannot_create = || format!("cannot create {}", directory.display());
+    create_directory(&temporary).with_context(cannot_create)?;
+    let written = write_files(contents, &temporary)
+        .and_then(|()| fs::rename(&temporary, directory).with_context(cannot_create));
+    if written.is_err() {
+        // The first error matters more than leftovers.
+        let _ = fs::remove_dir_all(&temporary);
+    }
+    written
+}
+
+fn write_files(contents: &Contents, directory: &Path) -> Result<()> {
+    // Links last, so that nothing is ever written through one.
+    let (links, files): (Vec<_>, Vec<_>) = contents
+        .iter()
+        .partition(|(_, file)| file.mode == FileMode::Symlink);
+    for (path, file) in files.into_iter().chain(links) {
+        let target = directory.join(path.as_str());
+        if let Some(parent) = target.parent() {
+            create_directory(parent)
+                .with_context(|| format!("cannot create the directory of {path}"))?;
+        }
+        write_file(&target, file).with_context(|| format!("cannot write {path}"))?;
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn create_directory(directory: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o750)
+        .create(directory)
+}
+
+#[cfg(not(unix))]
+fn create_directory(directory: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(directory)
+}
+
+#[cfg(unix)]
+fn write_file(path: &Path, file: &PackageFile) -> std::io::Result<()> {
+    use std::io::Write;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let mode = match file.mode {
+        FileMode::Regular => 0o600,
+        FileMode::Executable => 0o700,
+        FileMode::Symlink => {
+            let target = std::ffi::OsStr::from_bytes(&file.bytes);
+            return std::os::unix::fs::symlink(target, path);
+        }
+    };
+    let mut options = fs::OpenOptions::new();
+    let mut new = options.write(true).create_new(true).mode(mode).open(path)?;
+    new.write_all(&file.bytes)
+}
+
+#[cfg(not(unix))]
+fn write_file(path: &Path, file: &PackageFile) -> std::io::Result<()> {
+    fs::write(path, &file.bytes)
+}
+
+/// Reads all files of a directory except `.git`, up to the size limit of packages.
+pub(crate) fn read(directory: &Path) -> Result<Contents> {
+    let limit = DEFAULT_MAX_PACKAGE_SIZE;
+    let mut left = limit;
+    let mut contents = Contents::new();
+    let mut pending = vec![String::new()];
+    while let Some(inner) = pending.pop() {
+        let outer = directory.join(&inner);
+        let entries = fs::read_dir(&outer);
+        let entries = entries.with_context(|| format!("cannot read {}", outer.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else {
+                bail!("{} has a name that is not UTF-8", entry.path().display());
+            };
+            if name == ".git" {
+                continue;
+            }
+            let path = match inner.as_str() {
+                "" => name.to_owned(),
+                inner => format!("{inner}/{name}"),
+            };
+            let metadata = fs::symlink_metadata(entry.path())?;
+            if metadata.is_dir() {
+                pending.push(path);
+                continue;
+            }
+            if metadata.is_file() {
+                let rest = left.checked_sub(metadata.len());
+                left = rest.ok_or(ReadPackageError::TooLarge { limit })?;
+            }
+            let file = read_file(&entry.path(), &metadata);
+            let file = file.with_context(|| format!("cannot read {}", entry.path().display()))?;
+            if let Some(file) = file {
+                contents.insert(PackagePath::new(path)?, file)?;
+            }
+        }
+    }
+    Ok(contents)
+}
+
+/// Reads a file or a symbolic link; `None` for anything else.
+fn read_file(path: &Path, metadata: &fs::Metadata) -> std::io::Result<Option<PackageFile>> {
+    if metadata.is_symlink() {
+        let target = fs::read_link(path)?;
+        return Ok(Some(PackageFile {
+            bytes: target.as_os_str().as_encoded_bytes().into(),
+            mode: FileMode::Symlink,
+        }));
+    }
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    Ok(Some(PackageFile {
+        bytes: fs::read(path)?.into(),
+        mode: mode(metadata),
+    }))
+}
+
+#[cfg(unix)]
+fn mode(metadata: &fs::Metadata) -> FileMode {
+    use std::os::unix::fs::PermissionsExt;
+
+    match metadata.permissions().mode() & 0o100 {
+        0 => FileMode::Regular,
+        _ => FileMode::Executable,
+    }
+}
+
+#[cfg(not(unix))]
+fn mode(_: &fs::Metadata) -> FileMode {
+    FileMode::Regular
+}

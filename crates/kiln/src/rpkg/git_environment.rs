@@ -1,0 +1,62 @@
+//! Git as the environment configures it: cache directory, timeout and author.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Result, anyhow};
+use kiln_task::git::{
+    DEFAULT_GIT_TIMEOUT, DEFAULT_MAX_FILES, DEFAULT_MAX_PACKAGE_SIZE, GitIdentity, GitOptions,
+    GitProgram,
+};
+
+use crate::commands::function::running::go_time;
+use crate::environment::{
+    GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, HOME, KILN_GIT_TIMEOUT, XDG_CACHE_HOME,
+};
+
+pub(crate) fn git_options() -> Result<GitOptions> {
+    let directory = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
+    let cache = match (directory(XDG_CACHE_HOME), directory(HOME)) {
+        (Some(cache), _) => PathBuf::from(cache),
+        (None, Some(home)) => PathBuf::from(home).join(".cache"),
+        (None, None) => std::env::temp_dir(),
+    };
+    let timeout = match std::env::var(KILN_GIT_TIMEOUT) {
+        Ok(text) if !text.is_empty() => {
+            go_time(&text).map_err(|error| anyhow!("{KILN_GIT_TIMEOUT}: {error}"))?
+        }
+        _ => DEFAULT_GIT_TIMEOUT,
+    };
+    let program = GitProgram::new("git", std::env::vars_os());
+    Ok(GitOptions {
+        program: program.with_timeout(Some(timeout).filter(|timeout| !timeout.is_zero())),
+        cache: cache.join("kiln/git"),
+        max_package_size: DEFAULT_MAX_PACKAGE_SIZE,
+        max_files: DEFAULT_MAX_FILES,
+    })
+}
+
+/// The author of commits: the one that git would use, else Porch's.
+pub(crate) fn author() -> GitIdentity {
+    let setting = |variable: &str, key: &str| {
+        let value = std::env::var(variable).ok().filter(|text| !text.is_empty());
+        value.or_else(|| git_setting(key))
+    };
+    let name = setting(GIT_AUTHOR_NAME, "user.name");
+    let email = setting(GIT_AUTHOR_EMAIL, "user.email");
+    match (name, email) {
+        (Some(name), Some(email)) => GitIdentity { name, email },
+        _ => GitIdentity::porch(),
+    }
+}
+
+fn git_setting(key: &str) -> Option<String> {
+    let output = Command::new("git")
+        .args(["config", "--get", key])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}

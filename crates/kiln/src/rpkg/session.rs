@@ -1,0 +1,120 @@
+//! The repositories of one command.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use kiln_render::Log;
+use kiln_task::git::{Atomicity, DEFAULT_MAX_PACKAGE_SIZE, RepositorySnapshot};
+use kiln_task::image::RegistryImages;
+use kiln_task::{AccessError, Engine, LocatedRevision, Repositories, Repository};
+
+use super::git_environment::author;
+use super::hint::{no_repository, with_hint};
+use super::render_flags::RenderSetup;
+use crate::commands::registries::registry_options;
+use crate::ui::Ui;
+
+pub(crate) struct Session {
+    pub(crate) repositories: Repositories,
+    /// The names of the repositories that `get` lists. Revisions can be named in all repositories.
+    pub(super) listed: Vec<String>,
+    /// The namespace that `listed` was restricted to.
+    pub(super) namespace: Option<String>,
+    pub(super) atomicity: Atomicity,
+}
+
+impl Session {
+    pub(crate) fn engine<'a>(&'a self, setup: &'a RenderSetup, log: &'a dyn Log) -> Engine<'a> {
+        Engine {
+            repositories: &self.repositories,
+            render: setup.settings(log),
+            author: author(),
+            atomicity: self.atomicity,
+        }
+    }
+
+    /// The same with packages in images, fetched with Docker's credentials.
+    pub(crate) fn with_images(self) -> Result<Session> {
+        let images = RegistryImages::new(registry_options()?, DEFAULT_MAX_PACKAGE_SIZE)?;
+        Ok(Session {
+            repositories: self.repositories.with_images(Arc::new(images)),
+            ..self
+        })
+    }
+
+    /// The listed repositories and their contents.
+    pub(crate) fn snapshots(&self, ui: &Ui) -> Result<Vec<(Arc<Repository>, RepositorySnapshot)>> {
+        // An empty namespace is normal; no repository at all is a mistake.
+        if self.listed.is_empty() && self.namespace.is_none() {
+            return Err(no_repository());
+        }
+        self.read(ui, &self.listed)
+    }
+
+    /// All repositories and their contents.
+    pub(crate) fn all_snapshots(
+        &self,
+        ui: &Ui,
+    ) -> Result<Vec<(Arc<Repository>, RepositorySnapshot)>> {
+        let configs = self.repositories.configs();
+        let names: Vec<String> = configs.map(|config| config.name.clone()).collect();
+        self.read(ui, &names)
+    }
+
+    /// Reads repositories. One of several that cannot be read is a warning.
+    fn read(
+        &self,
+        ui: &Ui,
+        names: &[String],
+    ) -> Result<Vec<(Arc<Repository>, RepositorySnapshot)>> {
+        let mut read = Vec::new();
+        for name in names {
+            let snapshot = || -> Result<_> {
+                let repository = self.repositories.get(name)?;
+                let snapshot = repository.snapshot()?;
+                Ok((repository, snapshot))
+            };
+            match snapshot().with_context(|| format!("repository {name}")) {
+                Ok(one) => read.push(one),
+                Err(error) if names.len() == 1 => return Err(error),
+                Err(error) => ui.warn(&format!("{error:#}")),
+            }
+        }
+        Ok(read)
+    }
+
+    /// Finds a revision by its full name. If it does not exist, the error lists the repositories.
+    pub(crate) fn find(&self, name: &str) -> Result<LocatedRevision> {
+        self.repositories.find(name).map_err(|error| match error {
+            AccessError::NotFound(_) | AccessError::Repository(_) => self.not_found(error.into()),
+            error => error.into(),
+        })
+    }
+
+    fn not_found(&self, error: anyhow::Error) -> anyhow::Error {
+        if self.listed.is_empty() {
+            return no_repository();
+        }
+        let names = self.listed.join(", ");
+        with_hint(
+            &error,
+            format!("repositories: {names}; `kiln rpkg get` lists their revisions"),
+        )
+    }
+
+    /// Prints kubectl's message for an empty list.
+    pub(crate) fn print_nothing_found(&self, ui: &Ui) {
+        match &self.namespace {
+            Some(namespace) => ui.say(&format!("No resources found in {namespace} namespace.")),
+            None => ui.say("No resources found."),
+        }
+    }
+
+    /// The default of `--repository`: the only listed repository.
+    pub(crate) fn only_repository(&self) -> Option<&str> {
+        match &self.listed[..] {
+            [name] => Some(name),
+            _ => None,
+        }
+    }
+}
