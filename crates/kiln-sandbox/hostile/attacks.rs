@@ -151,6 +151,59 @@ pub(crate) fn run(words: &[&str]) -> io::Result<()> {
             let (one, _other) = UnixDatagram::pair()?;
             one.send_to(b"x", path).map(drop)
         }
+        ["raw-pair", path] => {
+            // A datagram socket that does not say so.
+            let mut pair = [0_i32; 2];
+            let arguments = [
+                libc::AF_UNIX.into(),
+                libc::SOCK_RAW.into(),
+                0.into(),
+                Argument::Number(pair.as_mut_ptr() as c_long),
+            ];
+            call(libc::SYS_socketpair, &arguments)?;
+            let mut address = 1_u16.to_ne_bytes().to_vec();
+            address.extend(terminated(path));
+            let length = i32::try_from(address.len()).map_err(|_| bad_word())?;
+            let arguments = [
+                pair[0].into(),
+                b"x".as_slice().into(),
+                1.into(),
+                0.into(),
+                address.as_slice().into(),
+                length.into(),
+            ];
+            call(libc::SYS_sendto, &arguments).map(drop)
+        }
+        ["socket-pair", family, kind] => {
+            let mut pair = [0_i32; 2];
+            let pair = Argument::Number(pair.as_mut_ptr() as c_long);
+            let arguments = [number(family)?, number(kind)?, 0.into(), pair];
+            call(libc::SYS_socketpair, &arguments).map(drop)
+        }
+        ["map", flags] => {
+            let readable = libc::PROT_READ | libc::PROT_WRITE;
+            let arguments = [
+                0.into(),
+                (64 << 10).into(),
+                readable.into(),
+                number(flags)?,
+                (-1).into(),
+                0.into(),
+            ];
+            call(libc::SYS_mmap, &arguments).map(drop)
+        }
+        ["clone", flags] => {
+            // The copy ends at once.
+            match call(libc::SYS_clone, &[number(flags)?])? {
+                0 => call(libc::SYS_exit_group, &[0.into()]).map(drop),
+                _ => Ok(()),
+            }
+        }
+        #[cfg(target_arch = "x86_64")]
+        ["old-call"] => {
+            super::kernel::old_call();
+            Ok(())
+        }
         ["pair"] => {
             let (mut one, mut other) = UnixStream::pair()?;
             one.write_all(b"x")?;

@@ -16,7 +16,12 @@ pub(crate) fn run(words: &[&str]) -> Option<io::Result<()>> {
     Some(match *words {
         ["hold-sockets", pairs] => hold_sockets(pairs).and_then(wait),
         ["hold-tables", gigabytes] => hold_tables(gigabytes).and_then(wait),
-        ["linger"] => wait(()),
+        ["linger"] => {
+            // What a daemon does to be nobody's.
+            let _ = call(libc::SYS_setsid, &[]);
+            let _ = call(libc::SYS_setpgid, &[0.into(), 0.into()]);
+            wait(())
+        }
         ["daemon"] => start_daemon(),
         ["host"] => host(),
         _ => return None,

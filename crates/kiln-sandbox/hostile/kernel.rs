@@ -24,6 +24,21 @@ pub(crate) fn call(number: c_long, arguments: &[Argument<'_>]) -> io::Result<c_l
     }
 }
 
+/// Asks for the number of the process in the way of 32-bit programs.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn old_call() {
+    #[expect(unsafe_code, reason = "what is to be tried is what no library offers")]
+    // SAFETY: the call, `getpid`, takes nothing and changes nothing but the register of its answer and those that the
+    // kernel clears.
+    unsafe {
+        core::arch::asm!(
+            "int 0x80",
+            inlateout("rax") 20_u64 => _,
+            out("r8") _, out("r9") _, out("r10") _, out("r11") _,
+        );
+    }
+}
+
 /// Maps memory that nothing is reserved for; its address.
 pub(crate) fn map(size: usize, protection: i32) -> io::Result<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;

@@ -7,8 +7,8 @@ use super::commands::{BUFFER_SIZES, FCNTL, IOCTL, IOCTL_OF_NETWORK, PRCTL};
 use super::program::{ALLOW, Condition, Rules};
 use super::support::Support;
 use super::syscalls::{
-    MISSING, NEWEST, OF_NETWORK, OF_OWNERS, OF_PRIORITIES, OF_PROCESSES, OF_TRANSIT, REFUSED,
-    UNSUPPORTED,
+    DONE_IN_VAIN, MISSING, NEWEST, OF_NETWORK, OF_OWNERS, OF_PRIORITIES, OF_PROCESSES, OF_TRANSIT,
+    REFUSED, UNSUPPORTED,
 };
 use crate::measure::SandboxError;
 
@@ -71,11 +71,14 @@ fn rules(support: &Support, allow_network: bool, owners: Owners) -> Rules {
     for number in REFUSED.iter().filter(|number| !allowed.contains(number)) {
         rules.always(*number, REFUSE);
     }
-    for namespace in NAMESPACES.map(i32::unsigned_abs) {
-        let has_bits = Condition::HasBits(0, namespace, namespace);
-        rules.when(libc::SYS_clone, vec![has_bits], REFUSE);
+    for number in DONE_IN_VAIN {
+        rules.always(*number, SUCCEED);
     }
+    let flags = CLONE_FLAGS.map(i32::unsigned_abs);
+    let any = flags.into_iter().fold(0, |all, flag| all | flag);
+    rules.when(libc::SYS_clone, vec![Condition::HasAny(0, any)], REFUSE);
     refuse_by_process(&mut rules);
+    refuse_by_memory(&mut rules);
     refuse_by_command(&mut rules, allow_network);
     refuse_by_socket(&mut rules, allow_network);
     if support.landlock < RESTRICTS_TRUNCATING {
@@ -106,6 +109,17 @@ fn refuse_by_process(rules: &mut Rules) {
     }
 }
 
+/// Memory that no limit counts: shared memory stays when it is unmapped, as long as a page of it is mapped anywhere, and
+/// what grows down counts as a stack.
+fn refuse_by_memory(rules: &mut Rules) {
+    let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS).unsigned_abs();
+    let grows = libc::MAP_GROWSDOWN.unsigned_abs();
+    for flags in [shared, grows] {
+        let has_flags = vec![Condition::HasBits(3, flags, flags)];
+        rules.when(libc::SYS_mmap, has_flags, REFUSE);
+    }
+}
+
 fn refuse_by_command(rules: &mut Rules, allow_network: bool) {
     let mut requests = IOCTL.to_vec();
     if allow_network {
@@ -126,9 +140,14 @@ fn refuse_by_command(rules: &mut Rules, allow_network: bool) {
 }
 
 fn refuse_by_socket(rules: &mut Rules, allow_network: bool) {
-    // Datagram sockets can be sent from to any address; the others of a pair are bound to each other.
-    let datagram = Condition::HasBits(1, SOCKET_KIND, libc::SOCK_DGRAM.unsigned_abs());
-    rules.when(libc::SYS_socketpair, vec![datagram], REFUSE);
+    let other = Condition::IsNot(0, libc::AF_UNIX.unsigned_abs());
+    rules.when(libc::SYS_socketpair, vec![other], REFUSE);
+    // Datagram sockets can be sent from to any address; the others of a pair are bound to each other. Raw ones are
+    // datagram sockets by another name.
+    for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+        let is_kind = Condition::HasBits(1, SOCKET_KIND, kind.unsigned_abs());
+        rules.when(libc::SYS_socketpair, vec![is_kind], REFUSE);
+    }
     if allow_network {
         let families = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
         let other = Condition::IsNoneOf(0, families.map(i32::unsigned_abs).to_vec());
@@ -137,6 +156,10 @@ fn refuse_by_socket(rules: &mut Rules, allow_network: bool) {
         let netlink = Condition::Is(0, libc::AF_NETLINK.unsigned_abs());
         let other = Condition::IsNot(2, libc::NETLINK_ROUTE.unsigned_abs());
         rules.when(libc::SYS_socket, vec![netlink, other], REFUSE);
+        // Others are seldom used, and the kernel loads what it needs for them.
+        let internet = Condition::IsNot(0, libc::AF_NETLINK.unsigned_abs());
+        let other = Condition::IsNoneOf(2, PROTOCOLS.map(i32::unsigned_abs).to_vec());
+        rules.when(libc::SYS_socket, vec![internet, other], REFUSE);
         return;
     }
     rules.always(libc::SYS_socket, REFUSE);
@@ -163,8 +186,9 @@ fn refuse_truncating(rules: &mut Rules) {
     rules.always(libc::SYS_openat2, MISS);
 }
 
-/// New namespaces of all kinds that clone makes.
-const NAMESPACES: [i32; 7] = [
+/// What clone does not do: new namespaces, and children that are not the caller's but its parent's, which is us.
+const CLONE_FLAGS: [i32; 8] = [
+    libc::CLONE_PARENT,
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
     libc::CLONE_NEWUTS,
@@ -172,6 +196,16 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWPID,
     libc::CLONE_NEWNET,
+];
+
+/// The usual ones of the internet: 0 is the one that belongs to the kind of socket.
+const PROTOCOLS: [i32; 6] = [
+    0,
+    libc::IPPROTO_ICMP,
+    libc::IPPROTO_TCP,
+    libc::IPPROTO_UDP,
+    libc::IPPROTO_ICMPV6,
+    libc::IPPROTO_MPTCP,
 ];
 
 /// The rest of a socket's type are flags.

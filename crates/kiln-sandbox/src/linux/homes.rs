@@ -30,6 +30,9 @@ const SYSTEM: &[&str] = &[
     "/usr/share",
 ];
 
+/// The numbers of users that are people, not parts of the system.
+const PEOPLE: std::ops::Range<u32> = 1000..65_534;
+
 /// The homes of the user, with the mounts as they were at the start.
 #[derive(Debug, Default)]
 pub(super) struct Homes {
@@ -52,7 +55,7 @@ type Identity = (u64, u64);
 type Location = (OsString, PathBuf);
 
 impl Homes {
-    /// The home that the environment names, and those of our users in `/etc/passwd`.
+    /// The home that the environment names, and those of our users and of all people in `/etc/passwd`: root reads them all.
     pub(super) fn find(environment: &[(OsString, OsString)]) -> Homes {
         let variable = |name: &str| {
             let mut found = environment.iter().filter(|(known, _)| known == name);
@@ -77,7 +80,6 @@ impl Homes {
             .iter()
             .map(|path| resolved(Path::new(path)))
             .collect();
-        let paths = paths.filter(|path| path.has_root() || path.starts_with("."));
         let paths = paths.map(|path| resolved(&path));
         let paths = paths.filter(|path| !system.contains(path));
         let homes = paths.filter_map(|path| {
@@ -154,7 +156,7 @@ fn parse_mounts(text: &[u8]) -> impl Iterator<Item = Mount> {
 }
 
 /// Spaces, tabs, line ends and backslashes are written as `\040`.
-fn unescaped(field: &[u8]) -> PathBuf {
+pub(super) fn unescaped(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((byte, after)) = rest.split_first() {
@@ -182,13 +184,13 @@ fn locate(path: &Path, mounts: &[Mount]) -> Option<Location> {
     Some((mount.device.clone(), mount.root.join(rest)))
 }
 
-/// The homes of these users in the text of `/etc/passwd`.
+/// The homes of these users, and of people, in the text of `/etc/passwd`.
 fn passwd_homes(text: &[u8], users: &[u32]) -> Vec<PathBuf> {
     let lines = text.split(|byte| *byte == b'\n').filter_map(|line| {
         let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
         let user: u32 = std::str::from_utf8(fields.get(2)?).ok()?.parse().ok()?;
         let home = PathBuf::from(OsStr::from_bytes(fields.get(5)?));
-        users.contains(&user).then_some(home)
+        (users.contains(&user) || PEOPLE.contains(&user)).then_some(home)
     });
     lines.collect()
 }

@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
+    ABI, Access, AccessFs, AccessNet, BitFlags, Ruleset, RulesetAttr, RulesetError, Scope,
+    make_bitflags,
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat, stat};
 
@@ -94,18 +94,25 @@ const FACTS: &[&str] = &[
     "/sys/kernel/mm/transparent_hugepage",
     "/dev/random",
     "/dev/urandom",
+    // Open for writing and mapped, it would be shared memory, which no limit counts.
+    "/dev/zero",
 ];
 
 /// Devices that can do no harm.
-const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
+const DEVICES: &[&str] = &["/dev/null", "/dev/full"];
 
 /// A place and what may be done there.
 pub(super) type Allowed = (PathBuf, BitFlags<AccessFs>);
 
 /// What every function sees, opened once.
 pub(super) struct Places {
-    rules: Vec<(OwnedFd, BitFlags<AccessFs>)>,
+    rules: Vec<Rule>,
+    /// The rights that the kernel knows.
+    known: BitFlags<AccessFs>,
 }
+
+/// An open place and what may be done there.
+type Rule = (OwnedFd, BitFlags<AccessFs>);
 
 impl Places {
     /// The system's places without `homes`, as far as there are such, and those of `read`, which have to be there.
@@ -123,7 +130,8 @@ impl Places {
             });
             rules.push(opened?);
         }
-        Ok(Places { rules })
+        let known = AccessFs::from_all(ABI::from(kernel::landlock_version()));
+        Ok(Places { rules, known })
     }
 
     /// The rules for a program and its private directory.
@@ -142,21 +150,24 @@ impl Places {
         // What cannot be opened cannot be executed either, and exec says so better.
         let program = program.iter();
         let program = program.filter_map(|(path, access)| rule(path, *access).ok());
-        let own: Vec<_> = program.chain([scratch]).collect();
-        let all = self.rules.iter().chain(&own);
-        let ruleset = build(all, allow_network).map_err(|error| SandboxError::Rules {
-            reason: error.to_string(),
-        })?;
-        ruleset.ok_or_else(|| SandboxError::Rules {
-            reason: "the kernel has no Landlock".to_owned(),
-        })
+        let own: Vec<Rule> = program.chain([scratch]).collect();
+        let failed = |reason: String| SandboxError::Rules { reason };
+        let ruleset = no_access(allow_network).map_err(|error| failed(error.to_string()))?;
+        let ruleset = ruleset.ok_or_else(|| failed("the kernel has no Landlock".to_owned()))?;
+        // Not by the library, which looks at each place again for each run.
+        for (place, access) in self.rules.iter().chain(&own) {
+            let access = (*access & self.known).bits();
+            kernel::add_rule(ruleset.as_fd(), place.as_fd(), access)
+                .map_err(|error| failed(error.to_string()))?;
+        }
+        Ok(ruleset)
     }
 }
 
 /// Adds a place of the system, if it is there. Of one that contains a home, everything is added but the home. Links in it
 /// are left out: what counts is where they lead.
 fn add_without_homes(
-    rules: &mut Vec<(OwnedFd, BitFlags<AccessFs>)>,
+    rules: &mut Vec<Rule>,
     path: &Path,
     access: BitFlags<AccessFs>,
     homes: &Homes,
@@ -173,10 +184,8 @@ fn add_without_homes(
     }
 }
 
-fn build<'a>(
-    rules: impl Iterator<Item = &'a (OwnedFd, BitFlags<AccessFs>)>,
-    allow_network: bool,
-) -> Result<Option<OwnedFd>, RulesetError> {
+/// Rules that allow nothing yet.
+fn no_access(allow_network: bool) -> Result<Option<OwnedFd>, RulesetError> {
     let mut ruleset = Ruleset::default()
         .handle_access(AccessFs::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?;
@@ -184,11 +193,7 @@ fn build<'a>(
         // The filter forbids it as well; this holds even for sockets that somebody passes in.
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
-    let mut created = ruleset.create()?;
-    for (place, access) in rules {
-        created = created.add_rule(PathBeneath::new(place, *access))?;
-    }
-    Ok(created.into())
+    Ok(ruleset.create()?.into())
 }
 
 /// What a program sees of itself: its directory, and that of the file behind if it is a link. Of a directory that every
@@ -215,31 +220,24 @@ fn is_own(directory: &Path) -> bool {
     !is_root && stat(directory).is_ok_and(|stat| stat.st_mode & 0o002 == 0)
 }
 
-/// What a function may read of its own process. Not `net`, which lists the connections of the machine, and so not `task`,
-/// in which each thread has it too; not `ns`, `mem` and `pagemap`.
+/// What a function may read of its own process: what the C library and the runtimes of Go, Python, Node, Java and .NET
+/// read. Not `net`, which lists the connections of the machine, and so not `task`, in which each thread has it too. Each
+/// costs every run some microseconds: the kernel makes these files for each process anew.
 const OWN_PROCESS: &[&CStr] = &[
     c"auxv",
     c"cgroup",
     c"cmdline",
     c"comm",
-    c"coredump_filter",
     c"environ",
     c"fd",
     c"fdinfo",
-    c"gid_map",
-    c"io",
     c"limits",
     c"maps",
     c"mountinfo",
     c"mounts",
-    c"oom_score",
-    c"oom_score_adj",
-    c"smaps",
-    c"smaps_rollup",
     c"stat",
     c"statm",
     c"status",
-    c"uid_map",
 ];
 
 /// Lets the calling process see its own part of `/proc`. Those of others, its children's too, stay closed, because they
@@ -265,7 +263,7 @@ pub(super) fn allow_own_process(ruleset: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-fn rule(path: &Path, access: BitFlags<AccessFs>) -> io::Result<(OwnedFd, BitFlags<AccessFs>)> {
+fn rule(path: &Path, access: BitFlags<AccessFs>) -> io::Result<Rule> {
     let place = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let access = match is_directory(&fstat(&place)?) {
         true => access,

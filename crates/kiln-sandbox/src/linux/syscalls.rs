@@ -19,6 +19,8 @@ pub(super) const MISSING: &[c_long] = &[
     // Files in memory that no limit counts.
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
+    // Pages in a pipe that no process has any more, and with each of them the huge page that it is a part of.
+    libc::SYS_vmsplice,
     // Holes of the past, and nothing that a function needs.
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
@@ -46,6 +48,9 @@ pub(super) const UNSUPPORTED: &[c_long] = &[
     SETXATTRAT,
     REMOVEXATTRAT,
 ];
+
+/// Answered with success, and nothing is done: to write out what all processes have written takes the disk from them.
+pub(super) const DONE_IN_VAIN: &[c_long] = &[libc::SYS_sync, libc::SYS_syncfs];
 
 /// Refused whatever is asked of them.
 pub(super) const REFUSED: &[c_long] = &[

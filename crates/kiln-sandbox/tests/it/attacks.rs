@@ -34,9 +34,17 @@ fn other_processes_are_not_looked_at() {
         return;
     }
     let us = std::process::id();
-    for file in ["cmdline", "environ", "maps", "status"] {
+    for file in ["cmdline", "environ", "maps", "status", "stat"] {
         check_denied(&["read", &format!("/proc/{us}/{file}")]);
     }
+    for directory in ["fd", "task", "net", "ns"] {
+        check_denied(&["list", &format!("/proc/{us}/{directory}")]);
+    }
+    for file in ["mem", "pagemap", "oom_score_adj", "timerslack_ns"] {
+        check_denied_inside(&["write", &format!("/proc/{us}/{file}")]);
+        check_denied_inside(&["write", &format!("/proc/self/{file}")]);
+    }
+    check_denied_inside(&["read", "/proc/self/mem"]);
     check_done(&["read", "/proc/self/status"]);
     check_done(&["list", "/proc/self/fd"]);
 }
@@ -110,6 +118,9 @@ fn what_is_known_about_an_open_file_stays_as_it_is() {
         &["ioctl", &file, SET_EXTENDED_FLAGS],
         &["fcntl", &file, SET_LEASE, "0"],
         &["fcntl", &file, SET_HINT, "0"],
+        &["ioctl", &file, CLONE_FILE],
+        &["ioctl", &file, SET_VERSION],
+        &["ioctl", &file, ENABLE_VERITY],
     ] {
         let Some(inside) = inside_program(&program, words) else {
             return;
@@ -127,6 +138,11 @@ fn what_is_known_about_an_open_file_stays_as_it_is() {
     assert_eq!(outside(&["open-times", &file]), "done");
     assert_eq!(outside(&["fcntl", &file, SET_LEASE, "0"]), "done");
 }
+
+/// `FICLONE`, `FS_IOC_SETVERSION`, `FS_IOC_ENABLE_VERITY`.
+const CLONE_FILE: &str = "1074041865";
+const SET_VERSION: &str = "1074296322";
+const ENABLE_VERITY: &str = "1082156677";
 
 /// `FS_IOC_SETFLAGS`, `FS_IOC_FSSETXATTR`, `F_SETLEASE`, `F_SET_RW_HINT`.
 const SET_FLAGS: &str = "1074292226";
@@ -327,6 +343,72 @@ fn nobody_is_connected_to() {
 }
 
 #[test]
+fn no_message_is_sent_from_a_pair() {
+    let place = Place::new();
+    let path = place.join("datagram");
+    let receiver = UnixDatagram::bind(&path).unwrap();
+    receiver.set_nonblocking(true).unwrap();
+    if let Some(inside) = inside(&["raw-pair", &path]) {
+        assert!(inside.starts_with("denied: "), "{inside}");
+        assert!(receiver.recv(&mut [0]).is_err(), "it was sent");
+    }
+    assert_eq!(outside(&["raw-pair", &path]), "done");
+    assert_eq!(receiver.recv(&mut [0]).unwrap(), 1);
+    // TIPC, whose pairs can be sent from to other machines; the internet; datagram and raw sockets with flags.
+    for [family, kind] in [
+        ["30", "5"],
+        ["30", "4"],
+        ["2", "1"],
+        ["1", "2"],
+        ["1", "524290"],
+        ["1", "526339"],
+    ] {
+        let words = ["socket-pair", family, kind];
+        if let Some(inside) = inside(&words) {
+            assert!(inside.contains("os error 1)"), "{words:?}: {inside}");
+        }
+    }
+    check_done(&["socket-pair", "1", "5"]);
+}
+
+#[test]
+fn memory_that_no_limit_counts_is_not_had() {
+    // MAP_ANONYMOUS with MAP_SHARED, with MAP_SHARED_VALIDATE, with MAP_PRIVATE and MAP_GROWSDOWN
+    for flags in [0x21, 0x23, 0x122] {
+        let words = ["map", &i32::to_string(&flags)];
+        if let Some(inside) = inside(&words) {
+            assert!(inside.contains("os error 1)"), "{words:?}: {inside}");
+        }
+    }
+    check_denied(&["map", "33"]);
+    check_denied(&["map", "290"]);
+    check_done(&["map", "34"]);
+    // MAP_STACK, MAP_NORESERVE
+    check_done(&["map", "147490"]);
+    // Mapped by those that may write to it, it would be shared memory.
+    check_done(&["read", "/dev/zero"]);
+    check_denied(&["write", "/dev/zero"]);
+    check_done(&["write", "/dev/null"]);
+    check_refused(libc::SYS_vmsplice);
+}
+
+#[test]
+fn children_belong_to_the_process_that_made_them() {
+    // CLONE_PARENT, CLONE_PARENT with CLONE_NEWUSER, each with SIGCHLD
+    check_denied(&["clone", "32785"]);
+    check_denied_inside(&["clone", "268468241"]);
+    check_done(&["clone", "17"]);
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn calls_of_32_bit_programs_end_the_process() {
+    if let Some(inside) = inside(&["old-call"]) {
+        assert_eq!(inside, "");
+    }
+}
+
+#[test]
 fn no_kind_of_socket_is_made() {
     // Families: unix, internet, internet 6, netlink, packet, Bluetooth, cryptography, virtual machines, XDP.
     for family in [1, 2, 10, 16, 17, 31, 38, 40, 44] {
@@ -364,6 +446,11 @@ fn the_network_can_be_allowed_and_nothing_else_with_it() {
         &["socket", "17", "3", "0"],
         &["socket", "16", "3", "15"],
         &["socket", "2", "3", "1"],
+        // SCTP, DCCP, UDP-Lite, and what packets of other protocols are put into
+        &["socket", "2", "5", "132"],
+        &["socket", "2", "6", "33"],
+        &["socket", "10", "2", "136"],
+        &["socket", "2", "1", "256"],
     ] {
         let inside = inside_with(policy(), words).unwrap();
         assert!(inside.starts_with("denied: "), "{words:?}: {inside}");
@@ -430,6 +517,43 @@ fn the_kernel_is_left_alone() {
         libc::SYS_process_vm_readv,
         libc::SYS_open_by_handle_at,
         libc::SYS_syslog,
+        libc::SYS_io_uring_enter,
+        libc::SYS_io_uring_register,
+        libc::SYS_memfd_secret,
+        libc::SYS_add_key,
+        libc::SYS_request_key,
+        libc::SYS_ptrace,
+        libc::SYS_process_vm_writev,
+        libc::SYS_process_madvise,
+        libc::SYS_kcmp,
+        libc::SYS_move_pages,
+        libc::SYS_fsopen,
+        libc::SYS_fspick,
+        libc::SYS_fsconfig,
+        libc::SYS_fsmount,
+        libc::SYS_move_mount,
+        libc::SYS_open_tree,
+        libc::SYS_mount_setattr,
+        libc::SYS_pivot_root,
+        libc::SYS_umount2,
+        libc::SYS_setns,
+        libc::SYS_quotactl,
+        libc::SYS_swapoff,
+        libc::SYS_acct,
+        libc::SYS_reboot,
+        libc::SYS_kexec_load,
+        libc::SYS_delete_module,
+        libc::SYS_settimeofday,
+        libc::SYS_clock_settime,
+        libc::SYS_adjtimex,
+        libc::SYS_sethostname,
+        libc::SYS_inotify_init1,
+        libc::SYS_fanotify_mark,
+        libc::SYS_setsid,
+        // open_tree_attr, file_getattr, file_setattr
+        467,
+        468,
+        469,
     ] {
         check_refused(number);
     }

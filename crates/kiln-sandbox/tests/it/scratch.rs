@@ -155,7 +155,13 @@ fn functions_see_nothing_of_a_home_or_of_a_directory_that_all_may_write_to() {
         "{parent_link}/{}",
         own.path().file_name().unwrap().display()
     );
+    let up = std::env::current_dir().unwrap();
+    let up = "../".repeat(up.components().count() - 1);
+    let relative = format!("{up}{}", home.trim_start_matches('/'));
     for (mode, home, expected) in [
+        (0o755, relative.as_str(), ""),
+        (0o755, "nowhere", "kept"),
+        (0o755, "/", "kept"),
         (0o755, "/nowhere", "kept"),
         (0o755, elsewhere.path().to_str().unwrap(), "kept"),
         (0o755, "", "kept"),

@@ -52,8 +52,8 @@ fn directories_of_the_system_are_not_homes() {
 #[test]
 fn lines_of_the_system_are_read() {
     let passwd =
-        b"root:x:0:0:root:/root:/bin/sh\n+\nme:x:7:7::/home/me:\nme2:x:7:7::/home/two\nx:y\n";
-    let expected = ["/home/me", "/home/two"].map(PathBuf::from);
+        b"root:x:0:0:root:/root:/bin/sh\n+\nme:x:7:7::/home/me:\nme2:x:7:7::/home/two\nx:y\nbob:x:1000:1000::/home/bob:\nnobody:x:65534:65534::/home\n";
+    let expected = ["/home/me", "/home/two", "/home/bob"].map(PathBuf::from);
     assert_eq!(passwd_homes(passwd, &[7]), expected);
     assert_eq!(unescaped(br"/a\040b\134\0"), PathBuf::from(r"/a b\\0"));
     let mounts: Vec<_> =
