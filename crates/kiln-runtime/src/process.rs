@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use kiln_sandbox::{Cell, Sandbox, SandboxError, Started};
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
 use crate::context::{Limits, RunContext};
 use crate::outcome::{RunError, StartError, exit_text};
@@ -89,6 +89,11 @@ pub fn run(program: Program<'_>, input: &[u8], ctx: &RunContext) -> Result<Finis
     let printed = pump::pump(&mut running, program.ending, input, ctx);
     let status = running.finish(printed.is_ok())?;
     let printed = printed?;
+    if status.signal() == Some(Signal::KILL.as_raw())
+        && let Some(excess) = running.cell.as_ref().and_then(Cell::excess_at_end)
+    {
+        return Err(RunError::OverLimit(excess));
+    }
     Ok(Finished {
         exit_code: status.code().unwrap_or(-1),
         signal: status.signal(),
@@ -184,7 +189,7 @@ impl Running {
     }
 
     /// Waits for the child, which has ended unless it is to be killed.
-    fn finish(mut self, ended: bool) -> Result<ExitStatus, RunError> {
+    fn finish(&mut self, ended: bool) -> Result<ExitStatus, RunError> {
         if !ended {
             kill::kill_all(self.id);
         }
@@ -196,8 +201,9 @@ impl Running {
 
     fn wait(&mut self) -> Result<ExitStatus, Errno> {
         self.waited = true;
-        if self.cell.is_some() {
+        if let Some(cell) = &self.cell {
             kill::kill_rest(self.id);
+            cell.kill();
         }
         registry::forget(self.id);
         let ended = loop {

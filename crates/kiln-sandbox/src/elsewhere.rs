@@ -64,6 +64,16 @@ impl Cell {
     pub fn excess(&self, _: Pid) -> Option<Excess> {
         match self.never {}
     }
+
+    /// Never called.
+    pub fn excess_at_end(&self) -> Option<Excess> {
+        match self.never {}
+    }
+
+    /// Never called.
+    pub fn kill(&self) {
+        match self.never {}
+    }
 }
 
 /// A process that has been started and is to be waited for.

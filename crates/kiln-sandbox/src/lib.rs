@@ -6,8 +6,7 @@
 //!
 //! The only crate with unsafe code; every block says why it is sound, and there are as few as can be.
 //!
-//! Deliberately absent: feeding processes and waiting for them, which is `kiln-runtime`'s; control groups, because few
-//! users that run functions may make them.
+//! Deliberately absent: feeding processes and waiting for them, which is `kiln-runtime`'s.
 
 mod descriptors;
 mod environment;
@@ -28,7 +27,7 @@ use elsewhere as system;
 pub use descriptors::keep_descriptors;
 pub use environment::{ALLOWED_VARIABLES, NETWORK_VARIABLES, Surroundings};
 pub use measure::{Excess, InForce, Measure, SandboxError, StartError};
-pub use policy::{SandboxLimits, SandboxMode, SandboxPolicy};
+pub use policy::{ControlGroupUse, SandboxLimits, SandboxMode, SandboxPolicy};
 pub use processes::is_watcher;
 pub use processes::{Process, processes};
 pub use system::{Cell, Sandbox, Started, confine_worker, lower_priority};

@@ -9,6 +9,7 @@ mod child;
 mod cleanup;
 mod commands;
 mod confine;
+mod control_groups;
 mod file_user;
 mod filter;
 mod homes;
@@ -42,6 +43,7 @@ pub(crate) use parent_watch::watcher;
 pub use spawn::Started;
 
 use child::{Plan, Step};
+use control_groups::{ControlGroup, ControlGroups, Delegated};
 use filter::Owners;
 use homes::Homes;
 use identity::{Identity, Passage, Users};
@@ -63,12 +65,17 @@ pub struct Sandbox {
     filter_of_owners: Arc<BpfProgram>,
     places: Places,
     scratch: ScratchRoot,
+    /// Where the groups of runs are made, or why there are none.
+    control_groups: Result<ControlGroups, String>,
 }
 
 impl Sandbox {
     /// What a sandbox with the default policy would do on this system.
     pub fn probe() -> Vec<Measure> {
-        support::measures(&Support::probe(), &SandboxPolicy::default())
+        let policy = SandboxPolicy::default();
+        let delegated = Delegated::find(&policy.control_group);
+        let path = delegated.as_ref().map(Delegated::path);
+        support::measures(&Support::probe(), &policy, path.map_err(String::as_str))
     }
 
     /// Makes a sandbox, or says what the system lacks for one. Private directories that killed programs left behind are
@@ -86,6 +93,7 @@ impl Sandbox {
         let homes = Homes::find(&surroundings.environment);
         // As early as possible: it is a copy of this process, and keeps the memory that it was made with.
         parent_watch::ensure();
+        let delegated = Delegated::find(&policy.control_group);
         Ok(Sandbox {
             environment: cleaned(surroundings.environment, &allowed, &policy.variables),
             filter: compile(Owners::Others)?,
@@ -93,6 +101,7 @@ impl Sandbox {
             places: Places::open(&policy.read, &homes)?,
             homes,
             scratch: ScratchRoot::new(&surroundings.temporary, users)?,
+            control_groups: delegated.and_then(Delegated::prepare),
             support,
             policy,
         })
@@ -100,7 +109,8 @@ impl Sandbox {
 
     /// What this sandbox does.
     pub fn measures(&self) -> Vec<Measure> {
-        support::measures(&self.support, &self.policy)
+        let path = self.control_groups.as_ref().map(ControlGroups::path);
+        support::measures(&self.support, &self.policy, path.map_err(String::as_str))
     }
 
     /// Prepares one run of `program`, with `memory` instead of the policy's if given.
@@ -116,6 +126,15 @@ impl Sandbox {
                 .ruleset(&program_places, scratch.path(), self.policy.allow_network)?;
         let mut limits = self.policy.limits;
         limits.memory = memory.unwrap_or(limits.memory);
+        let group = self.control_groups.as_ref().ok();
+        let group = group.map(|groups| {
+            groups
+                .make(&limits)
+                .map_err(|source| SandboxError::ControlGroup {
+                    path: groups.path().to_owned(),
+                    source,
+                })
+        });
         let plan = Plan {
             parent: getpid(),
             was_dumpable: self.support.is_dumpable,
@@ -127,6 +146,7 @@ impl Sandbox {
                 false => &self.filter,
             }),
             noted: Noted::take(),
+            group: group.transpose()?,
         };
         let mut environment = self.environment.clone();
         let home = scratch.path().as_os_str().to_owned();
@@ -202,9 +222,28 @@ impl Cell {
         })
     }
 
-    /// Whether the processes in the group of `leader` use more than they may, all together.
+    /// Whether the processes in the group of `leader` use more than they may, all together. Where the kernel sees to it,
+    /// this is known when it has killed them.
     pub fn excess(&self, leader: Pid) -> Option<Excess> {
-        self.bounds.excess(leader)
+        match &self.plan.group {
+            Some(_) => self.excess_at_end(),
+            None => self.bounds.excess(leader),
+        }
+    }
+
+    /// What the kernel has killed the processes for, as far as it says so.
+    pub fn excess_at_end(&self) -> Option<Excess> {
+        let group = self.plan.group.as_ref();
+        group
+            .is_some_and(ControlGroup::ran_out_of_memory)
+            .then_some(Excess::Memory(self.bounds.limits.memory))
+    }
+
+    /// Kills all processes that are still there, as far as they can be found without the number of their process group.
+    pub fn kill(&self) {
+        if let Some(group) = &self.plan.group {
+            group.kill();
+        }
     }
 }
 
@@ -220,7 +259,9 @@ fn address_space(memory: u64) -> u64 {
 fn rlimits(limits: &SandboxLimits, identity: Identity) -> Vec<(Resource, Rlimit)> {
     let mut wanted = vec![
         (Resource::As, address_space(limits.memory)),
-        (Resource::Core, 0),
+        // With 0, a program that the system starts for core dumps would still be started; with 1 it is not, and no file has
+        // room in one byte.
+        (Resource::Core, 1),
         (Resource::Cpu, limits.cpu.as_secs().max(1)),
         (Resource::Data, limits.memory),
         (Resource::Fsize, limits.file_size),
@@ -244,5 +285,17 @@ fn rlimits(limits: &SandboxLimits, identity: Identity) -> Vec<(Resource, Rlimit)
         };
         (resource, limit)
     });
-    lowered.collect()
+    lowered.chain([stack_limit()]).collect()
+}
+
+/// Stacks are not counted as data. What they have now stays: the C library makes stacks of threads as large.
+fn stack_limit() -> (Resource, Rlimit) {
+    const LARGEST: u64 = 64 << 20;
+    let there = getrlimit(Resource::Stack);
+    let lower = |limit: Option<u64>| Some(limit.map_or(LARGEST, |limit| limit.min(LARGEST)));
+    let limit = Rlimit {
+        current: lower(there.current),
+        maximum: lower(there.maximum),
+    };
+    (Resource::Stack, limit)
 }

@@ -86,6 +86,14 @@ pub enum SandboxError {
         /// What went wrong.
         source: io::Error,
     },
+    /// The control group could not be made.
+    #[error("cannot make a control group in {}", path.display())]
+    ControlGroup {
+        /// Where.
+        path: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
     /// The rules about files could not be made.
     #[error("cannot make the sandbox's rules about files: {reason}")]
     Rules {

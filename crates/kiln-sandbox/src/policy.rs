@@ -36,6 +36,20 @@ pub struct SandboxPolicy {
     pub variables: Vec<String>,
     /// What it may use.
     pub limits: SandboxLimits,
+    /// Whether the kernel counts what all its processes use together.
+    pub control_group: ControlGroupUse,
+}
+
+/// Where the control groups of functions are made. Without one, what processes use together is looked at now and then.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum ControlGroupUse {
+    /// In the group of this process or the one above, if it is delegated and has the controllers for memory and processes.
+    #[default]
+    IfDelegated,
+    /// In this directory, if it has the controllers.
+    In(PathBuf),
+    /// Nowhere.
+    Never,
 }
 
 /// What a function in a sandbox may use.

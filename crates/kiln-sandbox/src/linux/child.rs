@@ -15,6 +15,7 @@ use rustix::process::{
 use rustix::thread::set_no_new_privs;
 use seccompiler::BpfProgram;
 
+use super::control_groups::ControlGroup;
 use super::identity::Identity;
 use super::kernel;
 use super::parent_watch::Noted;
@@ -31,6 +32,8 @@ pub(super) struct Plan {
     pub(super) filter: Arc<BpfProgram>,
     /// Where to note the process, so that it does not outlive a parent that is killed.
     pub(super) noted: Noted,
+    /// Where its use is counted.
+    pub(super) group: Option<ControlGroup>,
 }
 
 impl Plan {
@@ -41,6 +44,10 @@ impl Plan {
         // as long on a busy machine. The terminal stays out of reach without: it is not among the files.
         Step::Group.done(setpgid(None, None))?;
         self.noted.note(getpid());
+        // Before anything is used that counts, and while we may.
+        if let Some(group) = &self.group {
+            Step::ControlGroup.done(group.join())?;
+        }
         Step::Descriptors.done(kernel::keep_all_descriptors())?;
         // Both need what is in /proc, so they come before the rules about files.
         volunteer_to_be_killed();
@@ -83,6 +90,7 @@ pub(super) enum Step {
     Parent,
     Privileges,
     Filter,
+    ControlGroup,
 }
 
 /// Errors of the kernel are smaller.
@@ -108,6 +116,7 @@ impl Step {
             6 => "end with the parent",
             7 => "give up new privileges",
             8 => "filter system calls",
+            9 => "join the control group",
             _ => return None,
         };
         let source = io::Error::from_raw_os_error(number & ((1 << SHIFT) - 1));

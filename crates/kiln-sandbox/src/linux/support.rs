@@ -1,5 +1,6 @@
 //! What this kernel, and our place in it, allow.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use rustix::process::{DumpableBehavior, dumpable_behavior};
@@ -70,7 +71,13 @@ fn is_dumpable() -> bool {
 }
 
 /// What is in force in a sandbox; that there is none, if there is none.
-pub(super) fn measures(support: &Support, policy: &SandboxPolicy) -> Vec<Measure> {
+///
+/// `groups` is where control groups are made, or why there are none.
+pub(super) fn measures(
+    support: &Support,
+    policy: &SandboxPolicy,
+    groups: Result<&Path, &str>,
+) -> Vec<Measure> {
     if let Err(error) = support.check() {
         return vec![measure("sandbox", InForce::No, error.to_string())];
     }
@@ -84,11 +91,6 @@ pub(super) fn measures(support: &Support, policy: &SandboxPolicy) -> Vec<Measure
         false => "none, no sockets of any kind",
     };
     let calls = "no tracing, mounting, namespaces, io_uring, keys, modules";
-    let together = match support.sees_processes {
-        true => "and watched for all processes together, with tables, sockets and pipes",
-        false => BLIND,
-    };
-    let memory = format!("{} bytes a process, {together}", limits.memory);
     let sizes = format!(
         "{} s of computing, {} open files, files of {} bytes, no core dumps",
         limits.cpu.as_secs(),
@@ -101,8 +103,8 @@ pub(super) fn measures(support: &Support, policy: &SandboxPolicy) -> Vec<Measure
         measure("system calls", InForce::Yes, calls.to_owned()),
         signals(support),
         user(support),
-        processes_of(support, limits),
-        measure("memory", yes_or_partly(support.sees_processes), memory),
+        processes_of(support, limits, groups),
+        memory(support, limits, groups),
         measure("limits", InForce::Yes, sizes),
     ]
 }
@@ -133,8 +135,36 @@ fn user(support: &Support) -> Measure {
     measure("user", yes_or_partly(support.own_users), how.to_owned())
 }
 
-fn processes_of(support: &Support, limits: &SandboxLimits) -> Measure {
+fn memory(support: &Support, limits: &SandboxLimits, groups: Result<&Path, &str>) -> Measure {
+    let most = limits.memory;
+    let (in_force, how) = match (groups, support.sees_processes) {
+        (Ok(path), _) => (
+            InForce::Yes,
+            format!(
+                "{most} bytes for all processes with what the kernel keeps for them, by a control group in {}",
+                path.display()
+            ),
+        ),
+        (Err(reason), true) => (
+            InForce::Yes,
+            format!(
+                "{most} bytes a process, and watched for all processes together, with tables, sockets and pipes; no control group: {reason}"
+            ),
+        ),
+        (Err(reason), false) => (
+            InForce::Partly,
+            format!("{most} bytes a process, {BLIND}; no control group: {reason}"),
+        ),
+    };
+    measure("memory", in_force, how)
+}
+
+fn processes_of(support: &Support, limits: &SandboxLimits, groups: Result<&Path, &str>) -> Measure {
     let most = limits.processes;
+    if groups.is_ok() {
+        let how = format!("at most {most}, by the control group");
+        return measure("processes", InForce::Yes, how);
+    }
     let (in_force, how) = match (support.own_users, support.sees_processes) {
         (true, _) => (
             InForce::Yes,

@@ -3,14 +3,16 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use kiln_sandbox::{Excess, SandboxLimits, SandboxPolicy, processes};
+use kiln_sandbox::{ControlGroupUse, Excess, SandboxLimits, SandboxPolicy, processes};
 use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 
-use crate::world::{HOSTILE, check_done, inside, inside_with, sandbox, skip};
+use crate::world::{HOSTILE, check_done, inside, inside_with, run_in, sandbox, skip};
 
 fn limited(limits: SandboxLimits) -> SandboxPolicy {
     SandboxPolicy {
         limits,
+        // What is watched without one is to be tested.
+        control_group: ControlGroupUse::Never,
         ..SandboxPolicy::default()
     }
 }
@@ -66,6 +68,24 @@ fn addresses_are_bounded() {
     assert!(larger.starts_with("denied: "), "{larger}");
     // .NET reserves that much.
     check_done(&["reserve", "256"]);
+}
+
+#[test]
+fn stacks_and_core_dumps_are_bounded() {
+    let Some(sandbox) = sandbox(SandboxPolicy::default()) else {
+        return;
+    };
+    let output = run_in(&sandbox, Path::new("/bin/cat"), &["/proc/self/limits"]);
+    let limits = String::from_utf8(output.stdout).unwrap();
+    let hard = |name: &str| -> u64 {
+        let line = limits.lines().find_map(|line| line.strip_prefix(name));
+        let line = line.unwrap_or_else(|| panic!("{name}: {limits}"));
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    assert!(hard("Max stack size") <= 64 << 20, "{limits}");
+    // With 0, programs that take core dumps would be started.
+    let ours = rustix::process::getrlimit(rustix::process::Resource::Core).maximum;
+    assert_eq!(hard("Max core file size"), ours.unwrap_or(1).min(1));
 }
 
 #[test]
