@@ -87,13 +87,17 @@ const SIZES: [usize; 5] = [1 << 14, 1 << 16, 1 << 18, 1 << 20, 10 << 20];
 /// in proportion to it in the worst case, and it cannot be interrupted.
 const MAX_SEARCH: usize = 1 << 36;
 
+/// What the syntax tree of a pattern takes, for each of its bytes.
+const BYTES_PER_PATTERN_BYTE: usize = 256;
+
 fn new_pattern(usage: &Usage<'_>, pattern: &Value) -> Result<Pattern, Failure> {
     let pattern = String::from_utf8_lossy(pattern.as_str_bytes().unwrap_or_default());
     let mut message = String::new();
     for size in SIZES {
         // To compile takes time in proportion to the text of the pattern and to the result.
         usage.charge(pattern.len().saturating_add(size / 16))?;
-        usage.allocate(size.saturating_add(pattern.len()))?;
+        let tree = pattern.len().saturating_mul(BYTES_PER_PATTERN_BYTE);
+        usage.allocate(size.saturating_add(tree))?;
         let built = RegexBuilder::new(&pattern)
             .size_limit(size)
             .dfa_size_limit(size.min(2 << 20))

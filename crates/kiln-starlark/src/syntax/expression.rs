@@ -350,6 +350,15 @@ impl Parser<'_> {
     }
 
     fn comprehension(&mut self, start: Position, body: Body, end: Token) -> Scanned<ExprId> {
+        let clauses = self.nested(|parser| parser.clauses(end))?;
+        let comprehension = Comprehension { body, clauses };
+        Ok(self
+            .ast
+            .add_expr(start, ExprKind::Comprehension(Box::new(comprehension))))
+    }
+
+    /// What follows the body of a comprehension, up to the bracket that ends it.
+    fn clauses(&mut self, end: Token) -> Scanned<Vec<Clause>> {
         let mut clauses = Vec::new();
         while self.token != end {
             match self.token {
@@ -375,10 +384,7 @@ impl Parser<'_> {
             }
         }
         self.advance()?;
-        let comprehension = Comprehension { body, clauses };
-        Ok(self
-            .ast
-            .add_expr(start, ExprKind::Comprehension(Box::new(comprehension))))
+        Ok(clauses)
     }
 }
 

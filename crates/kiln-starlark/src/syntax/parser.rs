@@ -14,6 +14,9 @@ use super::token::Token;
 /// How deep blocks and expressions may be nested.
 pub(crate) const MAX_NESTING: usize = 200;
 
+/// How many parameters a function may have: as many as an instruction can count.
+const MAX_PARAMS: usize = u16::MAX as usize;
+
 pub(crate) struct Parser<'a> {
     scanner: Scanner<'a>,
     pub(super) token: Token,
@@ -339,6 +342,9 @@ impl Parser<'_> {
         while !matches!(self.token, Token::RParen | Token::Colon | Token::Eof) {
             if !params.is_empty() {
                 self.consume(Token::Comma)?;
+            }
+            if params.len() >= MAX_PARAMS {
+                return self.fail(format!("too many parameters (limit is {MAX_PARAMS})"));
             }
             match self.token {
                 Token::RParen => break,

@@ -123,6 +123,12 @@ fn depth_of_values_is_no_matter() {
     );
 }
 
+/// The syntax tree of a pattern is much larger than the pattern.
+#[test]
+fn long_patterns_are_refused() {
+    check("load('re.star', 're')\nre.compile('a' * 1000000)", MEMORY);
+}
+
 #[test]
 fn depth_of_programs_is_bounded() {
     let deep =
@@ -133,6 +139,14 @@ fn depth_of_programs_is_bounded() {
         deep("-", ""),
         deep("not ", ""),
         deep("lambda: ", ""),
+        deep("[x for x in ", "]"),
+        deep("{1: x for x in ", "}"),
+        deep("[1 for x in [] if ", "]"),
+        deep("[x for ", " in []]"),
+        deep("f(a=", ")"),
+        deep("a[1:", "]"),
+        deep("1 if 1 else ", ""),
+        deep("lambda a=", ": 0"),
     ] {
         let parsed = Program::parse("p", source.as_bytes(), &Dialect::extended(), &|_| false);
         let error = parsed
@@ -144,6 +158,11 @@ fn depth_of_programs_is_bounded() {
             "{error}"
         );
     }
+    let params: String = (0..70_000).map(|at| format!("a{at}=1,")).collect();
+    check(
+        &format!("def f({params}): pass"),
+        "too many parameters (limit is 65535)",
+    );
     // What only leans to the left may be as long as it likes.
     check(&format!("x = 1{}", " + 1".repeat(100_000)), "no failure");
     check(
