@@ -109,6 +109,16 @@ pub(crate) fn replace_all(text: &str, from: &str, to: &str) -> String {
     }
 }
 
+/// Whether the call may compile a regular expression.
+pub(crate) fn may_compile(expression: &str) -> bool {
+    kiln_yaml::may_build(pattern_bytes(expression))
+}
+
+/// What it takes to compile a regular expression: its syntax tree has a node for each byte.
+pub(crate) fn pattern_bytes(expression: &str) -> usize {
+    expression.len().saturating_mul(256)
+}
+
 fn bytes(limits: Limits) -> u64 {
     limits.max_output.saturating_mul(2).saturating_add(BASE)
 }

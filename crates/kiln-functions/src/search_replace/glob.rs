@@ -5,6 +5,8 @@
 
 use regex::Regex;
 
+use crate::budget::may_compile;
+
 /// A pattern cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("syntax error in pattern")]
@@ -15,6 +17,9 @@ pub(super) struct Glob(Result<Regex, BadPattern>);
 
 impl Glob {
     pub(super) fn new(pattern: &str) -> Glob {
+        if !may_compile(pattern) {
+            return Glob(Err(BadPattern));
+        }
         let chars: Vec<char> = pattern.chars().collect();
         let regex = expression(&chars).and_then(|expression| {
             let expression = format!(r"(?s)\A(?:{expression})\z");

@@ -13,6 +13,8 @@ mod tests;
 
 use regex::{Regex, RegexBuilder};
 
+use crate::budget::may_compile;
+
 /// Go's limit on nesting, which the engine is to allow too.
 const MAX_NESTING: usize = 1000;
 
@@ -33,11 +35,13 @@ impl RegexpError {
 
 /// The expression that Go would compile from this text.
 pub(crate) fn compile(expression: &str) -> Result<Regex, RegexpError> {
+    let too_large = || RegexpError::new("expression too large", expression);
+    if !may_compile(expression) {
+        return Err(too_large());
+    }
     let translated = translate::translate(expression)?;
     let mut builder = RegexBuilder::new(&translated);
     // Each group of Go's may take two levels here.
     builder.nest_limit(4 * MAX_NESTING as u32);
-    builder
-        .build()
-        .map_err(|_| RegexpError::new("expression too large", expression))
+    builder.build().map_err(|_| too_large())
 }

@@ -32,6 +32,9 @@ pub(crate) enum JsonError {
 /// How many nodes aliases may add to those that are written.
 const ALIASED_NODES: usize = 1 << 20;
 
+/// What one of them takes, here and in what functions make of it.
+const ALIASED_NODE: usize = 128;
+
 /// The value of a tree.
 pub(crate) fn read(root: NodeRef<'_>, scalars: Scalars) -> Result<Json, JsonError> {
     let mut reader = Reader {
@@ -72,12 +75,13 @@ impl<'a> Reader<'a> {
         };
         if self.aliases.is_some() {
             self.through_aliases += 1;
-            // An alias of a few bytes may stand for a long text.
+            // An alias of a few bytes may stand for a long text, and for many fields.
             let text = match &value {
                 Node::String(text) => text.len(),
+                Node::Object(fields) => fields.iter().map(|(name, _)| name.len()).sum(),
                 _ => 0,
             };
-            if self.through_aliases > ALIASED_NODES || !take_for_good(text) {
+            if self.through_aliases > ALIASED_NODES || !take_for_good(ALIASED_NODE + text) {
                 return Err(JsonError::TooLarge);
             }
         }
