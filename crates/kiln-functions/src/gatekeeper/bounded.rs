@@ -84,6 +84,9 @@ fn call(name: &str, original: &Original, args: &[Value], meter: &Meter) -> Answe
         ("regex.find_n", [pattern, text, count]) => {
             Some(pattern::find(pattern, text, count, meter)?)
         }
+        ("regex.find_all_string_submatch_n", [pattern, text, count]) => {
+            Some(pattern::find_groups(pattern, text, count, meter)?)
+        }
         ("regex.replace", [text, pattern, by]) => Some(pattern::replace(text, pattern, by, meter)?),
         ("regex.split", [pattern, text]) => Some(pattern::split(pattern, text, meter)?),
         ("regex.template_match", [template, text, start, end]) => Some(pattern::template_match(
@@ -154,11 +157,15 @@ fn measure(name: &str, args: &[Value], meter: &Meter) -> Result<bool, OverLimit>
         }
         ("json.marshal" | "json.marshal_with_options", [value, ..]) => {
             let size = meter.size(value)?;
-            // Each byte of a string can take six, and options can indent each part.
-            let indented = if args.len() > 1 { size.paths * 64 } else { 0 };
-            meter.fits(size.text * 6 + size.parts * 8 + indented)?;
+            // Each byte of a string can take six. Options can give each line a prefix, and indent it.
+            let options = args.get(1).map(|options| meter.size(options)).transpose()?;
+            let option = options.map_or(0, |options| 64 + options.text);
+            let lines = (size.paths + 2 * size.parts).saturating_mul(2 * option);
+            meter.fits((size.text * 6 + size.parts * 8).saturating_add(lines))?;
         }
-        ("net.cidr_expand", [Value::String(network)]) => meter.charge(hosts(network) * 2 * SLOT)?,
+        ("net.cidr_expand", [Value::String(network)]) => {
+            meter.charge(hosts(network).saturating_mul(2 * SLOT))?;
+        }
         ("walk", [value]) => {
             let size = meter.size(value)?;
             meter.charge((size.parts * 3 + size.paths) * SLOT)?;
@@ -167,7 +174,11 @@ fn measure(name: &str, args: &[Value], meter: &Meter) -> Result<bool, OverLimit>
             let over = OverLimit::new("a policy calls graph.reachable_paths");
             return Err(meter.record(over));
         }
+        ("regex.match" | "regex.is_valid", [pattern, ..]) | ("glob.quote_meta", [pattern]) => {
+            pattern::fits(pattern, meter)?
+        }
         ("glob.match", [pattern, delimiters, text]) => {
+            pattern::fits(pattern, meter)?;
             let delimiters = items_of(delimiters).count() as u64;
             let text = length(pattern) + length(text);
             meter.fits(text.saturating_mul(4 + 2 * delimiters))?;
@@ -206,7 +217,7 @@ fn fits_comparisons(count: u64, meter: &Meter) -> Result<(), OverLimit> {
 }
 
 /// What a result takes beside the values that it is made of.
-fn shallow_size(value: &Value) -> u64 {
+pub(super) fn shallow_size(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.len() as u64,
         Value::Array(items) => items.len() as u64 * SLOT,
@@ -271,7 +282,7 @@ fn hosts(network: &str) -> u64 {
     let (address, prefix) = network.split_once('/').unwrap_or((network, ""));
     let bits: u32 = if address.contains(':') { 128 } else { 32 };
     let prefix = prefix.parse().unwrap_or(bits).min(bits);
-    1_u64.checked_shl(bits - prefix).unwrap_or(u64::MAX / 1024)
+    1_u64.checked_shl(bits - prefix).unwrap_or(u64::MAX)
 }
 
 fn product(items: &Value, meter: &Meter) -> Answer {

@@ -10,7 +10,8 @@ use regorus::{Engine, Value};
 
 use super::bounded::{self, Answer, SLOT};
 use super::limits::{Meter, bits};
-use super::rewrite::{ELEMENT, PRODUCT, VALUE};
+use super::pattern;
+use super::rewrite::{ELEMENT, RESULT, VALUE};
 
 /// A function; nothing stands for undefined.
 type Builtin = fn(&[Value]) -> Option<Value>;
@@ -66,9 +67,10 @@ pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String>
         let meter = meter.clone();
         let extension = move |args: Vec<Value>| {
             for value in &args {
-                if let Err(over) = meter.charge(bounded::items_of(value).count() as u64 * SLOT) {
-                    return Err(over.into());
-                }
+                meter.charge(bounded::items_of(value).count() as u64 * SLOT)?;
+            }
+            if let ("re_match", Some(pattern)) = (name, args.first()) {
+                pattern::fits(pattern, &meter)?;
             }
             Ok(function(&args).unwrap_or(Value::Undefined))
         };
@@ -78,10 +80,13 @@ pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String>
     let charges: [(&str, u8, Charge); 3] = [
         (ELEMENT, 2, |args, meter| charge(args, 2 * SLOT, meter)),
         (VALUE, 2, |args, meter| charge(args, 0, meter)),
-        (PRODUCT, 1, |args, meter| {
-            let product = args.into_iter().next();
-            meter.fits_number(product.as_ref().map_or(0, bits))?;
-            Ok(product)
+        (RESULT, 1, |args, meter| {
+            let result = args.into_iter().next();
+            match &result {
+                Some(set @ Value::Set(_)) => meter.charge(bounded::shallow_size(set))?,
+                result => meter.fits_number(result.as_ref().map_or(0, bits))?,
+            }
+            Ok(result)
         }),
     ];
     for (name, arguments, function) in charges {

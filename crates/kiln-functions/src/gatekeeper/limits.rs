@@ -54,8 +54,11 @@ pub(super) const MAX_COMPARISONS: u64 = 200_000_000;
 /// What one evaluation of one policy may make, in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How long all messages of a call may be together, in bytes.
-pub(super) const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+/// What all results of a call may take together, in bytes.
+pub(super) const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long the faults of one constraint may be together, in bytes. The first of many will do.
+pub(super) const MAX_FAULT_BYTES: usize = 1024 * 1024;
 
 /// How long policies may run if the call has no deadline.
 const MAX_TIME: Duration = Duration::from_secs(600);

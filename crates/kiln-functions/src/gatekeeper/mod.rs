@@ -42,7 +42,7 @@ use crate::sdk::kyaml::failure;
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 use constraint::Constraint;
-use limits::{MAX_MESSAGE_BYTES, MAX_TOKENS, Meter};
+use limits::{MAX_RESULT_BYTES, MAX_TOKENS, Meter};
 use matching::Review;
 use policy::Policy;
 use release::Release;
@@ -166,7 +166,7 @@ fn validate<'a>(
         .map(|review| (review.name, review.object))
         .collect();
     let mut findings = Vec::new();
-    let mut message_bytes = 0;
+    let mut bytes = 0;
     for review in reviews.values() {
         let mut input = None;
         for constraint in constraints.values() {
@@ -180,19 +180,20 @@ fn validate<'a>(
             let input = input.get_or_insert_with(|| review.value());
             let violations = policy.violations(input.clone(), constraint.parameters(), meter)?;
             for message in violations {
-                message_bytes += message.len();
-                if message_bytes > MAX_MESSAGE_BYTES {
-                    let limit = MAX_MESSAGE_BYTES / (1024 * 1024);
-                    return Err(Halt::Fault(limits::unsupported(&format!(
-                        "messages of policies take more than {limit} MiB"
-                    ))));
-                }
-                findings.push(Finding {
+                let finding = Finding {
                     message,
                     constraint: constraint.name,
                     action: constraint.action,
                     object: review.object,
-                });
+                };
+                bytes += finding.size();
+                if bytes > MAX_RESULT_BYTES {
+                    let limit = MAX_RESULT_BYTES / (1024 * 1024);
+                    return Err(Halt::Fault(limits::unsupported(&format!(
+                        "results of policies take more than {limit} MiB"
+                    ))));
+                }
+                findings.push(finding);
             }
         }
     }

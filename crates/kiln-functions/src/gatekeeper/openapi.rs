@@ -7,6 +7,9 @@ use kiln_yaml::go_quote;
 
 use crate::sdk::json::{Content, JsonRef};
 
+use super::limits::MAX_FAULT_BYTES;
+use super::pattern;
+
 /// What a value must look like.
 #[derive(Debug, Default)]
 pub(super) struct Schema {
@@ -18,7 +21,29 @@ pub(super) struct Schema {
     others: Option<Box<Schema>>,
     /// Strings only; an enumeration of anything else is not looked at.
     values: Vec<String>,
-    pattern: Option<regex::Regex>,
+    /// Compiled when it is needed: many patterns, each of them small, can be large together once they are compiled.
+    pattern: Option<String>,
+}
+
+/// What is wrong, up to a limit.
+#[derive(Default)]
+struct Faults {
+    texts: Vec<String>,
+    bytes: usize,
+}
+
+impl Faults {
+    fn push(&mut self, text: String) {
+        if self.are_enough() {
+            return;
+        }
+        self.bytes += text.len();
+        self.texts.push(text);
+    }
+
+    fn are_enough(&self) -> bool {
+        self.bytes > MAX_FAULT_BYTES
+    }
 }
 
 /// What is wrong with a constraint whose parameters have a schema, or have none; `namespaces` is the pattern for names of
@@ -28,7 +53,7 @@ pub(super) fn faults_of_constraint(
     parameters: Option<&Schema>,
     namespaces: &str,
 ) -> Vec<String> {
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     if let Some(name) = constraint
         .get_path(&["metadata", "name"])
         .and_then(JsonRef::as_str)
@@ -37,7 +62,7 @@ pub(super) fn faults_of_constraint(
         faults.push("[].metadata.name: Too long: must have at most 63 bytes".to_owned());
     }
     let Some(spec) = constraint.get("spec") else {
-        return faults;
+        return faults.texts;
     };
     let mut check = |schema: &Schema, field: &str| {
         if let Some(value) = spec.get(field) {
@@ -49,7 +74,7 @@ pub(super) fn faults_of_constraint(
     if let Some(parameters) = parameters {
         check(parameters, "parameters");
     }
-    faults
+    faults.texts
 }
 
 impl Schema {
@@ -75,7 +100,7 @@ impl Schema {
                 true => values,
                 false => Vec::new(),
             },
-            pattern: string("pattern").and_then(|pattern| regex::Regex::new(pattern).ok()),
+            pattern: string("pattern").map(str::to_owned),
         }
     }
 
@@ -110,7 +135,7 @@ impl Schema {
         }
     }
 
-    fn check(&self, value: JsonRef<'_>, path: &str, faults: &mut Vec<String>) {
+    fn check(&self, value: JsonRef<'_>, path: &str, faults: &mut Faults) {
         let given = type_name(value);
         if given == "null" && self.is_nullable {
             return;
@@ -149,7 +174,7 @@ impl Schema {
         if let Some(pattern) = self
             .pattern
             .as_ref()
-            .filter(|pattern| !pattern.is_match(text))
+            .filter(|source| pattern::compile(source).is_some_and(|regex| !regex.is_match(text)))
         {
             let text = go_quote(text);
             faults.push(format!(
@@ -170,7 +195,7 @@ impl Schema {
 /// What `match` must look like.
 fn match_schema(namespaces: &str) -> Schema {
     let pattern = || Schema {
-        pattern: regex::Regex::new(namespaces).ok(),
+        pattern: Some(namespaces.to_owned()),
         ..Schema::of("string")
     };
     let strings = || {

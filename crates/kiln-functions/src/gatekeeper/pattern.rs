@@ -1,38 +1,86 @@
-//! Functions of Rego that apply a regular expression again and again, with a look at the clock for every match.
+//! Regular expressions, compiled within bounds, and the functions of Rego that apply one again and again, with a look at
+//! the clock for every match.
 
 use regex::Regex;
 use regorus::Value;
 
-use super::bounded::{Answer, SLOT};
-use super::limits::Meter;
+use crate::budget::pattern_bytes;
 
-/// A pattern as the engine compiles it.
-fn compile(pattern: &Value) -> Option<Regex> {
+use super::bounded::{Answer, SLOT};
+use super::limits::{Meter, OverLimit};
+
+/// The longest pattern that is compiled where no policy is charged for it.
+const MAX_PATTERN: usize = 64 * 1024;
+
+/// A pattern that is not part of a policy. One that cannot be compiled matches everything.
+pub(super) fn compile(pattern: &str) -> Option<Regex> {
+    let pattern = Some(pattern).filter(|pattern| pattern.len() <= MAX_PATTERN);
+    pattern.and_then(|pattern| Regex::new(pattern).ok())
+}
+
+/// Checks that a policy may compile a pattern.
+pub(super) fn fits(pattern: &Value, meter: &Meter) -> Result<(), OverLimit> {
     match pattern {
-        Value::String(pattern) => Regex::new(pattern).ok(),
-        _ => None,
+        Value::String(pattern) => meter.fits(pattern_bytes(pattern) as u64),
+        _ => Ok(()),
     }
 }
 
+/// A pattern as the engine compiles it.
+fn regex(pattern: &Value, meter: &Meter) -> Result<Option<Regex>, OverLimit> {
+    fits(pattern, meter)?;
+    Ok(match pattern {
+        Value::String(pattern) => Regex::new(pattern).ok(),
+        _ => None,
+    })
+}
+
+/// How many matches are asked for; a negative number stands for all.
+fn most(count: &Value) -> Option<usize> {
+    let Value::Number(count) = count else {
+        return None;
+    };
+    let most = count.as_i64().and_then(|count| usize::try_from(count).ok());
+    count.is_integer().then(|| most.unwrap_or(usize::MAX))
+}
+
 pub(super) fn find(pattern: &Value, text: &Value, count: &Value, meter: &Meter) -> Answer {
-    let (Some(regex), Value::String(text), Value::Number(count)) = (compile(pattern), text, count)
+    let (Some(regex), Value::String(text), Some(most)) =
+        (regex(pattern, meter)?, text, most(count))
     else {
         return Ok(None);
     };
-    if !count.is_integer() {
-        return Ok(None);
-    }
-    let count = count.as_i64().and_then(|count| usize::try_from(count).ok());
     let mut found = Vec::new();
-    for part in regex.find_iter(text).take(count.unwrap_or(usize::MAX)) {
+    for part in regex.find_iter(text).take(most) {
         meter.charge(2 * SLOT + part.len() as u64)?;
         found.push(Value::from(part.as_str()));
     }
     Ok(Some(Value::from(found)))
 }
 
+/// Every match with its groups.
+pub(super) fn find_groups(pattern: &Value, text: &Value, count: &Value, meter: &Meter) -> Answer {
+    let (Some(regex), Value::String(text), Some(most)) =
+        (regex(pattern, meter)?, text, most(count))
+    else {
+        return Ok(None);
+    };
+    let mut found = Vec::new();
+    for captures in regex.captures_iter(text).take(most) {
+        let groups = captures
+            .iter()
+            .map(|group| group.map_or("", |group| group.as_str()));
+        let groups: Vec<&str> = groups.collect();
+        let bytes: usize = groups.iter().map(|group| group.len()).sum();
+        meter.charge((1 + groups.len() as u64) * 2 * SLOT + bytes as u64)?;
+        let groups: Vec<Value> = groups.into_iter().map(Value::from).collect();
+        found.push(Value::from(groups));
+    }
+    Ok(Some(Value::from(found)))
+}
+
 pub(super) fn split(pattern: &Value, text: &Value, meter: &Meter) -> Answer {
-    let (Some(regex), Value::String(text)) = (compile(pattern), text) else {
+    let (Some(regex), Value::String(text)) = (regex(pattern, meter)?, text) else {
         return Ok(None);
     };
     let mut parts = Vec::new();
@@ -44,7 +92,8 @@ pub(super) fn split(pattern: &Value, text: &Value, meter: &Meter) -> Answer {
 }
 
 pub(super) fn replace(text: &Value, pattern: &Value, by: &Value, meter: &Meter) -> Answer {
-    let (Value::String(text), Some(regex), Value::String(by)) = (text, compile(pattern), by) else {
+    let (Value::String(text), Some(regex), Value::String(by)) = (text, regex(pattern, meter)?, by)
+    else {
         return Ok(None);
     };
     // A replacement can repeat groups as often as it has room for their names.
@@ -88,7 +137,7 @@ pub(super) fn template_match(
         let Some(rest) = text.strip_prefix(&template[..start]) else {
             return Ok(Some(Value::from(false)));
         };
-        let Ok(regex) = Regex::new(pattern) else {
+        let Some(regex) = self::regex(&Value::from(pattern), meter)? else {
             return Ok(None);
         };
         let Some(found) = regex.find(rest).filter(|found| found.start() == 0) else {

@@ -13,6 +13,27 @@ pub(super) struct Finding<'a> {
     pub(super) object: JsonRef<'a>,
 }
 
+impl Finding<'_> {
+    /// About what its result takes, which has a copy of the names.
+    pub(super) fn size(&self) -> usize {
+        let length = |path: &[&str]| {
+            let value = self.object.get_path(path).and_then(JsonRef::as_str);
+            value.map_or(0, str::len)
+        };
+        let names = [
+            &["apiVersion"][..],
+            &["kind"],
+            &["metadata", "name"],
+            &["metadata", "namespace"],
+            &["metadata", "annotations", PATH],
+        ];
+        let names: usize = names.into_iter().map(length).sum();
+        size_of::<ResultItem>() + self.message.len() + self.constraint.len() + names
+    }
+}
+
+const PATH: &str = "config.kubernetes.io/path";
+
 /// The results, by file, place in it, gravity and text.
 pub(super) fn results(findings: Vec<Finding<'_>>) -> Result<Vec<ResultItem>, String> {
     let mut results = Vec::with_capacity(findings.len());
@@ -104,7 +125,7 @@ fn file(object: JsonRef<'_>) -> Result<Option<File>, String> {
         return Ok(None);
     };
     let annotation = |name: &str| annotations.get(name).and_then(JsonRef::as_str);
-    let Some(path) = annotation("config.kubernetes.io/path") else {
+    let Some(path) = annotation(PATH) else {
         return Ok(None);
     };
     let index = match annotation("config.kubernetes.io/index") {

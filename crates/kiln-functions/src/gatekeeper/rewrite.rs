@@ -1,8 +1,9 @@
 //! Policies with calls that charge what they make.
 //!
 //! The engine has no limit for the memory that a policy takes, so each element that a comprehension or a rule collects,
-//! each value that a rule or function builds, and each product is passed through a function of ours. The text is changed where the parsed policy has
-//! these expressions; lines stay where they are. `print` does nothing, as in the original.
+//! each value that a rule or function builds, and each result of an operator that can be large is passed through a function
+//! of ours. The text is changed where the parsed policy has these expressions; lines stay where they are. `print` does
+//! nothing, as in the original.
 
 use regorus::Source;
 use regorus::unstable::{
@@ -17,8 +18,8 @@ pub(super) const ELEMENT: &str = "__kiln_element";
 /// Charges a value that a rule or function returns, in the same way.
 pub(super) const VALUE: &str = "__kiln_value";
 
-/// Checks a product.
-pub(super) const PRODUCT: &str = "__kiln_product";
+/// Charges the result of an operator: a product, or a set.
+pub(super) const RESULT: &str = "__kiln_result";
 
 pub(super) fn is_reserved(name: &str) -> bool {
     name.starts_with("__kiln_")
@@ -74,8 +75,14 @@ struct Rewrite {
 
 impl Rewrite {
     fn rule(&mut self, rule: &Rule) {
-        let Rule::Spec { head, bodies, .. } = rule else {
-            return;
+        let (head, bodies) = match rule {
+            Rule::Spec { head, bodies, .. } => (head, bodies),
+            Rule::Default { value, .. } => {
+                // A default must not be a call, but its comprehensions can collect what calls return.
+                self.built = built(value);
+                self.expr(value);
+                return;
+            }
         };
         let mut outputs: Vec<(&'static str, &Ref<Expr>)> = Vec::new();
         match head {
@@ -131,7 +138,14 @@ impl Rewrite {
             }
             Expr::ArithExpr {
                 op: ArithOp::Mul, ..
-            } => self.wrap(expr, PRODUCT, String::new()),
+            }
+            | Expr::BinExpr { .. } => self.wrap(expr, RESULT, String::new()),
+            Expr::ArithExpr {
+                op: ArithOp::Sub,
+                lhs,
+                rhs,
+                ..
+            } if !is_number(lhs) && !is_number(rhs) => self.wrap(expr, RESULT, String::new()),
             Expr::Call { fcn, span, .. } if self.has_print && is_print(fcn) => {
                 let lines = span.text().matches('\n').count();
                 self.change(
@@ -187,6 +201,11 @@ impl Rewrite {
             None => self.is_lost = true,
         }
     }
+}
+
+/// Whether a difference with it is one of numbers. Others can be of sets.
+fn is_number(expr: &Expr) -> bool {
+    matches!(expr, Expr::Number { .. })
 }
 
 fn is_print(function: &Expr) -> bool {
@@ -336,16 +355,25 @@ mod tests {
             (
                 "package a\nf(x) = y { y := [x | x := \"b\" * (3) * `c`] }",
                 "package a\nf(x) = _value(y, 1) { y := [_element(x, 1) | x := \
-                 _product(_product(\"b\" * (3)) * `c`)] }",
+                 _result(_result(\"b\" * (3)) * `c`)] }",
             ),
             (
                 "package a\nf(x) = true { x }\nr = {k: (v * 2) | v := x[k]; print(\"a\",\n v * 3)\n v }",
-                "package a\nf(x) = true { x }\nr = _value({_value(k, 1): (_element(_product(v * 2), 1)) | v := x[k]; \
+                "package a\nf(x) = true { x }\nr = _value({_value(k, 1): (_element(_result(v * 2), 1)) | v := x[k]; \
                  true\n\n v }, 1)",
             ),
             (
                 "package a\np[x] = set() { x := {1, \"b\"} }\nq = \"a\" { true } else = [1] { false }",
                 "package a\np[x] = set() { x := {1, \"b\"} }\nq = \"a\" { true } else = _value([1], 2) { false }",
+            ),
+            (
+                "package a\nr { {x | x := a[_]} - {y | y := b[_]}; set() | (c - d) & {1}; e - 1; f -2; 3 - g }",
+                "package a\nr { _result({_element(x, 5) | x := a[_]} - {_element(y, 5) | y := b[_]}); _result(set() | \
+                 _result((_result(c - d)) & {1})); e - 1; f -2; 3 - g }",
+            ),
+            (
+                "package a\ndefault r = [[x] | x := a[_] * 2]",
+                "package a\ndefault r = [_element([x], 3) | x := _result(a[_] * 2)]",
             ),
         ] {
             assert_eq!(rewritten(rego), expect);

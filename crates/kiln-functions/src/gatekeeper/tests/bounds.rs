@@ -42,6 +42,18 @@ fn evaluates(expression: &str) -> String {
     ))
 }
 
+/// An expression for a text that repeats another.
+fn text(part: &str, times: usize) -> String {
+    format!("concat(\"\", [x | numbers.range(1, {times})[_]\n    x := \"{part}\"])")
+}
+
+/// A list of 2,000 values that are made of a set of 10,000 members.
+fn collected(value: &str) -> String {
+    evaluates(&format!(
+        "[y | all := {{x | x := numbers.range(1, 10000)[_]}}\n    x := numbers.range(1, 2000)[_]\n    y := {value}]"
+    ))
+}
+
 const RULE: &str = "violation[{\"msg\": \"m\"}] { f(1) }\n";
 
 #[test]
@@ -254,6 +266,21 @@ fn functions_that_return_much_are_stopped() {
         evaluates("[product(numbers.range(1, 200000))]"),
         evaluates("net.cidr_expand(\"0.0.0.0/0\")"),
         evaluates("net.cidr_expand(\"::/0\")"),
+        // As many addresses as do not fit into a machine word any more once they are bytes.
+        evaluates("net.cidr_expand(\"::/66\")"),
+        evaluates(&format!(
+            "json.marshal_with_options(numbers.range(1, 1000), {{\"indent\": {}}})",
+            text("a", 100_000)
+        )),
+        evaluates(&format!(
+            "regex.find_all_string_submatch_n(\"(a)(a)\", {}, -1)",
+            text("a", 200_000)
+        )),
+        // A syntax tree is much larger than its pattern.
+        evaluates(&format!("[regex.match({}, \"a\")]", text("aa", 200_000))),
+        evaluates(&format!("[re_match({}, \"a\")]", text("aa", 200_000))),
+        evaluates(&format!("regex.split({}, \"a\")", text("aa", 200_000))),
+        evaluates(&format!("[glob.match({}, [], \"a\")]", text("aa", 200_000))),
         evaluates("[bits.lsh(1, 4294967295)]"),
         evaluates("[to_number(\"1e999999999\")]"),
         evaluates("[json.unmarshal(\"[1e999999999]\")]"),
@@ -272,6 +299,14 @@ fn comprehensions_that_collect_much_are_stopped() {
             "[x | r := numbers.range(1, 10000)\n    a := r[_]\n    b := r[_]\n    c := r[_]\n    x := [a, b, c]]",
         ),
         evaluates("{x | r := numbers.range(1, 10000)\n    x := [r[_], r[_]]}"),
+        // Sets that operators make.
+        collected("all | {x}"),
+        collected("all - {x}"),
+        collected("all & (all - {x})"),
+        // The default of a rule.
+        items(
+            "violation[{\"msg\": \"m\"}] { d }\ndefault d = [[x, y] | r := numbers.range(1, 1000)\n  x := r[_]\n  y := r[_]]",
+        ),
         evaluates(
             "{x: y | r := numbers.range(1, 10000)\n    x := r[_] * 10000 + r[_]\n    y := {\"a\": x}}",
         ),
@@ -337,6 +372,37 @@ fn values_that_grow_from_rule_to_rule_are_stopped() {
     }
 }
 
+/// Each result names the resource that it is about.
+#[test]
+fn results_about_long_names_are_stopped() {
+    let rules = "violation[{\"msg\": msg}] { msg := sprintf(\"%d\", [numbers.range(1, 1000)[_]]) }";
+    let long = "o".repeat(300_000);
+    let list = items(rules).replace("name: o,", &format!("name: {long},"));
+    assert!(list.len() > 300_000);
+    fails(&list, "results of policies take more than 64 MiB");
+}
+
+#[test]
+fn faults_of_constraints_are_few() {
+    let values = "a, ".repeat(10_000);
+    let parameters = "x, ".repeat(10_000);
+    let list = items("violation[{\"msg\": \"m\"}] { false }")
+        .replace(
+            "names: {kind: Foo}",
+            &format!(
+                "names: {{kind: Foo}}, validation: {{openAPIV3Schema: {{properties: {{p: {{items: {{enum: [{values}]}}}}}}}}}}"
+            ),
+        )
+        .replace("spec: {match", &format!("spec: {{parameters: {{p: [{parameters}]}}, match"));
+    let answer = run(&list);
+    assert!(
+        answer.stderr.contains("Unsupported value"),
+        "{}",
+        &answer.stderr[..1000]
+    );
+    assert!(answer.stderr.len() < 4 << 20, "{}", answer.stderr.len());
+}
+
 #[test]
 fn deep_values_are_refused() {
     let rules = (1..20).map(|at| format!("f{at}(x) = f{0}(f{0}(f{0}(f{0}(x))))\n", at - 1));
@@ -397,6 +463,14 @@ fn bounded_functions_do_as_those_of_opa() {
             "[\"1\", \"22\"]",
         ),
         ("regex.find_n(\"[0-9]+\", \"1a22\", -1)", "[\"1\", \"22\"]"),
+        (
+            "regex.find_all_string_submatch_n(\"(a)(b)?\", \"abaab\", 2)",
+            "[[\"ab\", \"a\", \"b\"], [\"a\", \"a\", \"\"]]",
+        ),
+        ("{1, 2, 3} - {2}", "{1, 3}"),
+        ("count({1, 2} | {3} & {4, 3})", "3"),
+        ("count(set() | {1})", "1"),
+        ("5 - count([1])", "4"),
         ("regex.split(\",+\", \"a,,b,c\")", "[\"a\", \"b\", \"c\"]"),
         (
             "regex.replace(\"foo bar\", \"(o+)\", \"<$1>\")",
