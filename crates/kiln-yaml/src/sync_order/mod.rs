@@ -47,30 +47,31 @@ pub fn sync_order(
     to: &mut Document,
     start: Start,
 ) -> Result<(), SyncOrderError> {
-    sync(from, to, start, Mismatch::Fail)
+    sync(from, to, start, Rules::Kyaml)
 }
 
-/// The same, but passes over a list that is something else now.
+/// The same, but passes over a list that is something else now, and over a mapping that has a key more than once: kyaml
+/// gives all fields of a name the value of the first.
 pub fn sync_matching_order(
     from: NodeRef<'_>,
     to: &mut Document,
     start: Start,
 ) -> Result<(), SyncOrderError> {
-    sync(from, to, start, Mismatch::PassOver)
+    sync(from, to, start, Rules::Lossless)
 }
 
-/// What happens where a list is something else in the changed tree.
+/// What happens where the order of kyaml fails or loses something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Mismatch {
-    Fail,
-    PassOver,
+enum Rules {
+    Kyaml,
+    Lossless,
 }
 
 fn sync(
     from: NodeRef<'_>,
     to: &mut Document,
     start: Start,
-    mismatch: Mismatch,
+    rules: Rules,
 ) -> Result<(), SyncOrderError> {
     let top = start.node(to);
     if start == Start::Document
@@ -97,15 +98,18 @@ fn sync(
             Kind::Mapping if node.is_mapping() => {
                 let order = FieldOrder::new(from, node);
                 pending.extend(order.pairs.iter().copied());
-                if let Some(children) = order.changed {
-                    to.set_children(to_id, &children);
+                let is_lossless = order.repeats.is_empty();
+                if is_lossless || rules == Rules::Kyaml {
+                    if let Some(children) = order.changed {
+                        to.set_children(to_id, &children);
+                    }
+                    repeats.push(to_id, order.repeats);
                 }
-                repeats.push(to_id, order.repeats);
             }
             Kind::Sequence if node.is_sequence() => {
                 pending.extend(from.items().zip(node.items().map(NodeRef::id)));
             }
-            Kind::Sequence if mismatch == Mismatch::Fail => {
+            Kind::Sequence if rules == Rules::Kyaml => {
                 let error = EditError::wrong_kind(Kind::Sequence, node);
                 return Err(SyncOrderError::NotAList(error));
             }
