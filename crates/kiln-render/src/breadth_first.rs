@@ -103,7 +103,7 @@ fn discover(
             parent.children.push(place);
         }
         state.packages += 1;
-        let resources = package.read(runner.files, runner.options.functions.threads)?;
+        let resources = package.read(runner.files, &runner.options.functions)?;
         state.read.add(&resources);
         for directory in package.below(runner.files, runner.options)? {
             let name = Some(package.name.as_str());

@@ -1,9 +1,11 @@
-//! Packages that lost all their resources to one function.
+//! Packages that lost all their resources, or their Kptfile, to one function.
 //!
 //! A function may remove whatever it gets, so this is not a failure. It is also what a function does that is broken, so
-//! the user is to see it. Kptfiles do not count: they describe the package.
+//! the user is to see it. Resources that the function adds are not what it got. Kptfiles are counted apart: they describe
+//! the package, and a directory without one is not a package any more.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::PACKAGE_PATH;
@@ -12,50 +14,127 @@ use kiln_krm::paths;
 
 use crate::error::paths_relative;
 
-/// A function that removed all resources of a package.
+/// A function that removed all resources of a package, or its Kptfile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Emptied {
     /// The image or command line.
     pub function: String,
     /// The package: the name of the root's directory, and the path from there.
     pub package: String,
-    /// How many resources the package had.
-    pub resources: usize,
+    /// What is gone.
+    pub lost: Lost,
 }
 
-/// How many resources each package has, by its absolute path.
-pub(crate) struct Inventory(BTreeMap<String, usize>);
+/// What a package lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lost {
+    /// All its resources, of which it had so many.
+    Resources(usize),
+    /// Its Kptfile.
+    Kptfile,
+}
+
+/// The resources of packages before a function, by the package's absolute path.
+pub struct Inventory(BTreeMap<String, Held>);
+
+/// What a package has.
+#[derive(Default)]
+struct Held {
+    resources: usize,
+    kptfiles: usize,
+    /// Whether one of them comes from no file, so that nothing shows what became of it.
+    has_new: bool,
+    /// Some of them by type and name, for functions that return resources without the numbers they got.
+    known: Vec<u64>,
+}
+
+/// How many resources of a package are remembered by name. A function that removes all removes these.
+const MOST_KNOWN: usize = 64;
 
 impl Inventory {
-    pub(crate) fn of(resources: &[Resource]) -> Inventory {
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        let counted = resources
-            .iter()
-            .filter(|resource| resource.kind() != FILE_NAME);
-        for resource in counted {
+    /// What is there before a function.
+    pub fn of(resources: &[Resource]) -> Inventory {
+        let mut packages: BTreeMap<String, Held> = BTreeMap::new();
+        for resource in resources {
             let package = resource.annotation(PACKAGE_PATH).unwrap_or_default();
-            match counts.get_mut(package) {
-                Some(count) => *count += 1,
-                None => {
-                    counts.insert(package.to_owned(), 1);
-                }
+            let held = match packages.get_mut(package) {
+                Some(held) => held,
+                None => packages.entry(package.to_owned()).or_default(),
+            };
+            if resource.kind() == FILE_NAME {
+                held.kptfiles += 1;
+                continue;
+            }
+            held.resources += 1;
+            held.has_new |= resource.origin().is_none();
+            if held.known.len() < MOST_KNOWN {
+                held.known.push(identity(resource));
             }
         }
-        Inventory(counts)
+        Inventory(packages)
     }
 
-    /// The packages of which nothing is left after a function.
+    /// What one package, or all packages taken as one, lost to a function.
+    pub fn lost(self, after: &[Resource]) -> Vec<Lost> {
+        let (mut resources, mut kptfiles) = (0, false);
+        let held: usize = self.0.values().map(|held| held.resources).sum();
+        for (_, lost) in self.gone(after) {
+            match lost {
+                Lost::Resources(count) => resources += count,
+                Lost::Kptfile => kptfiles = true,
+            }
+        }
+        let all = (held > 0 && resources == held).then_some(Lost::Resources(held));
+        let kptfile = kptfiles.then_some(Lost::Kptfile);
+        all.into_iter().chain(kptfile).collect()
+    }
+
+    /// What packages lost to a function.
     pub(crate) fn emptied(self, after: &[Resource], function: &str, root: &str) -> Vec<Emptied> {
-        let Inventory(left) = Inventory::of(after);
-        let gone = self.0.into_iter();
-        let gone = gone.filter(|(package, _)| !left.contains_key(package));
-        gone.map(|(package, resources)| Emptied {
+        let gone = self.gone(after).into_iter();
+        gone.map(|(package, lost)| Emptied {
             function: function.to_owned(),
             package: shown(root, &package),
-            resources,
+            lost,
         })
         .collect()
     }
+
+    fn gone(self, after: &[Resource]) -> Vec<(String, Lost)> {
+        let Inventory(mut packages) = self;
+        for resource in after {
+            let package = resource.annotation(PACKAGE_PATH).unwrap_or_default();
+            let Some(held) = packages.get_mut(package) else {
+                continue;
+            };
+            if resource.kind() == FILE_NAME {
+                held.kptfiles = 0;
+            } else if held.resources > 0
+                && (held.has_new
+                    || resource.origin().is_some()
+                    || held.known.contains(&identity(resource)))
+            {
+                held.resources = 0;
+            }
+        }
+        let mut gone = Vec::new();
+        for (package, held) in packages {
+            if held.resources > 0 {
+                gone.push((package.clone(), Lost::Resources(held.resources)));
+            }
+            if held.kptfiles > 0 {
+                gone.push((package, Lost::Kptfile));
+            }
+        }
+        gone
+    }
+}
+
+fn identity(resource: &Resource) -> u64 {
+    let meta = resource.meta();
+    let mut hasher = DefaultHasher::new();
+    (meta.api_version, meta.kind, meta.namespace, meta.name).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn shown(root: &str, package: &str) -> String {

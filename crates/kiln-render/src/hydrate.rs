@@ -233,7 +233,7 @@ impl Tree<'_> {
             }
         };
         state.packages = 1;
-        let read = package.read(self.files, self.options.functions.threads);
+        let read = package.read(self.files, &self.options.functions);
         let own = read.map_err(|trace| unhydrated(&package, trace, None))?;
         state.read.add(&own);
         let below = package.below(self.files, self.options);

@@ -29,7 +29,7 @@ mod selection;
 mod status;
 mod stray_marks;
 
-pub use emptied::Emptied;
+pub use emptied::{Emptied, Inventory, Lost};
 pub use error::{Failure, FunctionPlace, RenderError, Trace, UnreadableFile, Why};
 pub use evaluate::{Evaluation, evaluate};
 pub use function::resolved_image;

@@ -1,20 +1,18 @@
 //! A package of the tree that is rendered: its Kptfile, its own resources, the packages directly below it.
 
-use std::num::NonZeroUsize;
-
 use kiln_krm::kptfile::{Kptfile, KptfileError, KptfileProblem, OpenConfigError, Pipeline};
 use kiln_krm::package::{
     Entry, EntryKind, FileError, FileSource, ListOptions, PACKAGE_FILE, Subpackages,
     list_package_files,
 };
 use kiln_krm::parallel::{Worth, try_map};
-use kiln_krm::read::{FileOptions, read_inner_file, read_loose_file};
+use kiln_krm::read::{FileOptions, Rest, read_inner_file, read_loose_file};
 use kiln_krm::record::UnknownKeys;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_yaml::Document;
 
 use crate::error::{Failure, Raised, Trace, UnreadableFile};
-use crate::options::RenderOptions;
+use crate::options::{Behaviour, FunctionOptions, RenderOptions};
 
 /// A directory below which everything is relative to it.
 pub(crate) struct Below<'a> {
@@ -120,16 +118,16 @@ impl Package {
     pub(crate) fn read(
         &self,
         files: &dyn FileSource,
-        threads: NonZeroUsize,
+        options: &FunctionOptions<'_>,
     ) -> Result<Vec<Resource>, Trace> {
-        let read = self.read_resources(files, threads);
+        let read = self.read_resources(files, options);
         read.map_err(|failure| Trace::new("pkg.readResources", &self.path, failure))
     }
 
     fn read_resources(
         &self,
         files: &dyn FileSource,
-        threads: NonZeroUsize,
+        functions: &FunctionOptions<'_>,
     ) -> Result<Vec<Resource>, Failure> {
         let own = Below::new(files, &self.directory);
         let list = ListOptions::new(Dialect::Current, Subpackages::Skip);
@@ -145,8 +143,12 @@ impl Package {
         let options = FileOptions {
             dialect: Dialect::Current,
             package_path: Some(&self.path),
+            rest: match functions.behaviour {
+                Behaviour::Kiln => Rest::Refused,
+                Behaviour::Kpt => Rest::Ignored,
+            },
         };
-        let read = try_map(listed, threads, Worth::Files, |file| {
+        let read = try_map(listed, functions.threads, Worth::Files, |file| {
             let absolute = absolute(&file.path);
             let bytes = own.read(&file.path).map_err(|error| {
                 Failure::Text(match &error {

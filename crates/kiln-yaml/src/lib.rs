@@ -36,7 +36,7 @@ pub use merge_comments::{
 };
 pub use node::{Kind, NodeId, Style};
 pub use noderef::NodeRef;
-pub use parse::{is_ordinary, parse, parse_all, parse_first, parse_until_error};
+pub use parse::{is_ordinary, parse, parse_all, parse_first, parse_single, parse_until_error};
 pub use resolve::is_yaml_1_1_non_string;
 pub use sync_order::{SyncOrderError, sync_matching_order, sync_order};
 pub use visit::{PathStep, Visit};

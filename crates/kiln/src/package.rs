@@ -10,7 +10,7 @@ use anyhow::{Context, Error, Result, anyhow};
 use kiln_krm::package::{
     FileAction, FileChange, FileError, FileSource, ListOptions, PackageFile, list_package_files,
 };
-use kiln_krm::read::{FileOptions, ReadError};
+use kiln_krm::read::{FileOptions, ReadError, Rest};
 use kiln_krm::{Dialect, Resource};
 use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
 
@@ -58,6 +58,10 @@ pub(crate) fn read_without(
     let options = FileOptions {
         dialect,
         package_path: None,
+        rest: match ui.compat() {
+            Compat::Kiln => Rest::Refused,
+            Compat::Kpt | Compat::KptV039 => Rest::Ignored,
+        },
     };
     let resources = read_files(&files, &wanted, &options)
         .map_err(|error| problem::of_file(ui.compat(), location, &error))?;

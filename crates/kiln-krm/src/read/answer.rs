@@ -5,7 +5,7 @@
 
 use kiln_yaml::{Kind, NodeRef};
 
-use super::{Marks, Pieces, ReadError, is_wrapper, unwrap};
+use super::{Marks, Pieces, ReadError, Rest, is_wrapper, unwrap};
 use crate::dialect::Dialect;
 use crate::gotext::quote;
 use crate::list::ResourceList;
@@ -23,6 +23,15 @@ pub enum AnswerError {
     /// There is no document in it. Holds what there is.
     #[error("it printed {0} instead of a ResourceList")]
     Nothing(String),
+    /// It is a list that has nothing: the Go SDK prints at least a `functionConfig`.
+    #[error("it printed a ResourceList without items")]
+    NoItems,
+    /// A ResourceList is one of several documents, so that it is not clear which resources are to stay.
+    #[error("it printed a ResourceList as one of {0} documents instead of one alone")]
+    NotAlone(usize),
+    /// It is a list that has `items` more than once.
+    #[error("it printed a {0} that has items more than once")]
+    RepeatedItems(String),
     /// It is a list whose `items` are something else.
     #[error("it printed a {kind} whose items are {found} instead of a list")]
     Items {
@@ -39,6 +48,7 @@ pub fn read_answer(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, Ans
         path: None,
         package_path: None,
         style: false,
+        rest: Rest::Refused,
     };
     let mut pieces = Pieces::read(&bytes, dialect, &marks)?;
     if pieces.documents.is_empty() {
@@ -48,11 +58,21 @@ pub fn read_answer(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, Ans
     let mut items: Vec<Resource> = pieces.documents.drain(..).map(Resource::new).collect();
     let is_only = pieces.count == 1;
     let Some(wrapper) = items.pop_if(|resource| is_only && is_wrapper(resource)) else {
+        if items.iter().any(|item| item.kind() == "ResourceList") {
+            return Err(match is_only {
+                true => AnswerError::NoItems,
+                false => AnswerError::NotAlone(pieces.count),
+            });
+        }
         return Ok(ResourceList {
             items,
             ..ResourceList::default()
         });
     };
+    let is_items = |(key, _): &(NodeRef<'_>, NodeRef<'_>)| key.value() == "items";
+    if wrapper.root().entries().filter(is_items).count() > 1 {
+        return Err(AnswerError::RepeatedItems(wrapper.kind().to_owned()));
+    }
     // A list without the field is what the Go SDK prints when nothing is left.
     match wrapper.root().get("items") {
         Some(found) if !found.is_sequence() => Err(AnswerError::Items {

@@ -14,7 +14,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use kiln_yaml::{Document, EditError, NodeId, NodeRef, SequenceStyle, Slot, Style, parse_first};
+use kiln_yaml::{
+    Document, EditError, NodeId, NodeRef, SequenceStyle, Slot, Style, parse_first, parse_single,
+};
 use memchr::{memchr_iter, memmem};
 
 use crate::annotations::{
@@ -38,6 +40,18 @@ pub struct FileOptions<'a> {
     pub dialect: Dialect,
     /// The package the file belongs to, to be noted on each resource.
     pub package_path: Option<&'a str>,
+    /// What becomes of text below a document.
+    pub rest: Rest,
+}
+
+/// What becomes of text that follows a document without a line `---`: another JSON object, or a document after `...`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rest {
+    /// It is passed over, and lost when the document is written. As in kpt.
+    #[default]
+    Ignored,
+    /// It is an error.
+    Refused,
 }
 
 /// Why bytes are not resources.
@@ -85,6 +99,7 @@ pub fn read_inner_file(
         path: Some(path),
         package_path: options.package_path,
         style: true,
+        rest: options.rest,
     };
     read_documents(outer_path, bytes, options.dialect, &marks)
 }
@@ -95,6 +110,7 @@ pub fn read_loose_file(bytes: Vec<u8>, dialect: Dialect) -> Result<Vec<Resource>
         path: None,
         package_path: None,
         style: true,
+        rest: Rest::Ignored,
     };
     read_documents("", bytes, dialect, &marks)
 }
@@ -105,6 +121,7 @@ pub fn read_input(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, Read
         path: None,
         package_path: None,
         style: true,
+        rest: Rest::Ignored,
     };
     read_list(bytes, dialect, &marks)
 }
@@ -115,6 +132,7 @@ pub fn read_function_output(bytes: Vec<u8>, dialect: Dialect) -> Result<Resource
         path: None,
         package_path: None,
         style: false,
+        rest: Rest::Ignored,
     };
     read_list(bytes, dialect, &marks)
 }
@@ -125,6 +143,7 @@ struct Marks<'a> {
     package_path: Option<&'a str>,
     /// Whether the sequence style is noted and bare sequences are wrapped.
     style: bool,
+    rest: Rest,
 }
 
 fn read_list(
@@ -195,6 +214,7 @@ pub(crate) fn read_again(chunk: &[u8], dialect: Dialect) -> Option<Document> {
         path: Some("-"),
         package_path: None,
         style: true,
+        rest: Rest::Ignored,
     };
     Pieces::read(chunk, dialect, &marks)
         .ok()?
@@ -209,7 +229,7 @@ pub(crate) fn read_plain(bytes: &[u8]) -> Result<Vec<(Document, SequenceStyle)>,
     let ranges = split::split(bytes, dialect).map_err(ReadError::Separator)?;
     let mut documents = Vec::new();
     for range in ranges {
-        if let Some((document, text)) = parse_piece(bytes, range, dialect)? {
+        if let Some((document, text)) = parse_piece(bytes, range, dialect, Rest::Ignored)? {
             documents.push((document, seqindent::guess(&text)));
         }
     }
@@ -224,10 +244,14 @@ fn parse_piece(
     bytes: &[u8],
     range: Range<usize>,
     dialect: Dialect,
+    rest: Rest,
 ) -> Result<Option<Parsed<'_>>, ReadError> {
     let start = range.start;
     let text = normalized(bytes.get(range).unwrap_or_default());
-    let document = parse_first(&text);
+    let document = match rest {
+        Rest::Ignored => parse_first(&text),
+        Rest::Refused => parse_single(&text),
+    };
     let document = document.map_err(|error| ReadError::Malformed {
         error,
         lines_before: memchr_iter(b'\n', bytes.get(..start).unwrap_or_default()).count(),
@@ -255,7 +279,8 @@ impl Pieces {
             count: ranges.len(),
         };
         for range in ranges {
-            let Some((document, text)) = parse_piece(bytes, range.clone(), dialect)? else {
+            let Some((document, text)) = parse_piece(bytes, range.clone(), dialect, marks.rest)?
+            else {
                 continue;
             };
             let mut document = wrapped(document, marks.style && dialect == Dialect::Current);

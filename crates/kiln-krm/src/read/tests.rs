@@ -258,6 +258,72 @@ fn an_answer_of_nothing_is_refused() {
 }
 
 #[test]
+fn an_answer_that_is_more_or_less_than_one_list_is_refused() {
+    let list = "kind: ResourceList\nitems: []\n";
+    check_refused(
+        "kind: ResourceList\n",
+        "it printed a ResourceList without items",
+    );
+    check_refused(
+        "kind: ResourceList\nresults: []\n",
+        "it printed a ResourceList without items",
+    );
+    for (answer, count) in [
+        (format!("{list}---\n{list}"), 2),
+        (format!("{list}---\n# c\n"), 2),
+        (format!("kind: A\n---\n{list}---\nkind: B\n"), 3),
+    ] {
+        let wanted =
+            format!("it printed a ResourceList as one of {count} documents instead of one alone");
+        check_refused(&answer, &wanted);
+    }
+    check_refused(
+        &format!("{list}items: [{{a: b}}]\n"),
+        "it printed a ResourceList that has items more than once",
+    );
+}
+
+/// Text below a document without a separator is not lost in silence.
+#[test]
+fn more_than_a_document_is_refused() {
+    let object = "{\"kind\": \"A\"}\n";
+    for (text, line) in [
+        (format!("{object}{object}"), 2),
+        (format!("{object}done\n"), 2),
+        ("kind: A\n...\nkind: B\n".to_owned(), 3),
+        (format!("kind: A\n---\n{object}\n{object}"), 3),
+        // Separators are lines that end with a line feed.
+        ("kind: A\r---\rkind: B\r".to_owned(), 3),
+    ] {
+        let options = FileOptions {
+            rest: Rest::Refused,
+            ..FileOptions::default()
+        };
+        let error = read_file("f.yaml", text.clone().into_bytes(), &options).expect_err(&text);
+        let ReadError::Malformed { error, .. } = error else {
+            panic!("{error:?}");
+        };
+        assert_eq!(error.position().line, line, "{text:?}");
+        assert!(read_answer(text.into_bytes(), Dialect::Current).is_err());
+    }
+    // As kpt reads it.
+    let first = read(&format!("{object}{object}"));
+    assert_eq!(first.map(|all| all.len()), Ok(1));
+    for text in [
+        "kind: A\n...\n# c\n",
+        "kind: A\n...\n",
+        "{\"kind\": \"A\"}\n# c\n",
+    ] {
+        let options = FileOptions {
+            rest: Rest::Refused,
+            ..FileOptions::default()
+        };
+        let all = read_file("f.yaml", text.as_bytes().to_vec(), &options);
+        assert_eq!(all.map(|all| all.len()), Ok(1), "{text:?}");
+    }
+}
+
+#[test]
 fn an_answer_without_a_list_of_items_is_refused() {
     for kind in ["ResourceList", "List"] {
         let cases = [

@@ -41,6 +41,27 @@ pub fn parse_first(input: &[u8]) -> Result<Option<Document>, Error> {
     }
 }
 
+/// The only document of a stream; none if there is no document in it. It is an error if anything but comments follows it.
+pub fn parse_single(input: &[u8]) -> Result<Option<Document>, Error> {
+    let (mut documents, problem) = read(input, 2);
+    if let Some(error) = problem {
+        return Err(error);
+    }
+    match documents.get(1) {
+        None => Ok(documents.pop()),
+        Some(second) => {
+            let position = second.root().position();
+            let position = position.unwrap_or(Position { line: 1, column: 1 });
+            Err(Error {
+                message: "another document begins here, without a separator before it".to_owned(),
+                go_line: Some(position.line),
+                position,
+                snippet: Snippet::default(),
+            })
+        }
+    }
+}
+
 /// All documents of a stream: UTF-8, or UTF-16 with a byte order mark.
 pub fn parse_all(input: &[u8]) -> Result<Vec<Document>, Error> {
     match parse_until_error(input) {

@@ -63,6 +63,18 @@ fn an_answer_of_nothing_is_a_failure() {
             "it printed a ResourceList whose items are null instead of a list",
         ),
         (
+            "ITEMS []\\n---\\nkind: ResourceList",
+            "it printed a ResourceList as one of 2 documents instead of one alone",
+        ),
+        (
+            "ITEMS []\\nitems:",
+            "it printed a ResourceList that has items more than once",
+        ),
+        (
+            "cat >/dev/null; echo 'kind: ResourceList'",
+            "it printed a ResourceList without items",
+        ),
+        (
             "ITEMS {}",
             "it printed a ResourceList whose items are a mapping instead of a list",
         ),
@@ -198,6 +210,124 @@ fn eval_reports_that_nothing_is_left() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let warning = "[WARN] function \"./fn.sh\" removed all 1 resource(s)\n";
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+}
+
+/// A function that prints one other resource instead of those that it was given.
+#[test]
+fn what_a_function_adds_does_not_hide_what_it_removed() {
+    let script =
+        "cat >/dev/null; printf 'apiVersion: v1\\nkind: ConfigMap\\nmetadata:\\n  name: new\\n'";
+    let warning = "removed all 1 resource(s)";
+    let world = package(script);
+    let ran = render(&world, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    for args in [
+        &["fn", "eval", "pkg", "--exec", "./fn.sh"][..],
+        &[
+            "fn",
+            "run",
+            "pkg",
+            "--enable-exec",
+            "--exec-path",
+            "./fn.sh",
+        ],
+    ] {
+        let world = package(script);
+        let ran = world.kiln(args, "");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    }
+    // The same resource with another name, and one without the numbers that inputs get, are not removed.
+    for script in ["sed -e 's/name: a$/name: b/'", "grep -v '/id: '"] {
+        let ran = render(&package(script), &[]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("removed all"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_kptfile_that_a_function_removes_is_reported() {
+    let script = "sed -e '/^- apiVersion: kpt.dev/,/^- apiVersion: v1$/{/^- apiVersion: v1$/!d}'";
+    for (command, warning) in [
+        (
+            "render",
+            "[WARN] function \"./fn.sh\" removed the Kptfile of package \"pkg\"\n",
+        ),
+        ("eval", "[WARN] function \"./fn.sh\" removed the Kptfile\n"),
+    ] {
+        let world = package(script);
+        let mut args = vec!["fn", command, "pkg"];
+        match command {
+            "render" => args.push("--allow-exec"),
+            _ => args.extend(["--exec", "./fn.sh"]),
+        }
+        let ran = world.kiln(&args, "");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("removed all"), "{}", ran.stderr);
+        assert!(world.work().join("pkg/a.yaml").exists());
+    }
+}
+
+/// Text that follows a document without `---`: kpt reads the first document, and loses the rest when it writes.
+#[test]
+fn text_below_a_document_is_not_lost() {
+    let object = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}"#;
+    let two = format!("{object}\n{object}\n");
+    let native =
+        "pipeline:\n  mutators:\n  - image: set-annotations:v0.1.4\n    configMap: {added: x}\n";
+    for (path, text, place) in [
+        ("a.json", two.clone(), "pkg/a.json:2:1: "),
+        ("a.yaml", two, "pkg/a.yaml:2:1: "),
+        (
+            "a.yaml",
+            format!("{}...\n{}", config_map("a", "x"), config_map("b", "x")),
+            "pkg/a.yaml:8:1: ",
+        ),
+    ] {
+        let world = World::new();
+        let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
+        world.write("pkg/Kptfile", &format!("{kptfile}{native}"));
+        world.write(&format!("pkg/{path}"), &text);
+        let ran = world.kiln(&["fn", "render", "pkg"], "");
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(ran.stderr.contains(place), "{}", ran.stderr);
+        assert_eq!(content(&world, &format!("pkg/{path}")), text);
+        let eval = [
+            "fn",
+            "eval",
+            "pkg",
+            "--image",
+            "set-labels:v0.2.0",
+            "--",
+            "a=b",
+        ];
+        let ran = world.kiln(&eval, "");
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(ran.stderr.contains(place), "{}", ran.stderr);
+        assert_eq!(content(&world, &format!("pkg/{path}")), text);
+    }
+}
+
+/// Two resources without `---` between them are one document that has its keys twice.
+#[test]
+fn repeated_keys_are_not_lost() {
+    let world = World::new();
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
+    let native =
+        "pipeline:\n  mutators:\n  - image: set-annotations:v0.1.4\n    configMap: {added: x}\n";
+    world.write("pkg/Kptfile", &format!("{kptfile}{native}"));
+    let second = config_map("b", "other");
+    world.write("pkg/a.yaml", &format!("{}{second}", config_map("a", "x")));
+    for _ in 0..2 {
+        let ran = world.kiln(&["fn", "render", "pkg"], "");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let text = content(&world, "pkg/a.yaml");
+        assert!(text.contains("added: x"), "{text}");
+        assert!(text.ends_with(&second), "{text}");
+        assert!(!text.contains("internal.config"), "{text}");
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use kiln_krm::read::{read_input, read_loose_file};
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_package::{ApplyOptions, DiskFiles, available_threads, system_words};
-use kiln_render::{Behaviour, Evaluation, evaluate};
+use kiln_render::{Behaviour, Evaluation, Inventory, Lost, evaluate};
 use kiln_runtime::{FunctionSpec, Target};
 use kiln_yaml::{Document, SequenceStyle};
 
@@ -74,14 +74,18 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         options: &running.options(args.network()),
     };
     let mut results = FunctionResultList::new();
-    let given = count(&input);
+    let inventory = Inventory::of(&input);
     let output = evaluate(evaluation, input, &mut results, &Terminal::new(ui));
     // kpt does not look.
-    let is_emptied = |output: &Vec<Resource>| given > 0 && count(output) == 0;
-    if running.behaviour() == Behaviour::Kiln && output.as_ref().is_ok_and(is_emptied) {
-        ui.warn(&format!(
-            "function {function:?} removed all {given} resource(s)"
-        ));
+    if let (Behaviour::Kiln, Ok(output)) = (running.behaviour(), &output) {
+        for lost in inventory.lost(output) {
+            ui.warn(&match lost {
+                Lost::Resources(count) => {
+                    format!("function {function:?} removed all {count} resource(s)")
+                }
+                Lost::Kptfile => format!("function {function:?} removed the Kptfile"),
+            });
+        }
     }
     let output = output.map(|mut output| {
         output.extend(set_aside);
@@ -235,14 +239,6 @@ fn set_aside(
     };
     let (mut configs, others): (Vec<_>, Vec<_>) = input.into_iter().partition(is_config);
     (others, configs.pop())
-}
-
-/// How many resources there are besides Kptfiles, which describe packages.
-fn count(resources: &[Resource]) -> usize {
-    let counted = resources.iter();
-    counted
-        .filter(|resource| resource.kind() != FILE_NAME)
-        .count()
 }
 
 /// What is to be changed so that the package holds what the function gave back.

@@ -9,7 +9,7 @@ use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileChange;
 use kiln_krm::record::UnknownKeys;
 use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads, system_words};
-use kiln_render::{Emptied, Jobs, Outside, RenderError, RenderOptions, Rendered, render};
+use kiln_render::{Emptied, Jobs, Lost, Outside, RenderError, RenderOptions, Rendered, render};
 use kiln_runtime::Network;
 
 use super::explain::Explainer;
@@ -304,7 +304,7 @@ fn finish_elsewhere(
     destination.write(ui, resources, rendered.read_set())
 }
 
-/// Reports the functions that left nothing of a package. kpt does not.
+/// Reports the functions that left nothing of a package, or removed its Kptfile. kpt does not.
 fn warn_of_emptied(ui: &Ui, rendered: &Rendered) {
     if ui.compat() != Compat::Kiln {
         return;
@@ -313,11 +313,18 @@ fn warn_of_emptied(ui: &Ui, rendered: &Rendered) {
         let Emptied {
             function,
             package,
-            resources,
+            lost,
         } = emptied;
-        ui.warn(&format!(
-            "function {function:?} removed all {resources} resource(s) of package {package:?}"
-        ));
+        ui.warn(&match lost {
+            Lost::Resources(count) => {
+                format!(
+                    "function {function:?} removed all {count} resource(s) of package {package:?}"
+                )
+            }
+            Lost::Kptfile => {
+                format!("function {function:?} removed the Kptfile of package {package:?}")
+            }
+        });
     }
 }
 

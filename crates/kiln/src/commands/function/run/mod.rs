@@ -20,6 +20,7 @@ use kiln_krm::read::read_input;
 use kiln_krm::write::write_legacy_stream;
 use kiln_krm::{Dialect, Resource, meta};
 use kiln_package::{ApplyOptions, DiskFiles, NewFiles, available_threads};
+use kiln_render::{Inventory, Lost};
 
 use super::explain::document_place;
 use super::legacy_version::check_kptfiles;
@@ -59,8 +60,16 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
     if let Some((location, files)) = &package {
         find_places(location, files, &mut steps);
     }
+    let inventory = Inventory::of(&resources);
     let Ending { resources, late } = execute(ui, args, resources, steps)?;
     if let Some(resources) = resources {
+        // An empty list changes nothing here.
+        if ui.compat() == Compat::Kiln
+            && !resources.is_empty()
+            && let [Lost::Resources(count), ..] = inventory.lost(&resources)[..]
+        {
+            ui.warn(&format!("functions removed all {count} resource(s)"));
+        }
         match package {
             Some((location, files)) if !args.dry_run => {
                 save(ui, &location, &files, resources, &before)?;
