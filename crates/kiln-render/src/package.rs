@@ -6,7 +6,7 @@ use kiln_krm::package::{
     list_package_files,
 };
 use kiln_krm::parallel::{Worth, try_map};
-use kiln_krm::read::{FileOptions, Rest, read_inner_file, read_loose_file};
+use kiln_krm::read::{FileOptions, TrailingText, read_inner_file, read_loose_file};
 use kiln_krm::record::UnknownKeys;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_yaml::Document;
@@ -143,9 +143,9 @@ impl Package {
         let options = FileOptions {
             dialect: Dialect::Current,
             package_path: Some(&self.path),
-            rest: match functions.behaviour {
-                Behaviour::Kiln => Rest::Refused,
-                Behaviour::Kpt => Rest::Ignored,
+            trailing_text: match functions.behaviour {
+                Behaviour::Kiln => TrailingText::Refused,
+                Behaviour::Kpt => TrailingText::Ignored,
             },
         };
         let read = try_map(listed, functions.threads, Worth::Files, |file| {

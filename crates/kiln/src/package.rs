@@ -10,7 +10,7 @@ use anyhow::{Context, Error, Result, anyhow};
 use kiln_krm::package::{
     FileAction, FileChange, FileError, FileSource, ListOptions, PackageFile, list_package_files,
 };
-use kiln_krm::read::{FileOptions, ReadError, Rest};
+use kiln_krm::read::{FileOptions, ReadError, TrailingText};
 use kiln_krm::{Dialect, Resource};
 use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
 
@@ -58,9 +58,9 @@ pub(crate) fn read_without(
     let options = FileOptions {
         dialect,
         package_path: None,
-        rest: match ui.compat() {
-            Compat::Kiln => Rest::Refused,
-            Compat::Kpt | Compat::KptV039 => Rest::Ignored,
+        trailing_text: match ui.compat() {
+            Compat::Kiln => TrailingText::Refused,
+            Compat::Kpt | Compat::KptV039 => TrailingText::Ignored,
         },
     };
     let resources = read_files(&files, &wanted, &options)

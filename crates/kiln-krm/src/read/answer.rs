@@ -5,7 +5,7 @@
 
 use kiln_yaml::{Kind, NodeRef};
 
-use super::{Marks, Pieces, ReadError, Rest, is_wrapper, unwrap};
+use super::{Marks, Pieces, ReadError, TrailingText, is_wrapper, unwrap};
 use crate::dialect::Dialect;
 use crate::gotext::quote;
 use crate::list::ResourceList;
@@ -48,7 +48,7 @@ pub fn read_answer(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, Ans
         path: None,
         package_path: None,
         style: false,
-        rest: Rest::Refused,
+        trailing_text: TrailingText::Refused,
     };
     let mut pieces = Pieces::read(&bytes, dialect, &marks)?;
     if pieces.documents.is_empty() {

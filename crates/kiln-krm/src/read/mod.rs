@@ -41,12 +41,12 @@ pub struct FileOptions<'a> {
     /// The package the file belongs to, to be noted on each resource.
     pub package_path: Option<&'a str>,
     /// What becomes of text below a document.
-    pub rest: Rest,
+    pub trailing_text: TrailingText,
 }
 
 /// What becomes of text that follows a document without a line `---`: another JSON object, or a document after `...`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Rest {
+pub enum TrailingText {
     /// It is passed over, and lost when the document is written. As in kpt.
     #[default]
     Ignored,
@@ -99,7 +99,7 @@ pub fn read_inner_file(
         path: Some(path),
         package_path: options.package_path,
         style: true,
-        rest: options.rest,
+        trailing_text: options.trailing_text,
     };
     read_documents(outer_path, bytes, options.dialect, &marks)
 }
@@ -110,7 +110,7 @@ pub fn read_loose_file(bytes: Vec<u8>, dialect: Dialect) -> Result<Vec<Resource>
         path: None,
         package_path: None,
         style: true,
-        rest: Rest::Ignored,
+        trailing_text: TrailingText::Ignored,
     };
     read_documents("", bytes, dialect, &marks)
 }
@@ -121,7 +121,7 @@ pub fn read_input(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, Read
         path: None,
         package_path: None,
         style: true,
-        rest: Rest::Ignored,
+        trailing_text: TrailingText::Ignored,
     };
     read_list(bytes, dialect, &marks)
 }
@@ -132,7 +132,7 @@ pub fn read_function_output(bytes: Vec<u8>, dialect: Dialect) -> Result<Resource
         path: None,
         package_path: None,
         style: false,
-        rest: Rest::Ignored,
+        trailing_text: TrailingText::Ignored,
     };
     read_list(bytes, dialect, &marks)
 }
@@ -143,7 +143,7 @@ struct Marks<'a> {
     package_path: Option<&'a str>,
     /// Whether the sequence style is noted and bare sequences are wrapped.
     style: bool,
-    rest: Rest,
+    trailing_text: TrailingText,
 }
 
 fn read_list(
@@ -214,7 +214,7 @@ pub(crate) fn read_again(chunk: &[u8], dialect: Dialect) -> Option<Document> {
         path: Some("-"),
         package_path: None,
         style: true,
-        rest: Rest::Ignored,
+        trailing_text: TrailingText::Ignored,
     };
     Pieces::read(chunk, dialect, &marks)
         .ok()?
@@ -229,7 +229,7 @@ pub(crate) fn read_plain(bytes: &[u8]) -> Result<Vec<(Document, SequenceStyle)>,
     let ranges = split::split(bytes, dialect).map_err(ReadError::Separator)?;
     let mut documents = Vec::new();
     for range in ranges {
-        if let Some((document, text)) = parse_piece(bytes, range, dialect, Rest::Ignored)? {
+        if let Some((document, text)) = parse_piece(bytes, range, dialect, TrailingText::Ignored)? {
             documents.push((document, seqindent::guess(&text)));
         }
     }
@@ -244,13 +244,13 @@ fn parse_piece(
     bytes: &[u8],
     range: Range<usize>,
     dialect: Dialect,
-    rest: Rest,
+    trailing_text: TrailingText,
 ) -> Result<Option<Parsed<'_>>, ReadError> {
     let start = range.start;
     let text = normalized(bytes.get(range).unwrap_or_default());
-    let document = match rest {
-        Rest::Ignored => parse_first(&text),
-        Rest::Refused => parse_single(&text),
+    let document = match trailing_text {
+        TrailingText::Ignored => parse_first(&text),
+        TrailingText::Refused => parse_single(&text),
     };
     let document = document.map_err(|error| ReadError::Malformed {
         error,
@@ -279,7 +279,8 @@ impl Pieces {
             count: ranges.len(),
         };
         for range in ranges {
-            let Some((document, text)) = parse_piece(bytes, range.clone(), dialect, marks.rest)?
+            let Some((document, text)) =
+                parse_piece(bytes, range.clone(), dialect, marks.trailing_text)?
             else {
                 continue;
             };

@@ -296,7 +296,7 @@ fn more_than_a_document_is_refused() {
         ("kind: A\r---\rkind: B\r".to_owned(), 3),
     ] {
         let options = FileOptions {
-            rest: Rest::Refused,
+            trailing_text: TrailingText::Refused,
             ..FileOptions::default()
         };
         let error = read_file("f.yaml", text.clone().into_bytes(), &options).expect_err(&text);
@@ -315,7 +315,7 @@ fn more_than_a_document_is_refused() {
         "{\"kind\": \"A\"}\n# c\n",
     ] {
         let options = FileOptions {
-            rest: Rest::Refused,
+            trailing_text: TrailingText::Refused,
             ..FileOptions::default()
         };
         let all = read_file("f.yaml", text.as_bytes().to_vec(), &options);

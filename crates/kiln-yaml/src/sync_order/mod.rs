@@ -47,7 +47,7 @@ pub fn sync_order(
     to: &mut Document,
     start: Start,
 ) -> Result<(), SyncOrderError> {
-    sync(from, to, start, Rules::Kyaml)
+    sync(from, to, start, OrderRules::Kyaml)
 }
 
 /// The same, but passes over a list that is something else now, and over a mapping that has a key more than once: kyaml
@@ -57,12 +57,12 @@ pub fn sync_matching_order(
     to: &mut Document,
     start: Start,
 ) -> Result<(), SyncOrderError> {
-    sync(from, to, start, Rules::Lossless)
+    sync(from, to, start, OrderRules::Lossless)
 }
 
 /// What happens where the order of kyaml fails or loses something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Rules {
+enum OrderRules {
     Kyaml,
     Lossless,
 }
@@ -71,7 +71,7 @@ fn sync(
     from: NodeRef<'_>,
     to: &mut Document,
     start: Start,
-    rules: Rules,
+    rules: OrderRules,
 ) -> Result<(), SyncOrderError> {
     let top = start.node(to);
     if start == Start::Document
@@ -99,7 +99,7 @@ fn sync(
                 let order = FieldOrder::new(from, node);
                 pending.extend(order.pairs.iter().copied());
                 let is_lossless = order.repeats.is_empty();
-                if is_lossless || rules == Rules::Kyaml {
+                if is_lossless || rules == OrderRules::Kyaml {
                     if let Some(children) = order.changed {
                         to.set_children(to_id, &children);
                     }
@@ -109,7 +109,7 @@ fn sync(
             Kind::Sequence if node.is_sequence() => {
                 pending.extend(from.items().zip(node.items().map(NodeRef::id)));
             }
-            Kind::Sequence if rules == Rules::Kyaml => {
+            Kind::Sequence if rules == OrderRules::Kyaml => {
                 let error = EditError::wrong_kind(Kind::Sequence, node);
                 return Err(SyncOrderError::NotAList(error));
             }
