@@ -1,8 +1,9 @@
 //! Ctrl-C and other requests to end. Functions run in process groups of their own, so kiln passes the request on.
 
 use std::process::ExitCode;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{OnceLock, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use kiln_runtime::{CancelToken, process};
@@ -37,30 +38,42 @@ fn listen() -> CancelToken {
     // A function that is killed takes with it what it left to us.
     process::adopt_orphans();
     let token = CancelToken::new();
-    // Without signals the user's wish ends kiln as it ends any program.
-    if let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) {
-        let cancelled = token.clone();
-        std::thread::spawn(move || {
-            let mut asked = signals.forever();
-            if let Some(signal) = asked.next() {
-                SIGNAL.store(signal, Ordering::SeqCst);
-                cancelled.cancel();
-            }
-            let first = Instant::now();
-            std::thread::spawn(move || {
-                while let Some(left) = LAST_MOMENT.checked_sub(first.elapsed()) {
-                    std::thread::park_timeout(left);
-                }
-                end_now(SIGNAL.load(Ordering::SeqCst));
-            });
-            // `timeout` and some terminals send a signal twice, to us and to our group; that is one wish, and the first
-            // has to have time to remove containers.
-            if let Some(signal) = asked.find(|_| first.elapsed() >= ONE_WISH) {
-                end_now(signal);
-            }
-        });
+    let cancelled = token.clone();
+    let (ready, is_ready) = mpsc::channel();
+    // Without this thread, and without signals, the user's wish ends kiln as it ends any program. So signals are taken on
+    // the thread: once they are, the system no longer ends kiln by itself.
+    let thread = thread::Builder::new().spawn(move || {
+        let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]);
+        let _ = ready.send(());
+        if let Ok(signals) = signals {
+            follow(signals, &cancelled);
+        }
+    });
+    if thread.is_ok() {
+        let _ = is_ready.recv();
     }
     token
+}
+
+fn follow(mut signals: Signals, token: &CancelToken) {
+    let mut asked = signals.forever();
+    if let Some(signal) = asked.next() {
+        SIGNAL.store(signal, Ordering::SeqCst);
+        token.cancel();
+    }
+    let first = Instant::now();
+    // If the system refuses this thread, the second signal still ends kiln at once.
+    let _ = thread::Builder::new().spawn(move || {
+        while let Some(left) = LAST_MOMENT.checked_sub(first.elapsed()) {
+            thread::park_timeout(left);
+        }
+        end_now(SIGNAL.load(Ordering::SeqCst));
+    });
+    // `timeout` and some terminals send a signal twice, to us and to our group; that is one wish, and the first
+    // has to have time to remove containers.
+    if let Some(signal) = asked.find(|_| first.elapsed() >= ONE_WISH) {
+        end_now(signal);
+    }
 }
 
 /// Ends kiln as the signal would have without a handler. Packages are safe: what is being written is finished or undone by
