@@ -2,7 +2,10 @@
 //!
 //! The client is the same for both, in this process. Programs run without a sandbox in kiln's runner too where the two are
 //! compared; what the sandbox costs has rows of its own.
+//!
+//! With `--before`, native functions of two builds of kiln's runner are compared instead.
 
+mod compare;
 pub(crate) mod load;
 pub(crate) mod server;
 
@@ -35,6 +38,9 @@ pub(crate) struct Args {
     /// The function runner to measure.
     #[arg(long)]
     runner: PathBuf,
+    /// Another build of the function runner: native functions of both are measured in turns, and nothing else.
+    #[arg(long)]
+    before: Option<PathBuf>,
     /// The runner in Go to compare with; without it, ours is measured alone.
     #[arg(long)]
     peer: Option<PathBuf>,
@@ -65,6 +71,11 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         "{:22} {:22} {:>9} {:>7} {:>9} {:>8} {:>8} {:>9}",
         "server", "function", "resources", "clients", "calls/s", "p50 ms", "p99 ms", "CPU ms"
     )?;
+    if let Some(before) = &args.before {
+        let before = ours(before, &functions, &config, "off")?;
+        let after = ours(&args.runner, &functions, &config, "off")?;
+        return compare::compare(&before, &after, out);
+    }
     let mut table = Table {
         out,
         has_program: args.program.is_some(),
@@ -138,27 +149,41 @@ impl Table<'_> {
                         image: (*function).to_owned(),
                         list: list(resources),
                     };
-                    let Measured {
-                        rate,
-                        p50,
-                        p99,
-                        cpu,
-                    } = load.run(server)?;
-                    writeln!(
-                        self.out,
-                        "{name:22} {function:22} {resources:9} {clients:7} {rate:9.0} {:8.2} {:8.2} {:9.3}",
-                        p50 * 1e3,
-                        p99 * 1e3,
-                        cpu * 1e3
-                    )?;
+                    let measured = load.run(server)?;
+                    write_row(self.out, name, function, &load, resources, &measured)?;
                     if (clients, resources) == COUNTED {
-                        self.counted.push(((name, function), rate));
+                        self.counted.push(((name, function), measured.rate));
                     }
                 }
             }
         }
         Ok(())
     }
+}
+
+fn write_row(
+    out: &mut dyn Write,
+    server: &str,
+    function: &str,
+    load: &Load,
+    resources: usize,
+    measured: &Measured,
+) -> anyhow::Result<()> {
+    let Measured {
+        rate,
+        p50,
+        p99,
+        cpu,
+    } = measured;
+    writeln!(
+        out,
+        "{server:22} {function:22} {resources:9} {:7} {rate:9.0} {:8.3} {:8.3} {:9.3}",
+        load.clients,
+        p50 * 1e3,
+        p99 * 1e3,
+        cpu * 1e3
+    )?;
+    Ok(())
 }
 
 fn ours(runner: &Path, functions: &Path, config: &Path, sandbox: &str) -> anyhow::Result<Server> {

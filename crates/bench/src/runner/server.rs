@@ -77,17 +77,38 @@ impl Server {
         Ok(kilobytes * 1024)
     }
 
-    /// Seconds of processor time until now, with the programs that it has run.
+    /// Seconds of processor time until now, with the programs that it has run and the processes that it keeps.
     pub(crate) fn cpu(&self) -> anyhow::Result<f64> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let (_, fields) = stat.rsplit_once(") ").context("no times")?;
-        // From the 14th field of the whole line: its own time and that of its children, each in user and kernel.
-        let ticks = fields.split_whitespace().skip(11).take(4);
-        let ticks: u64 = ticks.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+        let mut ticks = ticks(self.child.id()).context("no times")?;
+        for child in children(self.child.id())? {
+            // It may have ended meanwhile.
+            ticks += self::ticks(child).unwrap_or(0);
+        }
         let per_second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK)?;
         let per_second = per_second.context("no ticks")?;
         Ok(ticks as f64 / per_second as f64)
     }
+}
+
+/// The time of a process and of the children that it has waited for.
+fn ticks(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    // From the 14th field of the whole line: its own time and that of its children, each in user and kernel.
+    let ticks = fields.split_whitespace().skip(11).take(4);
+    ticks.map(|text| text.parse::<u64>().ok()).sum()
+}
+
+/// The processes that any thread of a process has started and not yet waited for.
+fn children(process: u32) -> anyhow::Result<Vec<u32>> {
+    let threads = fs::read_dir(format!("/proc/{process}/task"))?;
+    let children = threads.flatten().map(|thread| {
+        // A thread may end at any time.
+        fs::read_to_string(thread.path().join("children")).unwrap_or_default()
+    });
+    let children: String = children.collect();
+    let ids = children.split_whitespace().map(str::parse);
+    Ok(ids.collect::<Result<_, _>>()?)
 }
 
 impl Drop for Server {
