@@ -3,10 +3,11 @@
 //! A frame is the length of the head (4 bytes), the length of the body (8 bytes), both little-endian, the head as a
 //! protobuf message and the body. The list is the body, so it is neither encoded nor copied once more.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use prost::Message;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// The two lengths.
 pub(super) const PREFIX: usize = 12;
@@ -135,10 +136,56 @@ pub(super) fn read<M: Message + Default>(mut from: impl Read) -> io::Result<Opti
     Ok(Some((head, bytes)))
 }
 
-/// Writes a frame.
+/// Writes a frame. One that fits the buffer of the socket takes one system call, and wakes the reader once.
 pub(super) fn write(mut to: impl Write, head: &impl Message, body: &[u8]) -> io::Result<()> {
-    to.write_all(&encode(head, body.len()))?;
-    to.write_all(body)
+    let head = encode(head, body.len());
+    let mut slices = [IoSlice::new(&head), IoSlice::new(body)];
+    let mut slices = &mut slices[..];
+    while !slices.is_empty() {
+        match to.write_vectored(slices) {
+            Ok(0) if slices.iter().all(|slice| slice.is_empty()) => break,
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut slices, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// What has arrived of frames that come from the other end of a socket.
+#[derive(Debug, Default)]
+pub(super) struct FrameBuffer {
+    bytes: BytesMut,
+}
+
+/// How many bytes are read at once while the size of a frame is not known.
+const READ: usize = 16 * 1024;
+
+impl FrameBuffer {
+    /// Waits for a whole frame, whose body has at most `max_body` bytes. Dropping the future loses nothing: the frame can be
+    /// waited for again.
+    pub(super) async fn next<M: Message + Default>(
+        &mut self,
+        from: &mut (impl AsyncRead + Unpin),
+        max_body: usize,
+    ) -> io::Result<(M, Bytes)> {
+        loop {
+            let arrived = self.bytes.len();
+            let missing = match Lengths::decode(&self.bytes, max_body)? {
+                Some(lengths) if arrived >= lengths.total() => {
+                    return decode(&mut self.bytes, lengths);
+                }
+                Some(lengths) => lengths.total() - arrived,
+                None => READ,
+            };
+            // The room doubles: what a frame announces takes no memory before it arrives.
+            self.bytes.reserve(missing.min(arrived.max(READ)));
+            if from.read_buf(&mut self.bytes).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,17 +6,14 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr};
 use tokio::time::timeout;
 
-use super::frame::{self, Lengths, RequestHead, ResponseHead};
+use super::frame::{self, FrameBuffer, RequestHead, ResponseHead};
 use super::starter::Started;
-
-/// How many bytes are read at once while the size of a response is not known.
-const READ: usize = 16 * 1024;
 
 /// How long a process that has been killed may take to end, and how much of its last words is read.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -26,7 +23,7 @@ pub(super) struct Worker {
     child: Child,
     stderr: Option<ChildStderr>,
     socket: UnixStream,
-    received: BytesMut,
+    received: FrameBuffer,
     state: State,
 }
 
@@ -57,7 +54,7 @@ impl Worker {
             stderr: child.stderr.take(),
             child,
             socket: UnixStream::from_std(socket)?,
-            received: BytesMut::new(),
+            received: FrameBuffer::default(),
             state: State::Working,
         })
     }
@@ -92,20 +89,9 @@ impl Worker {
 
     /// Waits for a response. Dropping the future loses nothing: it can be waited for again.
     pub(super) async fn receive(&mut self, max_body: usize) -> io::Result<(ResponseHead, Bytes)> {
-        loop {
-            match Lengths::decode(&self.received, max_body)? {
-                Some(lengths) if self.received.len() >= lengths.total() => {
-                    let decoded = frame::decode(&mut self.received, lengths)?;
-                    self.state = State::Idle;
-                    return Ok(decoded);
-                }
-                Some(lengths) => self.received.reserve(lengths.total() - self.received.len()),
-                None => self.received.reserve(READ),
-            }
-            if self.socket.read_buf(&mut self.received).await? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
+        let decoded = self.received.next(&mut self.socket, max_body).await?;
+        self.state = State::Idle;
+        Ok(decoded)
     }
 
     /// Why a worker failed whose socket no longer works. It is killed if it has not ended.
