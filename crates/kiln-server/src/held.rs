@@ -4,9 +4,14 @@
 //! that large ones cannot shut small ones out. In each pool a connection may take as much as it leaves free, and a peer
 //! three times as much as it leaves free: however much one of them takes, there is room for the next. The only call of a
 //! connection or of a peer is free of its rule, so that a request of the allowed size always fits an idle server.
+//!
+//! Streams take memory before their messages arrive, and some never have one. They are charged with their headers to pools
+//! of their own, by the same rules: one for health checks, which are short, and one for everything else.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::Request;
 
 /// Requests of at most so many bytes are small.
 pub(crate) const SMALL_REQUEST: usize = 256 * 1024;
@@ -15,10 +20,17 @@ pub(crate) const SMALL_REQUEST: usize = 256 * 1024;
 const CONNECTION_FACTOR: usize = 1;
 const PEER_FACTOR: usize = 3;
 
+/// How many bytes all streams may have, and all health checks, besides the messages.
+const STREAMS: usize = 64 * 1024 * 1024;
+const CHECKS: usize = 8 * 1024 * 1024;
+
+/// What a stream takes besides its headers: the task that serves it, and what HTTP/2 and gRPC know of it.
+const STREAM: usize = 8 * 1024;
+
 /// The bytes that all calls of a server share.
 #[derive(Debug)]
 pub(crate) struct HeldBytes {
-    pools: [Pool; 2],
+    pools: [Pool; 4],
 }
 
 #[derive(Debug)]
@@ -27,17 +39,28 @@ struct Pool {
     used: Mutex<usize>,
 }
 
-/// Which pool; also the index of it.
+/// Which pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Size {
-    Small = 0,
-    Large = 1,
+enum Kind {
+    SmallMessages,
+    LargeMessages,
+    Streams,
+    Checks,
+}
+
+/// What a stream is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StreamKind {
+    /// A health check, which is answered once.
+    Check,
+    /// Anything else.
+    Other,
 }
 
 /// What one connection, or all of one peer, have in each pool.
 #[derive(Debug, Default)]
 pub(crate) struct Holder {
-    used: [AtomicUsize; 2],
+    used: [AtomicUsize; 4],
 }
 
 /// The bytes of one call, until dropped.
@@ -46,7 +69,7 @@ pub(crate) struct Held {
     held_bytes: Arc<HeldBytes>,
     connection: Arc<Holder>,
     peer: Arc<Holder>,
-    pool: Size,
+    pool: Kind,
     bytes: usize,
 }
 
@@ -63,25 +86,34 @@ impl HeldBytes {
             used: Mutex::new(0),
         };
         Arc::new(HeldBytes {
-            pools: [pool(reserve), pool(limit - reserve)],
+            pools: [
+                pool(reserve),
+                pool(limit - reserve),
+                pool(STREAMS),
+                pool(CHECKS),
+            ],
         })
     }
 
-    fn pool(&self, size: Size) -> &Pool {
-        let [small, large] = &self.pools;
-        match size {
-            Size::Small => small,
-            Size::Large => large,
-        }
+    fn pool(&self, kind: Kind) -> &Pool {
+        kind.of(&self.pools)
     }
 }
 
 impl Holder {
-    fn used(&self, pool: Size) -> &AtomicUsize {
-        let [small, large] = &self.used;
-        match pool {
-            Size::Small => small,
-            Size::Large => large,
+    fn used(&self, pool: Kind) -> &AtomicUsize {
+        pool.of(&self.used)
+    }
+}
+
+impl Kind {
+    fn of<T>(self, all: &[T; 4]) -> &T {
+        let [small, large, streams, checks] = all;
+        match self {
+            Kind::SmallMessages => small,
+            Kind::LargeMessages => large,
+            Kind::Streams => streams,
+            Kind::Checks => checks,
         }
     }
 }
@@ -97,16 +129,37 @@ impl Held {
             held_bytes,
             connection,
             peer,
-            pool: Size::Small,
+            pool: Kind::SmallMessages,
             bytes: 0,
+        }
+    }
+
+    /// Takes what a stream needs besides its messages, until dropped.
+    pub(crate) fn for_stream<B>(
+        mut self,
+        kind: StreamKind,
+        request: &Request<B>,
+    ) -> Result<Held, NoRoom> {
+        // As HTTP/2 counts them.
+        let headers = request.headers().iter();
+        let headers = headers.map(|(name, value)| name.as_str().len() + value.len() + 32);
+        let path = request.uri().path_and_query();
+        let path = path.map_or(0, |path| path.as_str().len());
+        let pool = match kind {
+            StreamKind::Check => Kind::Checks,
+            StreamKind::Other => Kind::Streams,
+        };
+        match self.take(pool, STREAM + path + headers.sum::<usize>()) {
+            true => Ok(self),
+            false => Err(NoRoom),
         }
     }
 
     /// Whether a request of `size` bytes would fit now. Nothing is taken.
     pub(crate) fn would_fit(&self, size: usize) -> bool {
-        let pools: &[Size] = match size {
-            ..=SMALL_REQUEST => &[Size::Small, Size::Large],
-            _ => &[Size::Large],
+        let pools: &[Kind] = match size {
+            ..=SMALL_REQUEST => &[Kind::SmallMessages, Kind::LargeMessages],
+            _ => &[Kind::LargeMessages],
         };
         pools.iter().any(|pool| {
             let used = *self.held_bytes.pool(*pool).lock();
@@ -120,10 +173,10 @@ impl Held {
             return Ok(());
         }
         let is_small = size <= SMALL_REQUEST;
-        if is_small && self.pool == Size::Small && self.take(Size::Small, bytes) {
+        if is_small && self.pool == Kind::SmallMessages && self.take(Kind::SmallMessages, bytes) {
             return Ok(());
         }
-        match self.take(Size::Large, bytes) {
+        match self.take(Kind::LargeMessages, bytes) {
             true => Ok(()),
             false => Err(NoRoom),
         }
@@ -137,7 +190,7 @@ impl Held {
     }
 
     /// Takes all bytes of the call from a pool, if that is allowed, and gives back what it had in another.
-    fn take(&mut self, pool: Size, bytes: usize) -> bool {
+    fn take(&mut self, pool: Kind, bytes: usize) -> bool {
         let held_bytes = Arc::clone(&self.held_bytes);
         let mut used = held_bytes.pool(pool).lock();
         if !self.is_allowed(pool, *used, bytes) {
@@ -166,7 +219,7 @@ impl Held {
     }
 
     /// Whether the call may have `bytes` in a pool of which `used` are taken.
-    fn is_allowed(&self, pool: Size, used: usize, bytes: usize) -> bool {
+    fn is_allowed(&self, pool: Kind, used: usize, bytes: usize) -> bool {
         let own = match pool == self.pool {
             true => self.bytes,
             false => 0,

@@ -25,7 +25,7 @@ use crate::body::{ReceiveError, RequestLimits, SmallMessages, WholeBody, receive
 use crate::codec::EvaluateCodec;
 use crate::connections::{ClientReset, Connections, OpenConnection};
 use crate::health::HealthService;
-use crate::held::{Held, HeldBytes};
+use crate::held::{Held, HeldBytes, StreamKind};
 use crate::options::Options;
 use crate::service::{Arrived, Service};
 use crate::status;
@@ -95,7 +95,7 @@ impl Router {
         let path = request.uri().path();
         let (service, method) = split(path);
         if service == HEALTH {
-            return self.check_health(request);
+            return self.check_health(request, connection);
         }
         if let Some(token) = &self.token
             && !token.is_shown(request.headers())
@@ -124,7 +124,19 @@ impl Router {
         refuse(&Status::unimplemented(text))
     }
 
-    fn check_health(&self, request: Request<Incoming>) -> Answering {
+    fn check_health(
+        &self,
+        request: Request<Incoming>,
+        connection: &Arc<OpenConnection>,
+    ) -> Answering {
+        let kind = match split(request.uri().path()) {
+            (_, "Check") => StreamKind::Check,
+            _ => StreamKind::Other,
+        };
+        let stream = self.held(connection).for_stream(kind, &request);
+        let Ok(stream) = stream else {
+            return refuse(&status::too_many_streams());
+        };
         let mut health = self.health.clone();
         let limits = self.limits(MAX_HEALTH_CHECK);
         Box::pin(async move {
@@ -134,16 +146,27 @@ impl Router {
                 Err(error) => return Ok(not_received(&error)),
             };
             let body = Body::new(WholeBody::new(message));
-            health.call(Request::from_parts(parts, body)).await
+            let response = health.call(Request::from_parts(parts, body)).await?;
+            Ok(answer::fit(response, None, stream))
         })
+    }
+
+    /// Nothing yet, of what a connection may have in memory.
+    fn held(&self, connection: &OpenConnection) -> Held {
+        let (of_connection, of_peer) = connection.holders();
+        Held::new(Arc::clone(&self.held_bytes), of_connection, of_peer)
     }
 
     fn evaluate(&self, request: Request<Incoming>, connection: &Arc<OpenConnection>) -> Answering {
         let service = Arc::clone(&self.service);
         let limits = self.limits(service.max_message_size());
         let connection = Arc::clone(connection);
-        let (of_connection, of_peer) = connection.holders();
-        let mut held = Held::new(Arc::clone(&self.held_bytes), of_connection, of_peer);
+        let stream = self.held(&connection);
+        let stream = stream.for_stream(StreamKind::Other, &request);
+        let Ok(stream) = stream else {
+            return refuse(&status::too_many_streams());
+        };
+        let mut held = self.held(&connection);
         let room = answer::announced_room(request.headers());
         let arrived = Arrived(Instant::now());
         Box::pin(async move {
@@ -167,7 +190,7 @@ impl Router {
             let size = size.load(Ordering::Relaxed);
             held.replace(size);
             streams::end_stream_after(limits.time_for(size));
-            Ok(answer::fit(response, room, (held, call)))
+            Ok(answer::fit(response, room, (held, stream, call)))
         })
     }
 

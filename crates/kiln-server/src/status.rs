@@ -130,6 +130,16 @@ pub(crate) fn no_memory(size: usize) -> Status {
     try_again(text, retry_after)
 }
 
+/// Too many streams are open already, or their headers are too large.
+pub(crate) fn too_many_streams() -> Status {
+    let retry_after = Duration::from_secs(1);
+    let text = format!(
+        "too many requests are open, or their headers are too large; try again in {}",
+        go_duration(retry_after)
+    );
+    try_again(text, retry_after)
+}
+
 pub(crate) fn full(waiting: usize, full: Full) -> Status {
     let text = format!(
         "too many evaluations: {waiting} are waiting already; try again in {}, \

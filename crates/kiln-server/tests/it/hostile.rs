@@ -11,7 +11,7 @@ use crate::harness::{LIST, World, request};
 use crate::health::check;
 use crate::raw::{
     CHECK, DATA, END_STREAM, EVALUATE, GO_AWAY, HEADERS, PREFACE, RESET, Raw, SETTINGS, WATCH,
-    call, empty_call, frame, headers, reset,
+    call, empty_call, frame, headers, large_headers, reset,
 };
 
 const MIB: usize = 1024 * 1024;
@@ -290,4 +290,65 @@ async fn a_client_that_cancels_all_its_calls_keeps_its_channel() {
     }
     std::fs::write(world.path("go"), "").expect("a file");
     stays.await.expect("a call").expect("a list");
+}
+
+/// Begins requests on one connection after the other until one is refused; how many were not.
+async fn streams_until_refused(
+    world: &World,
+    request: impl Fn(u32) -> Vec<u8>,
+) -> (usize, Vec<Raw>) {
+    let mut connections = Vec::new();
+    let mut open = 0;
+    loop {
+        assert!(connections.len() < 40, "{open} streams are open");
+        let mut raw = Raw::connect_from(2, world.address).await;
+        for stream in streams(1000) {
+            raw.send(&request(stream)).await;
+        }
+        // The answer to this is the last one.
+        raw.send(&frame(crate::raw::PING, 0, 0, b"received")).await;
+        let mut refused = 0;
+        loop {
+            let frame = raw.next().await.expect("the connection ended");
+            assert_ne!(frame.kind, GO_AWAY, "{frame:?}");
+            match (frame.kind, frame.flags) {
+                (HEADERS, flags) if flags & END_STREAM != 0 => refused += 1,
+                (crate::raw::PING, 1) => break,
+                _ => {}
+            }
+        }
+        connections.push(raw);
+        open += 1000 - refused;
+        if refused > 0 {
+            return (open, connections);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_peer_with_very_many_streams_leaves_room_for_others() {
+    for path in [WATCH, EVALUATE, CHECK] {
+        let world = World::new().await;
+        let request = |stream| match path {
+            WATCH => empty_call(stream, path),
+            // Nothing follows.
+            _ => headers(stream, path, 0),
+        };
+        let (open, _connections) = streams_until_refused(&world, request).await;
+        assert!(open < 10_000, "{path}: {open}");
+        assert_eq!(check(world.channel().await, "").await, SERVING);
+        world.call("tree", LIST).await.expect("a list");
+    }
+}
+
+#[tokio::test]
+async fn large_headers_count_as_memory() {
+    for path in [EVALUATE, CHECK] {
+        let world = World::new().await;
+        let request = |stream| large_headers(stream, path, 50_000);
+        let (open, _connections) = streams_until_refused(&world, request).await;
+        assert!(open < 1000, "{path}: {open}");
+        assert_eq!(check(world.channel().await, "").await, SERVING);
+        world.call("tree", LIST).await.expect("a list");
+    }
 }

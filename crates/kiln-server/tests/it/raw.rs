@@ -20,6 +20,10 @@ pub(crate) const RESET: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
 pub(crate) const PING: u8 = 6;
 pub(crate) const GO_AWAY: u8 = 7;
+const CONTINUATION: u8 = 9;
+
+/// The largest frame that a server takes.
+const MAX_FRAME: usize = 16 * 1024;
 
 pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
@@ -49,6 +53,27 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
 
 /// The headers of a request.
 pub(crate) fn headers(stream: u32, path: &str, flags: u8) -> Vec<u8> {
+    frame(HEADERS, END_HEADERS | flags, stream, &header_block(path))
+}
+
+/// The headers of a request with another one of `size` bytes.
+pub(crate) fn large_headers(stream: u32, path: &str, size: usize) -> Vec<u8> {
+    let mut block = header_block(path);
+    literal(&mut block, "x-large", &"x".repeat(size));
+    let (first, rest) = block.split_at(MAX_FRAME.min(block.len()));
+    let mut frames = frame(HEADERS, 0, stream, first);
+    let mut pieces = rest.chunks(MAX_FRAME).peekable();
+    while let Some(piece) = pieces.next() {
+        let flags = match pieces.peek() {
+            Some(_) => 0,
+            None => END_HEADERS,
+        };
+        frames.extend(frame(CONTINUATION, flags, stream, piece));
+    }
+    frames
+}
+
+fn header_block(path: &str) -> Vec<u8> {
     let mut block = Vec::new();
     for (name, value) in [
         (":method", "POST"),
@@ -58,14 +83,28 @@ pub(crate) fn headers(stream: u32, path: &str, flags: u8) -> Vec<u8> {
         ("content-type", "application/grpc"),
         ("te", "trailers"),
     ] {
-        // A literal without an index. Texts are short enough for one byte of length.
-        block.push(0);
-        for text in [name, value] {
-            block.push(u8::try_from(text.len()).expect("a short text"));
-            block.extend(text.as_bytes());
-        }
+        literal(&mut block, name, value);
     }
-    frame(HEADERS, END_HEADERS | flags, stream, &block)
+    block
+}
+
+/// A header without an index.
+fn literal(block: &mut Vec<u8>, name: &str, value: &str) {
+    block.push(0);
+    for text in [name, value] {
+        match text.len().checked_sub(127) {
+            None => block.push(u8::try_from(text.len()).expect("a short text")),
+            Some(mut rest) => {
+                block.push(127);
+                while rest >= 128 {
+                    block.push(u8::try_from(rest % 128 + 128).expect("a byte"));
+                    rest /= 128;
+                }
+                block.push(u8::try_from(rest).expect("a byte"));
+            }
+        }
+        block.extend(text.as_bytes());
+    }
 }
 
 /// A message with its head.
