@@ -17,11 +17,16 @@ static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 /// Runs `work`, which may have `max_bytes` more in use at any moment than are in use now.
 pub fn run<T>(max_bytes: usize, work: impl FnOnce() -> T) -> T {
-    let limit = IN_USE.load(Ordering::Relaxed).saturating_add(max_bytes);
+    let limit = in_use().saturating_add(max_bytes);
     LIMIT.store(limit, Ordering::Relaxed);
     let result = work();
     LIMIT.store(usize::MAX, Ordering::Relaxed);
     result
+}
+
+/// How many bytes are in use now.
+pub fn in_use() -> usize {
+    IN_USE.load(Ordering::Relaxed)
 }
 
 fn count(size: usize) {

@@ -1,16 +1,20 @@
 //! What must hold for any input. Each function is a fuzz target; a broken promise is a panic.
 
 pub mod bounded;
+mod grpc;
 mod native;
 mod oci;
 mod rego;
 mod starlark;
 mod value;
+mod worker;
 
+pub use grpc::grpc_request;
 pub use native::native;
 pub use oci::{oci_layer, oci_manifest};
 pub use rego::rego;
 pub use starlark::starlark;
+pub use worker::worker_frames;
 
 use kiln_krm::kptfile::Kptfile;
 use kiln_krm::roundtrip;

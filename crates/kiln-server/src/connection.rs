@@ -91,15 +91,27 @@ pub(crate) async fn serve(
 ) -> Result<(), ConnectionError> {
     // Answers are small, and nobody should wait for more to come.
     stream.set_nodelay(true)?;
-    let greeted_until = Instant::now() + MAX_GREETING;
     match &acceptor.tls {
-        None => serve_stream(stream, &acceptor, &registered, greeted_until).await,
+        None => serve_without_tls(stream, &acceptor, &registered).await,
         Some(tls) => {
+            let greeted_until = Instant::now() + MAX_GREETING;
             let accepting = tls.acceptor().accept(stream);
             let stream = greeted(accepting, registered.connection(), greeted_until).await?;
             serve_stream(stream, &acceptor, &registered, greeted_until).await
         }
     }
+}
+
+/// Serves a connection of any kind until it ends.
+pub(crate) async fn serve_without_tls<S>(
+    stream: S,
+    acceptor: &Acceptor,
+    registered: &Registered,
+) -> Result<(), ConnectionError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    serve_stream(stream, acceptor, registered, Instant::now() + MAX_GREETING).await
 }
 
 /// What comes of a step before the first request, if it comes in time.

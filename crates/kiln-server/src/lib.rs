@@ -19,6 +19,8 @@ mod deadline;
 mod evaluate;
 mod evaluators;
 mod forward;
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 mod held;
 mod lifecycle;

@@ -28,10 +28,42 @@ const LAST_BYTES: Duration = Duration::from_secs(1);
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    acceptor: Acceptor,
-    connections: Arc<Connections>,
-    lifecycle: Arc<Lifecycle>,
+    state: ServerState,
     drain_timeout: Duration,
+}
+
+/// What serves connections, wherever they come from.
+pub(crate) struct ServerState {
+    pub(crate) acceptor: Acceptor,
+    pub(crate) connections: Arc<Connections>,
+}
+
+impl ServerState {
+    pub(crate) fn new(evaluators: Evaluators, options: Options) -> ServerState {
+        let lifecycle = Lifecycle::new();
+        let health = HealthService::new(Arc::clone(&lifecycle), evaluators.usable());
+        let service = Service::new(evaluators, &options, Arc::clone(&lifecycle));
+        let connections = Connections::new(options.connections.max.get());
+        let router = Router::new(
+            Arc::new(service),
+            health,
+            &options,
+            Arc::clone(&connections),
+        );
+        ServerState {
+            acceptor: Acceptor {
+                tls: options.tls,
+                router: Arc::new(router),
+                lifecycle,
+                idle_timeout: options.connections.idle_timeout,
+            },
+            connections,
+        }
+    }
+
+    fn lifecycle(&self) -> &Arc<Lifecycle> {
+        &self.acceptor.lifecycle
+    }
 }
 
 /// Why a port cannot be had.
@@ -52,28 +84,12 @@ impl Server {
         let refused = |source| BindError { address, source };
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let local = listener.local_addr().map_err(refused)?;
-        let lifecycle = Lifecycle::new();
-        let health = HealthService::new(Arc::clone(&lifecycle), evaluators.usable());
-        let service = Service::new(evaluators, &options, Arc::clone(&lifecycle));
-        let connections = Connections::new(options.connections.max.get());
-        let router = Router::new(
-            Arc::new(service),
-            health,
-            &options,
-            Arc::clone(&connections),
-        );
+        let drain_timeout = options.drain_timeout;
         Ok(Server {
             listener,
             address: local,
-            acceptor: Acceptor {
-                tls: options.tls,
-                router: Arc::new(router),
-                lifecycle: Arc::clone(&lifecycle),
-                idle_timeout: options.connections.idle_timeout,
-            },
-            connections,
-            lifecycle,
-            drain_timeout: options.drain_timeout,
+            state: ServerState::new(evaluators, options),
+            drain_timeout,
         })
     }
 
@@ -84,13 +100,13 @@ impl Server {
 
     /// What makes the server end.
     pub fn stop(&self) -> Stop {
-        self.lifecycle.stop()
+        self.state.lifecycle().stop()
     }
 
     /// Serves until it is told to end and all calls are over. Probes are answered to the last.
     pub async fn run(self) {
         let mut connections = JoinSet::new();
-        let mut over = std::pin::pin!(over(Arc::clone(&self.lifecycle), self.drain_timeout));
+        let mut over = std::pin::pin!(over(Arc::clone(self.state.lifecycle()), self.drain_timeout));
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
@@ -100,7 +116,7 @@ impl Server {
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept a connection");
                         // Out of descriptors, most likely.
-                        self.connections.make_room();
+                        self.state.connections.make_room();
                         sleep(NEXT_ACCEPT).await;
                     }
                 },
@@ -109,16 +125,16 @@ impl Server {
             }
         }
         drop(self.listener);
-        self.lifecycle.advance(Phase::Finishing);
+        self.state.lifecycle().advance(Phase::Finishing);
         let last_bytes = async { while connections.join_next().await.is_some() {} };
         // Those who neither listen nor leave are left.
         let _ = timeout(LAST_BYTES, last_bytes).await;
-        self.lifecycle.advance(Phase::Ended);
+        self.state.lifecycle().advance(Phase::Ended);
     }
 
     fn serve(&self, stream: TcpStream, peer: SocketAddr) -> impl Future<Output = ()> + use<> {
-        let registered = self.connections.register(peer.ip());
-        let served = connection::serve(stream, self.acceptor.clone(), registered);
+        let registered = self.state.connections.register(peer.ip());
+        let served = connection::serve(stream, self.state.acceptor.clone(), registered);
         async move {
             if let Err(error) = served.await {
                 let source = std::error::Error::source(&error);

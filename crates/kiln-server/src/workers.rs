@@ -18,4 +18,4 @@ mod work;
 pub use pool::{WorkerError, WorkerOptions, WorkerPool};
 pub use work::{WORKER_NAME, work};
 
-pub(crate) use lease::{Lease, WorkerCall};
+pub(crate) use lease::{Lease, WorkerCall, answer_all};

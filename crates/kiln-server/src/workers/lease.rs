@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use kiln_proto::evaluator::EvaluateFunctionResponse;
+use kiln_proto::failure;
 use kiln_runtime::Deadline;
+use tokio::io::AsyncRead;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tonic::{Code, Status};
 
-use super::frame::{RequestHead, ResponseHead};
+use super::frame::{FrameBuffer, RequestHead, ResponseHead};
 use super::pool::{Shared, WorkerError, WorkerPool};
 use super::process::{Death, State, Worker};
 use crate::admission::{Admission, Lane, Place};
@@ -178,6 +180,25 @@ impl WorkerCall {
             max_message_size: self.max_message_size as u64,
             room: self.room as u64,
         }
+    }
+}
+
+/// Makes answers of all responses that come, as calls do, until one cannot be received. Returns how many there were.
+pub(crate) async fn answer_all(
+    mut from: impl AsyncRead + Unpin,
+    max_body: usize,
+) -> (usize, io::Error) {
+    let mut received = FrameBuffer::default();
+    let mut count = 0;
+    loop {
+        let (head, body) = match received.next(&mut from, max_body).await {
+            Ok(response) => response,
+            Err(error) => return (count, error),
+        };
+        if let Err(status) = evaluated(head, body).answer {
+            failure::fit(&status, None).into_http::<()>();
+        }
+        count += 1;
     }
 }
 

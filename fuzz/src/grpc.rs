@@ -1,0 +1,188 @@
+//! Clients of the service.
+
+mod frames;
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiln_runtime::{
+    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime,
+};
+use kiln_server::fuzzing::MemoryServer;
+use kiln_server::{Evaluator, Evaluators, Options, Words};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::bounded;
+use frames::{DATA, PREFACE, call};
+
+/// What one client may take, and what all that have gone may leave behind.
+const MAX_BYTES: usize = 24 << 20;
+const MAX_LEFT: usize = 16 << 20;
+
+/// A client that has sent all it sends, and answers no probe, is gone after so long. Time passes whenever nothing else
+/// happens.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// Bits of the first byte.
+const IS_RAW: u8 = 1;
+const CLOSES: u8 = 2;
+const DOES_NOT_READ: u8 = 4;
+const SENDS_LITTLE_AT_ONCE: u8 = 8;
+
+struct World {
+    runtime: tokio::runtime::Runtime,
+    server: MemoryServer,
+    in_use: usize,
+}
+
+impl World {
+    fn new() -> World {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build();
+        let runtime = runtime.expect("a runtime");
+        let evaluators = Evaluators::new(vec![Evaluator {
+            name: "native",
+            runtime: Arc::new(Echo),
+            words: Words::Wrapper,
+            is_usable: true,
+            workers: None,
+        }]);
+        let options = Options {
+            max_message_size: 1 << 20,
+            max_held_bytes: 4 << 20,
+            evaluation_timeout: None,
+            ..Options::default()
+        };
+        let server = MemoryServer::new(evaluators, options);
+        // What is made once is not counted for any input.
+        runtime.block_on(be_served(&server));
+        World {
+            runtime,
+            server,
+            in_use: bounded::in_use(),
+        }
+    }
+}
+
+/// Whatever a client sends, its connection ends, what it takes is bounded and given back, and other clients are served.
+///
+/// The first byte says how the client behaves, and the rest what it sends: bytes as they are, or instructions ([`frames`]).
+pub fn grpc_request(input: &[u8]) {
+    thread_local! {
+        static WORLD: OnceCell<World> = const { OnceCell::new() };
+    }
+    let Some((behaviour, rest)) = input.split_first() else {
+        return;
+    };
+    let sent = match behaviour & IS_RAW {
+        0 => frames::follow(rest),
+        _ => [PREFACE, rest].concat(),
+    };
+    WORLD.with(|world| {
+        let world = world.get_or_init(World::new);
+        bounded::run(MAX_BYTES, || {
+            world.runtime.block_on(async {
+                let attack = attack(&world.server, *behaviour, &sent);
+                let ended = tokio::time::timeout(PATIENCE, attack).await;
+                ended.expect("the connection ends");
+                be_served(&world.server).await;
+            });
+        });
+        let left = bounded::in_use().saturating_sub(world.in_use);
+        assert!(left < MAX_LEFT, "{left} bytes are still in use");
+    });
+}
+
+/// Sends everything and waits until the server closes the connection.
+async fn attack(server: &MemoryServer, behaviour: u8, sent: &[u8]) {
+    let (mut reader, mut writer) = tokio::io::split(server.connect());
+    let send = async {
+        let at_once = match behaviour & SENDS_LITTLE_AT_ONCE {
+            0 => usize::MAX,
+            _ => 97,
+        };
+        for piece in sent.chunks(at_once) {
+            if writer.write_all(piece).await.is_err() {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+        if behaviour & CLOSES != 0 {
+            let _ = writer.shutdown().await;
+        }
+    };
+    if behaviour & DOES_NOT_READ == 0 {
+        let read = async {
+            let mut buffer = [0; 4096];
+            while let Ok(1..) = reader.read(&mut buffer).await {}
+        };
+        tokio::join!(send, read);
+        return;
+    }
+    send.await;
+    while !is_closed(&mut reader).await {}
+}
+
+/// Lets time pass, and looks whether the other end is gone. Nothing is read before.
+async fn is_closed(reader: &mut (impl tokio::io::AsyncRead + Unpin)) -> bool {
+    tokio::time::sleep(PATIENCE / 3).await;
+    let mut buffer = [0; 4096];
+    loop {
+        match tokio::time::timeout(Duration::from_secs(1), reader.read(&mut buffer)).await {
+            Ok(Ok(1..)) => {}
+            Ok(_) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// A client that calls a function and gets its answer.
+async fn be_served(server: &MemoryServer) {
+    let mut client = server.connect();
+    let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
+    let request = [PREFACE, &frames::settings(), &call(1, "echo", list.as_bytes())].concat();
+    client.write_all(&request).await.expect("a connection");
+    loop {
+        let mut head = [0; 9];
+        client.read_exact(&mut head).await.expect("an answer");
+        let [a, b, c, kind, ..] = head;
+        let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+        client.read_exact(&mut payload).await.expect("an answer");
+        if kind == DATA {
+            let found = payload.windows(list.len()).any(|part| part == list.as_bytes());
+            assert!(found, "{payload:?}");
+            return;
+        }
+    }
+}
+
+/// One function, which returns the list that it gets.
+struct Echo;
+
+impl Runtime for Echo {
+    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+        match function.name() {
+            "echo" => Ok(Arc::new(Echo)),
+            _ => Err(FindError::not_found(function)),
+        }
+    }
+}
+
+impl Runner for Echo {
+    fn run(&self, input: &Input<'_>, _: &RunContext) -> Result<Outcome, RunError> {
+        Ok(Outcome {
+            exit_code: 0,
+            signal: None,
+            output: Output::Wire(input.wire().as_bytes().to_vec()),
+            stderr: Vec::new(),
+            elapsed: Duration::ZERO,
+        })
+    }
+
+    fn is_native(&self) -> bool {
+        true
+    }
+}
