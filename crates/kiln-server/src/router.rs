@@ -85,10 +85,7 @@ impl Router {
         request: Request<Incoming>,
         connection: &Arc<OpenConnection>,
     ) -> Answering {
-        let is_grpc = request
-            .headers()
-            .get(CONTENT_TYPE)
-            .is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"));
+        let is_grpc = request.headers().get(CONTENT_TYPE).is_some_and(is_grpc);
         if !is_grpc {
             return ready(not_grpc());
         }
@@ -228,6 +225,12 @@ impl UnaryService<EvaluateFunctionRequest> for Evaluate {
     }
 }
 
+/// `application/grpc`, with a suffix or parameters, as gRPC servers in Go take it. `application/grpc-web` is another protocol.
+fn is_grpc(content_type: &HeaderValue) -> bool {
+    let rest = content_type.as_bytes().strip_prefix(b"application/grpc");
+    matches!(rest, Some([] | [b'+' | b';', ..]))
+}
+
 /// `/service/method`
 fn split(path: &str) -> (&str, &str) {
     let path = path.strip_prefix('/').unwrap_or(path);
@@ -306,3 +309,6 @@ fn reflection() -> Vec<(&'static str, Box<Handler>)> {
     }
     handlers
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,10 +83,10 @@ impl RegistryTags {
             let _ = given_up.send(Err(String::from("interrupted")));
         });
         let image = image.to_owned();
-        let asking = std::thread::Builder::new().spawn(move || {
+        let lookup = std::thread::Builder::new().spawn(move || {
             let _ = sender.send(list(&image));
         });
-        asking.map_err(|error| format!("cannot start a thread to ask the registry: {error}"))?;
+        lookup.map_err(|error| format!("cannot start a thread: {error}"))?;
         let late = |_| format!("no answer within {} seconds", PATIENCE.as_secs());
         answer.recv_timeout(PATIENCE).map_err(late)?
     }
