@@ -185,7 +185,7 @@ impl Work {
                 } = perform(behaviour, list, &ctx, Crossing::Tree)?;
                 let results = behaviour.sdk.results(&list.results);
                 let output = Output::List(ResourceList {
-                    items: list.items,
+                    items: list.items.into_iter().map(Resource::into_item).collect(),
                     results,
                     ..ResourceList::default()
                 });

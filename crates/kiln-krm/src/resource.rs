@@ -72,6 +72,27 @@ impl Resource {
         Resource::item(document)
     }
 
+    /// The resource as an item of a list. Unlike [`Resource::to_item`] it keeps the comments of its document, at its top node.
+    #[must_use]
+    pub fn into_item(mut self) -> Resource {
+        let root = self.root().id();
+        for slot in [Slot::Head, Slot::Line, Slot::Foot] {
+            let comment = self.document.comment(slot).to_owned();
+            if comment.is_empty() {
+                continue;
+            }
+            self.document.set_document_comment(slot, "");
+            let own = self.root().comment(slot);
+            let both = match own.is_empty() {
+                true => comment,
+                false => format!("{comment}\n{own}"),
+            };
+            self.document.set_comment(root, slot, &both);
+        }
+        self.is_item = true;
+        self
+    }
+
     pub(crate) fn from_file(document: Document, origin: Origin) -> Resource {
         Resource {
             document,

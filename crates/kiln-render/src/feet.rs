@@ -76,6 +76,51 @@ pub(crate) fn has_comment_above(resource: &Resource) -> bool {
     tops(resource.root()).any(|node| !node.comment(Slot::Head).is_empty())
 }
 
+/// Removes comments above a resource that stand at another of its top nodes in the input: they come back from there, and would
+/// be there twice.
+pub(crate) fn remove_repeated_heads(output: &mut Resource, input: &Resource) {
+    let heads = |resource: &Resource| -> Vec<String> {
+        let document = resource.document().comment(Slot::Head);
+        let nodes = tops(resource.root()).map(|node| node.comment(Slot::Head));
+        let heads = std::iter::once(document).chain(nodes);
+        heads.map(str::to_owned).collect()
+    };
+    if heads(output).iter().all(String::is_empty) {
+        return;
+    }
+    let known = heads(input);
+    let ids: Vec<NodeId> = tops(output.root()).map(NodeRef::id).collect();
+    for (place, comment) in heads(output).into_iter().enumerate() {
+        let elsewhere = known.iter().enumerate().filter(|(at, _)| *at != place);
+        let left = elsewhere.fold(comment.clone(), |left, (_, head)| without(left, head));
+        if left == comment {
+            continue;
+        }
+        let document = output.document_mut();
+        match place.checked_sub(1).and_then(|at| ids.get(at)) {
+            Some(node) => document.set_comment(*node, Slot::Head, &left),
+            None => document.set_document_comment(Slot::Head, &left),
+        }
+    }
+}
+
+/// A comment without the lines of another one, if it has them all, one after the other.
+fn without(comment: String, other: &str) -> String {
+    let other: Vec<&str> = filled(other).collect();
+    let lines: Vec<&str> = filled(&comment).collect();
+    if other.is_empty() {
+        return comment;
+    }
+    match lines.windows(other.len()).position(|run| run == other) {
+        Some(start) => {
+            let (before, rest) = lines.split_at(start);
+            let after = rest.get(other.len()..).unwrap_or_default();
+            [before, after].concat().join("\n")
+        }
+        None => comment,
+    }
+}
+
 /// The nodes that have the comment above a resource: itself or its first key.
 fn tops(root: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
     std::iter::once(root).chain(root.children().next())

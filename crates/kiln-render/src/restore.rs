@@ -15,7 +15,10 @@ use kiln_yaml::{
     sync_matching_order, sync_order,
 };
 
-use crate::feet::{Moved, SLOTS, foot_lines, has_comment_above, keep_foot, remove_strange_feet};
+use crate::feet::{
+    Moved, SLOTS, foot_lines, has_comment_above, keep_foot, remove_repeated_heads,
+    remove_strange_feet,
+};
 use crate::options::Behaviour;
 use crate::stray_marks::GivenMarks;
 
@@ -235,7 +238,10 @@ fn restore_one(
     let from = input.document();
     let start = output.start();
     let moved = match behaviour {
-        Behaviour::Kiln => Some(Moved::take(output, input)),
+        Behaviour::Kiln => {
+            remove_repeated_heads(output, input);
+            Some(Moved::take(output, input))
+        }
         Behaviour::Kpt => None,
     };
     let document = output.document_mut();

@@ -1,7 +1,5 @@
 //! The functions that packages are rendered with, and configurations for them.
 
-use std::path::Path;
-
 use crate::differential::Random;
 
 /// Names of the functions, and the tags of their newest images that kiln has.
@@ -21,15 +19,6 @@ pub(super) const FUNCTIONS: [(&str, &str); 11] = [
 
 const REGISTRY: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
-/// How a Kptfile names functions.
-#[derive(Clone, Copy)]
-pub(super) enum Form<'a> {
-    /// By their images, which kiln has built in.
-    Image,
-    /// As programs of a directory.
-    Programs(&'a Path),
-}
-
 /// A function of a pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Step {
@@ -41,22 +30,11 @@ pub(super) struct Step {
 }
 
 impl Step {
-    pub(super) fn yaml(&self, form: Form<'_>) -> String {
-        format!("    - {}\n{}", self.reference(form), self.config)
-    }
-
-    /// The field that names the function.
-    pub(super) fn reference(&self, form: Form<'_>) -> String {
-        match form {
-            Form::Image => {
-                let tag = FUNCTIONS.iter().find(|(name, _)| *name == self.function);
-                let tag = tag.map_or("latest", |(_, tag)| tag);
-                format!("image: {REGISTRY}/{}:{tag}", self.function)
-            }
-            Form::Programs(directory) => {
-                format!("exec: {}", directory.join(self.function).display())
-            }
-        }
+    pub(super) fn yaml(&self) -> String {
+        let tag = FUNCTIONS.iter().find(|(name, _)| *name == self.function);
+        let tag = tag.map_or("latest", |(_, tag)| tag);
+        let (name, config) = (self.function, &self.config);
+        format!("    - image: {REGISTRY}/{name}:{tag}\n{config}")
     }
 
     /// A function with a configuration of its kind.

@@ -126,7 +126,7 @@ fn show(
         fs::remove_dir_all(&directory).with_context(cannot_keep)?;
     }
     package
-        .write(&directory.join("package"), functions::Form::Image)
+        .write(&directory.join("package"))
         .with_context(cannot_keep)?;
     let text = format!("{}\n{}\n", difference.check, difference.text);
     fs::write(directory.join("difference.txt"), &text).with_context(cannot_keep)?;

@@ -6,9 +6,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::functions::{Form, Step};
+use super::functions::Step;
 
-/// A package whose Kptfile is written from its pipeline, so that both tools get the same but for the name of functions.
+/// A package whose Kptfile is written from its pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Package {
     /// All files but the Kptfile, by path.
@@ -17,16 +17,16 @@ pub(super) struct Package {
 }
 
 impl Package {
-    pub(super) fn write(&self, directory: &Path, form: Form<'_>) -> io::Result<()> {
+    pub(super) fn write(&self, directory: &Path) -> io::Result<()> {
         for (path, text) in &self.files {
             write(&directory.join(path), text)?;
         }
-        write(&directory.join("Kptfile"), &self.kptfile(form))
+        write(&directory.join("Kptfile"), &self.kptfile())
     }
 
-    fn kptfile(&self, form: Form<'_>) -> String {
+    fn kptfile(&self) -> String {
         let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
-        let steps = self.pipeline.iter().map(|step| step.yaml(form));
+        let steps = self.pipeline.iter().map(Step::yaml);
         let steps: String = steps.collect();
         match steps.is_empty() {
             true => head.to_owned(),
@@ -45,7 +45,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 /// All files with their names before them.
 impl fmt::Display for Package {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "--- Kptfile\n{}", self.kptfile(Form::Image))?;
+        writeln!(f, "--- Kptfile\n{}", self.kptfile())?;
         for (path, text) in &self.files {
             writeln!(f, "--- {path}\n{}", crate::report::numbered(text))?;
         }

@@ -8,9 +8,12 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
-use super::functions::{FUNCTIONS, Form};
+use super::functions::FUNCTIONS;
 use super::package::Package;
 use crate::cases::process;
+
+/// The directory with the engine that runs the original functions for kpt.
+const ENGINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fakes/originals");
 
 pub(super) struct Peers {
     kpt: PathBuf,
@@ -34,7 +37,7 @@ pub(super) struct Rendered {
     pub(super) is_success: bool,
     /// What was printed.
     pub(super) talk: String,
-    /// The files, with the functions of the Kptfile named as in [`Form::Image`] and without its status.
+    /// The files, the Kptfile without its status.
     pub(super) files: Files,
 }
 
@@ -73,11 +76,7 @@ impl Peers {
     ) -> Result<Vec<Rendered>> {
         let top = TempDir::new()?;
         let directory = top.path().join("pkg");
-        let form = match tool {
-            Tool::Kpt => Form::Programs(&self.originals),
-            Tool::KilnAsKpt | Tool::Kiln => Form::Image,
-        };
-        package.write(&directory, form)?;
+        package.write(&directory)?;
         let mut all = Vec::new();
         for _ in 0..times {
             let mut command = match tool {
@@ -85,7 +84,7 @@ impl Peers {
                 Tool::KilnAsKpt | Tool::Kiln => Command::new(&self.kiln),
             };
             match tool {
-                Tool::Kpt => command.args(["fn", "render", "--allow-exec"]),
+                Tool::Kpt => command.args(["fn", "render"]),
                 Tool::KilnAsKpt => command.args(["--compat=kpt", "fn", "render"]),
                 Tool::Kiln => command.args(["fn", "render"]),
             };
@@ -93,41 +92,38 @@ impl Peers {
                 .arg(&directory)
                 .env_clear()
                 .env("HOME", top.path())
-                .env("PATH", "/usr/bin:/bin");
+                .env("ORIGINALS", &self.originals)
+                .env("PATH", format!("{ENGINE}:/usr/bin:/bin"));
             let outcome = process::run(&mut command, top.path())?;
             all.push(Rendered {
                 is_success: outcome.code == Some(0),
                 talk: outcome.stderr + &outcome.stdout,
-                files: self.files(package, &directory)?,
+                files: files(&directory)?,
             });
         }
         Ok(all)
     }
+}
 
-    fn files(&self, package: &Package, directory: &Path) -> Result<Files> {
-        let mut files = Files::new();
-        let mut pending = vec![directory.to_owned()];
-        while let Some(next) = pending.pop() {
-            for entry in fs::read_dir(&next)? {
-                let path = entry?.path();
-                if path.is_dir() {
-                    pending.push(path);
-                    continue;
-                }
-                let name = path.strip_prefix(directory)?.display().to_string();
-                let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
-                files.insert(name, text);
+fn files(directory: &Path) -> Result<Files> {
+    let mut files = Files::new();
+    let mut pending = vec![directory.to_owned()];
+    while let Some(next) = pending.pop() {
+        for entry in fs::read_dir(&next)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                pending.push(path);
+                continue;
             }
+            let name = path.strip_prefix(directory)?.display().to_string();
+            let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+            files.insert(name, text);
         }
-        if let Some(kptfile) = files.get_mut("Kptfile") {
-            for step in &package.pipeline {
-                let program = step.reference(Form::Programs(&self.originals));
-                *kptfile = kptfile.replace(&program, &step.reference(Form::Image));
-            }
-            if let Some(status) = kptfile.find("\nstatus:") {
-                kptfile.truncate(status + 1);
-            }
-        }
-        Ok(files)
     }
+    if let Some(kptfile) = files.get_mut("Kptfile")
+        && let Some(status) = kptfile.find("\nstatus:")
+    {
+        kptfile.truncate(status + 1);
+    }
+    Ok(files)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::functions::{FUNCTIONS, Form, Step};
+use super::functions::{FUNCTIONS, Step};
 use super::generate::Generator;
 use super::judge::{Check, Difference, comments};
 use super::known::Known;
@@ -43,16 +43,11 @@ fn a_seed_always_makes_the_same_package_and_seeds_make_all_kinds() {
 }
 
 #[test]
-fn a_kptfile_names_functions_in_two_ways() {
+fn a_kptfile_names_functions_by_their_images() {
     let step = Step::random("set-namespace", 0, &mut Random::new(1));
-    let image = step.yaml(Form::Image);
+    let image = step.yaml();
     let start = "    - image: ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4.5\n      configMap:\n";
     assert!(image.starts_with(start), "{image}");
-    let program = step.yaml(Form::Programs("/bin".as_ref()));
-    assert!(
-        program.starts_with("    - exec: /bin/set-namespace\n"),
-        "{program}"
-    );
 }
 
 #[test]

@@ -50,8 +50,7 @@ pub fn sync_order(
     sync(from, to, start, OrderRules::Kyaml)
 }
 
-/// The same, but passes over a list that is something else now, and over a mapping that has a key more than once: kyaml
-/// gives all fields of a name the value of the first.
+/// The same, but passes over a list that is something else now, and keeps the document's own comments.
 pub fn sync_matching_order(
     from: NodeRef<'_>,
     to: &mut Document,
@@ -74,7 +73,8 @@ fn sync(
     rules: OrderRules,
 ) -> Result<(), SyncOrderError> {
     let top = start.node(to);
-    if start == Start::Document
+    if mismatch == Mismatch::Fail
+        && start == Start::Document
         && from.is_mapping()
         && to.node(top).is_mapping()
         && !from.is_empty()
