@@ -2,27 +2,44 @@
 
 use crate::differential::Random;
 
-/// Names of the functions, and the tags of their newest images that kiln has.
-pub(super) const FUNCTIONS: [(&str, &str); 11] = [
-    ("set-namespace", "v0.4.5"),
-    ("set-labels", "v0.2.5"),
-    ("set-annotations", "v0.1.5"),
-    ("apply-setters", "v0.2.2"),
-    ("search-replace", "v0.2.3"),
-    ("ensure-name-substring", "v0.2.1"),
-    ("starlark", "v0.5.5"),
-    ("apply-replacements", "v0.1.5"),
-    ("upsert-resource", "v0.2.1"),
-    ("create-setters", "v0.1.1"),
-    ("delete-annotations", "latest"),
+/// Names of the functions that there are configurations for.
+pub(super) const NAMES: [&str; 11] = [
+    "set-namespace",
+    "set-labels",
+    "set-annotations",
+    "apply-setters",
+    "search-replace",
+    "ensure-name-substring",
+    "starlark",
+    "apply-replacements",
+    "upsert-resource",
+    "create-setters",
+    "delete-annotations",
 ];
 
 const REGISTRY: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
+/// A function in one of its versions.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Function {
+    pub(super) name: &'static str,
+    pub(super) tag: String,
+}
+
+impl Function {
+    /// The function whose program has this name: `NAME@TAG`.
+    pub(super) fn of_program(program: &str) -> Option<Function> {
+        let (name, tag) = program.split_once('@')?;
+        let name = NAMES.into_iter().find(|known| *known == name)?;
+        let tag = tag.to_owned();
+        Some(Function { name, tag })
+    }
+}
+
 /// A function of a pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Step {
-    pub(super) function: &'static str,
+    pub(super) function: Function,
     /// What comes after the function's name, as it is in the Kptfile.
     config: String,
     /// A file of the package with the configuration.
@@ -31,21 +48,19 @@ pub(super) struct Step {
 
 impl Step {
     pub(super) fn yaml(&self) -> String {
-        let tag = FUNCTIONS.iter().find(|(name, _)| *name == self.function);
-        let tag = tag.map_or("latest", |(_, tag)| tag);
-        let (name, config) = (self.function, &self.config);
-        format!("    - image: {REGISTRY}/{name}:{tag}\n{config}")
+        let Function { name, tag } = &self.function;
+        format!("    - image: {REGISTRY}/{name}:{tag}\n{}", self.config)
     }
 
     /// A function with a configuration of its kind.
-    pub(super) fn random(function: &'static str, number: usize, random: &mut Random) -> Step {
+    pub(super) fn random(function: &Function, number: usize, random: &mut Random) -> Step {
         let map = |pairs: &[(&str, &str)]| {
             let lines: String = pairs
                 .iter()
                 .map(|(key, value)| format!("        {key}: {value}\n"))
                 .collect();
             Step {
-                function,
+                function: function.clone(),
                 config: format!("      configMap:\n{lines}"),
                 file: None,
             }
@@ -53,12 +68,12 @@ impl Step {
         let file = |text: String| {
             let path = format!("fn-{number}.yaml");
             Step {
-                function,
+                function: function.clone(),
                 config: format!("      configPath: {path}\n"),
                 file: Some((path, text)),
             }
         };
-        match function {
+        match function.name {
             "set-namespace" => map(&[("namespace", random.pick(&["prod", "\"n-1\"", "staging"]))]),
             "set-labels" => map(&[
                 ("tier", random.pick(&["front", "\"1\"", "'yes'"])),
@@ -108,6 +123,8 @@ fn starlark(random: &mut Random) -> String {
     let body = random.pick(&[
         "for r in ctx.resource_list[\"items\"]:\n    r[\"metadata\"].setdefault(\"annotations\", {})[\"star\"] = \"lark\"",
         "for r in ctx.resource_list[\"items\"]:\n    if r[\"kind\"] == \"Deployment\":\n      r[\"spec\"][\"replicas\"] = 9",
+        "for r in ctx.resource_list[\"items\"]:\n    if r[\"kind\"] == \"Service\":\n      r[\"metadata\"][\"annotations\"][\"internal.config.kubernetes.io/path\"] = \"moved.yaml\"\n      r[\"metadata\"][\"annotations\"][\"config.kubernetes.io/path\"] = \"moved.yaml\"",
+        "for r in ctx.resource_list[\"items\"]:\n    if r[\"kind\"] == \"Service\":\n      r[\"spec\"][\"ports\"].insert(0, {\"port\": 1, \"name\": \"first\"})",
         "ctx.resource_list[\"items\"] = [r for r in ctx.resource_list[\"items\"] if r[\"kind\"] != \"Service\"]",
     ]);
     format!(

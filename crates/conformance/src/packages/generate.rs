@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::functions::Step;
+use super::functions::{Function, Step};
 use super::package::Package;
 use crate::differential::Random;
 
@@ -14,12 +14,12 @@ const MAX_FILE: u64 = 16 << 10;
 
 pub(super) struct Generator {
     real: Vec<String>,
-    functions: Vec<&'static str>,
+    functions: Vec<Function>,
 }
 
 impl Generator {
     /// `packages` are directories whose YAML files are the real ones.
-    pub(super) fn new(packages: &[PathBuf], functions: &[&'static str]) -> Result<Generator> {
+    pub(super) fn new(packages: &[PathBuf], functions: &[Function]) -> Result<Generator> {
         let mut real = Vec::new();
         for package in packages {
             collect(package, &mut real)
@@ -37,7 +37,7 @@ impl Generator {
             pipeline: Vec::new(),
         };
         for number in 0..1 + random.below(3) {
-            let function = self.functions[random.below(self.functions.len())];
+            let function = &self.functions[random.below(self.functions.len())];
             let step = Step::random(function, number, random);
             package.files.extend(step.file.clone());
             package.pipeline.push(step);

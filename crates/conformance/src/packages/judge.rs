@@ -1,6 +1,6 @@
 //! What is asked of kiln, with kpt as the measure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use anyhow::Result;
@@ -192,18 +192,28 @@ fn lines(input: &Files, kpt: &Files, kiln: &Files) -> Option<Difference> {
     })
 }
 
+/// How many lines change. Lines that a new file has from another one do not count: kpt writes some of them in fewer lines, or
+/// loses them.
 fn changed(old: &Files, new: &Files) -> usize {
+    let known: BTreeSet<&str> = old.values().flat_map(|text| text.lines()).collect();
     let mut paths: Vec<&String> = old.keys().chain(new.keys()).collect();
     paths.retain(|path| *path != "Kptfile");
     paths.sort();
     paths.dedup();
     let text = |files: &Files, path: &str| files.get(path).cloned().unwrap_or_default();
     let changes = |path: &&String| {
+        let is_new = !old.contains_key(*path);
         let (old, new) = (text(old, path), text(new, path));
         let diff = TextDiff::from_lines(&old, &new);
         let changes = diff.iter_all_changes();
         changes
-            .filter(|change| change.tag() != ChangeTag::Equal)
+            .filter(|change| match change.tag() {
+                ChangeTag::Equal => false,
+                ChangeTag::Delete => true,
+                ChangeTag::Insert => {
+                    !is_new || !known.contains(change.value().trim_end_matches(['\r', '\n']))
+                }
+            })
             .count()
     };
     paths.iter().map(changes).sum()

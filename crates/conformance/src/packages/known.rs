@@ -46,7 +46,12 @@ impl Known {
     /// Why a difference is one that is to be expected.
     pub(super) fn reason(&self, package: &Package, difference: &Difference) -> Option<&str> {
         let check = difference.check.to_string();
-        let is_used = |name: &str| package.pipeline.iter().any(|step| step.function == name);
+        let is_used = |name: &str| {
+            package
+                .pipeline
+                .iter()
+                .any(|step| step.function.name == name)
+        };
         let mut gaps = self.gaps.iter();
         let found = gaps.find(|gap| {
             gap.check == check

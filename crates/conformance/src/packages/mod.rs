@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// kpt
     #[arg(long, value_name = "PROGRAM")]
     kpt: PathBuf,
-    /// The directory with the original functions, each under its own name
+    /// The directory with the original functions: programs named NAME@TAG
     #[arg(long, value_name = "DIRECTORY")]
     originals: PathBuf,
     /// kiln
@@ -108,7 +108,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Tally> {
 
 /// Packages with the same functions that fail the same check are shown once.
 fn class(package: &Package, difference: &Difference) -> (String, String) {
-    let functions: Vec<&str> = package.pipeline.iter().map(|step| step.function).collect();
+    let steps = package.pipeline.iter();
+    let functions: Vec<&str> = steps.map(|step| step.function.name).collect();
     (difference.check.to_string(), functions.join(" "))
 }
 

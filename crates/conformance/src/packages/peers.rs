@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
-use super::functions::FUNCTIONS;
+use super::functions::Function;
 use super::package::Package;
 use crate::cases::process;
 
@@ -19,7 +19,7 @@ pub(super) struct Peers {
     kpt: PathBuf,
     originals: PathBuf,
     kiln: PathBuf,
-    functions: Vec<&'static str>,
+    functions: Vec<Function>,
 }
 
 /// Which tool renders, and how.
@@ -47,12 +47,17 @@ impl Peers {
             fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))
         };
         let originals = whole(originals)?;
-        let names = FUNCTIONS.iter().map(|(name, _)| *name);
-        let functions: Vec<&str> = names
-            .filter(|name| originals.join(name).is_file())
-            .collect();
+        let mut functions = Vec::new();
+        for entry in fs::read_dir(&originals)? {
+            let name = entry?.file_name();
+            functions.extend(name.to_str().and_then(Function::of_program));
+        }
+        functions.sort();
         if functions.is_empty() {
-            bail!("{} has no function", originals.display());
+            bail!(
+                "{} has no program NAME@TAG of a known function",
+                originals.display()
+            );
         }
         Ok(Peers {
             kpt: whole(kpt)?,
@@ -63,7 +68,7 @@ impl Peers {
     }
 
     /// The functions that there is an original of.
-    pub(super) fn functions(&self) -> &[&'static str] {
+    pub(super) fn functions(&self) -> &[Function] {
         &self.functions
     }
 

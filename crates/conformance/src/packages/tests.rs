@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::functions::{FUNCTIONS, Step};
+use super::functions::{Function, NAMES, Step};
 use super::generate::Generator;
 use super::judge::{Check, Difference, comments};
 use super::known::Known;
@@ -11,7 +11,10 @@ use super::shrink::cut_down;
 use crate::differential::Random;
 
 fn generator() -> Generator {
-    let functions = FUNCTIONS.map(|(name, _)| name);
+    let functions = NAMES.map(|name| Function {
+        name,
+        tag: "v1".to_owned(),
+    });
     Generator::new(&[], &functions).expect("a generator")
 }
 
@@ -36,15 +39,17 @@ fn a_seed_always_makes_the_same_package_and_seeds_make_all_kinds() {
     ] {
         assert!(has(text), "no package has {text:?}");
     }
-    for (name, _) in FUNCTIONS {
-        let is_used = |package: &Package| package.pipeline.iter().any(|step| step.function == name);
-        assert!(packages.iter().any(is_used), "no package has {name}");
+    for name in NAMES {
+        let mut steps = packages.iter().flat_map(|package| &package.pipeline);
+        let is_used = steps.any(|step| step.function.name == name);
+        assert!(is_used, "no package has {name}");
     }
 }
 
 #[test]
 fn a_kptfile_names_functions_by_their_images() {
-    let step = Step::random("set-namespace", 0, &mut Random::new(1));
+    let function = Function::of_program("set-namespace@v0.4.5").expect("a known function");
+    let step = Step::random(&function, 0, &mut Random::new(1));
     let image = step.yaml();
     let start = "    - image: ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4.5\n      configMap:\n";
     assert!(image.starts_with(start), "{image}");
@@ -96,9 +101,10 @@ fn comments_are_neither_lost_nor_doubled() {
 fn known_differences_have_a_reason() {
     let list = "gaps:\n- check: lines\n  function: starlark\n  pattern: moved to \\S+\n  reason: because\n";
     let known = Known::parse(list.as_bytes()).expect("a list");
+    let starlark = Function::of_program("starlark@v0.5.5").expect("a known function");
     let mut package = Package {
         files: BTreeMap::new(),
-        pipeline: vec![Step::random("starlark", 0, &mut Random::new(1))],
+        pipeline: vec![Step::random(&starlark, 0, &mut Random::new(1))],
     };
     let difference = |check, text: &str| Difference {
         check,
