@@ -15,6 +15,7 @@ mod equality;
 mod error;
 mod gotext;
 mod lines;
+mod list_pairs;
 mod merge_comments;
 mod node;
 mod noderef;
@@ -31,6 +32,7 @@ pub use edit::{EditError, NodeMut};
 pub use emit::{Encoder, SequenceStyle, to_string};
 pub use error::{Error, Position};
 pub use gotext::go_quote;
+pub use list_pairs::pair_items;
 pub use merge_comments::{
     ListKeys, NoListKeys, Start, TypeId, copy_comments, copy_matching_comments,
 };

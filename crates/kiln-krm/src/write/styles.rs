@@ -5,10 +5,9 @@
 
 use std::collections::HashMap;
 
-use kiln_yaml::{Document, NodeId, NodeRef};
+use kiln_yaml::{Document, NodeId, NodeRef, pair_items};
 
-/// Gives each node the style of the node of `old` at the same place, where both say the same. Items of lists are at the
-/// same place if they have the same number.
+/// Gives each node the style of the node of `old` at the same place, where both say the same.
 pub(super) fn adopt_styles(old: &Document, new: &mut Document) {
     let mut pending = vec![(old.root(), new.root().id())];
     while let Some((old, id)) = pending.pop() {
@@ -22,8 +21,7 @@ pub(super) fn adopt_styles(old: &Document, new: &mut Document) {
         if node.is_mapping() {
             pending.extend(common_entries(old, node));
         } else if node.is_sequence() {
-            let items = node.items().map(NodeRef::id);
-            pending.extend(old.items().zip(items));
+            pending.extend(pair_items(old, node));
         }
         // What is empty is in braces or brackets because nothing else can be.
         let has_style = old.is_scalar() || !old.is_empty();

@@ -173,3 +173,84 @@ fn marks_in_the_users_own_text_stay() {
     );
     assert_eq!(after.file("a.yaml"), stored.replace("old", "new"));
 }
+
+const COMMENTED_LIST: &str = "\
+apiVersion: v1
+kind: Thing
+metadata:
+  name: a
+list:
+# before one
+- name: one # behind one
+  # in one
+  image: x
+# before two
+- # before the name of two
+  name: two
+  image: y
+texts:
+# before b
+- b # behind b
+";
+
+/// A function that loses comments, sorts fields and puts an item first.
+#[test]
+fn an_item_inserted_first_takes_no_comments() {
+    let function: Body = |input| {
+        let (head, _) = input.split_once("list:").unwrap_or((input, ""));
+        let list = "list:\n  - name: zero\n  - image: x\n    name: one\n  - image: y\n    name: two\n  texts:\n  - a\n  - b\n";
+        (0, format!("{head}{list}"), "")
+    };
+    let root = kptfile("r", "pipeline:\n  mutators:\n  - exec: function\n");
+    let files = [("Kptfile", root.as_str()), ("a.yaml", COMMENTED_LIST)];
+    let after = rendered(Behaviour::Kiln, &files, &[("function", function)]);
+    assert_eq!(after.message(), "");
+    let expected = COMMENTED_LIST
+        .replace("# before one\n", "- name: zero\n# before one\n")
+        .replace("# before b\n", "- a\n# before b\n");
+    assert_eq!(after.file("a.yaml"), expected);
+}
+
+/// As libraries in Go write it: the comment of an item's first field stands above the item.
+#[test]
+fn a_comment_of_a_first_field_is_not_doubled() {
+    let function: Body = |input| {
+        let output = input.replace(
+            "- # before the name of two\n",
+            "# before the name of two\n  -\n",
+        );
+        (0, output.replace("image: y", "image: z"), "")
+    };
+    let root = kptfile("r", "pipeline:\n  mutators:\n  - exec: function\n");
+    let files = [("Kptfile", root.as_str()), ("a.yaml", COMMENTED_LIST)];
+    let after = rendered(Behaviour::Kiln, &files, &[("function", function)]);
+    assert_eq!(after.message(), "");
+    let expected = COMMENTED_LIST.replace("image: y", "image: z");
+    assert_eq!(after.file("a.yaml"), expected);
+}
+
+#[test]
+fn the_second_of_two_equal_keys_keeps_its_value() {
+    let function: Body = |input| (0, input.replace("x: 1", "x: 2"), "");
+    let root = kptfile("r", "pipeline:\n  mutators:\n  - exec: function\n");
+    let yaml =
+        "metadata:\n  name: a\napiVersion: v1\nkind: Thing\nx: 1\nmetadata:\n  name: b # second\n";
+    let files = [("Kptfile", root.as_str()), ("a.yaml", yaml)];
+    let after = rendered(Behaviour::Kiln, &files, &[("function", function)]);
+    assert_eq!(after.message(), "");
+    assert_eq!(after.file("a.yaml"), yaml.replace("x: 1", "x: 2"));
+}
+
+#[test]
+fn folded_text_with_indented_lines_keeps_its_value() {
+    let function: Body = |input| (0, input.replace("x: 1", "x: 2"), "");
+    let root = kptfile(
+        "r",
+        "pipeline:\n  mutators:\n  - exec: function\n  - exec: function\n",
+    );
+    let yaml = "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\nx: 1\ntext: >\n  one\n\n    indented\n\n  two\n";
+    let files = [("Kptfile", root.as_str()), ("a.yaml", yaml)];
+    let after = rendered(Behaviour::Kiln, &files, &[("function", function)]);
+    assert_eq!(after.message(), "");
+    assert_eq!(after.file("a.yaml"), yaml.replace("x: 1", "x: 2"));
+}

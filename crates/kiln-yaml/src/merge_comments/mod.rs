@@ -106,7 +106,8 @@ pub fn copy_comments(
     walk::Walk::new(from, to, keys, Mismatch::Fail).run()
 }
 
-/// The same, but passes over what cannot be compared: a field that is of another kind now keeps the comments of its key.
+/// The same, but items of lists are those that [`crate::pair_items`] finds, and what cannot be compared is passed over: a
+/// field that is of another kind now keeps the comments of its key.
 pub fn copy_matching_comments(
     from: (&Document, Start),
     to: (&mut Document, Start),

@@ -8,6 +8,7 @@ use super::{ListKeys, Mismatch, SLOTS, Start, TypeId};
 use crate::document::{Document, Slot};
 use crate::edit::{EditError, node_text};
 use crate::emit::{SequenceStyle, to_string};
+use crate::list_pairs::pair_items;
 use crate::node::{Kind, NodeId, Style};
 use crate::noderef::NodeRef;
 
@@ -168,6 +169,9 @@ impl<'a> Walk<'a> {
     }
 
     fn push_items(&mut self, from: NodeId, to: Option<NodeId>, of: Option<TypeId>) {
+        if self.mismatch == Mismatch::PassOver {
+            return self.push_same_items(from, to);
+        }
         if let Some(of) = of.filter(|of| self.keys.keys(*of).is_some()) {
             self.tasks.push(Task::Keyed { from, to, of });
         }
@@ -176,6 +180,39 @@ impl<'a> Walk<'a> {
         if let (Some(from), Some(to)) = (first_from, first_to) {
             let (from, to) = (from.id(), to.id());
             self.tasks.push(Task::Items { from, to });
+        }
+    }
+
+    fn push_same_items(&mut self, from: NodeId, to: Option<NodeId>) {
+        let Some(to) = to else {
+            return;
+        };
+        let pairs = pair_items(self.from.node(from), self.to.node(to));
+        for (from, to) in pairs.iter().rev() {
+            self.tasks.push(Task::Pair {
+                from: Some(from.id()),
+                to: Some(*to),
+                of: None,
+            });
+        }
+        for (from, to) in pairs {
+            self.remove_lifted_head(from, to);
+        }
+    }
+
+    /// Removes a comment above an item that is above its first field in the original: libraries in Go write it there. It
+    /// comes back where it was.
+    fn remove_lifted_head(&mut self, from: NodeRef<'_>, to: NodeId) {
+        let below = from.first_child().map(|first| first.comment(Slot::Head));
+        let Some(below) = below.filter(|below| !below.is_empty()) else {
+            return;
+        };
+        let (own, item) = (from.comment(Slot::Head), self.to.node(to));
+        let head = item.comment(Slot::Head);
+        let is_lifted = own != head
+            && (head == below || head.strip_prefix(own).map(str::trim_start) == Some(below));
+        if is_lifted {
+            self.to.set_comment(to, Slot::Head, own);
         }
     }
 

@@ -13,6 +13,7 @@ use self::repeats::{Repeat, Repeats};
 use crate::document::{Document, Slot};
 use crate::edit::EditError;
 use crate::gotext::go_quote;
+use crate::list_pairs::pair_items;
 use crate::merge_comments::Start;
 use crate::node::{Kind, NodeId};
 use crate::noderef::NodeRef;
@@ -50,7 +51,8 @@ pub fn sync_order(
     sync(from, to, start, OrderRules::Kyaml)
 }
 
-/// The same, but passes over a list that is something else now, and keeps the document's own comments.
+/// The same, but items of lists are those that [`pair_items`] finds, a list that is something else now is passed over, and
+/// comments stay where they are.
 pub fn sync_matching_order(
     from: NodeRef<'_>,
     to: &mut Document,
@@ -96,15 +98,19 @@ fn sync(
         let first = pending.len();
         match from.kind() {
             Kind::Mapping if node.is_mapping() => {
-                let order = FieldOrder::new(from, node);
+                let mut order = FieldOrder::new(from, node);
                 pending.extend(order.pairs.iter().copied());
-                let is_lossless = order.repeats.is_empty();
-                if is_lossless || rules == OrderRules::Kyaml {
-                    if let Some(children) = order.changed {
-                        to.set_children(to_id, &children);
-                    }
-                    repeats.push(to_id, order.repeats);
+                if mismatch == Mismatch::PassOver && !order.repeats.is_empty() {
+                    // kyaml writes the first of them twice and loses the other.
+                    order.repeats.clear();
+                    order.changed = None;
                 }
+                if let Some(children) = order.changed {
+                    to.set_children(to_id, &children);
+                }
+            }
+            Kind::Sequence if node.is_sequence() && mismatch == Mismatch::PassOver => {
+                pending.extend(pair_items(from, node));
             }
             Kind::Sequence if node.is_sequence() => {
                 pending.extend(from.items().zip(node.items().map(NodeRef::id)));
@@ -120,7 +126,9 @@ fn sync(
             added.reverse();
         }
     }
-    lift_first_heads(to, top, &repeats.values());
+    if mismatch == Mismatch::Fail {
+        lift_first_heads(to, top, &repeats.values());
+    }
     if repeats.insert(to) {
         Ok(())
     } else {

@@ -1,0 +1,145 @@
+//! Which item of a changed list is which item of the original one.
+//!
+//! kyaml goes by place, so that an item inserted first takes the comments of the one that was first. Here an item is
+//! recognized by what it says, then by its name, and only then by its place.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::node::{Kind, NodeId};
+use crate::noderef::NodeRef;
+
+/// Fields that name an item of a list, the ones that say most first.
+const NAMES: [&str; 9] = [
+    "name",
+    "key",
+    "id",
+    "mountPath",
+    "containerPort",
+    "port",
+    "path",
+    "host",
+    "ip",
+];
+
+/// Of a large item only as many nodes are compared, so that lists in lists need linear time.
+const COMPARED_NODES: usize = 64;
+
+/// Pairs the items of two lists. No item is in two pairs; what is new or gone is in none.
+pub fn pair_items<'f>(from: NodeRef<'f>, to: NodeRef<'_>) -> Vec<(NodeRef<'f>, NodeId)> {
+    let before: Vec<NodeRef<'f>> = from.items().collect();
+    let after: Vec<NodeRef<'_>> = to.items().collect();
+    let is_same_length = before.len() == after.len();
+    let mut in_place = before.iter().zip(&after);
+    if is_same_length && in_place.all(|(from, to)| identity(*from) == identity(*to)) {
+        let after = after.iter().map(|item| item.id());
+        return before.into_iter().zip(after).collect();
+    }
+    let mut pairing = Pairing {
+        is_taken: vec![false; before.len()],
+        found: vec![None; after.len()],
+    };
+    pairing.pair_by(&before, &after, |item| Some(fingerprint(item)));
+    pairing.pair_by(&before, &after, |item| {
+        identity(item).filter(|_| item.is_mapping())
+    });
+    pairing.pair_by_place(&before, &after);
+    let found = pairing.found.into_iter().zip(&after);
+    found
+        .filter_map(|(place, item)| Some((*before.get(place?)?, item.id())))
+        .collect()
+}
+
+struct Pairing {
+    /// Whether an item of the original is in a pair.
+    is_taken: Vec<bool>,
+    /// The place in the original of each item.
+    found: Vec<Option<usize>>,
+}
+
+impl Pairing {
+    /// Pairs what is left and has the same mark, the first with the first.
+    fn pair_by<'a, M: Eq + Hash>(
+        &mut self,
+        before: &[NodeRef<'a>],
+        after: &[NodeRef<'a>],
+        mark: impl Fn(NodeRef<'a>) -> Option<M>,
+    ) {
+        let mut places: HashMap<M, VecDeque<usize>> = HashMap::new();
+        for (place, item) in before.iter().enumerate() {
+            if self.is_taken.get(place) == Some(&false)
+                && let Some(mark) = mark(*item)
+            {
+                places.entry(mark).or_default().push_back(place);
+            }
+        }
+        for (item, found) in after.iter().zip(&mut self.found) {
+            if found.is_some() {
+                continue;
+            }
+            let same = mark(*item).and_then(|mark| places.get_mut(&mark));
+            *found = same.and_then(VecDeque::pop_front);
+            if let Some(taken) = found.and_then(|place| self.is_taken.get_mut(place)) {
+                *taken = true;
+            }
+        }
+    }
+
+    /// Pairs collections that are left: each with the one in its place if the list is as long as it was, otherwise those
+    /// without a name in their order.
+    fn pair_by_place(&mut self, before: &[NodeRef<'_>], after: &[NodeRef<'_>]) {
+        let is_same_length = before.len() == after.len();
+        let left =
+            |item: NodeRef<'_>| !item.is_scalar() && (is_same_length || identity(item).is_none());
+        let mut unpaired = Vec::new();
+        for (place, item) in before.iter().enumerate() {
+            if self.is_taken.get(place) == Some(&false) && left(*item) {
+                unpaired.push((place, item.kind()));
+            }
+        }
+        let mut unpaired = unpaired.into_iter().peekable();
+        for (place, (item, found)) in after.iter().zip(&mut self.found).enumerate() {
+            if found.is_some() || !left(*item) {
+                continue;
+            }
+            if is_same_length {
+                while unpaired.next_if(|(other, _)| *other < place).is_some() {}
+            }
+            let is_like = |(other, kind): &(usize, Kind)| {
+                *kind == item.kind() && (!is_same_length || *other == place)
+            };
+            *found = unpaired.next_if(is_like).map(|(other, _)| other);
+        }
+    }
+}
+
+/// What an item is known by: its text, or the first of its fields that names it.
+fn identity(item: NodeRef<'_>) -> Option<(&'static str, &str)> {
+    match item.kind() {
+        Kind::Scalar | Kind::Alias => Some(("", item.value())),
+        Kind::Mapping => NAMES.into_iter().find_map(|name| {
+            let value = item.get(name).filter(|value| value.is_scalar())?;
+            Some((name, value.value()))
+        }),
+        Kind::Sequence => None,
+    }
+}
+
+/// The same for items that say the same, wherever the order of fields does.
+fn fingerprint(item: NodeRef<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut pending = vec![item];
+    for _ in 0..COMPARED_NODES {
+        let Some(node) = pending.pop() else { break };
+        (node.kind() as u8, node.value()).hash(&mut hasher);
+        node.children().count().hash(&mut hasher);
+        let mut entries: Vec<_> = node.entries().collect();
+        entries.sort_by_key(|(key, _)| key.value());
+        pending.extend(entries.into_iter().flat_map(|(key, value)| [key, value]));
+        pending.extend(node.items());
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests;
