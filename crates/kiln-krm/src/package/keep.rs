@@ -91,10 +91,9 @@ fn assemble(
     file: Option<&Arc<SourceFile>>,
     dialect: Dialect,
 ) -> Result<Vec<u8>, EncodeError> {
-    let line_break = match file.map(|file| has_crlf(file.bytes())) {
-        Some(true) => "\r\n",
-        _ => "\n",
-    };
+    let first = pieces.first().and_then(|piece| piece.origin.as_ref());
+    let model = file.or_else(|| first.map(Origin::file));
+    let line_break = model.map_or("\n", |file| line_break_of(file.bytes()));
     let mut out = file.map_or_else(Vec::new, |file| file.preamble().to_vec());
     for (number, piece) in pieces.iter().enumerate() {
         let own = piece.number_in(file);
@@ -167,9 +166,11 @@ impl Piece {
     ) -> Result<Vec<u8>, EncodeError> {
         let origin = match (&self.content, &self.origin) {
             (Content::Changed(new), origin) => {
-                let kept = origin
-                    .as_ref()
-                    .and_then(|origin| keep_lines(new, origin, is_last, line_break, dialect));
+                // Lines that stay have the line breaks of their file, which may be another one.
+                let kept = origin.as_ref().and_then(|origin| {
+                    let own_break = line_break_of(origin.file().bytes());
+                    keep_lines(new, origin, is_last, own_break, dialect)
+                });
                 return match kept {
                     Some(text) => Ok(text.into_bytes()),
                     None => encode(new, line_break, dialect),
@@ -244,9 +245,12 @@ fn survives_line_break(origin: &Origin, dialect: Dialect) -> bool {
     longer.is_some_and(|longer| is_same(origin, &longer, dialect))
 }
 
-fn has_crlf(text: &[u8]) -> bool {
+fn line_break_of(text: &[u8]) -> &'static str {
     let mut lines = text.split_inclusive(|byte| *byte == b'\n');
-    lines.next().is_some_and(|line| line.ends_with(b"\r\n"))
+    match lines.next().is_some_and(|line| line.ends_with(b"\r\n")) {
+        true => "\r\n",
+        false => "\n",
+    }
 }
 
 fn end_line(out: &mut Vec<u8>, line_break: &str) {

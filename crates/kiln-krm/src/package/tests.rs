@@ -227,6 +227,20 @@ fn line_breaks_of_a_file_stay_what_they_are() {
 }
 
 #[test]
+fn a_changed_document_moves_with_its_line_breaks() {
+    check(
+        &[("f.yaml", "a:  1\r\nb:  1\r\n")],
+        Bytes::Keep,
+        |resources| {
+            let mut only = resources.remove(0);
+            set(&mut only, "b", "x");
+            resources.push(moved(only, "g.yaml"));
+        },
+        &[("f.yaml", None), ("g.yaml", Some("a:  1\r\nb: x\r\n"))],
+    );
+}
+
+#[test]
 fn a_leading_separator_and_empty_documents_at_the_end_stay() {
     check(
         &[("f.yaml", "---\na:  1\n---\n# end\n")],
