@@ -15,6 +15,23 @@ use crate::output::{Printed, Results};
 pub trait Function: Send + Sync {
     /// Does the work.
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending;
+
+    /// Where the original writes comments above items of lists. Only its bytes show it: a function that works on trees keeps
+    /// comments where they are.
+    fn list_heads(&self) -> ListHeads {
+        ListHeads::Own
+    }
+}
+
+/// Where comments above items of lists, and above the first fields of such items, are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListHeads {
+    /// Where they are.
+    Own,
+    /// Above the item, that of the item rather than that of its first field, which is lost: kyaml v0.10.21.
+    ItemOrFirstField,
+    /// Above the item, but only that of its first field, and only in lists that are not in lists: kyaml v0.10.20.
+    FirstField,
 }
 
 /// What a function works on.

@@ -50,7 +50,7 @@ mod upsert_resource;
 mod watched;
 pub mod wire;
 
-pub use function::{Context, Ending, Files, Function, FunctionList, NoFiles, Stopped};
+pub use function::{Context, Ending, Files, Function, FunctionList, ListHeads, NoFiles, Stopped};
 pub use output::{Printed, Results};
 pub use runtime::NativeRuntime;
 pub use starlark::StarlarkScript;

@@ -1,5 +1,7 @@
 //! Native functions as programs: a ResourceList as text in, one out.
 
+mod list_heads;
+
 use std::num::NonZeroUsize;
 
 use kiln_krm::read::read_function_output;
@@ -8,7 +10,7 @@ use kiln_krm::{Dialect, ResourceList, write_list_within};
 use kiln_runtime::RunError;
 use kiln_yaml::Document;
 
-use crate::function::{Context, FunctionList};
+use crate::function::{Context, FunctionList, ListHeads};
 use crate::registry::Behaviour;
 use crate::runtime::{Crossing, perform};
 use crate::sdk::{Finished, Sdk};
@@ -76,6 +78,12 @@ pub fn run_on(
         for resource in &mut list.items {
             // Its writer drops annotations and metadata that are empty; a resource that has none stays as it is.
             let _ = resource.clear_annotations(&[]);
+        }
+    }
+    let heads = behaviour.function.list_heads();
+    if heads != ListHeads::Own {
+        for resource in &mut list.items {
+            list_heads::rearrange(resource.document_mut(), heads);
         }
     }
     let is_empty = |document: &&Document| document.root().is_empty();

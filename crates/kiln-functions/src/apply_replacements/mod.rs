@@ -23,7 +23,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     behaviours: &[
         Behaviour {
             tags: &["v0.1.0"],
-            sdk: Sdk::Go,
+            sdk: Sdk::SilentGo,
             function: &ApplyReplacements(Edition::First),
         },
         Behaviour {

@@ -9,7 +9,7 @@ pub(crate) use info::INFO;
 use kiln_yaml::{Document, NodeId, Slot, Style, go_quote};
 
 use crate::budget::{is_stopped, replace_all};
-use crate::function::{Context, Ending, Function, FunctionList};
+use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
 use crate::output::Results;
 use crate::sdk::kyaml::{
     Generation, MissingMetadata, Visitor, data_map, failure, file_path, item, note, walk,
@@ -46,6 +46,13 @@ enum SetError {
 }
 
 impl Function for ApplySetters {
+    fn list_heads(&self) -> ListHeads {
+        match self.nothing_to_do {
+            NothingToDo::Fails => ListHeads::FirstField,
+            NothingToDo::IsFine => ListHeads::ItemOrFirstField,
+        }
+    }
+
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let mut work = Work::new(list.config.as_ref());
         let outcome = match (self.nothing_to_do, work.setters.is_empty()) {
@@ -250,3 +257,6 @@ impl Visitor for Work {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

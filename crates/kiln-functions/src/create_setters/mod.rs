@@ -10,7 +10,7 @@ pub(crate) use info::INFO;
 use kiln_yaml::{Document, NodeId, Slot, Style, go_quote};
 
 use crate::budget::is_stopped;
-use crate::function::{Context, Ending, Function, FunctionList};
+use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
 use crate::output::Results;
 use crate::sdk::kyaml::{
     Generation, MissingMetadata, Visitor, data_map, failure, file_path, item, walk,
@@ -34,6 +34,10 @@ enum CreateError {
 }
 
 impl Function for CreateSetters {
+    fn list_heads(&self) -> ListHeads {
+        ListHeads::ItemOrFirstField
+    }
+
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let outcome = Work::new(list.config.as_ref()).and_then(|mut work| {
             for (place, resource) in list.items.iter_mut().enumerate() {

@@ -21,6 +21,8 @@ use crate::function::{Ending, FunctionList};
 pub enum Sdk {
     /// With kpt's SDK for Go: items come back sorted, results are a list.
     Go,
+    /// With kpt's SDK for Go before May 2022: the same, but a failure prints nothing.
+    SilentGo,
     /// With kyaml's framework: items keep their order.
     Kyaml {
         /// How results are written.
@@ -66,14 +68,14 @@ pub struct Finished {
 impl Sdk {
     /// Does what the SDK does when a function has ended.
     pub fn finish(self, mut list: FunctionList, ending: Ending) -> Finished {
-        if self == Sdk::Go {
+        if self.is_go() {
             order::sort_as_go(&mut list.items);
         }
         let mut below_the_list = String::new();
         let (exit_code, text) = match (self, ending) {
             (_, Ending::Success) => (0, String::new()),
             (_, Ending::Exit { code, stderr }) => (code, stderr),
-            (_, Ending::Stopped) => (1, String::new()),
+            (_, Ending::Stopped) | (Sdk::SilentGo, _) => (1, String::new()),
             (Sdk::Go, Ending::Failure) => {
                 let text = "failed to evaluate function: error: function failure";
                 (1, text.to_owned())
@@ -104,7 +106,7 @@ impl Sdk {
             return None;
         }
         let mut list = write_results(items);
-        if self == Sdk::Go {
+        if self.is_go() {
             sort_keys(&mut list);
         }
         let Sdk::Kyaml {
@@ -131,14 +133,18 @@ impl Sdk {
     pub(crate) fn wrapper(self, given: Option<Wrapper>) -> Wrapper {
         let current = Wrapper::resource_list(kiln_krm::Dialect::Current);
         match self {
-            Sdk::Go => current,
+            Sdk::Go | Sdk::SilentGo => current,
             Sdk::Kyaml { .. } | Sdk::Plain => given.unwrap_or(current),
         }
     }
 
     /// Whether `items` and `functionConfig` are left out of the list when they are empty.
     pub(crate) fn omits_what_is_empty(self) -> bool {
-        self == Sdk::Go
+        self.is_go()
+    }
+
+    fn is_go(self) -> bool {
+        matches!(self, Sdk::Go | Sdk::SilentGo)
     }
 }
 

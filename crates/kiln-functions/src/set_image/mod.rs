@@ -19,12 +19,12 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     behaviours: &[
         Behaviour {
             tags: &["v0.1.0"],
-            sdk: Sdk::Go,
+            sdk: Sdk::SilentGo,
             function: &v0_1_0::SetImage(Edition::First),
         },
         Behaviour {
             tags: &["v0.1.1"],
-            sdk: Sdk::Go,
+            sdk: Sdk::SilentGo,
             function: &v0_1_0::SetImage(Edition::Second),
         },
         Behaviour {

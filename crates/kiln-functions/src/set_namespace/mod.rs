@@ -43,26 +43,31 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
         },
         Behaviour {
             tags: &["v0.3.0", "v0.3.1"],
-            sdk: Sdk::Go,
+            sdk: Sdk::SilentGo,
             function: &v0_3_0::SetNamespace(Edition::First),
         },
         Behaviour {
             tags: &["v0.3.2"],
-            sdk: Sdk::Go,
+            sdk: Sdk::SilentGo,
             function: &v0_3_0::SetNamespace(Edition::Second),
         },
         Behaviour {
             tags: &["v0.3.3"],
-            sdk: Sdk::Go,
+            sdk: Sdk::SilentGo,
             function: &v0_3_0::SetNamespace(Edition::Third),
         },
         Behaviour {
             tags: &["v0.3.4"],
-            sdk: Sdk::Go,
+            sdk: Sdk::SilentGo,
             function: &v0_3_0::SetNamespace(Edition::Fourth),
         },
         Behaviour {
-            tags: &["v0.4.0", "v0.4.1"],
+            tags: &["v0.4.0"],
+            sdk: Sdk::SilentGo,
+            function: &v0_4_0::SetNamespace,
+        },
+        Behaviour {
+            tags: &["v0.4.1"],
             sdk: Sdk::Go,
             function: &v0_4_0::SetNamespace,
         },

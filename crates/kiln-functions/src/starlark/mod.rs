@@ -50,7 +50,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
         },
         Behaviour {
             tags: &["v0.4.0"],
-            sdk: Sdk::Go,
+            sdk: Sdk::SilentGo,
             function: &Starlark {
                 library: Library { match_gvk: None },
                 complaints: Complaints::BehindTheToken,
@@ -58,15 +58,14 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
             },
         },
         Behaviour {
-            tags: &["v0.4.1", "v0.4.2", "v0.4.3", "v0.5.0"],
+            tags: &["v0.4.1", "v0.4.2"],
+            sdk: Sdk::SilentGo,
+            function: &WITH_MATCH_GVK,
+        },
+        Behaviour {
+            tags: &["v0.4.3", "v0.5.0"],
             sdk: Sdk::Go,
-            function: &Starlark {
-                library: Library {
-                    match_gvk: Some(MatchGvk::ApiVersion),
-                },
-                complaints: Complaints::BehindTheToken,
-                default_name: FORMER_DEFAULT_NAME,
-            },
+            function: &WITH_MATCH_GVK,
         },
         Behaviour {
             tags: &["v0.5.1", "v0.5.2", "unstable"],
@@ -91,6 +90,15 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
             },
         },
     ],
+};
+
+/// v0.4.1 to v0.5.0.
+const WITH_MATCH_GVK: Starlark = Starlark {
+    library: Library {
+        match_gvk: Some(MatchGvk::ApiVersion),
+    },
+    complaints: Complaints::BehindTheToken,
+    default_name: FORMER_DEFAULT_NAME,
 };
 
 /// The function in one of its versions.

@@ -237,3 +237,25 @@ fn a_large_list_may_be_changed() {
         &answer.stdout[answer.stdout.len() - 500..]
     );
 }
+
+#[test]
+fn up_to_v0_4_2_a_script_that_fails_prints_nothing() {
+    let ctx = Context {
+        environment: &[],
+        files: &NoFiles,
+        run: &RunContext::default(),
+    };
+    for (version, stderr) in [
+        ("v0.4.0", ""),
+        ("v0.4.2", ""),
+        (
+            "v0.4.3",
+            "failed to evaluate function: error: function failure",
+        ),
+    ] {
+        let behaviour = INFO.behaviour(version).unwrap();
+        let answer = wire::run(behaviour, list_with("fail('oh no')").as_bytes(), &ctx).unwrap();
+        assert_eq!((answer.exit_code, answer.stderr.as_str()), (1, stderr));
+        assert!(answer.stdout.contains("- message: 'fail: oh no'"));
+    }
+}
