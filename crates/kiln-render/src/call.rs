@@ -179,6 +179,10 @@ impl Call<'_> {
         let config_path = config.map_or("", |config| meta::file_place(config.root()).0);
         let directory = paths::generation_directory(config_path);
         let input = Input::new(Dialect::Current, inputs, config);
+        let input = match self.options.behaviour {
+            Behaviour::Kiln => input.with_quoted_texts(),
+            Behaviour::Kpt => input,
+        };
         let ctx = self.options.context(self.lane.cancel());
         // Those that run elsewhere look themselves; those that run here need not.
         let ran = match ctx.cancel.is_cancelled() {

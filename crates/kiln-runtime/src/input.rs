@@ -5,13 +5,23 @@ use std::sync::OnceLock;
 
 use kiln_krm::read::{ReadError, read_function_output};
 use kiln_krm::{Dialect, Resource, ResourceList, Wrapper, write_list};
-use kiln_yaml::Document;
+use kiln_yaml::{Document, NodeId, Style};
 
 /// The list a function works on. It is written as text, or parsed, only if a runner asks, and only once.
 pub struct Input<'a> {
     dialect: Dialect,
     form: Form<'a>,
+    folded: Folded,
     wire: OnceLock<Cow<'a, str>>,
+}
+
+/// How folded texts are written that have indented lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Folded {
+    /// As go-yaml writes them: with more line breaks than they have.
+    Damaged,
+    /// In quotes.
+    Quoted,
 }
 
 /// What the list is made of.
@@ -43,7 +53,17 @@ impl<'a> Input<'a> {
                 items,
                 function_config,
             },
+            folded: Folded::Damaged,
             wire: OnceLock::new(),
+        }
+    }
+
+    /// The same list, but texts that go-yaml would damage are written in quotes.
+    #[must_use]
+    pub fn with_quoted_texts(self) -> Input<'a> {
+        Input {
+            folded: Folded::Quoted,
+            ..self
         }
     }
 
@@ -55,6 +75,7 @@ impl<'a> Input<'a> {
                 text,
                 list: OnceLock::new(),
             },
+            folded: Folded::Damaged,
             wire: OnceLock::from(Cow::Borrowed(text)),
         }
     }
@@ -81,7 +102,11 @@ impl<'a> Input<'a> {
     pub fn wire(&self) -> &str {
         self.wire.get_or_init(|| {
             let wrapper = Wrapper::resource_list(self.dialect);
-            let text = write_list(&wrapper, self.items(), self.function_config(), None);
+            let items = match self.folded {
+                Folded::Damaged => Cow::Borrowed(self.items()),
+                Folded::Quoted => quoted(self.items()),
+            };
+            let text = write_list(&wrapper, &items, self.function_config(), None);
             Cow::Owned(text)
         })
     }
@@ -104,6 +129,34 @@ impl<'a> Input<'a> {
         };
         Some(list.get_or_init(|| read_function_output(text.as_bytes().to_vec(), self.dialect)))
     }
+}
+
+/// The resources, with folded texts in quotes that have indented lines.
+fn quoted(items: &[Resource]) -> Cow<'_, [Resource]> {
+    let at_risk: Vec<Vec<NodeId>> = items.iter().map(damaged_texts).collect();
+    if at_risk.iter().all(Vec::is_empty) {
+        return Cow::Borrowed(items);
+    }
+    let mut items = items.to_vec();
+    for (item, nodes) in items.iter_mut().zip(at_risk) {
+        for node in nodes {
+            item.document_mut().set_style(node, Style::DOUBLE_QUOTED);
+        }
+    }
+    Cow::Owned(items)
+}
+
+fn damaged_texts(resource: &Resource) -> Vec<NodeId> {
+    let mut found = Vec::new();
+    let mut pending = vec![resource.root()];
+    while let Some(node) = pending.pop() {
+        let is_indented = |line: &str| line.starts_with([' ', '\t']);
+        if node.style() == Style::FOLDED && node.value().lines().any(is_indented) {
+            found.push(node.id());
+        }
+        pending.extend(node.children());
+    }
+    found
 }
 
 #[cfg(test)]
