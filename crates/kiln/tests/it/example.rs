@@ -44,3 +44,19 @@ fn source_and_sink_change_what_the_rules_say() {
         assert_eq!(files(&work.join("out")), files(&work.join("again")));
     }
 }
+
+#[test]
+fn the_pipeline_passes_and_changes_nothing_the_second_time() {
+    let world = World::new();
+    let work = world.work();
+    copy(&example(), &work.join("shop"));
+    let render = || {
+        let ran = world.shell(&work, "kiln fn render shop", &[]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let mut files = files(&work.join("shop"));
+        // What a function reports is kept there, and differs when there is nothing left to do.
+        files.remove("Kptfile");
+        files
+    };
+    assert_eq!(render(), render());
+}

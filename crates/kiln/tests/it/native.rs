@@ -271,6 +271,54 @@ fn a_field_may_become_null() {
 }
 
 #[test]
+fn the_name_of_a_resource_in_json_may_become_the_text_null() {
+    let function = "search-replace:v0.2.1\n    configMap:\n      by-path: metadata.name\n      put-value: \"null\"\n    selectors:\n    - kind: ConfigMap";
+    let kptfile = package_of(function);
+    let map = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"settings\"}}\n";
+    let files = [("Kptfile", kptfile.as_str()), ("map.json", map)];
+    let expected = "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"ConfigMap\",\n  \"metadata\": {\n    \"name\": \"null\"\n  }\n}\n";
+    render_in_both_modes(&files, "map.json", expected);
+}
+
+const WITH_HEADER: &str = "\
+# Licence
+
+# about
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+data:
+  folded: >
+    one
+
+      indented
+
+    two
+";
+
+#[test]
+fn a_header_and_folded_text_stay_behind_two_functions() {
+    let function = "set-annotations:v0.1.4\n    configMap:\n      owner: me\n  - image: set-namespace:v0.4.1\n    configMap:\n      namespace: prod";
+    let kptfile = package_of(function);
+    let files = [
+        ("Kptfile", kptfile.as_str()),
+        ("settings.yaml", WITH_HEADER),
+    ];
+    let world = World::new();
+    for (path, text) in files {
+        world.write(&format!("pkg/{path}"), text);
+    }
+    let ran = world.kiln(&["fn", "render", "pkg", "-o", "unwrap"], "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let name = "  name: settings\n";
+    let more = "  annotations:\n    owner: me\n  namespace: prod\n";
+    let expected = WITH_HEADER.replace(name, &format!("{name}{more}"));
+    let documents = ran.stdout.split_once("---\n");
+    assert_eq!(documents.map(|(_, last)| last), Some(expected.as_str()));
+}
+
+#[test]
 fn what_has_no_annotations_gets_none() {
     let world = World::new();
     let list = LIST.split("functionConfig").next().unwrap_or_default();
