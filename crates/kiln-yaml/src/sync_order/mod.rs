@@ -48,7 +48,7 @@ pub fn sync_order(
     to: &mut Document,
     start: Start,
 ) -> Result<(), SyncOrderError> {
-    sync(from, to, start, OrderRules::Kyaml)
+    sync(from, to, start, Mismatch::Fail)
 }
 
 /// The same, but items of lists are those that [`pair_items`] finds, a list that is something else now is passed over, and
@@ -58,21 +58,21 @@ pub fn sync_matching_order(
     to: &mut Document,
     start: Start,
 ) -> Result<(), SyncOrderError> {
-    sync(from, to, start, OrderRules::Lossless)
+    sync(from, to, start, Mismatch::PassOver)
 }
 
-/// What happens where the order of kyaml fails or loses something.
+/// What happens where a list is something else in the changed tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum OrderRules {
-    Kyaml,
-    Lossless,
+enum Mismatch {
+    Fail,
+    PassOver,
 }
 
 fn sync(
     from: NodeRef<'_>,
     to: &mut Document,
     start: Start,
-    rules: OrderRules,
+    mismatch: Mismatch,
 ) -> Result<(), SyncOrderError> {
     let top = start.node(to);
     if mismatch == Mismatch::Fail
@@ -108,6 +108,7 @@ fn sync(
                 if let Some(children) = order.changed {
                     to.set_children(to_id, &children);
                 }
+                repeats.push(to_id, order.repeats);
             }
             Kind::Sequence if node.is_sequence() && mismatch == Mismatch::PassOver => {
                 pending.extend(pair_items(from, node));
@@ -115,7 +116,7 @@ fn sync(
             Kind::Sequence if node.is_sequence() => {
                 pending.extend(from.items().zip(node.items().map(NodeRef::id)));
             }
-            Kind::Sequence if rules == OrderRules::Kyaml => {
+            Kind::Sequence if mismatch == Mismatch::Fail => {
                 let error = EditError::wrong_kind(Kind::Sequence, node);
                 return Err(SyncOrderError::NotAList(error));
             }
