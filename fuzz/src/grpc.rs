@@ -30,14 +30,14 @@ const CLOSES: u8 = 2;
 const DOES_NOT_READ: u8 = 4;
 const SENDS_LITTLE_AT_ONCE: u8 = 8;
 
-struct World {
+struct Setup {
     runtime: tokio::runtime::Runtime,
     server: MemoryServer,
     in_use: usize,
 }
 
-impl World {
-    fn new() -> World {
+impl Setup {
+    fn new() -> Setup {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -59,7 +59,7 @@ impl World {
         let server = MemoryServer::new(evaluators, options);
         // What is made once is not counted for any input.
         runtime.block_on(be_served(&server));
-        World {
+        Setup {
             runtime,
             server,
             in_use: bounded::in_use(),
@@ -72,7 +72,7 @@ impl World {
 /// The first byte says how the client behaves, and the rest what it sends: bytes as they are, or instructions ([`frames`]).
 pub fn grpc_request(input: &[u8]) {
     thread_local! {
-        static WORLD: OnceCell<World> = const { OnceCell::new() };
+        static SETUP: OnceCell<Setup> = const { OnceCell::new() };
     }
     let Some((behaviour, rest)) = input.split_first() else {
         return;
@@ -81,17 +81,17 @@ pub fn grpc_request(input: &[u8]) {
         0 => frames::follow(rest),
         _ => [PREFACE, rest].concat(),
     };
-    WORLD.with(|world| {
-        let world = world.get_or_init(World::new);
+    SETUP.with(|setup| {
+        let setup = setup.get_or_init(Setup::new);
         bounded::run(MAX_BYTES, || {
-            world.runtime.block_on(async {
-                let attack = attack(&world.server, *behaviour, &sent);
+            setup.runtime.block_on(async {
+                let attack = attack(&setup.server, *behaviour, &sent);
                 let ended = tokio::time::timeout(PATIENCE, attack).await;
                 ended.expect("the connection ends");
-                be_served(&world.server).await;
+                be_served(&setup.server).await;
             });
         });
-        let left = bounded::in_use().saturating_sub(world.in_use);
+        let left = bounded::in_use().saturating_sub(setup.in_use);
         assert!(left < MAX_LEFT, "{left} bytes are still in use");
     });
 }
@@ -143,7 +143,12 @@ async fn is_closed(reader: &mut (impl tokio::io::AsyncRead + Unpin)) -> bool {
 async fn be_served(server: &MemoryServer) {
     let mut client = server.connect();
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n";
-    let request = [PREFACE, &frames::settings(), &call(1, "echo", list.as_bytes())].concat();
+    let request = [
+        PREFACE,
+        &frames::settings(),
+        &call(1, "echo", list.as_bytes()),
+    ]
+    .concat();
     client.write_all(&request).await.expect("a connection");
     loop {
         let mut head = [0; 9];
@@ -152,7 +157,9 @@ async fn be_served(server: &MemoryServer) {
         let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
         client.read_exact(&mut payload).await.expect("an answer");
         if kind == DATA {
-            let found = payload.windows(list.len()).any(|part| part == list.as_bytes());
+            let found = payload
+                .windows(list.len())
+                .any(|part| part == list.as_bytes());
             assert!(found, "{payload:?}");
             return;
         }

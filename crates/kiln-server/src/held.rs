@@ -41,7 +41,7 @@ struct Pool {
 
 /// Which pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum PoolKind {
     SmallMessages,
     LargeMessages,
     Streams,
@@ -69,7 +69,7 @@ pub(crate) struct Held {
     held_bytes: Arc<HeldBytes>,
     connection: Arc<Holder>,
     peer: Arc<Holder>,
-    pool: Kind,
+    pool: PoolKind,
     bytes: usize,
 }
 
@@ -95,25 +95,25 @@ impl HeldBytes {
         })
     }
 
-    fn pool(&self, kind: Kind) -> &Pool {
+    fn pool(&self, kind: PoolKind) -> &Pool {
         kind.of(&self.pools)
     }
 }
 
 impl Holder {
-    fn used(&self, pool: Kind) -> &AtomicUsize {
+    fn used(&self, pool: PoolKind) -> &AtomicUsize {
         pool.of(&self.used)
     }
 }
 
-impl Kind {
+impl PoolKind {
     fn of<T>(self, all: &[T; 4]) -> &T {
         let [small, large, streams, checks] = all;
         match self {
-            Kind::SmallMessages => small,
-            Kind::LargeMessages => large,
-            Kind::Streams => streams,
-            Kind::Checks => checks,
+            PoolKind::SmallMessages => small,
+            PoolKind::LargeMessages => large,
+            PoolKind::Streams => streams,
+            PoolKind::Checks => checks,
         }
     }
 }
@@ -129,7 +129,7 @@ impl Held {
             held_bytes,
             connection,
             peer,
-            pool: Kind::SmallMessages,
+            pool: PoolKind::SmallMessages,
             bytes: 0,
         }
     }
@@ -146,8 +146,8 @@ impl Held {
         let path = request.uri().path_and_query();
         let path = path.map_or(0, |path| path.as_str().len());
         let pool = match kind {
-            StreamKind::Check => Kind::Checks,
-            StreamKind::Other => Kind::Streams,
+            StreamKind::Check => PoolKind::Checks,
+            StreamKind::Other => PoolKind::Streams,
         };
         match self.take(pool, STREAM + path + headers.sum::<usize>()) {
             true => Ok(self),
@@ -157,9 +157,9 @@ impl Held {
 
     /// Whether a request of `size` bytes would fit now. Nothing is taken.
     pub(crate) fn would_fit(&self, size: usize) -> bool {
-        let pools: &[Kind] = match size {
-            ..=SMALL_REQUEST => &[Kind::SmallMessages, Kind::LargeMessages],
-            _ => &[Kind::LargeMessages],
+        let pools: &[PoolKind] = match size {
+            ..=SMALL_REQUEST => &[PoolKind::SmallMessages, PoolKind::LargeMessages],
+            _ => &[PoolKind::LargeMessages],
         };
         pools.iter().any(|pool| {
             let used = *self.held_bytes.pool(*pool).lock();
@@ -173,10 +173,13 @@ impl Held {
             return Ok(());
         }
         let is_small = size <= SMALL_REQUEST;
-        if is_small && self.pool == Kind::SmallMessages && self.take(Kind::SmallMessages, bytes) {
+        if is_small
+            && self.pool == PoolKind::SmallMessages
+            && self.take(PoolKind::SmallMessages, bytes)
+        {
             return Ok(());
         }
-        match self.take(Kind::LargeMessages, bytes) {
+        match self.take(PoolKind::LargeMessages, bytes) {
             true => Ok(()),
             false => Err(NoRoom),
         }
@@ -190,7 +193,7 @@ impl Held {
     }
 
     /// Takes all bytes of the call from a pool, if that is allowed, and gives back what it had in another.
-    fn take(&mut self, pool: Kind, bytes: usize) -> bool {
+    fn take(&mut self, pool: PoolKind, bytes: usize) -> bool {
         let held_bytes = Arc::clone(&self.held_bytes);
         let mut used = held_bytes.pool(pool).lock();
         if !self.is_allowed(pool, *used, bytes) {
@@ -219,7 +222,7 @@ impl Held {
     }
 
     /// Whether the call may have `bytes` in a pool of which `used` are taken.
-    fn is_allowed(&self, pool: Kind, used: usize, bytes: usize) -> bool {
+    fn is_allowed(&self, pool: PoolKind, used: usize, bytes: usize) -> bool {
         let own = match pool == self.pool {
             true => self.bytes,
             false => 0,

@@ -158,7 +158,9 @@ pub(super) fn call(stream: u32, image: &str, list: &[u8]) -> Vec<u8> {
 }
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let size = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes();
+    let size = u32::try_from(payload.len())
+        .unwrap_or(u32::MAX)
+        .to_be_bytes();
     let mut frame = size[1..].to_vec();
     frame.extend([kind, flags]);
     frame.extend(stream.to_be_bytes());

@@ -95,7 +95,7 @@ impl Lengths {
     }
 
     pub(super) fn total(self) -> usize {
-        PREFIX + self.head + self.body
+        PREFIX.saturating_add(self.head).saturating_add(self.body)
     }
 }
 
