@@ -151,14 +151,14 @@ fn what_is_missing_is_not_fetched() {
     );
     assert!(!said.contains("created"), "{said}");
     assert!(
-        said.contains("or a partial clone, for which nothing is fetched"),
+        said.contains("or it is a partial clone whose missing objects kiln does not fetch"),
         "{said}"
     );
 }
 
 #[test]
-fn a_partial_clone_is_told_to_be_one() {
-    let Some(place) = Place::new("a_partial_clone_is_told_to_be_one") else {
+fn a_partial_clone_is_reported() {
+    let Some(place) = Place::new("a_partial_clone_is_reported") else {
         return;
     };
     place.publish();
@@ -168,8 +168,8 @@ fn a_partial_clone_is_told_to_be_one() {
     );
     // Some versions of git give up at what is missing, others say that it is.
     let text = place.run("kiln rpkg get --repo part.git 2>&1 || true");
-    let is_told = text.contains("or a partial clone, for which nothing is fetched");
-    assert!(is_told || text == "No resources found.\n", "{text}");
+    let is_reported = text.contains("or it is a partial clone whose missing objects kiln does not fetch");
+    assert!(is_reported || text == "No resources found.\n", "{text}");
     place.run("git --git-dir part.git fetch --quiet --refetch --no-filter origin '+refs/*:refs/*'");
     let table = place.run("kiln rpkg get --repo part.git -o name");
     assert_eq!(table.lines().count(), 2, "{table}");

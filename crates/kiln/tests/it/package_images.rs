@@ -282,23 +282,23 @@ fn layers_that_mean_harm_are_refused() {
         (
             "hook",
             file(".git/hooks/post-checkout", "x"),
-            "it leads into git's own directory",
+            "it leads into the git directory",
         ),
         (
             "case",
             file("sub/.GIT/config", "x"),
-            "it leads into git's own directory",
+            "it leads into the git directory",
         ),
         ("control", file("a\u{1b}[2J", "x"), "control character"),
         (
             "device",
             ("dev", tar::EntryType::Block, 0o644, ""),
-            "dev is no file",
+            "dev is not a file",
         ),
         (
             "pipe",
             ("pipe", tar::EntryType::Fifo, 0o644, ""),
-            "pipe is no file",
+            "pipe is not a file",
         ),
         (
             "hard",

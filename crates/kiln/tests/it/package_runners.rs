@@ -87,7 +87,7 @@ fn each_repository_has_its_own_limits() {
 }
 
 #[test]
-fn options_of_runners_are_checked_and_those_without_effect_are_told() {
+fn options_of_runners_are_checked_and_those_without_effect_are_reported() {
     let Some(place) = Place::new("options_of_runners_are_checked") else {
         return;
     };
@@ -104,7 +104,7 @@ fn options_of_runners_are_checked_and_those_without_effect_are_told() {
         "kiln repo register up.git --name other --runner-pull-secret s --runner-pull-secret t 2>&1",
     );
     assert!(
-        text.starts_with("[WARN] --runner-pull-secret is noted and not used"),
+        text.starts_with("[WARN] --runner-pull-secret is recorded but not used"),
         "{text}"
     );
     let stored = place.run("cat ~/.config/kiln/repositories.yaml");
