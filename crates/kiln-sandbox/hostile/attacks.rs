@@ -192,6 +192,30 @@ pub(crate) fn run(words: &[&str]) -> io::Result<()> {
             ];
             call(libc::SYS_mmap, &arguments).map(drop)
         }
+        ["to-pipe", way] => {
+            let name = format!("kiln-hostile-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            std::fs::write(&path, "x")?;
+            let opened = File::open(&path)?;
+            std::fs::remove_file(&path)?;
+            let (_reader, pipe) = io::pipe()?;
+            let (file, writer) = (opened.as_raw_fd(), pipe.as_raw_fd());
+            let bytes = [b"x".as_ptr() as usize, 1];
+            let bytes = Argument::Number(bytes.as_ptr() as c_long);
+            let zero = || Argument::from(0);
+            let (number, arguments) = match way {
+                "splice" => (
+                    libc::SYS_splice,
+                    vec![file.into(), zero(), writer.into(), zero(), 1.into()],
+                ),
+                "sendfile" => (
+                    libc::SYS_sendfile,
+                    vec![writer.into(), file.into(), zero(), 1.into()],
+                ),
+                _ => (libc::SYS_vmsplice, vec![writer.into(), bytes, 1.into()]),
+            };
+            call(number, &arguments).map(drop)
+        }
         ["clone", flags] => {
             // The copy ends at once.
             match call(libc::SYS_clone, &[number(flags)?])? {

@@ -2,7 +2,9 @@
 
 #![expect(clippy::print_stdout, reason = "tests wait for what is printed")]
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -16,6 +18,8 @@ pub(crate) fn run(words: &[&str]) -> Option<io::Result<()>> {
     Some(match *words {
         ["hold-sockets", pairs] => hold_sockets(pairs).and_then(wait),
         ["hold-tables", gigabytes] => hold_tables(gigabytes).and_then(wait),
+        ["hold-fifos", count] => hold_fifos(count).and_then(wait),
+        ["hold-mappings", count] => hold_mappings(count).and_then(wait),
         ["linger"] => {
             // What a daemon does to be nobody's.
             let _ = call(libc::SYS_setsid, &[]);
@@ -40,6 +44,33 @@ fn hold_sockets(pairs: &str) -> io::Result<Vec<UnixStream>> {
         held.extend([one, other]);
     }
     Ok(held)
+}
+
+/// Fills pipes that have names, which are removed at once.
+fn hold_fifos(count: &str) -> io::Result<Vec<File>> {
+    let mut held = Vec::new();
+    for _ in 0..number(count)? {
+        let name = c"fifo";
+        let mode = (libc::S_IFIFO | 0o600).cast_signed().into();
+        let path = name.to_bytes_with_nul().into();
+        call(libc::SYS_mknodat, &[libc::AT_FDCWD.into(), path, mode])?;
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true);
+        let mut fifo = options.custom_flags(libc::O_NONBLOCK).open("fifo")?;
+        std::fs::remove_file("fifo")?;
+        while fifo.write(&[0; 4096]).is_ok() {}
+        held.push(fifo);
+    }
+    Ok(held)
+}
+
+/// Maps single pages that the kernel cannot join, because every other one may be read.
+fn hold_mappings(count: &str) -> io::Result<()> {
+    for index in 0..number(count)? {
+        let protection = [libc::PROT_NONE, libc::PROT_READ];
+        map(4096, protection[index % 2])?;
+    }
+    Ok(())
 }
 
 /// Reads memory that nothing was ever written to: it takes none, but tables.

@@ -8,7 +8,7 @@ use super::program::{ALLOW, Condition, Rules};
 use super::support::Support;
 use super::syscalls::{
     DONE_IN_VAIN, MISSING, NEWEST, OF_NETWORK, OF_OWNERS, OF_PRIORITIES, OF_PROCESSES, OF_TRANSIT,
-    REFUSED, UNSUPPORTED,
+    REFUSED, UNSUPPORTED, WITHOUT_COPYING,
 };
 use crate::measure::SandboxError;
 
@@ -20,6 +20,9 @@ pub(super) const MISS: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
 
 /// The answer of a file system that does not have the feature.
 const UNSUPPORT: u32 = libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP as u32;
+
+/// The answer to arguments that do not fit the call.
+const MISFIT: u32 = libc::SECCOMP_RET_ERRNO | libc::EINVAL as u32;
 
 /// An error that is none: the caller sees success, and nothing is done.
 const SUCCEED: u32 = libc::SECCOMP_RET_ERRNO;
@@ -70,6 +73,9 @@ fn rules(support: &Support, allow_network: bool, owners: Owners) -> Rules {
     let allowed: &[c_long] = if allow_network { OF_NETWORK } else { &[] };
     for number in REFUSED.iter().filter(|number| !allowed.contains(number)) {
         rules.always(*number, REFUSE);
+    }
+    for number in WITHOUT_COPYING {
+        rules.always(*number, MISFIT);
     }
     for number in DONE_IN_VAIN {
         rules.always(*number, SUCCEED);

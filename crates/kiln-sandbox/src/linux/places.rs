@@ -106,13 +106,13 @@ pub(super) type Allowed = (PathBuf, BitFlags<AccessFs>);
 
 /// What every function sees, opened once.
 pub(super) struct Places {
-    rules: Vec<Rule>,
+    rules: Vec<PlaceRule>,
     /// The rights that the kernel knows.
     known: BitFlags<AccessFs>,
 }
 
 /// An open place and what may be done there.
-type Rule = (OwnedFd, BitFlags<AccessFs>);
+type PlaceRule = (OwnedFd, BitFlags<AccessFs>);
 
 impl Places {
     /// The system's places without `homes`, as far as there are such, and those of `read`, which have to be there.
@@ -150,7 +150,7 @@ impl Places {
         // What cannot be opened cannot be executed either, and exec says so better.
         let program = program.iter();
         let program = program.filter_map(|(path, access)| rule(path, *access).ok());
-        let own: Vec<Rule> = program.chain([scratch]).collect();
+        let own: Vec<PlaceRule> = program.chain([scratch]).collect();
         let failed = |reason: String| SandboxError::Rules { reason };
         let ruleset = no_access(allow_network).map_err(|error| failed(error.to_string()))?;
         let ruleset = ruleset.ok_or_else(|| failed("the kernel has no Landlock".to_owned()))?;
@@ -167,7 +167,7 @@ impl Places {
 /// Adds a place of the system, if it is there. Of one that contains a home, everything is added but the home. Links in it
 /// are left out: what counts is where they lead.
 fn add_without_homes(
-    rules: &mut Vec<Rule>,
+    rules: &mut Vec<PlaceRule>,
     path: &Path,
     access: BitFlags<AccessFs>,
     homes: &Homes,
@@ -263,7 +263,7 @@ pub(super) fn allow_own_process(ruleset: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-fn rule(path: &Path, access: BitFlags<AccessFs>) -> io::Result<Rule> {
+fn rule(path: &Path, access: BitFlags<AccessFs>) -> io::Result<PlaceRule> {
     let place = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let access = match is_directory(&fstat(&place)?) {
         true => access,

@@ -87,31 +87,31 @@ impl Rules {
         let mut assembler = Assembler::new(self.otherwise);
         let call = assembler.search(&self.ranges(newest, answer));
         let call = assembler.load(NUMBER, call);
-        let killed = assembler.end(Target::Answer(libc::SECCOMP_RET_KILL_PROCESS));
+        let killed = assembler.end(SearchEnd::Answer(libc::SECCOMP_RET_KILL_PROCESS));
         let begin = assembler.branch(EQUAL, OURS, call, killed);
         assembler.load(ARCHITECTURE, begin);
         assembler.finish()
     }
 
     /// The numbers of all calls: where each range begins, and what happens to the calls in it.
-    fn ranges(&self, newest: u32, answer: u32) -> Vec<(u32, Target<'_>)> {
-        let mut ranges = vec![(0, Target::Answer(self.otherwise))];
+    fn ranges(&self, newest: u32, answer: u32) -> Vec<(u32, SearchEnd<'_>)> {
+        let mut ranges = vec![(0, SearchEnd::Answer(self.otherwise))];
         for (call, rules) in self.calls.range(..=newest) {
             let target = match rules.first() {
-                Some(rule) if rule.conditions.is_empty() => Target::Answer(rule.answer),
-                _ => Target::Rules(rules),
+                Some(rule) if rule.conditions.is_empty() => SearchEnd::Answer(rule.answer),
+                _ => SearchEnd::Rules(rules),
             };
             ranges.push((*call, target));
-            ranges.push((call + 1, Target::Answer(self.otherwise)));
+            ranges.push((call + 1, SearchEnd::Answer(self.otherwise)));
         }
-        ranges.push((newest.saturating_add(1), Target::Answer(answer)));
+        ranges.push((newest.saturating_add(1), SearchEnd::Answer(answer)));
         merged(ranges)
     }
 }
 
 /// Ranges without those that are empty, and without beginnings where nothing changes.
-fn merged(ranges: Vec<(u32, Target<'_>)>) -> Vec<(u32, Target<'_>)> {
-    let mut merged: Vec<(u32, Target<'_>)> = Vec::with_capacity(ranges.len());
+fn merged(ranges: Vec<(u32, SearchEnd<'_>)>) -> Vec<(u32, SearchEnd<'_>)> {
+    let mut merged: Vec<(u32, SearchEnd<'_>)> = Vec::with_capacity(ranges.len());
     for (first, target) in ranges {
         if merged.last().is_some_and(|(before, _)| *before == first) {
             merged.pop();
@@ -128,17 +128,17 @@ fn merged(ranges: Vec<(u32, Target<'_>)>) -> Vec<(u32, Target<'_>)> {
 
 /// Where a search ends.
 #[derive(Clone, Copy)]
-enum Target<'a> {
+enum SearchEnd<'a> {
     Answer(u32),
     Rules(&'a [Rule]),
     At(Label),
 }
 
-impl Target<'_> {
-    fn is_same(self, other: Target<'_>) -> bool {
+impl SearchEnd<'_> {
+    fn is_same(self, other: SearchEnd<'_>) -> bool {
         match (self, other) {
-            (Target::Answer(one), Target::Answer(other)) => one == other,
-            (Target::At(one), Target::At(other)) => one == other,
+            (SearchEnd::Answer(one), SearchEnd::Answer(other)) => one == other,
+            (SearchEnd::At(one), SearchEnd::At(other)) => one == other,
             _ => false,
         }
     }
@@ -183,9 +183,9 @@ impl Assembler {
     }
 
     /// Finds the range of the number that is loaded.
-    fn search(&mut self, ranges: &[(u32, Target<'_>)]) -> Label {
+    fn search(&mut self, ranges: &[(u32, SearchEnd<'_>)]) -> Label {
         match ranges {
-            [] => self.end(Target::Answer(self.otherwise)),
+            [] => self.end(SearchEnd::Answer(self.otherwise)),
             [(_, target)] => self.end(*target),
             _ => {
                 let (left, right) = ranges.split_at(ranges.len() / 2);
@@ -197,11 +197,11 @@ impl Assembler {
         }
     }
 
-    fn end(&mut self, target: Target<'_>) -> Label {
+    fn end(&mut self, target: SearchEnd<'_>) -> Label {
         match target {
-            Target::At(label) => label,
-            Target::Rules(rules) => self.rules(rules),
-            Target::Answer(answer) => {
+            SearchEnd::At(label) => label,
+            SearchEnd::Rules(rules) => self.rules(rules),
+            SearchEnd::Answer(answer) => {
                 if let Some(&label) = self.answers.get(&answer)
                     && self.distance(label) < FAR / 2
                 {
@@ -216,9 +216,9 @@ impl Assembler {
 
     /// The rules of one call, the first of which counts whose conditions hold.
     fn rules(&mut self, rules: &[Rule]) -> Label {
-        let mut next = self.end(Target::Answer(self.otherwise));
+        let mut next = self.end(SearchEnd::Answer(self.otherwise));
         for rule in rules.iter().rev() {
-            let mut held = self.end(Target::Answer(rule.answer));
+            let mut held = self.end(SearchEnd::Answer(rule.answer));
             for condition in rule.conditions.iter().rev() {
                 held = self.condition(condition, held, next);
             }
@@ -239,11 +239,11 @@ impl Assembler {
             }
             Condition::IsNoneOf(argument, values) => {
                 let values: BTreeSet<u32> = values.iter().copied().collect();
-                let mut ranges = vec![(0, Target::At(held))];
+                let mut ranges = vec![(0, SearchEnd::At(held))];
                 for value in values {
-                    ranges.push((value, Target::At(next)));
+                    ranges.push((value, SearchEnd::At(next)));
                     let above = value.checked_add(1);
-                    ranges.extend(above.map(|above| (above, Target::At(held))));
+                    ranges.extend(above.map(|above| (above, SearchEnd::At(held))));
                 }
                 let found = self.search(&merged(ranges));
                 self.load(low(*argument), found)

@@ -94,9 +94,11 @@ fn memory_of_the_kernel_counts_too() {
         skip("/proc shows the processes of another system");
         return;
     }
-    // 400 sockets hold about 85 MB, the tables of 15 GiB take 30 MiB.
+    // 400 sockets hold about 85 MB, 400 pipes 26 MB, the tables of 15 GiB take 30 MiB, 60,000 mappings 15 MiB.
     for (words, small, large) in [
         (["hold-sockets", "200"], 64, 256),
+        (["hold-fifos", "400"], 20, 256),
+        (["hold-mappings", "60000"], 12, 256),
         (["hold-tables", "15"], 24, 256),
     ] {
         for (megabytes, expected) in [(small, true), (large, false)] {
