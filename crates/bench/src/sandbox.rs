@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -36,37 +36,50 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         temporary: std::env::temp_dir(),
     };
     let sandbox = Sandbox::new(SandboxPolicy::default(), surroundings)?;
-    let measurement = Measurement {
-        program: args.program.clone().into_os_string(),
+    let measure = |name, program: &Path| Measurement {
+        name,
+        program: program.as_os_str().to_owned(),
         input: input(),
-        sandbox,
+        sandbox: &sandbox,
     };
+    let cat = measure("cat", Path::new("/bin/cat"));
+    let function = measure("Go", &args.program);
     writeln!(
         out,
-        "{:10} {:>6} {:>11} {:>11} {:>11} {:>11} {:>6}",
-        "machine", "runs", "off p50 ms", "off p90 ms", "strict p50", "strict p90", "ratio"
+        "{:8} {:10} {:>6} {:>11} {:>11} {:>11} {:>11} {:>6}",
+        "program",
+        "machine",
+        "runs",
+        "off p50 ms",
+        "off p90 ms",
+        "strict p50",
+        "strict p90",
+        "ratio"
     )?;
-    measurement.row("as it is", args.rounds, out)?;
+    cat.row("as it is", args.rounds, out)?;
+    function.row("as it is", args.rounds, out)?;
     let burners = Burners::start()?;
-    let ratio = measurement.row("busy", args.rounds, out)?;
+    cat.row("busy", args.rounds, out)?;
+    let ratio = function.row("busy", args.rounds, out)?;
     drop(burners);
     writeln!(out, "ratio={ratio:.2}")?;
     Ok(())
 }
 
-struct Measurement {
+struct Measurement<'a> {
+    name: &'static str,
     program: OsString,
     input: Vec<u8>,
-    sandbox: Sandbox,
+    sandbox: &'a Sandbox,
 }
 
-impl Measurement {
+impl Measurement<'_> {
     fn row(&self, machine: &str, rounds: usize, out: &mut dyn Write) -> anyhow::Result<f64> {
         let (mut off, mut strict) = (Vec::new(), Vec::new());
         let start = Instant::now();
         while off.len() < rounds.max(1) && (off.is_empty() || start.elapsed() < LONGEST) {
             off.push(self.once(None)?);
-            strict.push(self.once(Some(&self.sandbox))?);
+            strict.push(self.once(Some(self.sandbox))?);
         }
         off.sort_by(f64::total_cmp);
         strict.sort_by(f64::total_cmp);
@@ -74,7 +87,8 @@ impl Measurement {
         let ratio = at(&strict, 0.5) / at(&off, 0.5);
         writeln!(
             out,
-            "{machine:10} {:>6} {:>11.1} {:>11.1} {:>11.1} {:>11.1} {ratio:>6.2}",
+            "{:8} {machine:10} {:>6} {:>11.2} {:>11.2} {:>11.2} {:>11.2} {ratio:>6.2}",
+            self.name,
             off.len(),
             at(&off, 0.5),
             at(&off, 0.9),
