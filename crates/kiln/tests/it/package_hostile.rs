@@ -168,7 +168,8 @@ fn a_partial_clone_is_reported() {
     );
     // Some versions of git give up at what is missing, others say that it is.
     let text = place.run("kiln rpkg get --repo part.git 2>&1 || true");
-    let is_reported = text.contains("or it is a partial clone whose missing objects kiln does not fetch");
+    let is_reported =
+        text.contains("or it is a partial clone whose missing objects kiln does not fetch");
     assert!(is_reported || text == "No resources found.\n", "{text}");
     place.run("git --git-dir part.git fetch --quiet --refetch --no-filter origin '+refs/*:refs/*'");
     let table = place.run("kiln rpkg get --repo part.git -o name");
