@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kiln_runtime::process::{Ending, Finished, Program, adopt_orphans, run};
-use kiln_runtime::{CancelToken, Deadline, Limits, RunContext, RunError};
+use kiln_runtime::{CancelToken, Deadline, Limits, RunContext, RunError, StderrListener};
 
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -359,7 +359,7 @@ fn who_is_asked_may_clear_up() {
         ("a", format!("echo >{place}/a; exit")),
         ("b", String::new()),
     ] {
-        let script = format!("trap '{trap}' INT; while :; do sleep 0.1; done");
+        let script = format!("trap '{trap}' INT; echo ready >&2; while :; do sleep 0.1; done");
         let arguments = ["-c".to_owned(), script];
         let program = Program {
             name: "sh",
@@ -368,10 +368,16 @@ fn who_is_asked_may_clear_up() {
             ending: Ending::Asked,
             sandbox: None,
         };
-        let started = Instant::now();
-        let error = run(program, b"", &within(Duration::from_secs(1))).unwrap_err();
-        assert!(matches!(error, RunError::TimedOut { .. }), "{error}");
-        assert!(started.elapsed() < Duration::from_secs(20));
+        // It is interrupted as soon as it can hear of it.
+        let cancel = CancelToken::new();
+        let on_ready = cancel.clone();
+        let ctx = RunContext {
+            cancel,
+            on_stderr: Some(StderrListener::new(move |_| on_ready.cancel())),
+            ..patient()
+        };
+        let error = run(program, b"", &ctx).unwrap_err();
+        assert!(matches!(error, RunError::Cancelled), "{error}");
         assert_eq!(directory.path().join(name).exists(), name == "a");
     }
 }

@@ -1,3 +1,5 @@
+//! Control groups, on a directory that stands for their file system.
+
 use std::fs::{create_dir_all, read_to_string, write};
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,3 +1,5 @@
+//! The compiled filter, against the rules that it is made of.
+
 use std::collections::BTreeSet;
 
 use super::*;
