@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_runtime::{
-    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime,
+    Evaluator, EvaluatorChain, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext,
+    RunError, Runner,
 };
 use kiln_server::fuzzing::MemoryServer;
-use kiln_server::{Evaluator, Evaluators, Options, Words};
+use kiln_server::{Options, Words};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::bounded;
@@ -43,14 +44,9 @@ impl Setup {
             .start_paused(true)
             .build();
         let runtime = runtime.expect("a runtime");
-        let evaluators = Evaluators::new(vec![Evaluator {
-            name: "native",
-            runtime: Arc::new(Echo),
-            words: Words::Wrapper,
-            is_usable: true,
-            workers: None,
-        }]);
+        let evaluators = EvaluatorChain::new(vec![("native", Arc::new(Echo))]);
         let options = Options {
+            words: Words::Wrapper,
             max_message_size: 1 << 20,
             max_held_bytes: 4 << 20,
             evaluation_timeout: None,
@@ -169,10 +165,10 @@ async fn be_served(server: &MemoryServer) {
 /// One function, which returns the list that it gets.
 struct Echo;
 
-impl Runtime for Echo {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for Echo {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         match function.name() {
-            "echo" => Ok(Arc::new(Echo)),
+            "echo" => Ok(Found::blocking(Echo)),
             _ => Err(FindError::not_found(function)),
         }
     }
@@ -183,7 +179,7 @@ impl Runner for Echo {
         Ok(Outcome {
             exit_code: 0,
             signal: None,
-            output: Output::Wire(input.wire().as_bytes().to_vec()),
+            output: Output::Wire(input.wire().to_owned().into()),
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
         })

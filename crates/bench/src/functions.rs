@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use kiln_functions::NativeRuntime;
-use kiln_functions::registry::Registry;
+use kiln_evaluators::NativeOptions;
 use kiln_krm::Dialect;
 use kiln_krm::read::read_input;
-use kiln_runtime::{FunctionSpec, Input, RunContext, Runtime};
+use kiln_runtime::{Evaluator, FunctionSpec, Input, RunContext};
 
 use crate::child::{Usage, measure_with_input};
 use crate::generate;
@@ -195,8 +194,10 @@ pub(crate) struct NativeArgs {
 
 pub(crate) fn run_native(args: &NativeArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let list = read_input(fs::read(&args.input)?, Dialect::Current)?;
-    let runtime = NativeRuntime::new(Registry::builtin());
-    let runner = runtime.find(&FunctionSpec::image(&args.name))?;
+    let runner = NativeOptions::default()
+        .evaluator()
+        .find(&FunctionSpec::image(&args.name))?
+        .into_runner();
     let mut wall = f64::INFINITY;
     for _ in 0..ROUNDS {
         let input = Input::new(Dialect::Current, &list.items, list.function_config.as_ref());

@@ -103,20 +103,10 @@ pub struct Pods {
     /// The directory with these certificates.
     pub tls_secret_path: PathBuf,
     /// Which address of a pod is called.
-    pub address_mode: AddressMode,
+    #[cfg(feature = "pods")]
+    pub address_mode: kiln_pods::AddressMode,
     /// How long the lease of a replica is valid without renewal.
     pub lease_period: Duration,
     /// The image that contains the wrapper server.
     pub wrapper_server_image: Option<String>,
-}
-
-/// Which address of a pod is called.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AddressMode {
-    /// The DNS name of its service.
-    Dns,
-    /// The cluster IP of its service.
-    ClusterIp,
-    /// Its own IP.
-    PodIp,
 }

@@ -1,149 +1,62 @@
-//! The runtimes of this machine that flags turn on.
+//! The evaluators that flags turn on.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
-use kiln_exec::{ExecRuntime, ImageRuntime, ImageTable, TableEvent};
-use kiln_functions::NativeRuntime;
-use kiln_krm::image::with_prefix;
-use kiln_runtime::{FileValueError, FindError, FunctionSpec, Runner, Runtime, Target};
+use kiln_evaluators::{ChainOptions, ExecOptions, NativeForm, NativeOptions};
+use kiln_exec::{ExecEvaluator, ImageTable, TableEvaluator, TableEvent};
+use kiln_runtime::FileValueError;
 use kiln_sandbox::{
     InForce, Sandbox, SandboxError, SandboxLimits, SandboxMode, SandboxPolicy, Surroundings,
 };
-use kiln_server::{Evaluator, Evaluators, WorkerPool};
 
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::listed::Listed;
-use crate::workers::{WORKER_WORDS, native};
 
-/// The runtimes of this machine, with everything found out that can be wrong with them.
-pub(crate) struct Local {
-    exec: Option<(Option<ImageRuntime>, ExecRuntime)>,
-    native: Option<NativeRuntime>,
-    prefix: String,
-}
-
-impl Local {
-    pub(crate) fn prepare(config: &Config, environment: &Environment) -> Result<Local> {
-        let exec = match config.runtimes.exec {
-            true => exec(config, environment)?,
-            false => None,
-        };
-        let native = config.runtimes.native.then(native);
-        if exec.is_none() && native.is_none() && !config.runtimes.pod {
-            tracing::warn!("no runtime is enabled: every function will be answered with NotFound");
-        }
-        Ok(Local {
-            exec,
-            native,
-            prefix: config.default_image_prefix.clone(),
-        })
+/// The evaluators that flags turn on, without pods. Everything that can be wrong with them is found here.
+pub(crate) fn prepare(config: &Config, environment: &Environment) -> Result<ChainOptions> {
+    let exec = match config.runtimes.exec {
+        true => exec(config, environment)?,
+        false => None,
+    };
+    let native = config.runtimes.native.then(native);
+    if exec.is_none() && native.is_none() && !config.runtimes.pod {
+        tracing::warn!("no runtime is enabled: every function will be answered with NotFound");
     }
-
-    /// The evaluators in the order in which they are asked.
-    ///
-    /// Exec comes before native although native is the first choice: it knows only what is listed, and what is listed goes
-    /// where it is listed.
-    pub(crate) fn evaluators(
-        self,
-        listed: Arc<dyn Listed>,
-        workers: Option<Arc<WorkerPool>>,
-    ) -> Evaluators {
-        let exec = self.exec.map(|(table, exec)| Evaluator {
-            name: "exec",
-            runtime: Arc::new(Programs {
-                prefix: self.prefix.clone(),
-                listed: Arc::clone(&listed),
-                exec,
-                table,
-            }),
-            words: kiln_server::Words::Runner,
-            is_usable: true,
-            workers: None,
-        });
-        let native = self.native.map(|runtime| Evaluator {
-            name: "native",
-            runtime: Arc::new(Builtins {
-                prefix: self.prefix,
-                listed,
-                runtime,
-            }),
-            words: WORKER_WORDS,
-            is_usable: true,
-            workers,
-        });
-        Evaluators::new(exec.into_iter().chain(native).collect())
-    }
+    Ok(ChainOptions {
+        exec,
+        native,
+        image_prefix: Some(config.default_image_prefix.clone()),
+        ..ChainOptions::default()
+    })
 }
 
-/// Programs, by what the cluster lists and then by a table of this machine.
-struct Programs {
-    prefix: String,
-    listed: Arc<dyn Listed>,
-    exec: ExecRuntime,
-    table: Option<ImageRuntime>,
-}
-
-impl Runtime for Programs {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
-        let listed = match &function.target {
-            Target::Image(image) => self.listed.program(&with_prefix(&self.prefix, image)),
-            _ => None,
-        };
-        match listed {
-            Some(program) => {
-                let program = program.to_string_lossy().into_owned();
-                self.exec.find(&FunctionSpec::new(Target::Program(program)))
-            }
-            None => match &self.table {
-                Some(table) => table.find(function),
-                None => Err(FindError::not_found(function)),
-            },
-        }
-    }
-}
-
-/// Functions that are built in, by what the cluster lists and then by their own names, whole or short.
-struct Builtins {
-    prefix: String,
-    listed: Arc<dyn Listed>,
-    runtime: NativeRuntime,
-}
-
-impl Runtime for Builtins {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
-        let Target::Image(image) = &function.target else {
-            return Err(FindError::not_found(function));
-        };
-        let image = with_prefix(&self.prefix, image);
-        let builtin = self.listed.builtin(&image);
-        self.runtime
-            .find(&FunctionSpec::image(builtin.unwrap_or(image)))
+/// Native functions see and give what the programs do that they stand for.
+pub(crate) fn native() -> NativeOptions {
+    NativeOptions {
+        form: NativeForm::Wire,
+        ..NativeOptions::default()
     }
 }
 
 /// What runs programs, and the table that lists them; none where no program can be listed.
-fn exec(
-    config: &Config,
-    environment: &Environment,
-) -> Result<Option<(Option<ImageRuntime>, ExecRuntime)>> {
+fn exec(config: &Config, environment: &Environment) -> Result<Option<ExecOptions>> {
     let path = table_path(config);
     // FunctionConfig objects list programs too.
     if path.is_none() && !config.runtimes.pod {
         return Ok(None);
     }
     let search_path = environment.get("PATH").cloned().unwrap_or_default();
-    let mut exec = ExecRuntime::new(search_path);
+    let mut programs = ExecEvaluator::new(search_path);
     if let Some(sandbox) = sandbox(config, environment)? {
-        exec = exec.with_sandbox(Arc::new(sandbox));
+        programs = programs.with_sandbox(Arc::new(sandbox));
     }
     let table = path
-        .map(|path| load_table(path, config, exec.clone()))
+        .map(|path| load_table(path, config, programs.clone()))
         .transpose()?;
-    Ok(Some((table, exec)))
+    Ok(Some(ExecOptions { programs, table }))
 }
 
 /// The file with the table; none if the runtime works without one.
@@ -156,7 +69,7 @@ fn table_path(config: &Config) -> Option<PathBuf> {
     Some(path.clone())
 }
 
-fn load_table(path: PathBuf, config: &Config, exec: ExecRuntime) -> Result<ImageRuntime> {
+fn load_table(path: PathBuf, config: &Config, exec: ExecEvaluator) -> Result<TableEvaluator> {
     let name = path.display().to_string();
     let listener = move |event: TableEvent<'_>| match event {
         TableEvent::Replaced(table) => {
@@ -172,7 +85,7 @@ fn load_table(path: PathBuf, config: &Config, exec: ExecRuntime) -> Result<Image
             );
         }
     };
-    let runtime = ImageRuntime::load(
+    let runtime = TableEvaluator::load(
         path,
         config.functions.clone(),
         config.default_image_prefix.clone(),

@@ -8,17 +8,20 @@ mod config;
 mod environment;
 mod evaluators;
 mod flags;
-mod listed;
-mod pod_runtime;
+#[cfg(not(feature = "pods"))]
+#[path = "no_pods.rs"]
+mod pods;
+#[cfg(feature = "pods")]
+mod pods;
 mod run;
+mod started_pods;
 mod telemetry;
 mod workers;
 
 pub use as_function::CalledAs;
-pub use config::{AddressMode, Config, Pods, Runtimes};
+pub use config::{Config, Pods, Runtimes};
 pub use environment::{Environment, WRAPPER_SERVER_IMAGE};
 pub use flags::{Flags, Flavour};
-pub use listed::Listed;
-pub use pod_runtime::{PodRuntime, StartPods, StartingPods};
 pub use run::{Runner, prepare, serve};
+pub use started_pods::{ShutDown, StartedPods};
 pub use workers::run_as_worker;

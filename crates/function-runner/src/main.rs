@@ -1,7 +1,5 @@
 //! The function runner: a gRPC service that runs functions for Porch.
 
-mod pods;
-
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -32,7 +30,7 @@ fn main() -> ExitCode {
             return ExitCode::from(stop.exit_code());
         }
     };
-    match serve(&config, &environment, Some(pods::start)) {
+    match serve(&config, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "function-runner: {error:#}");

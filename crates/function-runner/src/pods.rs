@@ -1,6 +1,6 @@
 //! The pod evaluator of this program, configured by its flags.
 
-mod config_objects;
+mod function_configs;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -8,16 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use config_objects::ConfigObjects;
-use function_runner::{AddressMode, Config, Environment, Listed, PodRuntime, StartingPods};
+use function_configs::ClusterFunctionConfigs;
 use kiln_oci::{CacheOptions, ImageCache, Keychain, Proxies, RegistryClient, RegistryOptions};
 use kiln_pods::{
-    ClusterSource, LocalExecutors, PodCall, PodError, PodEvaluator, PodOptions, PodStartError,
-    PullSecret, RegistryResolver,
+    ClusterSource, LocalExecutors, PodEvaluator, PodOptions, PodStartError, PullSecret,
+    RegistryResolver,
 };
-use kiln_server::{ForwardError, ForwardedCall, Forwarder, Forwarding};
-use tokio::sync::watch;
-use tonic::metadata::{MetadataMap, MetadataValue};
+
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::started_pods::StartedPods;
 
 /// Time limit for a new pod to become ready.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -28,82 +28,26 @@ const SCANS_PER_TAG: u32 = 5;
 /// Registry of the older catalog; it is public, like the default one.
 const OLDER_CATALOG: &str = "gcr.io/kpt-fn";
 
-/// Starts the pod evaluator; see [`function_runner::StartPods`].
-pub(crate) fn start<'a>(config: &'a Config, environment: &'a Environment) -> StartingPods<'a> {
-    Box::pin(async move {
-        let objects = Arc::new(ConfigObjects::new(config));
-        let options = options(config, environment, Arc::<ConfigObjects>::clone(&objects))?;
-        let evaluator = PodEvaluator::start(options).await.map_err(start_error)?;
-        let pods: Arc<dyn PodRuntime> = Arc::new(Pods { evaluator, objects });
-        Ok(pods)
+/// Connects to the cluster and starts the pod evaluator.
+pub(crate) async fn start(config: &Config, environment: &Environment) -> Result<StartedPods> {
+    let configs = Arc::new(ClusterFunctionConfigs::new(config));
+    let options = options(
+        config,
+        environment,
+        Arc::<ClusterFunctionConfigs>::clone(&configs),
+    )?;
+    let evaluator = PodEvaluator::start(options).await.map_err(start_error)?;
+    Ok(StartedPods {
+        evaluator: Arc::new(evaluator.clone()),
+        function_configs: configs,
+        usable: evaluator.usable(),
+        shut_down: Box::new(|timeout| Box::pin(async move { evaluator.shut_down(timeout).await })),
     })
 }
 
 fn start_error(error: PodStartError) -> anyhow::Error {
     let hint = "start the pod runtime (--disable-runtimes=pod turns it off)";
     anyhow::Error::new(error).context(hint)
-}
-
-struct Pods {
-    evaluator: PodEvaluator,
-    objects: Arc<ConfigObjects>,
-}
-
-impl Forwarder for Pods {
-    fn forward(&self, call: ForwardedCall) -> Forwarding<'_> {
-        Box::pin(async move {
-            let call = PodCall {
-                image: call.image,
-                resource_list: call.resource_list,
-                deadline: call.deadline,
-                metadata: trace(),
-            };
-            self.evaluator.evaluate(call).await.map_err(forward_error)
-        })
-    }
-
-    fn usable(&self) -> watch::Receiver<bool> {
-        self.evaluator.usable()
-    }
-}
-
-impl PodRuntime for Pods {
-    fn listed(&self) -> Arc<dyn Listed> {
-        Arc::<ConfigObjects>::clone(&self.objects)
-    }
-
-    fn shut_down(
-        &self,
-        patience: Duration,
-    ) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(self.evaluator.shut_down(patience))
-    }
-}
-
-/// The trace context of the call, as request metadata for the pod.
-fn trace() -> MetadataMap {
-    let mut metadata = MetadataMap::new();
-    for (name, value) in kiln_telemetry::outgoing_context() {
-        if let Ok(value) = MetadataValue::try_from(value) {
-            metadata.insert(name, value);
-        }
-    }
-    metadata
-}
-
-fn forward_error(error: PodError) -> ForwardError {
-    match error {
-        PodError::Status(status) => ForwardError::Answered(status),
-        PodError::ImageNotFound { .. } => ForwardError::NotFound(error.to_string()),
-        PodError::NoPod { .. } | PodError::Interrupted { .. } => {
-            ForwardError::Unavailable(error.to_string())
-        }
-        PodError::TimedOut { .. } => {
-            let status = tonic::Status::deadline_exceeded(error.to_string());
-            ForwardError::Answered(Box::new(status))
-        }
-        PodError::Draining => ForwardError::Ending,
-    }
 }
 
 fn options(
@@ -137,17 +81,14 @@ fn options(
         max_pods: pods.max_parallel_pods,
         start_timeout: START_TIMEOUT,
         lease_period: pods.lease_period,
-        address_mode: match pods.address_mode {
-            AddressMode::Dns => kiln_pods::AddressMode::Dns,
-            AddressMode::ClusterIp => kiln_pods::AddressMode::ClusterIp,
-            AddressMode::PodIp => kiln_pods::AddressMode::PodIp,
-        },
+        address_mode: pods.address_mode,
         template: pods.template.clone(),
         cache_config: Some(pods.cache_config.clone()),
         warm_up: pods.warm_up,
         pull_secret,
         images: Arc::new(RegistryResolver::new(images(config, environment, proxies))),
         local_executors,
+        trace_context: Some(kiln_telemetry::outgoing_context),
     })
 }
 

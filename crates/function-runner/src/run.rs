@@ -4,42 +4,42 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
+use kiln_runtime::EvaluatorChain;
 use kiln_server::{
-    Evaluators, Forwarder, Observer, Options, Server, Stop, Tls, Token, build_runtime,
-    stop_on_signals,
+    Observer, Options, Server, Stop, Tls, Token, Words, build_runtime, stop_on_signals,
 };
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
-use crate::environment::Environment;
-use crate::evaluators::Local;
-use crate::listed::NothingListed;
-use crate::pod_runtime::{self, PodRuntime, StartPods};
+use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
+use crate::evaluators;
+use crate::pods;
+use crate::started_pods::{ShutDown, StartedPods};
 use crate::telemetry;
 use crate::workers;
 
 /// How long the last traces may take to be sent when all calls are over.
 const LAST_TRACES: Duration = Duration::from_secs(3);
 
-/// How long giving pods back may take when all calls are over.
-const GIVING_BACK: Duration = Duration::from_secs(5);
+/// How long releasing pods may take when all calls are over.
+const RELEASING_PODS: Duration = Duration::from_secs(5);
 
 /// A runner whose port is bound.
 pub struct Runner {
     server: Server,
-    pods: Option<Arc<dyn PodRuntime>>,
+    shut_down_pods: Option<ShutDown>,
     signals: JoinHandle<()>,
 }
 
-/// Makes a runner. Everything that can be wrong is found before the port is bound. Pods are run by what `start_pods` makes.
+/// Makes a runner. Everything that can be wrong is found before the port is bound. `start_pods` is called if pods are on.
 pub async fn prepare(
     config: &Config,
     environment: &Environment,
     observer: Arc<dyn Observer>,
-    start_pods: Option<StartPods>,
+    start_pods: impl AsyncFnOnce() -> Result<StartedPods>,
 ) -> Result<Runner> {
-    let local = Local::prepare(config, environment)?;
+    let mut chain = evaluators::prepare(config, environment)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let token = config.token_file.clone().map(Token::load).transpose();
     let token = token.context("read the token file")?;
@@ -50,14 +50,22 @@ pub async fn prepare(
         );
     }
     // Last, because it takes longest, and pods may be started.
-    let pods = pod_runtime::start(config, environment, start_pods).await?;
-    let listed = pods.as_ref().map(|pods| pods.listed());
-    let listed = listed.unwrap_or_else(|| Arc::new(NothingListed));
-    let mut evaluators = local.evaluators(listed, workers::start(config, environment).await?);
-    if let Some(pods) = &pods {
-        let forwarder: Arc<dyn Forwarder> = Arc::<dyn PodRuntime>::clone(pods);
-        evaluators = evaluators.with_forwarder(pod_runtime::NAME, forwarder);
+    let mut usable = None;
+    let mut shut_down_pods = None;
+    if config.runtimes.pod {
+        ensure!(
+            config.pods.wrapper_server_image.is_some(),
+            "environment variable {WRAPPER_SERVER_IMAGE} must be set to use pod function evaluator runtime; \
+             --disable-runtimes=pod turns it off"
+        );
+        let pods = start_pods().await?;
+        // What runs here can be run whatever happens to the cluster.
+        usable = chain.exec.is_none().then_some(pods.usable);
+        chain.pods = Some(pods.evaluator);
+        chain.function_configs = Some(pods.function_configs);
+        shut_down_pods = Some(pods.shut_down);
     }
+    let evaluators = chain.chain();
     let options = Options {
         max_message_size: config.max_message_size,
         max_held_bytes: config.max_held_bytes,
@@ -68,6 +76,9 @@ pub async fn prepare(
         tls: tls.map(Arc::new),
         token: token.map(Arc::new),
         observer,
+        workers: workers::start(config, environment).await?,
+        words: Words::Runner,
+        usable,
     };
     let names: Vec<&str> = evaluators.names().collect();
     let names = names.join(", ");
@@ -84,13 +95,13 @@ pub async fn prepare(
     );
     Ok(Runner {
         server,
-        pods,
+        shut_down_pods,
         signals,
     })
 }
 
 /// Binds to the address that was asked for. All addresses are those of IPv6, which takes IPv4 too, where there is IPv6.
-async fn bind(config: &Config, evaluators: Evaluators, options: Options) -> Result<Server> {
+async fn bind(config: &Config, evaluators: EvaluatorChain, options: Options) -> Result<Server> {
     let any = [
         IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -122,8 +133,8 @@ impl Runner {
     /// Serves until it is made to end.
     pub async fn run(self) {
         self.server.run().await;
-        if let Some(pods) = self.pods {
-            pods.shut_down(GIVING_BACK).await;
+        if let Some(shut_down) = self.shut_down_pods {
+            shut_down(RELEASING_PODS).await;
         }
         self.signals.abort();
         tracing::info!("function runner has ended");
@@ -131,11 +142,7 @@ impl Runner {
 }
 
 /// Makes a runner and serves until a signal ends it.
-pub fn serve(
-    config: &Config,
-    environment: &Environment,
-    start_pods: Option<StartPods>,
-) -> Result<()> {
+pub fn serve(config: &Config, environment: &Environment) -> Result<()> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     // As many as may run, and those that were cancelled and are still about to end.
     builder.max_blocking_threads(
@@ -147,6 +154,7 @@ pub fn serve(
         for warning in &config.warnings {
             tracing::warn!("{warning}");
         }
+        let start_pods = async || pods::start(config, environment).await;
         let runner = prepare(config, environment, telemetry.observer(), start_pods).await?;
         runner.run().await;
         telemetry.shutdown(LAST_TRACES).await;

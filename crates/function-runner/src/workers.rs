@@ -7,25 +7,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use kiln_functions::NativeRuntime;
-use kiln_functions::registry::Registry;
 use kiln_sandbox::SandboxMode;
-use kiln_server::{WORKER_NAME, Words, WorkerOptions, WorkerPool, work};
+use kiln_server::{WORKER_NAME, WorkerOptions, WorkerPool, work};
 
 use crate::config::Config;
 use crate::environment::Environment;
-
-/// How native functions report failures: as the wrapper in a pod does, because they stand for images.
-pub(crate) const WORKER_WORDS: Words = Words::Wrapper;
+use crate::evaluators::native;
 
 /// A worker has room for the largest list, its tree, and as much again for what a function makes of it.
 const MEMORY_PER_MESSAGE_BYTE: u64 = 48;
 const LEAST_MEMORY: u64 = 512 << 20;
-
-/// Native functions see and give what the programs do that they stand for.
-pub(crate) fn native() -> NativeRuntime {
-    NativeRuntime::through_the_wire(Registry::builtin())
-}
 
 /// Starts the pool, if native functions are on.
 pub(crate) async fn start(
@@ -56,7 +47,7 @@ pub fn run_as_worker(
         return None;
     }
     let arguments = arguments.map(|word| word.to_string_lossy().into_owned());
-    Some(match work(&native(), WORKER_WORDS, arguments) {
+    Some(match work(&native().evaluator(), arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "{WORKER_NAME}: {error}");

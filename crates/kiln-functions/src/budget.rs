@@ -2,7 +2,7 @@
 //!
 //! Both are found by way of the thread, so that no loop, however deep, needs to be passed anything. Invariant: once a bound is
 //! reached it stays reached until the call ends. Loops may therefore end early and leave half of their work undone:
-//! [`perform`](crate::runtime::perform) looks at the bounds after every function and discards what it left behind.
+//! [`perform`](crate::evaluator::perform) looks at the bounds after every function and discards what it left behind.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The functions of the public catalog, built in: on the tree, without a process or a container.
 //!
-//! [`Function`] is what a function is; [`registry`] knows which ones there are, by name and version; [`NativeRuntime`] offers
+//! [`Function`] is what a function is; [`registry`] knows which ones there are, by name and version; [`NativeEvaluator`] offers
 //! them to pipelines, and [`wire::run`] to whoever has a ResourceList as text. A version is known or it is not found:
 //! nothing is guessed. Each function behaves as the original of its version does, in what it writes as in what it
 //! says, except that it never panics and keeps an order where Go's maps have none.
@@ -18,6 +18,7 @@ mod drop_comments;
 mod duplicate_keys;
 mod enable_gcp_services;
 mod ensure_name_substring;
+mod evaluator;
 mod export_terraform;
 mod fix;
 mod format;
@@ -32,7 +33,6 @@ mod list_setters;
 mod output;
 pub mod registry;
 mod remove_local_config_resources;
-mod runtime;
 pub mod sdk;
 mod search_replace;
 mod set_annotations;
@@ -50,7 +50,7 @@ mod upsert_resource;
 mod watched;
 pub mod wire;
 
+pub use evaluator::NativeEvaluator;
 pub use function::{Context, Ending, Files, Function, FunctionList, ListHeads, NoFiles, Stopped};
 pub use output::{Printed, Results};
-pub use runtime::NativeRuntime;
 pub use starlark::StarlarkScript;

@@ -10,9 +10,9 @@ use kiln_krm::{Dialect, ResourceList, write_list_within};
 use kiln_runtime::RunError;
 use kiln_yaml::Document;
 
+use crate::evaluator::{Crossing, perform};
 use crate::function::{Context, FunctionList, ListHeads};
 use crate::registry::Behaviour;
-use crate::runtime::{Crossing, perform};
 use crate::sdk::{Finished, Sdk};
 
 /// What a program prints, and how it exits.

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiln_proto::ENDING;
+use kiln_runtime::RunError;
 use tonic::Status;
 
 use crate::pool::{PodFault, RequestFailure};
@@ -71,6 +73,22 @@ impl PodError {
             RequestFailure::Interrupted(fault) => PodError::Interrupted { image, fault },
             RequestFailure::Draining => PodError::Draining,
         }
+    }
+}
+
+/// What a server passes on: the pod's status unchanged, or one with the text of the error.
+impl From<PodError> for RunError {
+    fn from(error: PodError) -> RunError {
+        let text = error.to_string();
+        RunError::Remote(match error {
+            PodError::ImageNotFound { .. } => return RunError::NotFound(Box::new(error)),
+            PodError::Status(status) => status,
+            PodError::NoPod { .. } | PodError::Interrupted { .. } => {
+                Box::new(Status::unavailable(text))
+            }
+            PodError::TimedOut { .. } => Box::new(Status::deadline_exceeded(text)),
+            PodError::Draining => Box::new(Status::unavailable(ENDING)),
+        })
     }
 }
 

@@ -20,9 +20,9 @@ pub use config::function_config::{
     BinaryExecutor, FunctionConfig, FunctionConfigSpec, GoExecutor, LocalExecutors,
     NoLocalExecutors,
 };
-pub use connection::address::AddressMode;
+pub use connection::address::{AddressMode, UnknownAddressMode};
 pub use error::{PodError, PodStartError};
 pub use evaluator::{PodCall, PodEvaluator};
 pub use images::{ImageInfo, ImageResolveError, ImageResolver, RegistryResolver, Resolving};
-pub use options::{ClusterSource, PodOptions, PullSecret};
+pub use options::{ClusterSource, PodOptions, PullSecret, TraceContext};
 pub use pool::PodFault;

@@ -57,7 +57,12 @@ pub struct PodOptions {
     pub images: Arc<dyn ImageResolver>,
     /// Runs functions without a pod as FunctionConfigs request.
     pub local_executors: Arc<dyn LocalExecutors>,
+    /// Returns the trace context of a call as headers for the pod. It is called in the span of the call.
+    pub trace_context: Option<TraceContext>,
 }
+
+/// Returns headers: names and values.
+pub type TraceContext = fn() -> Vec<(&'static str, String)>;
 
 /// How to find the API server.
 #[derive(Clone)]

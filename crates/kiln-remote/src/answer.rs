@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use kiln_proto::FunctionFailure;
 use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure::{from_status, whole_message};
@@ -40,7 +41,7 @@ impl Asked<'_> {
                 return Ok(Outcome {
                     exit_code: 0,
                     signal: None,
-                    output: Output::Wire(response.resource_list.into()),
+                    output: Output::Wire(response.resource_list),
                     stderr: response.log.into(),
                     elapsed: self.started.elapsed(),
                 });
@@ -142,7 +143,7 @@ fn has_failed(failure: &FunctionFailure) -> bool {
 }
 
 /// A call that took too long.
-pub(crate) fn timed_out(deadline: Deadline) -> RunError {
+fn timed_out(deadline: Deadline) -> RunError {
     RunError::TimedOut {
         timeout: deadline.timeout,
         stderr: Vec::new(),
@@ -150,14 +151,14 @@ pub(crate) fn timed_out(deadline: Deadline) -> RunError {
 }
 
 /// What a failed function answered: if it did not fit, a list with nothing but its results.
-fn output(failure: &FunctionFailure) -> Vec<u8> {
+fn output(failure: &FunctionFailure) -> Bytes {
     if failure.output_omitted == 0 || failure.results.is_empty() {
-        return failure.output.to_vec();
+        return failure.output.clone();
     }
     let mut list =
         b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nresults:\n".to_vec();
     list.extend_from_slice(&failure.results);
-    list
+    list.into()
 }
 
 /// What a failed function printed, with a note where something was left out of the middle.

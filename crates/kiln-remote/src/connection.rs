@@ -8,7 +8,6 @@ mod gate;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -16,8 +15,8 @@ use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::ROOM_METADATA;
 use kiln_proto::transport::{header_limit, room, was_not_sent};
-use kiln_runtime::{Deadline, RunContext};
-use tokio::sync::Notify;
+use kiln_runtime::Deadline;
+use tokio::task::JoinHandle;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
@@ -43,13 +42,6 @@ pub(crate) struct Connection {
     /// None only while it is dropped.
     runtime: Option<tokio::runtime::Runtime>,
     caller: Arc<Caller>,
-}
-
-/// What comes of a call.
-pub(crate) enum Ended {
-    Answered(Result<EvaluateFunctionResponse, Status>),
-    TimedOut(Deadline),
-    Cancelled,
 }
 
 impl Connection {
@@ -83,33 +75,26 @@ impl Connection {
         })
     }
 
-    /// Calls the runner and waits until it answers, the time is up or somebody gives up.
-    pub(crate) fn call(
+    /// Calls the runner; none if the connection ended before it answered. The call runs on the thread of the connection,
+    /// so that the future can be polled anywhere; dropping it gives the call up.
+    pub(crate) async fn call(
         &self,
         request: EvaluateFunctionRequest,
         metadata: MetadataMap,
-        ctx: &RunContext,
-    ) -> Ended {
-        let Some(runtime) = &self.runtime else {
-            return Ended::Cancelled;
-        };
-        let gave_up = Arc::new(Notify::new());
-        let listener = Arc::clone(&gave_up);
-        let _guard = ctx.cancel.on_cancel(move || listener.notify_one());
-        let (sender, receiver) = mpsc::sync_channel(1);
+        deadline: Option<Deadline>,
+    ) -> Option<Result<EvaluateFunctionResponse, Status>> {
         let caller = Arc::clone(&self.caller);
-        let deadline = ctx.deadline;
-        runtime.spawn(async move {
-            let ended = tokio::select! {
-                biased;
-                () = gave_up.notified() => Ended::Cancelled,
-                deadline = until(deadline) => Ended::TimedOut(deadline),
-                answer = caller.evaluate(request, metadata, deadline) => Ended::Answered(answer),
-            };
-            // Whoever asked is waiting.
-            let _ = sender.send(ended);
-        });
-        receiver.recv().unwrap_or(Ended::Cancelled)
+        let call = async move { caller.evaluate(request, metadata, deadline).await };
+        let mut call = AbortOnDrop(self.runtime.as_ref()?.spawn(call));
+        (&mut call.0).await.ok()
+    }
+}
+
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -162,16 +147,6 @@ impl Caller {
                 }
             }
         }
-    }
-}
-
-async fn until(deadline: Option<Deadline>) -> Deadline {
-    match deadline {
-        Some(deadline) => {
-            tokio::time::sleep_until(deadline.at.into()).await;
-            deadline
-        }
-        None => std::future::pending().await,
     }
 }
 

@@ -193,7 +193,7 @@ impl Call<'_> {
         let (output, exit) = self.take_outcome(ran, result);
         let list = match output {
             Output::List(list) => Ok(list),
-            Output::Wire(bytes) => self.read_answer(bytes),
+            Output::Wire(bytes) => self.read_answer(bytes.into()),
         };
         let prefers_exit = self.options.behaviour == Behaviour::Kiln;
         let list = match (list, exit) {
@@ -250,7 +250,7 @@ impl Call<'_> {
         ran: Result<Outcome, RunError>,
         result: &mut FunctionResult,
     ) -> (Output, Option<CallError>) {
-        let nothing = || Output::Wire(Vec::new());
+        let nothing = || Output::Wire(Vec::new().into());
         match ran {
             Ok(outcome) => {
                 result.stderr = outcome.stderr_text().into_owned();

@@ -46,7 +46,7 @@ pub struct UnreadableFile {
 pub enum Why {
     /// A function is a program, and programs may not be run.
     ExecNotAllowed,
-    /// No runtime runs the function.
+    /// No evaluator runs the function.
     NotFound,
     /// A program could not be started.
     NotStarted,

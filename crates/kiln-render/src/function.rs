@@ -38,7 +38,7 @@ impl ReadyFunction {
             network: options.network,
             env,
         };
-        let runner = options.runtime.find(&spec).map_err(find_failure)?;
+        let found = options.evaluator.find(&spec).map_err(find_failure)?;
         let (image, exec) = match spec.target {
             Target::Image(image) => (image, String::new()),
             Target::Exec(exec) | Target::Program(exec) => (String::new(), exec),
@@ -46,7 +46,7 @@ impl ReadyFunction {
         Ok(ReadyFunction {
             image,
             exec,
-            runner,
+            runner: found.into_runner(),
             config,
         })
     }

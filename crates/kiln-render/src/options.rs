@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kiln_krm::record::UnknownKeys;
 use kiln_krm::selector::Overlap;
-use kiln_runtime::{CancelToken, Deadline, Limits, Network, RunContext, Runtime};
+use kiln_runtime::{CancelToken, Deadline, Evaluator, Limits, Network, RunContext};
 
 /// Whose behaviour where they differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -45,7 +45,7 @@ pub struct FunctionOptions<'a> {
     /// Whose behaviour.
     pub behaviour: Behaviour,
     /// What runs the functions.
-    pub runtime: &'a dyn Runtime,
+    pub evaluator: &'a dyn Evaluator,
     /// What stands before the short names of images.
     pub image_prefix: &'a str,
     /// Finds the tags of an image, for functions that ask for a range of versions.

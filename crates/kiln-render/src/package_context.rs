@@ -1,12 +1,12 @@
 //! The one builtin function: it writes down what a package is called, for functions that want to know.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use kiln_krm::annotations::{LOCAL_CONFIG, PATH};
 use kiln_krm::{Resource, ResourceList};
 use kiln_runtime::{
-    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
+    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError,
+    Runner, Target,
 };
 use kiln_yaml::Document;
 
@@ -20,10 +20,12 @@ const FILE: &str = "package-context.yaml";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Builtins;
 
-impl Runtime for Builtins {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for Builtins {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         match &function.target {
-            Target::Image(name) if name == GENERATE_PACKAGE_CONTEXT => Ok(Arc::new(Generator)),
+            Target::Image(name) if name == GENERATE_PACKAGE_CONTEXT => {
+                Ok(Found::blocking(Generator))
+            }
             _ => Err(FindError::not_found(function)),
         }
     }

@@ -1,91 +1,136 @@
-//! Several runtimes in order: "not found" goes on to the next, every other answer is final.
+//! Several evaluators in order, Porch's multi-evaluator, and the one rule about "not found".
 //!
-//! Some know only when they run a function that they do not have it ([`RunError::NotFound`]); that goes on to the next
-//! just as well.
+//! An evaluator that does not know a function passes it on to the next; every other answer is final. Some know at once
+//! ([`FindError::NotFound`]), some only when they have asked elsewhere ([`RunError::NotFound`]): the rule is the same.
+//! [`Search`] is that rule and runs nothing, so that callers that block and callers that do not share it.
 
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::context::RunContext;
+use crate::evaluator::{Evaluator, FindError, Found, Runner};
 use crate::function::FunctionSpec;
 use crate::input::Input;
 use crate::outcome::{Outcome, RunError};
-use crate::runtime::{FindError, Runner, Runtime};
 
-/// Runtimes in the order in which they are asked. An empty chain finds nothing.
-#[derive(Default)]
-pub struct Chain {
-    runtimes: Arc<[Box<dyn Runtime>]>,
+/// Evaluators with their names, in the order in which they are asked. An empty chain finds nothing.
+#[derive(Clone, Default)]
+pub struct EvaluatorChain {
+    entries: Arc<[Entry]>,
 }
 
-impl Chain {
-    /// A chain of runtimes, the first to be asked first.
-    pub fn new(runtimes: Vec<Box<dyn Runtime>>) -> Chain {
-        Chain {
-            runtimes: runtimes.into(),
+type Entry = (&'static str, Arc<dyn Evaluator>);
+
+impl EvaluatorChain {
+    /// A chain of evaluators by name. The first is asked first.
+    pub fn new(entries: Vec<(&'static str, Arc<dyn Evaluator>)>) -> EvaluatorChain {
+        EvaluatorChain {
+            entries: entries.into(),
         }
     }
-}
 
-impl Runtime for Chain {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
-        let (runner, next) = find_from(&self.runtimes, 0, function)?;
-        if next == self.runtimes.len() {
-            return Ok(runner);
-        }
-        Ok(Arc::new(GoingOn {
-            first: runner,
+    /// The names of the evaluators in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.entries.iter().map(|(name, _)| *name)
+    }
+
+    /// Looks for a function: the search, and what the first evaluator that knows the function found.
+    pub fn search(&self, function: &FunctionSpec) -> Result<(Search, Found), FindError> {
+        let mut search = Search {
+            entries: Arc::clone(&self.entries),
             function: function.clone(),
-            runtimes: Arc::clone(&self.runtimes),
-            next,
-        }))
+            next: 0,
+            not_found: None,
+        };
+        let found = search.advance()?;
+        Ok((search, found))
     }
 }
 
-/// The first runner from a place in the chain on, and the place behind its runtime.
-fn find_from(
-    runtimes: &[Box<dyn Runtime>],
-    start: usize,
-    function: &FunctionSpec,
-) -> Result<(Arc<dyn Runner>, usize), FindError> {
-    for (place, runtime) in runtimes.iter().enumerate().skip(start) {
-        match runtime.find(function) {
-            Ok(runner) => return Ok((runner, place + 1)),
-            Err(FindError::NotFound { .. }) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(FindError::not_found(function))
-}
-
-/// A runner, and where the search goes on if it does not know the function after all.
-struct GoingOn {
-    first: Arc<dyn Runner>,
+/// The search for a function along a chain. It stands behind the evaluator that found the function last.
+#[derive(Clone)]
+pub struct Search {
+    entries: Arc<[Entry]>,
     function: FunctionSpec,
-    runtimes: Arc<[Box<dyn Runtime>]>,
     next: usize,
+    /// What the last evaluator said that only knew when it ran the function.
+    not_found: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-impl Runner for GoingOn {
-    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
-        let mut ran = self.first.run(input, ctx);
-        let mut next = self.next;
-        while let Err(RunError::NotFound(not_found)) = ran {
-            let runner = match find_from(&self.runtimes, next, &self.function) {
-                Ok((runner, place)) => {
-                    next = place;
-                    runner
+impl Search {
+    /// The name of the evaluator that found the function last.
+    pub fn evaluator(&self) -> &'static str {
+        let entry = self
+            .next
+            .checked_sub(1)
+            .and_then(|last| self.entries.get(last));
+        entry.map_or("", |(name, _)| name)
+    }
+
+    /// Judges what came of running the function that was found last: the search is over, or goes on with what the next
+    /// evaluator found.
+    pub fn settle<T>(
+        &mut self,
+        ran: Result<T, RunError>,
+    ) -> ControlFlow<Result<T, RunError>, Found> {
+        ControlFlow::Break(match (ran, self.not_found.take()) {
+            (Err(RunError::NotFound(not_found)), _) => match self.advance() {
+                Ok(found) => {
+                    self.not_found = Some(not_found.into());
+                    return ControlFlow::Continue(found);
                 }
-                // The one who was asked last says most.
-                Err(FindError::NotFound { .. }) => return Err(RunError::NotFound(not_found)),
-                Err(FindError::Refused(error)) => return Err(unavailable(not_found, error)),
-            };
-            ran = match runner.run(input, ctx) {
-                Err(RunError::Unavailable(error)) => Err(unavailable(not_found, error)),
-                ran => ran,
-            };
+                // The evaluator that was asked last knows most.
+                Err(FindError::NotFound { .. }) => Err(RunError::NotFound(not_found)),
+                Err(FindError::Refused(error)) => Err(unavailable(not_found.into(), error)),
+            },
+            (Err(RunError::Unavailable(error)), Some(not_found)) => {
+                Err(unavailable(not_found, error))
+            }
+            (ran, _) => ran,
+        })
+    }
+
+    /// What the next evaluator found that knows the function.
+    fn advance(&mut self) -> Result<Found, FindError> {
+        while let Some((_, evaluator)) = self.entries.get(self.next) {
+            self.next += 1;
+            match evaluator.find(&self.function) {
+                Err(FindError::NotFound { .. }) => {}
+                found => return found,
+            }
         }
-        ran
+        Err(FindError::not_found(&self.function))
+    }
+}
+
+/// For callers that may block: the search goes on inside the runner.
+impl Evaluator for EvaluatorChain {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        let (search, found) = self.search(function)?;
+        let first = found.into_runner();
+        Ok(match search.next == self.entries.len() {
+            true => Found::Blocking(first),
+            false => Found::blocking(ChainRunner { search, first }),
+        })
+    }
+}
+
+struct ChainRunner {
+    search: Search,
+    first: Arc<dyn Runner>,
+}
+
+impl Runner for ChainRunner {
+    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
+        let mut search = self.search.clone();
+        let mut ran = self.first.run(input, ctx);
+        loop {
+            match search.settle(ran) {
+                ControlFlow::Break(ran) => return ran,
+                ControlFlow::Continue(found) => ran = found.into_runner().run(input, ctx),
+            }
+        }
     }
 
     fn is_native(&self) -> bool {
@@ -93,19 +138,19 @@ impl Runner for GoingOn {
     }
 }
 
-/// One did not know the function, and the next could not run it.
+/// One evaluator did not know the function, and the next could not run it.
 #[derive(Debug, thiserror::Error)]
 #[error("{not_found}; {error}")]
-struct NobodyLeft {
-    not_found: Box<dyn Error + Send + Sync>,
+struct NotFoundThenUnavailable {
+    not_found: Arc<dyn Error + Send + Sync>,
     error: Box<dyn Error + Send + Sync>,
 }
 
 fn unavailable(
-    not_found: Box<dyn Error + Send + Sync>,
+    not_found: Arc<dyn Error + Send + Sync>,
     error: Box<dyn Error + Send + Sync>,
 ) -> RunError {
-    RunError::Unavailable(Box::new(NobodyLeft { not_found, error }))
+    RunError::Unavailable(Box::new(NotFoundThenUnavailable { not_found, error }))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
+use bytes::Bytes;
 use kiln_krm::ResourceList;
 use kiln_sandbox::Excess;
 
@@ -31,7 +32,7 @@ pub struct Outcome {
 )]
 pub enum Output {
     /// Text that still has to be parsed.
-    Wire(Vec<u8>),
+    Wire(Bytes),
     /// A tree, from a runner that works on trees.
     List(ResourceList),
 }

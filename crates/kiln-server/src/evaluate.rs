@@ -1,17 +1,20 @@
-//! One evaluation on a thread that may block: list in, function, list out or status.
+//! One evaluation on a thread that may block: list in, function, list out or status. And what callers get of a function
+//! that ran elsewhere ([`unread`]) or that was not run to its end ([`not_run`]).
 
+use std::sync::Arc;
 use std::thread;
 
 use bytes::Bytes;
 use kiln_krm::{Dialect, Wrapper, write_list};
 use kiln_proto::evaluator::EvaluateFunctionResponse;
+use kiln_proto::failure::{self, MAX_WHOLE_MESSAGE, whole_message};
 use kiln_proto::{FunctionFailure, omit_middle};
-use kiln_runtime::{Input, Outcome, Output, RunContext, RunError};
+use kiln_runtime::{Input, Outcome, Output, RunContext, RunError, Runner};
 use prost::Message as _;
 use tonic::Status;
 
-use crate::evaluators::{Found, Words};
 use crate::list::{self, ListError, Results};
+use crate::options::Words;
 use crate::status;
 
 /// Where it is not plain to see that something is a list, texts of at most so many bytes are parsed. Parsing them takes no
@@ -22,7 +25,9 @@ const READ_WHOLE: usize = 64 * 1024;
 pub(crate) struct Evaluation {
     pub(crate) image: String,
     pub(crate) list: Bytes,
-    pub(crate) found: Found,
+    pub(crate) runner: Arc<dyn Runner>,
+    /// How failures of programs are reported.
+    pub(crate) words: Words,
     pub(crate) ctx: RunContext,
     /// How large the answer may be.
     pub(crate) max_message_size: usize,
@@ -49,31 +54,50 @@ impl Evaluated {
     }
 }
 
+/// Why there is no outcome.
+enum NoOutcome {
+    UnreadableList(ListError),
+    NotRun(RunError),
+}
+
+impl From<ListError> for NoOutcome {
+    fn from(error: ListError) -> NoOutcome {
+        NoOutcome::UnreadableList(error)
+    }
+}
+
 impl Evaluation {
     /// Runs the function.
-    pub(crate) fn evaluate(self) -> Evaluated {
+    pub(crate) fn evaluate(self) -> Result<Evaluated, RunError> {
+        let unreadable = |reason: String| Ok(Evaluated::refused(status::unreadable(&reason)));
         let text = match std::str::from_utf8(&self.list) {
             Ok(text) => text,
-            Err(error) => {
-                return Evaluated::refused(status::unreadable(&error.to_string()));
-            }
+            Err(error) => return unreadable(error.to_string()),
         };
         match self.run(text) {
             Ok(outcome) => {
                 let mut warning = None;
-                Evaluated {
+                Ok(Evaluated {
                     exit_code: Some(outcome.exit_code),
                     answer: self.answer(text, outcome, &mut warning),
                     warning,
-                }
+                })
             }
-            Err(status) => Evaluated::refused(status),
+            Err(NoOutcome::UnreadableList(error)) => unreadable(error.to_string()),
+            Err(NoOutcome::NotRun(error)) => Err(error),
         }
     }
 
-    fn run(&self, text: &str) -> Result<Outcome, Status> {
-        let unreadable = |error: ListError| status::unreadable(&error.to_string());
-        let runner = &self.found.runner;
+    /// Native functions stand for images, and fail as these do.
+    fn words(&self) -> Words {
+        match self.runner.is_native() {
+            true => Words::Wrapper,
+            false => self.words,
+        }
+    }
+
+    fn run(&self, text: &str) -> Result<Outcome, NoOutcome> {
+        let runner = &self.runner;
         // Native functions read the list anyway, and say so if they cannot.
         let looks_fine = match runner.is_native() {
             true => list::looks_like_list(text),
@@ -82,9 +106,9 @@ impl Evaluation {
         let read_first = !looks_fine
             && (runner.is_native() || text.len() <= READ_WHOLE || !list::looks_like_list(text));
         if read_first {
-            list::read(text).map_err(unreadable)?;
+            list::read(text)?;
         } else if looks_fine && !runner.is_native() {
-            list::read_written(text).map_err(unreadable)?;
+            list::read_written(text)?;
         }
         let input = Input::from_wire(Dialect::Current, text);
         let outcome = if read_first || looks_fine {
@@ -98,48 +122,15 @@ impl Evaluation {
                 (outcome, readable)
             });
             if let Ok(Ok(Err(error))) = readable {
-                return Err(unreadable(error));
+                return Err(error.into());
             }
             outcome
         };
-        let outcome = outcome.map_err(|error| self.not_run(error))?;
+        let outcome = outcome.map_err(NoOutcome::NotRun)?;
         if runner.is_native() && !outcome.is_success() {
-            list::read(text).map_err(unreadable)?;
+            list::read(text)?;
         }
         Ok(outcome)
-    }
-
-    fn not_run(&self, error: RunError) -> Status {
-        let image = &self.image;
-        match error {
-            RunError::NotStarted(error) => {
-                let failure = self.failure(-1, None, Vec::new());
-                status::failed_to_execute(&error.to_string(), failure, self.room)
-            }
-            RunError::TimedOut { timeout, .. } => status::timed_out(image, timeout),
-            RunError::Cancelled => status::cancelled(image),
-            RunError::OutputTooLarge { limit } => status::wrote_too_much(image, limit),
-            RunError::NotFound(error) => status::unknown(image, &with_sources(error.as_ref())),
-            RunError::Unavailable(error) | RunError::Remote(error) => {
-                match error.downcast::<Status>() {
-                    // The words of the peer that was to run it.
-                    Ok(status) => *status,
-                    Err(error) => status::unavailable(image, &with_sources(error.as_ref())),
-                }
-            }
-            error @ RunError::OverLimit(_) => status::over_limit(image, &error.to_string()),
-            error @ RunError::Io { .. } => status::unavailable(image, &with_sources(&error)),
-        }
-    }
-
-    fn failure(&self, exit_code: i32, signal: Option<i32>, stderr: Vec<u8>) -> FunctionFailure {
-        FunctionFailure {
-            image: self.image.clone(),
-            exit_code,
-            signal,
-            stderr: stderr.into(),
-            ..FunctionFailure::default()
-        }
     }
 
     fn answer(
@@ -157,39 +148,23 @@ impl Evaluation {
             stderr,
             ..
         } = outcome;
-        let output = self.output(text, output);
+        let output = wire(text, output);
         if success {
             return self.success(output, stderr, warning);
         }
-        let mut failure = self.failure(exit_code, signal, stderr);
+        let mut failure = failure(&self.image, exit_code, signal, stderr);
         let read = self.read_output(&output);
         if let Ok(results) = &read {
             failure.results = results.text.clone().into();
         }
         failure.output = output;
-        Err(match (self.found.words, read) {
+        Err(match (self.words(), read) {
             (Words::Runner, _) => status::failed_to_execute(&exit_text, failure, self.room),
             (Words::Wrapper, Ok(results)) => {
                 status::failed_with_results(&results.message(), failure, self.room)
             }
             (Words::Wrapper, Err(error)) => status::unreadable_output(&error, failure, self.room),
         })
-    }
-
-    /// The answer as text.
-    fn output(&self, text: &str, output: Output) -> Bytes {
-        match output {
-            Output::Wire(bytes) => bytes.into(),
-            Output::List(list) => {
-                let wrapper = list
-                    .wrapper
-                    .unwrap_or_else(|| Wrapper::resource_list(Dialect::Current));
-                let input = Input::from_wire(Dialect::Current, text);
-                let config = list.function_config.as_ref();
-                let config = config.or_else(|| input.function_config());
-                write_list(&wrapper, &list.items, config, list.results.as_ref()).into()
-            }
-        }
     }
 
     fn success(
@@ -209,7 +184,7 @@ impl Evaluation {
             }
             Ok(_) => {}
             Err(error) => {
-                let mut failure = self.failure(0, None, stderr);
+                let mut failure = failure(&self.image, 0, None, stderr);
                 failure.output = output;
                 return Err(status::unreadable_output(&error, failure, self.room));
             }
@@ -240,7 +215,7 @@ impl Evaluation {
 
     /// Whether the answer of a function that succeeded is a list, and its results if it may have some.
     fn check_output(&self, output: &Bytes) -> Result<Results, String> {
-        let (runner, words) = (&self.found.runner, self.found.words);
+        let (runner, words) = (&self.runner, self.words());
         let text = std::str::from_utf8(output).unwrap_or_default();
         let looks_fine = list::looks_like_list(text);
         let results = if runner.is_native() && looks_fine {
@@ -260,10 +235,113 @@ impl Evaluation {
     /// The results in the answer of a function that failed. A native one need not have an answer.
     fn read_output(&self, output: &Bytes) -> Result<Results, String> {
         let results = match std::str::from_utf8(output) {
-            Ok(text) if self.found.runner.is_native() => list::read(text),
-            _ => list::read_answer(output, self.found.words),
+            Ok(text) if self.runner.is_native() => list::read(text),
+            _ => list::read_answer(output, self.words()),
         };
         results.map_err(|error| error.to_string())
+    }
+}
+
+/// What the caller gets of a function that ran elsewhere: its answer as it came. `room` is how many bytes of details the
+/// caller takes.
+pub(crate) fn unread(image: &str, outcome: Outcome, room: usize) -> Evaluated {
+    let exit_text = outcome.exit_text();
+    let is_success = outcome.is_success();
+    let output = wire("", outcome.output);
+    Evaluated {
+        exit_code: Some(outcome.exit_code),
+        answer: match is_success {
+            true => Ok(EvaluateFunctionResponse {
+                resource_list: output,
+                log: outcome.stderr.into(),
+            }),
+            false => {
+                let failure = FunctionFailure {
+                    output,
+                    ..failure(image, outcome.exit_code, outcome.signal, outcome.stderr)
+                };
+                Err(status::failed_to_execute(&exit_text, failure, room))
+            }
+        },
+        warning: None,
+    }
+}
+
+/// What the caller gets of a function that was not run to its end. `asked` names the evaluators, `room` is how many bytes
+/// of details the caller takes.
+pub(crate) fn not_run(image: &str, error: RunError, asked: &str, room: usize) -> Evaluated {
+    Evaluated::refused(match error {
+        RunError::NotStarted(error) => {
+            let failure = failure(image, -1, None, Vec::new());
+            status::failed_to_execute(&error.to_string(), failure, room)
+        }
+        RunError::TimedOut { timeout, .. } => status::timed_out(image, timeout),
+        RunError::Cancelled => status::cancelled(image),
+        RunError::OutputTooLarge { limit } => status::wrote_too_much(image, limit),
+        RunError::NotFound(error) => {
+            status::not_found_because(image, asked, &with_sources(error.as_ref()))
+        }
+        RunError::Unavailable(error) | RunError::Remote(error) => {
+            match error.downcast::<Status>() {
+                // The words of the peer that was to run it.
+                Ok(status) => return fitted(*status, room),
+                Err(error) => status::unavailable(image, &with_sources(error.as_ref())),
+            }
+        }
+        error @ RunError::OverLimit(_) => status::over_limit(image, &error.to_string()),
+        error @ RunError::Io { .. } => status::unavailable(image, &with_sources(&error)),
+    })
+}
+
+/// A peer's status with details that the caller takes, and how the function exited if the peer says so.
+fn fitted(status: Status, room: usize) -> Evaluated {
+    let (exit_code, status) = match failure::from_status(&status) {
+        Some(failure) => {
+            let exit_code = Some(failure.exit_code);
+            let text = whole_message(&status);
+            let text = omit_middle(&text, MAX_WHOLE_MESSAGE).into_owned();
+            let status = failure::to_status(status.code(), text, failure, room);
+            (exit_code, status)
+        }
+        None if status.details().len() > room => {
+            (None, Status::new(status.code(), status.message()))
+        }
+        // The metadata of the answer are between the peer and us; they are not passed on.
+        None => {
+            let details = Bytes::copy_from_slice(status.details());
+            let status = Status::with_details(status.code(), status.message(), details);
+            (None, status)
+        }
+    };
+    Evaluated {
+        exit_code,
+        ..Evaluated::refused(status)
+    }
+}
+
+fn failure(image: &str, exit_code: i32, signal: Option<i32>, stderr: Vec<u8>) -> FunctionFailure {
+    FunctionFailure {
+        image: image.to_owned(),
+        exit_code,
+        signal,
+        stderr: stderr.into(),
+        ..FunctionFailure::default()
+    }
+}
+
+/// An answer as text. A tree without a configuration gets that of the list it was made of.
+fn wire(list: &str, output: Output) -> Bytes {
+    match output {
+        Output::Wire(bytes) => bytes,
+        Output::List(answer) => {
+            let wrapper = answer
+                .wrapper
+                .unwrap_or_else(|| Wrapper::resource_list(Dialect::Current));
+            let input = Input::from_wire(Dialect::Current, list);
+            let config = answer.function_config.as_ref();
+            let config = config.or_else(|| input.function_config());
+            write_list(&wrapper, &answer.items, config, answer.results.as_ref()).into()
+        }
     }
 }
 

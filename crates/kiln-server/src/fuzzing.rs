@@ -6,10 +6,10 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 
+use kiln_runtime::EvaluatorChain;
 use tokio::io::{AsyncRead, DuplexStream, duplex};
 
 use crate::connection;
-use crate::evaluators::Evaluators;
 use crate::options::Options;
 use crate::server::ServerState;
 use crate::workers;
@@ -24,7 +24,7 @@ pub struct MemoryServer {
 
 impl MemoryServer {
     /// A server that serves on the async runtime that [`MemoryServer::connect`] is called on.
-    pub fn new(evaluators: Evaluators, options: Options) -> MemoryServer {
+    pub fn new(evaluators: EvaluatorChain, options: Options) -> MemoryServer {
         MemoryServer {
             state: ServerState::new(evaluators, options),
         }

@@ -1,11 +1,11 @@
 //! The gRPC service that runs functions, over whatever runs them.
 //!
-//! A [`Server`] is bound to an address with [`Evaluators`] (runtimes in the order in which they are asked) and
-//! [`Options`]. A call comes in on a connection ([`Server`] and its modules), is admitted or refused, runs on a thread of
-//! its own and is answered; [`Observer`] hears of all of it. The same service is the function runner and the wrapper in
-//! a pod, which differ in what they run and in [`Words`]. What no runtime has may be passed on to a [`Forwarder`], unread.
+//! A [`Server`] is bound to an address with an [`EvaluatorChain`](kiln_runtime::EvaluatorChain) and [`Options`]. A call
+//! comes in on a connection ([`Server`] and its modules), is admitted or refused, runs on a thread of its own or elsewhere
+//! and is answered; an [`Observer`] is notified of all of it. The same service is the function runner and the wrapper in
+//! a pod, which differ in what they run and in [`Words`].
 //!
-//! Nothing here knows packages, Kubernetes or native functions. Nothing prints; what happens is told to `tracing`. Calls
+//! Nothing here knows packages, Kubernetes or native functions. Nothing prints; what happens is logged with `tracing`. Calls
 //! run on threads that may block, never on those that serve connections, so health is answered whatever functions do.
 //! Native functions run in worker processes ([`WorkerPool`]), so none of them can end or block the service.
 
@@ -17,8 +17,6 @@ mod connection;
 mod connections;
 mod deadline;
 mod evaluate;
-mod evaluators;
-mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
 mod health;
@@ -39,14 +37,12 @@ mod token;
 mod workers;
 
 pub use admission::Lane;
-pub use evaluators::{Evaluator, Evaluators, Words};
-pub use forward::{ForwardError, ForwardedCall, Forwarder, Forwarding};
 pub use lifecycle::Stop;
 pub use observer::{Finished, NoObserver, Observer};
 pub use options::{
     AdmissionOptions, ConnectionOptions, DEFAULT_CONNECTION_IDLE_TIMEOUT, DEFAULT_DRAIN_TIMEOUT,
     DEFAULT_EVALUATION_TIMEOUT, DEFAULT_MAX_FORWARDED, DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE,
-    DEFAULT_REQUEST_TIMEOUT, Options,
+    DEFAULT_REQUEST_TIMEOUT, Options, Words,
 };
 pub use server::{BindError, Server};
 pub use signals::stop_on_signals;

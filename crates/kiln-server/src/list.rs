@@ -12,7 +12,7 @@ use kiln_krm::results::{ResultItem, Severity, read_results};
 use kiln_yaml::{Document, Kind, NodeRef, SequenceStyle, is_ordinary, parse_all, parse_first};
 use memchr::memmem;
 
-use crate::evaluators::Words;
+use crate::options::Words;
 use plain_fields::{field_part, has_plain_fields};
 
 mod plain_fields;

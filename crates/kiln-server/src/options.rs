@@ -6,10 +6,12 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
+use tokio::sync::watch;
 
 use crate::observer::{NoObserver, Observer};
 use crate::tls::Tls;
 use crate::token::Token;
+use crate::workers::WorkerPool;
 
 /// How many calls may wait, for each kind of work, by default.
 pub const DEFAULT_MAX_QUEUE: usize = 1024;
@@ -57,8 +59,24 @@ pub struct Options {
     pub tls: Option<Arc<Tls>>,
     /// What callers have to show.
     pub token: Option<Arc<Token>>,
-    /// Who hears of calls.
+    /// Is notified of calls.
     pub observer: Arc<dyn Observer>,
+    /// Processes that run functions which have a `worker_image`; without them these run in this process.
+    pub workers: Option<Arc<WorkerPool>>,
+    /// How failures of programs are reported. Native functions stand for images and are reported as the wrapper does.
+    pub words: Words,
+    /// Whether functions can be run, now and from now on, where there are no workers that say so; if not given they can
+    /// as soon as there is an evaluator.
+    pub usable: Option<watch::Receiver<bool>>,
+}
+
+/// How failures of functions are reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Words {
+    /// As the runner reports programs: by their exit and what they printed.
+    Runner,
+    /// As the wrapper in a pod does: by their results.
+    Wrapper,
 }
 
 /// How many connections there may be, and how slow they may be.
@@ -99,6 +117,9 @@ impl Default for Options {
             tls: None,
             token: None,
             observer: Arc::new(NoObserver),
+            workers: None,
+            words: Words::Runner,
+            usable: None,
         }
     }
 }

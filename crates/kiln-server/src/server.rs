@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiln_runtime::EvaluatorChain;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::connection::{self, Acceptor};
 use crate::connections::Connections;
-use crate::evaluators::Evaluators;
 use crate::health::HealthService;
 use crate::lifecycle::{Lifecycle, Phase, Stop};
 use crate::options::Options;
@@ -39,9 +40,9 @@ pub(crate) struct ServerState {
 }
 
 impl ServerState {
-    pub(crate) fn new(evaluators: Evaluators, options: Options) -> ServerState {
+    pub(crate) fn new(evaluators: EvaluatorChain, options: Options) -> ServerState {
         let lifecycle = Lifecycle::new();
-        let health = HealthService::new(Arc::clone(&lifecycle), evaluators.usable());
+        let health = HealthService::new(Arc::clone(&lifecycle), usable(&evaluators, &options));
         let service = Service::new(evaluators, &options, Arc::clone(&lifecycle));
         let connections = Connections::new(options.connections.max.get());
         let router = Router::new(
@@ -78,7 +79,7 @@ impl Server {
     /// Binds to an address. Connections are queued from now on, and served when [`Server::run`] runs.
     pub async fn bind(
         address: SocketAddr,
-        evaluators: Evaluators,
+        evaluators: EvaluatorChain,
         options: Options,
     ) -> Result<Server, BindError> {
         let refused = |source| BindError { address, source };
@@ -142,6 +143,16 @@ impl Server {
                 tracing::debug!(%peer, %error, source, "connection ended");
             }
         }
+    }
+}
+
+/// Whether functions can be run, now and from now on. A server that has lost its workers cannot: other replicas should
+/// get its calls.
+fn usable(evaluators: &EvaluatorChain, options: &Options) -> watch::Receiver<bool> {
+    match (&options.workers, &options.usable) {
+        (Some(workers), _) => workers.usable(),
+        (None, Some(usable)) => usable.clone(),
+        (None, None) => watch::Sender::new(evaluators.names().next().is_some()).subscribe(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A call from its first byte to its answer: look the function up, wait for a place, run it, tell.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -8,19 +9,20 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::{DEFAULT_ROOM, MAX_ROOM, ROOM_METADATA};
-use kiln_runtime::{CancelToken, Deadline, FindError, Limits, RunContext};
+use kiln_runtime::{
+    AsyncRunner, CancelToken, Deadline, EvaluatorChain, FindError, Found, FunctionSpec, Limits,
+    RunContext, RunError, Runner,
+};
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Request, Response, Status};
 use tracing::{Instrument as _, Span, field};
 
 use crate::admission::{Admission, Lane, Place};
 use crate::deadline;
-use crate::evaluate::{Evaluated, Evaluation, with_sources};
-use crate::evaluators::{Chosen, Evaluators, Found};
-use crate::forward::{ChosenForwarder, ForwardedCall};
+use crate::evaluate::{Evaluated, Evaluation, not_run, unread, with_sources};
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::observer::{Finished, Observer};
-use crate::options::Options;
+use crate::options::{Options, Words};
 use crate::status;
 use crate::workers::{Lease, WorkerCall, WorkerPool};
 
@@ -30,7 +32,9 @@ pub(crate) struct Arrived(pub(crate) Instant);
 
 /// The service, shared by all connections.
 pub(crate) struct Service {
-    evaluators: Evaluators,
+    evaluators: EvaluatorChain,
+    workers: Option<Arc<WorkerPool>>,
+    words: Words,
     admission: Admission,
     lifecycle: Arc<Lifecycle>,
     max_message_size: usize,
@@ -40,13 +44,15 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn new(
-        evaluators: Evaluators,
+        evaluators: EvaluatorChain,
         options: &Options,
         lifecycle: Arc<Lifecycle>,
     ) -> Service {
         Service {
             admission: Admission::new(options.admission, &options.observer),
             evaluators,
+            workers: options.workers.clone(),
+            words: options.words,
             lifecycle,
             max_message_size: options.max_message_size,
             evaluation_timeout: options.evaluation_timeout,
@@ -78,47 +84,51 @@ impl Service {
         answer.map(Response::new)
     }
 
+    /// Has one evaluator after the other run the function until the chain says that the search is over.
     async fn answer(
         &self,
         call: &mut Call<'_>,
         metadata: &MetadataMap,
         list: Bytes,
     ) -> Result<EvaluateFunctionResponse, Status> {
-        let timeout = deadline::timeout(metadata)
-            .map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let timeout = timeout.into_iter().chain(self.evaluation_timeout).min();
-        let deadline = timeout.and_then(|timeout| {
-            let at = call.arrived.checked_add(timeout)?;
-            Some(Deadline { at, timeout })
-        });
-        let evaluated = match self.choose(&call.image)? {
-            Chosen::Here(found) => {
-                call.is_with(found.evaluator);
-                let worker_image = found.runner.worker_image();
-                match (found.workers.as_deref(), worker_image) {
+        let mut request = FunctionCall {
+            list,
+            deadline: self.deadline(call, metadata)?,
+            room: room(metadata),
+        };
+        let found = self.evaluators.search(&FunctionSpec::image(&call.image));
+        let (mut search, mut found) = found.map_err(|error| match error {
+            FindError::NotFound { .. } => status::not_found(&call.image, &self.names()),
+            FindError::Refused(error) => status::unavailable(&call.image, &error.to_string()),
+        })?;
+        let evaluated = loop {
+            call.is_with(search.evaluator());
+            let ran = match found {
+                Found::Async(runner) => self.run_elsewhere(call, &*runner, &request).await?,
+                Found::Blocking(runner) => match (&self.workers, runner.worker_image()) {
                     (Some(workers), Some(worker_image)) => {
                         let worker_call = WorkerCall {
                             image: call.image.clone(),
                             worker_image: worker_image.to_owned(),
-                            list,
-                            deadline,
+                            // A worker's answer is final, and its list need not stay in memory.
+                            list: std::mem::take(&mut request.list),
+                            deadline: request.deadline,
                             max_output: self.max_output(),
                             max_message_size: self.max_message_size,
-                            room: room(metadata),
+                            room: request.room,
                         };
-                        self.run_in_worker(call, workers, worker_call).await?
+                        Ok(self.run_in_worker(call, workers, worker_call).await?)
                     }
-                    _ => {
-                        self.run_here(call, found, list, deadline, room(metadata))
-                            .await?
-                    }
+                    _ => self.run_here(call, runner, &request).await?,
+                },
+            };
+            found = match search.settle(ran) {
+                ControlFlow::Continue(found) => found,
+                ControlFlow::Break(Ok(evaluated)) => break evaluated,
+                ControlFlow::Break(Err(error)) => {
+                    break not_run(&call.image, error, &self.names(), request.room);
                 }
-            }
-            Chosen::Elsewhere(forwarder) => {
-                call.is_with(forwarder.name);
-                self.forward(call, &forwarder, list, deadline, room(metadata))
-                    .await?
-            }
+            };
         };
         call.exit_code = evaluated.exit_code;
         if let Some(warning) = evaluated.warning {
@@ -127,44 +137,24 @@ impl Service {
         evaluated.answer
     }
 
-    fn choose(&self, image: &str) -> Result<Chosen, Status> {
-        self.evaluators.choose(image).map_err(|error| match error {
-            FindError::NotFound { .. } => {
-                let names: Vec<&str> = self.evaluators.names().collect();
-                status::not_found(image, &names.join(", "))
-            }
-            FindError::Refused(error) => status::unavailable(image, &error.to_string()),
-        })
+    /// The earlier of what the caller and the server allow.
+    fn deadline(
+        &self,
+        call: &Call<'_>,
+        metadata: &MetadataMap,
+    ) -> Result<Option<Deadline>, Status> {
+        let timeout = deadline::timeout(metadata)
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let timeout = timeout.into_iter().chain(self.evaluation_timeout).min();
+        Ok(timeout.and_then(|timeout| {
+            let at = call.arrived.checked_add(timeout)?;
+            Some(Deadline { at, timeout })
+        }))
     }
 
-    async fn run_here(
-        &self,
-        call: &mut Call<'_>,
-        found: Found,
-        list: Bytes,
-        deadline: Option<Deadline>,
-        room: usize,
-    ) -> Result<Evaluated, Status> {
-        let lane = Lane::of(found.runner.is_native(), list.len());
-        let place = self.place(call, lane, deadline).await?;
-        call.started = Some(Instant::now());
-
-        let evaluation = Evaluation {
-            image: call.image.clone(),
-            list,
-            found,
-            ctx: RunContext {
-                deadline,
-                limits: Limits {
-                    max_output: self.max_output(),
-                    ..Limits::default()
-                },
-                ..RunContext::default()
-            },
-            max_message_size: self.max_message_size,
-            room,
-        };
-        self.run(call, evaluation, place, lane, deadline).await
+    /// The names of the evaluators, for answers.
+    fn names(&self) -> String {
+        self.evaluators.names().collect::<Vec<_>>().join(", ")
     }
 
     /// How much a function may write, the list and what it prints together.
@@ -209,32 +199,29 @@ impl Service {
         Err(status::interrupted(&call.image))
     }
 
-    /// Passes the call on. When the caller goes away this future is dropped, and with it the call there.
-    async fn forward(
+    /// Waits for a function that runs elsewhere. When the caller goes away this future is dropped, and with it the call
+    /// there.
+    async fn run_elsewhere(
         &self,
         call: &mut Call<'_>,
-        forwarder: &ChosenForwarder,
-        resource_list: Bytes,
-        deadline: Option<Deadline>,
-        room: usize,
-    ) -> Result<Evaluated, Status> {
+        runner: &dyn AsyncRunner,
+        request: &FunctionCall,
+    ) -> Result<Result<Evaluated, RunError>, Status> {
         let lane = Lane::Forwarded;
+        let deadline = request.deadline;
         let _place = self.place(call, lane, deadline).await?;
         call.started = Some(Instant::now());
-        let image = call.image.clone();
-        let forwarded = ForwardedCall {
-            image,
-            resource_list,
-            deadline,
-        };
-        let forwarding = forwarder.evaluate(forwarded, room);
-        let forwarding = forwarding.instrument(call.execution(lane));
-        tokio::select! {
-            evaluated = until(deadline, forwarding) => {
-                evaluated.ok_or_else(|| timed_out(&call.image, deadline))
+        let running = async { runner.run(request.list.clone(), deadline).await };
+        let running = running.instrument(call.execution(lane));
+        let ran = tokio::select! {
+            ran = until(deadline, running) => {
+                ran.ok_or_else(|| timed_out(&call.image, deadline))?
             }
-            () = self.lifecycle.reached(Phase::Cancelling) => Err(status::interrupted(&call.image)),
-        }
+            () = self.lifecycle.reached(Phase::Cancelling) => {
+                return Err(status::interrupted(&call.image));
+            }
+        };
+        Ok(ran.map(|outcome| unread(&call.image, outcome, request.room)))
     }
 
     /// Waits for a place as long as the caller does.
@@ -259,19 +246,37 @@ impl Service {
 
     /// Runs on a thread that may block. When the caller goes away this future is dropped, and with it go the place and
     /// the function.
-    async fn run(
+    async fn run_here(
         &self,
-        call: &Call<'_>,
-        evaluation: Evaluation,
-        place: Place,
-        lane: Lane,
-        deadline: Option<Deadline>,
-    ) -> Result<Evaluated, Status> {
-        let image = evaluation.image.clone();
-        let cancel = evaluation.ctx.cancel.clone();
+        call: &mut Call<'_>,
+        runner: Arc<dyn Runner>,
+        request: &FunctionCall,
+    ) -> Result<Result<Evaluated, RunError>, Status> {
+        let deadline = request.deadline;
+        let lane = Lane::of(runner.is_native(), request.list.len());
+        let place = self.place(call, lane, deadline).await?;
+        call.started = Some(Instant::now());
+        let cancel = CancelToken::new();
         let _cancel_on_drop = CancelOnDrop(cancel.clone());
+        let evaluation = Evaluation {
+            image: call.image.clone(),
+            list: request.list.clone(),
+            runner,
+            words: self.words,
+            ctx: RunContext {
+                deadline,
+                limits: Limits {
+                    max_output: self.max_output(),
+                    ..Limits::default()
+                },
+                cancel: cancel.clone(),
+                ..RunContext::default()
+            },
+            max_message_size: self.max_message_size,
+            room: request.room,
+        };
         // A process is as good as gone when it is killed. A native function is not gone before it returns, and until
-        // then nobody else can have its thread.
+        // then its thread is in use.
         let (kept, lent) = match lane {
             Lane::Processes | Lane::Forwarded => (Some(place), None),
             Lane::Small | Lane::Large | Lane::Slow => (None, Some(place)),
@@ -286,16 +291,24 @@ impl Service {
             ended = until(deadline, &mut task) => ended,
             () = cancelling => {
                 cancel.cancel();
-                return Err(status::interrupted(&image));
+                return Err(status::interrupted(&call.image));
             }
         };
         drop(kept);
         match ended {
-            Some(Ok(evaluated)) => Ok(evaluated),
-            Some(Err(_)) => Err(status::panicked(&image)),
-            None => Err(timed_out(&image, deadline)),
+            Some(Ok(ran)) => Ok(ran),
+            Some(Err(_)) => Err(status::panicked(&call.image)),
+            None => Err(timed_out(&call.image, deadline)),
         }
     }
+}
+
+/// What every evaluator gets of a call.
+struct FunctionCall {
+    list: Bytes,
+    deadline: Option<Deadline>,
+    /// How many bytes of details the caller takes.
+    room: usize,
 }
 
 fn timed_out(image: &str, deadline: Option<Deadline>) -> Status {

@@ -106,17 +106,12 @@ pub(crate) fn not_found(image: &str, asked: &str) -> Status {
     Status::not_found(format!("function {} not found; {asked}", quote(image)))
 }
 
-/// A function that the last one who was asked has looked for elsewhere.
+/// A function that the last evaluator has looked for elsewhere.
 pub(crate) fn not_found_because(image: &str, asked: &str, reason: &str) -> Status {
     Status::not_found(format!(
         "function {} not found; evaluators asked: {asked}: {reason}",
         quote(image)
     ))
-}
-
-/// A function that a runner did not find in the end.
-pub(crate) fn unknown(image: &str, reason: &str) -> Status {
-    Status::not_found(format!("function {} not found: {reason}", quote(image)))
 }
 
 /// Too many bytes of requests are in memory already.

@@ -34,7 +34,7 @@ pub use lifecycle::Lifecycle;
 pub use metadata::PackageMetadata;
 pub use names::{PackageName, RevisionName, check_repository_name};
 pub use package_context::PackageContextStyle;
-pub use render::{RenderSettings, RepositoryRuntimes};
+pub use render::{RenderSettings, RepositoryEvaluators};
 pub use repository::{Repositories, Repository, RepositoryConfig, RepositoryError, RunnerOptions};
 pub use task::{
     CloneTask, EditTask, GitUpstream, InitTask, OciUpstream, RevisionRef, SecretRef, Strategy,

@@ -11,22 +11,22 @@ use kiln_krm::results::FunctionResultList;
 use kiln_render::{
     Behaviour, Event, FunctionOptions, Jobs, Log, RenderError, RenderOptions, Tags, Trace, render,
 };
-use kiln_runtime::{CancelToken, Limits, Network, Runtime};
+use kiln_runtime::{CancelToken, Evaluator, Limits, Network};
 
 use crate::contents::Contents;
 use crate::repository::{RepositoryConfig, RunnerOptions};
 
-/// Provides the runtimes of functions, by repository.
-pub trait RepositoryRuntimes: Sync {
-    /// The runtime for the packages of a repository.
-    fn runtime(
+/// Provides the evaluators of functions, by repository.
+pub trait RepositoryEvaluators: Sync {
+    /// The evaluator for the packages of a repository.
+    fn evaluator(
         &self,
         repository: &RepositoryConfig,
-    ) -> Result<Arc<dyn Runtime>, Box<dyn Error + Send + Sync>>;
+    ) -> Result<Arc<dyn Evaluator>, Box<dyn Error + Send + Sync>>;
 }
 
 pub struct RenderSettings<'a> {
-    pub runners: &'a dyn RepositoryRuntimes,
+    pub runners: &'a dyn RepositoryEvaluators,
     /// The prefix for image names without a registry.
     pub image_prefix: &'a str,
     pub tags: &'a dyn Tags,
@@ -97,7 +97,7 @@ pub(crate) fn render_contents(
     let Some(directory) = topmost_package(contents) else {
         return Ok(untouched(String::new()));
     };
-    let runtime = settings.runners.runtime(repository)?;
+    let evaluator = settings.runners.evaluator(repository)?;
     let root = format!("/packages/{}/{name}", repository.name);
     let root = match directory {
         "" => root,
@@ -110,7 +110,7 @@ pub(crate) fn render_contents(
     let options = RenderOptions {
         functions: FunctionOptions {
             behaviour: Behaviour::Kiln,
-            runtime: &*runtime,
+            evaluator: &*evaluator,
             image_prefix: settings.image_prefix,
             tags: settings.tags,
             network: Network::None,

@@ -11,7 +11,7 @@ use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
 use kiln_server::{
     AdmissionOptions, ConnectionOptions, DEFAULT_CONNECTION_IDLE_TIMEOUT, DEFAULT_DRAIN_TIMEOUT,
     DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE, DEFAULT_REQUEST_TIMEOUT, Options, Tls, TlsFiles,
-    Token,
+    Token, Words,
 };
 
 const DEFAULT_PORT: i64 = 9446;
@@ -225,6 +225,7 @@ impl Config {
             drain_timeout: self.drain_timeout,
             tls: tls.map(Arc::new),
             token: token.map(Arc::new),
+            words: Words::Wrapper,
             ..Options::default()
         })
     }

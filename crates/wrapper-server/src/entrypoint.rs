@@ -5,7 +5,7 @@ use std::sync::{Arc, RwLock};
 
 use kiln_runtime::process::{self, Ending, Program};
 use kiln_runtime::{
-    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime,
+    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner,
 };
 
 /// Runs the entrypoint.
@@ -36,9 +36,11 @@ impl Entrypoint {
     }
 }
 
-impl Runtime for Entrypoint {
-    fn find(&self, _: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
-        Ok(Arc::clone(&self.runner) as Arc<dyn Runner>)
+impl Evaluator for Entrypoint {
+    fn find(&self, _: &FunctionSpec) -> Result<Found, FindError> {
+        Ok(Found::Blocking(Arc::<EntrypointRunner>::clone(
+            &self.runner,
+        )))
     }
 }
 
@@ -81,7 +83,7 @@ impl EntrypointRunner {
         Ok(Outcome {
             exit_code: finished.exit_code,
             signal: finished.signal,
-            output: Output::Wire(finished.stdout),
+            output: Output::Wire(finished.stdout.into()),
             stderr: finished.stderr,
             elapsed: finished.elapsed,
         })

@@ -6,10 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use kiln_runtime::EvaluatorChain;
 use kiln_runtime::process::adopt_orphans;
-use kiln_server::{
-    BindError, Evaluator, Evaluators, Server, Words, build_runtime, stop_on_signals,
-};
+use kiln_server::{BindError, Server, build_runtime, stop_on_signals};
 
 use crate::config::{Config, Flags};
 use crate::entrypoint::Entrypoint;
@@ -41,13 +40,7 @@ fn serve(config: &Config) -> Result<()> {
     let entrypoint = Entrypoint::new(&config.entrypoint, search_path);
     let entrypoint = entrypoint.context("no entrypoint")?;
     adopt_orphans();
-    let evaluators = Evaluators::new(vec![Evaluator {
-        name: "entrypoint",
-        runtime: Arc::new(entrypoint),
-        words: Words::Wrapper,
-        is_usable: true,
-        workers: None,
-    }]);
+    let evaluators = EvaluatorChain::new(vec![("entrypoint", Arc::new(entrypoint))]);
     // One thread serves connections, which is little work; functions have threads of their own.
     let runtime = build_runtime(&mut tokio::runtime::Builder::new_current_thread());
     let runtime = runtime.context("failed to start")?;

@@ -145,7 +145,7 @@ fn sibling_runtimes() {
             ),
             ("crates/kiln-pods/Cargo.toml", &manifest("kiln-pods", "")),
         ],
-        "crates/kiln-exec/Cargo.toml: kiln-exec depends on its sibling kiln-pods, both in layer Runtime",
+        "crates/kiln-exec/Cargo.toml: kiln-exec depends on its sibling kiln-pods, both in layer Evaluator",
     );
 }
 

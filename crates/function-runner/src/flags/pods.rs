@@ -7,7 +7,7 @@ use kiln_goflag::{FlagSet, GoDuration, Key, Parsed};
 use kiln_runtime::go_duration;
 
 use super::{given, lenient, not_negative};
-use crate::config::{AddressMode, Pods};
+use crate::config::Pods;
 use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
 
 const CACHE_CONFIG: &str = "/pod-cache-config/pod-cache-config.yaml";
@@ -34,6 +34,13 @@ pub(super) struct PodFlags {
     registry_auth_name: Key<String>,
     private_registries_tls: Key<bool>,
     tls_secret_path: Key<String>,
+    #[cfg_attr(
+        not(feature = "pods"),
+        expect(
+            dead_code,
+            reason = "the flag is accepted, and there are no pods to address"
+        )
+    )]
     address_mode: Key<String>,
     lease_period: Key<GoDuration>,
 }
@@ -139,16 +146,11 @@ impl PodFlags {
         let default = Duration::from_secs(SCAN_INTERVAL.into());
         let scan_interval =
             lenient::scan_interval(parsed.get(self.scan_interval), default, warnings);
-        let address_mode = match parsed.get(self.address_mode).as_str() {
-            "dns" => AddressMode::Dns,
-            "clusterip" => AddressMode::ClusterIp,
-            "podip" => AddressMode::PodIp,
-            other => {
-                return Err(format!(
-                    "--pod-address-mode: {other:?} is not an address mode; use \"dns\", \"clusterip\" or \"podip\""
-                ));
-            }
-        };
+        #[cfg(feature = "pods")]
+        let address_mode = parsed
+            .get(self.address_mode)
+            .parse()
+            .map_err(|error| format!("--pod-address-mode: {error}"))?;
         let image = environment.get(WRAPPER_SERVER_IMAGE);
         Ok(Pods {
             kubeconfig: given(parsed.get(self.kubeconfig)),
@@ -165,6 +167,7 @@ impl PodFlags {
             registry_auth_name: parsed.get(self.registry_auth_name),
             private_registries_tls: parsed.get(self.private_registries_tls),
             tls_secret_path: parsed.get(self.tls_secret_path).into(),
+            #[cfg(feature = "pods")]
             address_mode,
             lease_period,
             wrapper_server_image: image.map(|image| image.to_string_lossy().into_owned()),

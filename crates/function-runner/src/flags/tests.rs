@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::AddressMode;
 use kiln_goflag::Stop;
 use kiln_sandbox::SandboxMode;
 use kiln_server::ConnectionOptions;
@@ -73,7 +72,8 @@ fn defaults_are_those_of_porch() {
     assert_eq!(pods.scan_interval, Duration::from_secs(60));
     let numbers = (pods.max_waitlist_length.get(), pods.max_parallel_pods.get());
     assert_eq!(numbers, (2, 1));
-    assert_eq!(pods.address_mode, AddressMode::Dns);
+    #[cfg(feature = "pods")]
+    assert_eq!(pods.address_mode, kiln_pods::AddressMode::Dns);
     assert_eq!(pods.lease_period, Duration::from_secs(15));
     assert!(pods.warm_up && !pods.private_registries && !pods.private_registries_tls);
     assert_eq!(

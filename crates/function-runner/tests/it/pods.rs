@@ -1,17 +1,19 @@
-//! How a pod runtime is put in, with one that is made for these tests.
+//! How pods are put into the chain, with an evaluator that is made for these tests.
 
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use function_runner::{
-    Config, Environment, Flags, Flavour, Listed, PodRuntime, StartPods, StartingPods, prepare,
-};
+use bytes::Bytes;
+use function_runner::{Config, Environment, Flags, Flavour, StartedPods, prepare};
+use kiln_evaluators::FunctionConfigs;
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
-use kiln_server::{ForwardedCall, Forwarder, Forwarding, NoObserver};
+use kiln_runtime::{
+    AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Outcome, Output, RunFuture,
+};
+use kiln_server::NoObserver;
 use tokio::sync::watch;
 use tonic::Status;
 use tonic::transport::Endpoint;
@@ -24,19 +26,27 @@ const NATIVE_TOO: &str = "ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.
 /// Answers with the name of the image.
 struct Echo;
 
+struct EchoRunner(String);
+
 static SHUT_DOWN: AtomicUsize = AtomicUsize::new(0);
 
-impl Forwarder for Echo {
-    fn forward(&self, call: ForwardedCall) -> Forwarding<'_> {
-        let response = EvaluateFunctionResponse {
-            resource_list: call.image.into(),
-            log: "pod".into(),
-        };
-        Box::pin(std::future::ready(Ok(response)))
+impl Evaluator for Echo {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        let runner = EchoRunner(function.name().to_owned());
+        Ok(Found::Async(Arc::new(runner)))
     }
+}
 
-    fn usable(&self) -> watch::Receiver<bool> {
-        watch::Sender::new(true).subscribe()
+impl AsyncRunner for EchoRunner {
+    fn run(&self, _: Bytes, _: Option<Deadline>) -> RunFuture<'_> {
+        let outcome = Outcome {
+            exit_code: 0,
+            signal: None,
+            output: Output::Wire(self.0.clone().into()),
+            stderr: b"pod".to_vec(),
+            elapsed: Duration::ZERO,
+        };
+        Box::pin(std::future::ready(Ok(outcome)))
     }
 }
 
@@ -46,7 +56,7 @@ struct TwoImages;
 const PROGRAM: &str = "example.com/lists/program:v1";
 const BUILTIN: &str = "example.com/lists/builtin:v1";
 
-impl Listed for TwoImages {
+impl FunctionConfigs for TwoImages {
     fn program(&self, image: &str) -> Option<PathBuf> {
         (image == PROGRAM || image == NATIVE_TOO).then(|| "/bin/cat".into())
     }
@@ -56,20 +66,16 @@ impl Listed for TwoImages {
     }
 }
 
-impl PodRuntime for Echo {
-    fn listed(&self) -> Arc<dyn Listed> {
-        Arc::new(TwoImages)
-    }
-
-    fn shut_down(&self, _: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        SHUT_DOWN.fetch_add(1, Ordering::SeqCst);
-        Box::pin(std::future::ready(()))
-    }
-}
-
-fn start<'a>(_: &'a Config, _: &'a Environment) -> StartingPods<'a> {
-    let pods: Arc<dyn PodRuntime> = Arc::new(Echo);
-    Box::pin(std::future::ready(Ok(pods)))
+async fn start() -> anyhow::Result<StartedPods> {
+    Ok(StartedPods {
+        evaluator: Arc::new(Echo),
+        function_configs: Arc::new(TwoImages),
+        usable: watch::Sender::new(true).subscribe(),
+        shut_down: Box::new(|_| {
+            SHUT_DOWN.fetch_add(1, Ordering::SeqCst);
+            Box::pin(std::future::ready(()))
+        }),
+    })
 }
 
 fn config(world: &World, flags: &[&str]) -> (Config, Environment) {
@@ -106,10 +112,10 @@ async fn call(address: &str, image: &str) -> Result<EvaluateFunctionResponse, St
 }
 
 #[tokio::test]
-async fn pods_get_what_nobody_else_has_and_are_given_back() {
+async fn pods_get_what_no_other_evaluator_has_and_are_released() {
     let world = World::new();
     let (config, environment) = config(&world, &[]);
-    let runner = prepare(&config, &environment, Arc::new(NoObserver), Some(start)).await;
+    let runner = prepare(&config, &environment, Arc::new(NoObserver), start).await;
     let runner = runner.expect("a runner");
     let address = runner.address().to_string();
     let stop = runner.stop();
@@ -141,27 +147,14 @@ async fn pods_get_what_nobody_else_has_and_are_given_back() {
 }
 
 #[tokio::test]
-async fn pods_can_be_turned_off_and_must_be_where_there_are_none() {
+async fn pods_can_be_turned_off() {
     let world = World::new();
-    let refused = async |flags: &[&str], start: Option<StartPods>| {
+    let refused = async |flags: &[&str]| {
         let (config, environment) = config(&world, flags);
-        let prepared = prepare(&config, &environment, Arc::new(NoObserver), start).await;
+        let never = async || anyhow::bail!("not asked for");
+        let prepared = prepare(&config, &environment, Arc::new(NoObserver), never).await;
         prepared.err().map(|error| format!("{error:#}"))
     };
-    assert_eq!(refused(&["--disable-runtimes=pod"], None).await, None);
-    let never: StartPods = |_, _| Box::pin(async { anyhow::bail!("not asked for") });
-    assert_eq!(
-        refused(&["--disable-runtimes=pod"], Some(never)).await,
-        None
-    );
-    assert_eq!(
-        refused(&[], Some(never)).await.as_deref(),
-        Some("not asked for")
-    );
-    assert_eq!(
-        refused(&[], None).await.as_deref(),
-        Some(
-            "this program has no pod runtime (function-runner has); --disable-runtimes=pod turns it off"
-        )
-    );
+    assert_eq!(refused(&["--disable-runtimes=pod"]).await, None);
+    assert_eq!(refused(&[]).await.as_deref(), Some("not asked for"));
 }

@@ -4,9 +4,9 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime};
+use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions};
 use kiln_krm::Dialect;
-use kiln_runtime::{Deadline, FunctionSpec, Input, Outcome, RunContext, RunError, Runtime};
+use kiln_runtime::{Deadline, Evaluator, FunctionSpec, Input, Outcome, RunContext, RunError};
 use tempfile::TempDir;
 
 /// A fake engine and the record of its calls.
@@ -42,9 +42,9 @@ impl FakeEngine {
     }
 
     /// A runtime that finds this engine only.
-    pub(crate) fn runtime(&self, style: CommandStyle) -> ContainerRuntime {
+    pub(crate) fn runtime(&self, style: CommandStyle) -> ContainerEvaluator {
         let here = self.directory.path().display();
-        ContainerRuntime::new(ContainerOptions {
+        ContainerEvaluator::new(ContainerOptions {
             engine: self.name.to_owned(),
             search_path: format!("{here}:/usr/bin:/bin").into(),
             style,
@@ -64,10 +64,11 @@ impl FakeEngine {
 }
 
 /// Runs an image on an empty list.
-pub(crate) fn run(runtime: &ContainerRuntime, ctx: &RunContext) -> Result<Outcome, RunError> {
+pub(crate) fn run(runtime: &ContainerEvaluator, ctx: &RunContext) -> Result<Outcome, RunError> {
     let function = FunctionSpec::image("example.com/set-x:v1");
     let input = Input::new(Dialect::Current, &[], None);
-    runtime.find(&function).ok().unwrap().run(&input, ctx)
+    let found = runtime.find(&function).ok().unwrap();
+    found.into_runner().run(&input, ctx)
 }
 
 /// A deadline that tests which pass do not reach.

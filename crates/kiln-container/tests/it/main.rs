@@ -1,4 +1,4 @@
 //! Images, run by a docker of our own making: a script that records how it was called and behaves as told.
 
 mod engine;
-mod runtime;
+mod evaluator;

@@ -5,10 +5,10 @@ mod sandbox;
 
 use std::time::Duration;
 
-use kiln_exec::ExecRuntime;
+use kiln_exec::ExecEvaluator;
 use kiln_krm::{Dialect, Resource};
 use kiln_runtime::{
-    Deadline, FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runtime,
+    Deadline, Evaluator, FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError,
     Target,
 };
 use kiln_yaml::{Document, parse_first};
@@ -32,7 +32,7 @@ fn document(text: &str) -> Document {
     parse_first(text.as_bytes()).unwrap().unwrap()
 }
 
-fn find_error(runtime: &ExecRuntime, function: &FunctionSpec) -> FindError {
+fn find_error(runtime: &ExecEvaluator, function: &FunctionSpec) -> FindError {
     runtime.find(function).err().unwrap()
 }
 
@@ -55,13 +55,13 @@ fn run_on(function: &FunctionSpec, input: &Input<'_>) -> Result<Outcome, RunErro
         deadline: Deadline::after(Duration::from_secs(60)),
         ..RunContext::default()
     };
-    let runner = ExecRuntime::new(SEARCH_PATH).find(function).ok().unwrap();
-    runner.run(input, &ctx)
+    let found = ExecEvaluator::new(SEARCH_PATH).find(function).ok().unwrap();
+    found.into_runner().run(input, &ctx)
 }
 
 fn wire(outcome: Outcome) -> String {
     match outcome.output {
-        Output::Wire(bytes) => String::from_utf8(bytes).unwrap(),
+        Output::Wire(bytes) => String::from_utf8(bytes.into()).unwrap(),
         Output::List(_) => panic!("a process answers with text"),
     }
 }
@@ -132,7 +132,7 @@ fn what_cannot_start_is_an_error_of_the_run() {
 #[test]
 fn bad_quotes_are_refused_when_the_function_is_found() {
     let error = find_error(
-        &ExecRuntime::new(SEARCH_PATH),
+        &ExecEvaluator::new(SEARCH_PATH),
         &FunctionSpec::exec("cat \"unclosed"),
     );
     assert!(matches!(error, FindError::Refused(_)));
@@ -144,7 +144,7 @@ fn bad_quotes_are_refused_when_the_function_is_found() {
 
 #[test]
 fn nothing_runs_unless_it_may() {
-    let error = find_error(&ExecRuntime::forbidden(), &FunctionSpec::exec("cat"));
+    let error = find_error(&ExecEvaluator::forbidden(), &FunctionSpec::exec("cat"));
     assert!(matches!(error, FindError::Refused(_)));
     assert_eq!(
         error.to_string(),
@@ -154,7 +154,7 @@ fn nothing_runs_unless_it_may() {
 
 #[test]
 fn images_are_for_others() {
-    for runtime in [ExecRuntime::new(SEARCH_PATH), ExecRuntime::forbidden()] {
+    for runtime in [ExecEvaluator::new(SEARCH_PATH), ExecEvaluator::forbidden()] {
         let error = find_error(&runtime, &FunctionSpec::image("example.com/x:v1"));
         assert!(matches!(error, FindError::NotFound { .. }));
     }

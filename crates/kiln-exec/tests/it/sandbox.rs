@@ -5,10 +5,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kiln_exec::ExecRuntime;
+use kiln_exec::ExecEvaluator;
 use kiln_krm::Dialect;
 use kiln_runtime::{
-    Deadline, FunctionSpec, Input, Limits, Outcome, RunContext, RunError, Runtime, Target,
+    Deadline, Evaluator, FunctionSpec, Input, Limits, Outcome, RunContext, RunError, Target,
 };
 use kiln_sandbox::{
     Excess, InForce, Sandbox, SandboxError, SandboxLimits, SandboxPolicy, Surroundings, processes,
@@ -17,7 +17,7 @@ use kiln_sandbox::{
 use crate::{LIST, SEARCH_PATH, config_map, document, wire};
 
 /// A runtime with a sandbox, or none, loudly, where the system has none.
-fn runtime(limits: SandboxLimits) -> Option<ExecRuntime> {
+fn runtime(limits: SandboxLimits) -> Option<ExecEvaluator> {
     let policy = SandboxPolicy {
         limits,
         ..SandboxPolicy::default()
@@ -27,7 +27,7 @@ fn runtime(limits: SandboxLimits) -> Option<ExecRuntime> {
         temporary: std::env::temp_dir(),
     };
     match Sandbox::new(policy, surroundings) {
-        Ok(sandbox) => Some(ExecRuntime::new(SEARCH_PATH).with_sandbox(Arc::new(sandbox))),
+        Ok(sandbox) => Some(ExecEvaluator::new(SEARCH_PATH).with_sandbox(Arc::new(sandbox))),
         Err(SandboxError::Unsupported { reason }) => {
             skip(&reason);
             None
@@ -42,7 +42,7 @@ fn skip(reason: &str) {
 }
 
 fn run_with(
-    runtime: &ExecRuntime,
+    runtime: &ExecEvaluator,
     function: &FunctionSpec,
     timeout: Duration,
 ) -> Result<Outcome, RunError> {
@@ -54,7 +54,8 @@ fn run_with(
         limits: Limits::default(),
         ..RunContext::default()
     };
-    runtime.find(function).ok().unwrap().run(&input, &ctx)
+    let found = runtime.find(function).ok().unwrap();
+    found.into_runner().run(&input, &ctx)
 }
 
 /// Long enough never to be reached by a test that passes.

@@ -1,10 +1,10 @@
 //! Native functions as their users see them.
 
 mod bounds;
+mod evaluator;
 mod properties;
 mod recorded;
 mod recorded_gcp;
 mod recorded_kustomize;
 mod recorded_kyaml;
 mod recorded_versions;
-mod runtime;

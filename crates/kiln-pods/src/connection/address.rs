@@ -1,6 +1,7 @@
 //! The address of a pod.
 
 use std::net::Ipv6Addr;
+use std::str::FromStr;
 
 use crate::kube::names::WRAPPER_PORT;
 
@@ -14,6 +15,24 @@ pub enum AddressMode {
     ClusterIp,
     /// The IP of the pod itself.
     PodIp,
+}
+
+/// A text that is not an [`AddressMode`].
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0:?} is not an address mode; use \"dns\", \"clusterip\" or \"podip\"")]
+pub struct UnknownAddressMode(String);
+
+impl FromStr for AddressMode {
+    type Err = UnknownAddressMode;
+
+    fn from_str(text: &str) -> Result<AddressMode, UnknownAddressMode> {
+        match text {
+            "dns" => Ok(AddressMode::Dns),
+            "clusterip" => Ok(AddressMode::ClusterIp),
+            "podip" => Ok(AddressMode::PodIp),
+            other => Err(UnknownAddressMode(other.to_owned())),
+        }
+    }
 }
 
 /// The address of a pod. It includes the pod's own IP, because a pod that comes back under the same name with another

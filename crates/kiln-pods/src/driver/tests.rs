@@ -8,7 +8,6 @@ use bytes::Bytes;
 use http::Method;
 use kiln_runtime::Deadline;
 use serde_json::{Value, json};
-use tonic::metadata::MetadataMap;
 
 use super::*;
 use crate::kube::names::WRAPPER_PORT;
@@ -61,6 +60,7 @@ fn options(cluster: &FakeCluster) -> PodOptions {
         pull_secret: None,
         images: Arc::new(Registry::default()),
         local_executors: Arc::new(NoLocalExecutors),
+        trace_context: None,
     }
 }
 
@@ -73,7 +73,6 @@ fn call(image: &str) -> PodCall {
             at: Instant::now().into_std() + timeout,
             timeout,
         }),
-        metadata: MetadataMap::new(),
     }
 }
 

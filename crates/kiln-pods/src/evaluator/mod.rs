@@ -1,4 +1,4 @@
-//! The evaluator that callers use.
+//! The evaluator of images that run in pods.
 //!
 //! A call requests a pod from the driver, calls it, and returns its slot in any case: the slot is a guard. As long as
 //! there is a ready pod, a call sends no request to the API server, parses nothing and holds no lock.
@@ -13,19 +13,24 @@ use kiln_proto::ENDING;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::ROOM_METADATA;
 use kiln_proto::transport::{causes, room, was_not_begun, was_not_sent};
-use kiln_runtime::Deadline;
+use kiln_runtime::{
+    AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Outcome, Output, RunFuture,
+    Target,
+};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Request, Status};
 
 use crate::connection::PodClient;
 use crate::driver::{Assignment, Driver, Message};
 use crate::error::{PodError, PodStartError};
-use crate::options::PodOptions;
+use crate::options::{PodOptions, TraceContext};
 use crate::pool::{FaultScope, FunctionStarted, ImageKey, PodFault, PoolEvent, RequestId};
 
-/// Runs functions in pods.
+/// Runs functions in pods. Clones are the same evaluator.
+#[derive(Clone)]
 pub struct PodEvaluator {
     inner: Arc<EvaluatorHandle>,
 }
@@ -35,6 +40,7 @@ struct EvaluatorHandle {
     next_request: AtomicU64,
     prefix: String,
     max_message_size: usize,
+    trace_context: Option<TraceContext>,
     usable: watch::Receiver<bool>,
     tasks: Vec<tokio::task::AbortHandle>,
 }
@@ -48,8 +54,49 @@ pub struct PodCall {
     pub resource_list: Bytes,
     /// The time limit of the call; `None` means no limit.
     pub deadline: Option<Deadline>,
-    /// Additional metadata of the request to the pod, for example the trace context.
-    pub metadata: MetadataMap,
+}
+
+/// Every image may run in a pod; whether the image exists is known only when a pod is requested.
+impl Evaluator for PodEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        match &function.target {
+            // The protocol has no place for variables.
+            Target::Image(image) if function.env.is_empty() => {
+                Ok(Found::Async(Arc::new(PodRunner {
+                    pods: self.clone(),
+                    image: image.clone(),
+                })))
+            }
+            _ => Err(FindError::not_found(function)),
+        }
+    }
+}
+
+/// An image that runs in pods.
+struct PodRunner {
+    pods: PodEvaluator,
+    image: String,
+}
+
+impl AsyncRunner for PodRunner {
+    fn run(&self, list: Bytes, deadline: Option<Deadline>) -> RunFuture<'_> {
+        let started = Instant::now();
+        let call = PodCall {
+            image: self.image.clone(),
+            resource_list: list,
+            deadline,
+        };
+        Box::pin(async move {
+            let response = self.pods.evaluate(call).await?;
+            Ok(Outcome {
+                exit_code: 0,
+                signal: None,
+                output: Output::Wire(response.resource_list),
+                stderr: response.log.into(),
+                elapsed: started.elapsed(),
+            })
+        })
+    }
 }
 
 impl PodEvaluator {
@@ -57,6 +104,7 @@ impl PodEvaluator {
     pub async fn start(options: PodOptions) -> Result<PodEvaluator, PodStartError> {
         let prefix = options.default_image_prefix.clone();
         let max_message_size = options.max_message_size;
+        let trace_context = options.trace_context;
         let started = Driver::start(options).await?;
         Ok(PodEvaluator {
             inner: Arc::new(EvaluatorHandle {
@@ -64,6 +112,7 @@ impl PodEvaluator {
                 next_request: AtomicU64::new(1),
                 prefix,
                 max_message_size,
+                trace_context,
                 usable: started.usable,
                 tasks: started.tasks,
             }),
@@ -141,8 +190,7 @@ impl PodEvaluator {
                 Some(Assignment::Delayed(why)) => *delay = Some(why),
                 Some(Assignment::Pod(client)) => {
                     *delay = None;
-                    let attempt =
-                        self.attempt(client, message.clone(), &call.metadata, call.deadline);
+                    let attempt = self.attempt(client, message.clone(), call.deadline);
                     let status = match attempt.await {
                         Ok(response) => return Ok(response),
                         Err(status) => status,
@@ -162,11 +210,10 @@ impl PodEvaluator {
         &self,
         mut client: PodClient,
         message: EvaluateFunctionRequest,
-        metadata: &MetadataMap,
         deadline: Option<Deadline>,
     ) -> Result<EvaluateFunctionResponse, Status> {
         let mut request = Request::new(message);
-        *request.metadata_mut() = metadata.clone();
+        *request.metadata_mut() = self.trace();
         let room = MetadataValue::from(room(self.inner.max_message_size));
         request.metadata_mut().insert(ROOM_METADATA, room);
         if let Some(deadline) = deadline {
@@ -175,6 +222,19 @@ impl PodEvaluator {
         }
         let response = client.evaluate_function(request).await?;
         Ok(response.into_inner())
+    }
+
+    /// The trace context of the call, as request metadata for the pod.
+    fn trace(&self) -> MetadataMap {
+        let mut metadata = MetadataMap::new();
+        let headers = self.inner.trace_context.map(|context| context());
+        for (name, value) in headers.into_iter().flatten() {
+            // A trace that cannot be sent does not fail the call.
+            if let Ok(value) = MetadataValue::try_from(value) {
+                metadata.insert(name, value);
+            }
+        }
+        metadata
     }
 
     /// Adds the limit and its flag to the transport's error about a response that is too large.

@@ -17,6 +17,7 @@ fn evaluator() -> (PodEvaluator, UnboundedReceiver<Message>) {
         next_request: AtomicU64::new(1),
         prefix: String::new(),
         max_message_size: 1 << 20,
+        trace_context: None,
         usable: watch::channel(true).1,
         tasks: Vec::new(),
     };
@@ -29,7 +30,6 @@ fn call(deadline: Option<Deadline>) -> PodCall {
         image: "example.org/f:v1".to_owned(),
         resource_list: Bytes::from_static(b"list"),
         deadline,
-        metadata: MetadataMap::new(),
     }
 }
 

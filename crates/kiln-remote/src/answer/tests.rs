@@ -31,7 +31,7 @@ fn text(answer: Status) -> String {
 
 fn wire(outcome: Outcome) -> String {
     match outcome.output {
-        Output::Wire(bytes) => String::from_utf8(bytes).unwrap(),
+        Output::Wire(bytes) => String::from_utf8(bytes.into()).unwrap(),
         Output::List(_) => panic!("a list"),
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use kiln_proto::FunctionFailure;
 use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure::{ROOM_METADATA, to_status};
-use kiln_remote::RemoteRuntime;
+use kiln_remote::RemoteEvaluator;
 use kiln_runtime::{
-    CancelToken, Chain, Deadline, FindError, FunctionSpec, Input, Outcome, Output, RunContext,
-    RunError, Runner, Runtime, StderrListener,
+    CancelToken, Deadline, Evaluator, EvaluatorChain, FindError, Found, FunctionSpec, Input,
+    Outcome, Output, RunContext, RunError, Runner, StderrListener,
 };
 use tonic::{Code, Status};
 
@@ -24,7 +25,7 @@ fn a_list_goes_there_and_back() {
     let Output::Wire(bytes) = outcome.output else {
         panic!("a tree came over the wire");
     };
-    assert_eq!(String::from_utf8(bytes).unwrap(), EMPTY_LIST);
+    assert_eq!(String::from_utf8(bytes.into()).unwrap(), EMPTY_LIST);
     assert_eq!(
         (outcome.exit_code, outcome.stderr.as_slice()),
         (0, IMAGE.as_bytes())
@@ -49,7 +50,7 @@ fn the_trace_goes_along() {
         ]
     });
     run(
-        &RemoteRuntime::new(options).unwrap(),
+        &RemoteEvaluator::new(options).unwrap(),
         &RunContext::default(),
     )
     .unwrap();
@@ -97,7 +98,7 @@ fn requests_over_the_limit_are_not_sent() {
     let server = TestServer::start(|_| panic!("was called"));
     let mut options = server.options();
     options.max_message_size = 50;
-    let runtime = RemoteRuntime::new(options).unwrap();
+    let runtime = RemoteEvaluator::new(options).unwrap();
     let error = run(&runtime, &RunContext::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -117,7 +118,7 @@ fn answers_over_the_limit_are_refused() {
     });
     let mut options = server.options();
     options.max_message_size = 1000;
-    let runtime = RemoteRuntime::new(options).unwrap();
+    let runtime = RemoteEvaluator::new(options).unwrap();
     let error = run(&runtime, &RunContext::default())
         .unwrap_err()
         .to_string();
@@ -186,9 +187,9 @@ fn when_the_caller_gives_up_the_runner_is_told() {
 /// Knows everything, and says who it is.
 struct Last;
 
-impl Runtime for Last {
-    fn find(&self, _: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
-        Ok(Arc::new(Last))
+impl Evaluator for Last {
+    fn find(&self, _: &FunctionSpec) -> Result<Found, FindError> {
+        Ok(Found::blocking(Last))
     }
 }
 
@@ -197,7 +198,7 @@ impl Runner for Last {
         Ok(Outcome {
             exit_code: 0,
             signal: None,
-            output: Output::Wire(b"last".to_vec()),
+            output: Output::Wire(Bytes::from_static(b"last")),
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
         })
@@ -207,11 +208,17 @@ impl Runner for Last {
 #[test]
 fn what_the_runner_does_not_know_the_next_one_runs() {
     let server = TestServer::start(|_| Err(Status::not_found("no evaluator has it")));
-    let chain = Chain::new(vec![Box::new(server.runtime()), Box::new(Last)]);
-    let runner = chain.find(&FunctionSpec::image(IMAGE)).unwrap();
+    let chain = EvaluatorChain::new(vec![
+        ("remote", Arc::new(server.runtime())),
+        ("last", Arc::new(Last)),
+    ]);
+    let runner = chain
+        .find(&FunctionSpec::image(IMAGE))
+        .unwrap()
+        .into_runner();
     let input = Input::new(kiln_krm::Dialect::Current, &[], None);
     let outcome = runner.run(&input, &RunContext::default()).unwrap();
-    assert!(matches!(outcome.output, Output::Wire(bytes) if bytes == b"last"));
+    assert!(matches!(outcome.output, Output::Wire(bytes) if bytes == "last"));
 
     let alone = run(&server.runtime(), &RunContext::default()).unwrap_err();
     assert_eq!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use kiln_remote::{RemoteOptions, RemoteRuntime};
+use kiln_remote::{RemoteEvaluator, RemoteOptions};
 use kiln_runtime::{CancelToken, Deadline, RunContext, RunError};
 
 use crate::server::{TestServer, echo, run};
@@ -16,10 +16,10 @@ fn deserted() -> String {
     listener.local_addr().unwrap().to_string()
 }
 
-fn runtime_for(address: &str, patience: Duration) -> RemoteRuntime {
+fn runtime_for(address: &str, patience: Duration) -> RemoteEvaluator {
     let mut options = RemoteOptions::new(address.parse().unwrap());
     options.patience = patience;
-    RemoteRuntime::new(options).unwrap()
+    RemoteEvaluator::new(options).unwrap()
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use kiln_remote::{RemoteOptions, RemoteRuntime};
+use kiln_remote::{RemoteEvaluator, RemoteOptions};
 use kiln_runtime::{
-    CancelToken, Deadline, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runtime as _,
+    CancelToken, Deadline, Evaluator as _, FunctionSpec, Input, Outcome, Output, RunContext,
+    RunError,
 };
 
 use crate::peers::go_peers;
@@ -59,8 +60,11 @@ impl Drop for GoServer {
 }
 
 fn call(options: RemoteOptions, image: &str, ctx: &RunContext) -> Result<Outcome, RunError> {
-    let runtime = RemoteRuntime::new(options).unwrap();
-    let runner = runtime.find(&FunctionSpec::image(image)).unwrap();
+    let runtime = RemoteEvaluator::new(options).unwrap();
+    let runner = runtime
+        .find(&FunctionSpec::image(image))
+        .unwrap()
+        .into_runner();
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- replicas: 1\n";
     runner.run(&Input::from_wire(kiln_krm::Dialect::Current, list), ctx)
 }

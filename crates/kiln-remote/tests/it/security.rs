@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kiln_remote::{RemoteOptions, RemoteRuntime, SetupError, TlsFiles};
+use kiln_remote::{RemoteEvaluator, RemoteOptions, SetupError, TlsFiles};
 use kiln_runtime::RunContext;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
@@ -63,7 +63,7 @@ fn trusting(server: &TestServer, ca: &Path) -> RemoteOptions {
 }
 
 fn call(options: RemoteOptions) -> Result<(), String> {
-    let runtime = RemoteRuntime::new(options).map_err(|error| error.to_string())?;
+    let runtime = RemoteEvaluator::new(options).map_err(|error| error.to_string())?;
     let ended = run(&runtime, &RunContext::default());
     ended.map(drop).map_err(|error| error.to_string())
 }
@@ -117,7 +117,7 @@ fn every_call_carries_the_token_of_the_moment() {
     });
     let mut options = server.options();
     options.token_file = Some(token_file);
-    let runtime = RemoteRuntime::new(options).unwrap();
+    let runtime = RemoteEvaluator::new(options).unwrap();
     let told = || {
         let error = run(&runtime, &RunContext::default()).unwrap_err();
         error.to_string()
@@ -139,7 +139,7 @@ fn what_cannot_work_is_said_at_once() {
     let token_file = file(&directory, "token", "secret");
     let mut options = RemoteOptions::new("runner.example:9445".parse().unwrap());
     options.token_file = Some(token_file.clone());
-    let refused = RemoteRuntime::new(options).err();
+    let refused = RemoteEvaluator::new(options).err();
     assert!(matches!(refused, Some(SetupError::TokenInClear)));
 
     let mut options = RemoteOptions::new("https://runner.example:9445".parse().unwrap());
@@ -149,7 +149,7 @@ fn what_cannot_work_is_said_at_once() {
         ca: Some(ca),
         ..TlsFiles::default()
     });
-    let refused = RemoteRuntime::new(options.clone()).err();
+    let refused = RemoteEvaluator::new(options.clone()).err();
     assert!(
         matches!(refused, Some(SetupError::Tls { .. })),
         "{refused:?}"
@@ -159,6 +159,6 @@ fn what_cannot_work_is_said_at_once() {
         ca: Some(directory.path().join("absent")),
         ..TlsFiles::default()
     });
-    let refused = RemoteRuntime::new(options).err().unwrap();
+    let refused = RemoteEvaluator::new(options).err().unwrap();
     assert!(refused.to_string().starts_with("cannot read "), "{refused}");
 }

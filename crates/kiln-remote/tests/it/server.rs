@@ -9,8 +9,8 @@ use kiln_proto::evaluator::function_evaluator_server::{
     FunctionEvaluator, FunctionEvaluatorServer,
 };
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
-use kiln_remote::{RemoteOptions, RemoteRuntime};
-use kiln_runtime::{FunctionSpec, Input, Outcome, RunContext, RunError, Runtime as _};
+use kiln_remote::{RemoteEvaluator, RemoteOptions};
+use kiln_runtime::{Evaluator as _, FunctionSpec, Input, Outcome, RunContext, RunError};
 use tokio::net::TcpListener;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::TcpListenerStream;
@@ -115,8 +115,8 @@ impl TestServer {
         RemoteOptions::new(self.address.to_string().parse().unwrap())
     }
 
-    pub(crate) fn runtime(&self) -> RemoteRuntime {
-        RemoteRuntime::new(self.options()).unwrap()
+    pub(crate) fn runtime(&self) -> RemoteEvaluator {
+        RemoteEvaluator::new(self.options()).unwrap()
     }
 
     /// Waits for something to happen in the runner.
@@ -144,8 +144,11 @@ pub(crate) fn echo(request: &Request<EvaluateFunctionRequest>) -> Answer {
 }
 
 /// Runs the function on an empty list.
-pub(crate) fn run(runtime: &RemoteRuntime, ctx: &RunContext) -> Result<Outcome, RunError> {
-    let runner = runtime.find(&FunctionSpec::image(IMAGE)).unwrap();
+pub(crate) fn run(runtime: &RemoteEvaluator, ctx: &RunContext) -> Result<Outcome, RunError> {
+    let runner = runtime
+        .find(&FunctionSpec::image(IMAGE))
+        .unwrap()
+        .into_runner();
     let input = Input::new(kiln_krm::Dialect::Current, &[], None);
     runner.run(&input, ctx)
 }

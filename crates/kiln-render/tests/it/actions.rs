@@ -8,7 +8,8 @@ use std::time::Duration;
 use kiln_krm::annotations::{INDEX, LEGACY_INDEX, LEGACY_PATH, PATH};
 use kiln_krm::{Dialect, Resource, ResourceList, Wrapper, write_list};
 use kiln_runtime::{
-    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
+    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError,
+    Runner, Target,
 };
 
 /// What a function does.
@@ -129,13 +130,13 @@ pub(crate) struct Actions {
     pub(crate) outside: Arc<Mutex<Vec<String>>>,
 }
 
-impl Runtime for Actions {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for Actions {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         let doing = match &function.target {
             Target::Exec(text) => Doing::parse(text),
             _ => None,
         };
-        Ok(Arc::new(Acting {
+        Ok(Found::blocking(Acting {
             doing: doing.ok_or_else(|| FindError::not_found(function))?,
             outside: self.outside.clone(),
         }))
@@ -182,12 +183,12 @@ impl Runner for Acting {
         };
         let results = results.and_then(|text| kiln_yaml::parse(text).expect("is YAML"));
         let output = match (self.doing.is_wire, action) {
-            (_, Action::Garbage) => Output::Wire(b"a: b: c".to_vec()),
-            (_, Action::Strip) => Output::Wire(without_comments(input.wire()).into_bytes()),
+            (_, Action::Garbage) => Output::Wire(b"a: b: c".as_slice().into()),
+            (_, Action::Strip) => Output::Wire(without_comments(input.wire()).into()),
             (true, _) => {
                 let wrapper = Wrapper::resource_list(Dialect::Current);
                 let text = write_list(&wrapper, &items, None, results.as_ref());
-                Output::Wire(text.into_bytes())
+                Output::Wire(text.into())
             }
             (false, _) => Output::List(ResourceList {
                 items,

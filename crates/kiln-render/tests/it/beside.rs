@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
 
-use kiln_exec::ExecRuntime;
+use kiln_exec::ExecEvaluator;
 use kiln_krm::package::MemoryFiles;
 use kiln_render::{Behaviour, Jobs, Outside};
 use kiln_runtime::{
-    CancelToken, FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner,
-    Runtime,
+    CancelToken, Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext,
+    RunError, Runner,
 };
 use proptest::prelude::*;
 
@@ -36,9 +36,9 @@ struct Script {
     is_native: bool,
 }
 
-impl Runtime for Scripted {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
-        Ok(Arc::new(Script {
+impl Evaluator for Scripted {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        Ok(Found::blocking(Script {
             name: function.name().to_owned(),
             body: self.body.clone(),
             is_native: self.is_native,
@@ -55,7 +55,7 @@ impl Runner for Script {
         Ok(Outcome {
             exit_code,
             signal: None,
-            output: Output::Wire(input.wire().as_bytes().to_vec()),
+            output: Output::Wire(input.wire().to_owned().into()),
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
         })
@@ -96,11 +96,11 @@ fn packages(names: &[&str]) -> MemoryFiles {
     files
 }
 
-fn render(files: MemoryFiles, jobs: Jobs, runtime: &dyn Runtime, cancel: CancelToken) -> After {
+fn render(files: MemoryFiles, jobs: Jobs, evaluator: &dyn Evaluator, cancel: CancelToken) -> After {
     let world = World {
         behaviour: Behaviour::Kiln,
         jobs,
-        runtime,
+        evaluator,
         cancel,
     };
     world.render(files)
@@ -143,10 +143,10 @@ fn native_functions_run_beside_each_other_and_others_if_asked() {
         (false, Outside::Beside),
     ] {
         let meeting = Meeting::default();
-        let runtime = scripted(is_native, move |_, _| i32::from(!meeting.wait_for(3)));
+        let evaluator = scripted(is_native, move |_, _| i32::from(!meeting.wait_for(3)));
         // Three threads are needed, one of them for a package further down.
         let files = packages(&["p0", "p1/q", "p2"]);
-        let after = render(files, jobs(3, outside), &runtime, CancelToken::new());
+        let after = render(files, jobs(3, outside), &evaluator, CancelToken::new());
         assert_eq!(after.rendered.error, None);
     }
 }
@@ -158,7 +158,7 @@ fn no_more_than_asked_for_run_at_the_same_time() {
         let running = Arc::new(AtomicUsize::new(0));
         let highest = Arc::new(AtomicUsize::new(0));
         let (now, top) = (running.clone(), highest.clone());
-        let runtime = scripted(false, move |_, _| {
+        let evaluator = scripted(false, move |_, _| {
             top.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::thread::yield_now();
             now.fetch_sub(1, Ordering::SeqCst);
@@ -167,7 +167,7 @@ fn no_more_than_asked_for_run_at_the_same_time() {
         let after = render(
             packages(&names),
             jobs(count, outside),
-            &runtime,
+            &evaluator,
             CancelToken::new(),
         );
         assert_eq!(after.rendered.functions, names.len());
@@ -178,7 +178,7 @@ fn no_more_than_asked_for_run_at_the_same_time() {
 #[test]
 fn a_failure_ends_what_runs_later() {
     let meeting = Meeting::default();
-    let runtime = scripted(true, move |name, ctx| {
+    let evaluator = scripted(true, move |name, ctx| {
         let is_met = meeting.wait_for(2);
         match name {
             "p0" => i32::from(is_met),
@@ -189,7 +189,7 @@ fn a_failure_ends_what_runs_later() {
     let after = render(
         files,
         jobs(2, Outside::Beside),
-        &runtime,
+        &evaluator,
         CancelToken::new(),
     );
     assert_eq!(after.log, ["package root/p0", "run p0", "fail p0"]);
@@ -202,7 +202,7 @@ fn a_failure_ends_what_runs_later() {
 fn an_earlier_failure_counts_more_than_a_later_one() {
     let (sender, receiver) = mpsc::channel::<()>();
     let (sender, receiver) = (Mutex::new(Some(sender)), Mutex::new(receiver));
-    let runtime = scripted(true, move |name, _| match name {
+    let evaluator = scripted(true, move |name, _| match name {
         "p0" => {
             // Ends when the other function has dropped its end, on its way out.
             let receiver = receiver.lock().expect("not poisoned");
@@ -218,7 +218,7 @@ fn an_earlier_failure_counts_more_than_a_later_one() {
     let after = render(
         files,
         jobs(2, Outside::InOrder),
-        &runtime,
+        &evaluator,
         CancelToken::new(),
     );
     let results = &after.rendered.results.items;
@@ -236,7 +236,7 @@ fn giving_up_ends_all_that_runs() {
     for is_native in [true, false] {
         let cancel = CancelToken::new();
         let (meeting, user) = (Meeting::default(), cancel.clone());
-        let runtime = scripted(is_native, move |name, ctx| {
+        let evaluator = scripted(is_native, move |name, ctx| {
             if !meeting.wait_for(2) {
                 return 1;
             }
@@ -246,21 +246,21 @@ fn giving_up_ends_all_that_runs() {
             i32::from(!wait_for_cancel(ctx))
         });
         let files = packages(&["p0", "p1", "p2"]);
-        let after = render(files, jobs(2, Outside::Beside), &runtime, cancel);
+        let after = render(files, jobs(2, Outside::Beside), &evaluator, cancel);
         assert_eq!(after.message(), "Error: function was interrupted ");
     }
 }
 
 #[test]
 fn a_function_that_panics_leaves_nobody_waiting() {
-    let runtime = scripted(false, |name, _| match name {
+    let evaluator = scripted(false, |name, _| match name {
         "p1" => panic!("on purpose"),
         _ => 0,
     });
     for outside in [Outside::InOrder, Outside::Beside] {
         let files = packages(&["p0", "p1", "p2", "p3"]);
         let rendered = catch_unwind(AssertUnwindSafe(|| {
-            render(files, jobs(3, outside), &runtime, CancelToken::new())
+            render(files, jobs(3, outside), &evaluator, CancelToken::new())
         }));
         assert!(rendered.is_err());
     }
@@ -274,11 +274,11 @@ fn a_tree_as_deep_as_it_likes() {
         names.push(format!("{}/q", vec!["p"; depth].join("/")));
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let runtime = scripted(true, |_, _| 0);
+    let evaluator = scripted(true, |_, _| 0);
     let after = render(
         packages(&names[..40]),
         jobs(4, Outside::InOrder),
-        &runtime,
+        &evaluator,
         CancelToken::new(),
     );
     assert_eq!(after.rendered.packages, 41);
@@ -289,7 +289,7 @@ fn a_tree_as_deep_as_it_likes() {
     let after = render(
         files,
         jobs(4, Outside::InOrder),
-        &runtime,
+        &evaluator,
         CancelToken::new(),
     );
     assert_eq!(after.rendered.packages, 799);
@@ -320,7 +320,7 @@ proptest! {
             let _ = writeln!(std::io::stderr(), "SKIPPED: there is no sed");
             return Ok(());
         }
-        let runtime = ExecRuntime::new(search_path);
+        let evaluator = ExecEvaluator::new(search_path);
         let mut files = packages(&[]);
         for (number, (depth, program)) in places.into_iter().enumerate() {
             let name = format!("{}p{number}", "p0/".repeat(depth));
@@ -331,8 +331,8 @@ proptest! {
             files.insert(format!("{name}/a.yaml"), config_map("a", "old"));
         }
         let outside = if is_asked { Outside::Beside } else { Outside::InOrder };
-        let one = render(files.clone(), Jobs::ONE, &runtime, CancelToken::new());
-        let many = render(files, jobs(count, outside), &runtime, CancelToken::new());
+        let one = render(files.clone(), Jobs::ONE, &evaluator, CancelToken::new());
+        let many = render(files, jobs(count, outside), &evaluator, CancelToken::new());
         prop_assert_eq!(one.told, many.told);
         prop_assert_eq!(one.files, many.files);
         prop_assert_eq!(&one.rendered.error, &many.rendered.error);

@@ -1,7 +1,6 @@
 //! Documents that no function changes keep their bytes, wherever their comments stand and however the function reads and
 //! writes its list.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_krm::package::MemoryFiles;
@@ -9,8 +8,8 @@ use kiln_krm::read::read_function_output;
 use kiln_krm::{Dialect, Resource, ResourceList, Wrapper, write_list};
 use kiln_render::{Behaviour, Jobs};
 use kiln_runtime::{
-    CancelToken, FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner,
-    Runtime, Target,
+    CancelToken, Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext,
+    RunError, Runner, Target,
 };
 use proptest::prelude::*;
 
@@ -41,13 +40,13 @@ impl Runner for Function {
     fn run(&self, input: &Input<'_>, _: &RunContext) -> Result<Outcome, RunError> {
         let changed = || input.wire().replace("value: old", "value: new");
         let output = match self.0 {
-            Way::Text => Output::Wire(changed().into_bytes()),
+            Way::Text => Output::Wire(changed().into()),
             Way::Encoded => {
                 let list = read_function_output(changed().into_bytes(), Dialect::Current);
                 let list = list.expect("a list");
                 let wrapper = list.wrapper.expect("a wrapper");
                 let text = write_list(&wrapper, &list.items, None, None);
-                Output::Wire(text.into_bytes())
+                Output::Wire(text.into())
             }
             Way::Trees => Output::List(ResourceList {
                 wrapper: Some(Wrapper::resource_list(Dialect::Current)),
@@ -77,14 +76,14 @@ fn changed_item(resource: &Resource) -> Resource {
 
 struct Functions;
 
-impl Runtime for Functions {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for Functions {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         let Target::Exec(name) = &function.target else {
             return Err(FindError::not_found(function));
         };
         let found = WAYS.into_iter().find(|(known, _)| known == name);
         let (_, way) = found.ok_or_else(|| FindError::not_found(function))?;
-        Ok(Arc::new(Function(way)))
+        Ok(Found::blocking(Function(way)))
     }
 }
 
@@ -103,7 +102,7 @@ fn render(ways: &[Way], content: &str) -> After {
     let world = World {
         behaviour: Behaviour::Kiln,
         jobs: Jobs::ONE,
-        runtime: &Functions,
+        evaluator: &Functions,
         cancel: CancelToken::new(),
     };
     world.render(files)

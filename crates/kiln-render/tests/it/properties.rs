@@ -46,7 +46,7 @@ fn render(behaviour: Behaviour, jobs: Jobs, files: MemoryFiles) -> (After, Vec<S
     let world = World {
         behaviour,
         jobs,
-        runtime: &actions,
+        evaluator: &actions,
         cancel: CancelToken::new(),
     };
     let after = world.render(files);

@@ -11,8 +11,8 @@ use kiln_render::{
     Behaviour, Builtins, Event, FunctionOptions, Jobs, Log, RenderOptions, Rendered, Tags, render,
 };
 use kiln_runtime::{
-    CancelToken, Chain, FindError, FunctionSpec, Input, Limits, Network, Outcome, Output,
-    RunContext, RunError, Runner, Runtime, Target,
+    CancelToken, Evaluator, EvaluatorChain, FindError, Found, FunctionSpec, Input, Limits, Network,
+    Outcome, Output, RunContext, RunError, Runner, Target,
 };
 
 /// A function on the text of its input: exit code, answer, what it says besides.
@@ -26,7 +26,7 @@ impl Runner for Closure {
         Ok(Outcome {
             exit_code,
             signal: None,
-            output: Output::Wire(answer.into_bytes()),
+            output: Output::Wire(answer.into()),
             stderr: stderr.as_bytes().to_vec(),
             elapsed: Duration::ZERO,
         })
@@ -35,14 +35,14 @@ impl Runner for Closure {
 
 struct Closures(Vec<(&'static str, Body)>);
 
-impl Runtime for Closures {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for Closures {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         let Target::Exec(name) = &function.target else {
             return Err(FindError::not_found(function));
         };
         let found = self.0.iter().find(|(known, _)| known == name);
         let found = found.ok_or_else(|| FindError::not_found(function))?;
-        Ok(Arc::new(Closure(found.1)))
+        Ok(Found::blocking(Closure(found.1)))
     }
 }
 
@@ -125,12 +125,12 @@ pub(crate) fn rendered(
     for (path, content) in files {
         memory.insert(*path, content.as_bytes());
     }
-    let closures: Box<dyn Runtime> = Box::new(Closures(functions.to_vec()));
-    let runtime = Chain::new(vec![Box::new(Builtins), closures]);
+    let closures = Arc::new(Closures(functions.to_vec()));
+    let evaluator = EvaluatorChain::new(vec![("builtin", Arc::new(Builtins)), ("test", closures)]);
     let world = World {
         behaviour,
         jobs: Jobs::ONE,
-        runtime: &runtime,
+        evaluator: &evaluator,
         cancel: CancelToken::new(),
     };
     world.render(memory)
@@ -140,7 +140,7 @@ pub(crate) fn rendered(
 pub(crate) struct World<'a> {
     pub(crate) behaviour: Behaviour,
     pub(crate) jobs: Jobs,
-    pub(crate) runtime: &'a dyn Runtime,
+    pub(crate) evaluator: &'a dyn Evaluator,
     pub(crate) cancel: CancelToken,
 }
 
@@ -150,7 +150,7 @@ impl World<'_> {
         let options = RenderOptions {
             functions: FunctionOptions {
                 behaviour: self.behaviour,
-                runtime: self.runtime,
+                evaluator: self.evaluator,
                 image_prefix: "",
                 tags: &NoTags,
                 network: Network::None,

@@ -1,10 +1,10 @@
-//! The rule of the chain, with runtimes that answer as told.
+//! The rule of the chain, with evaluators that answer as the test says.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::{Input, Outcome, Output, RunContext, RunError};
+use crate::{AsyncRunner, Deadline, Input, Outcome, Output, RunContext, RunError, RunFuture};
 
 #[derive(Debug, thiserror::Error)]
 #[error("the registry is on fire")]
@@ -46,36 +46,38 @@ impl Runner for Exits {
         Ok(Outcome {
             exit_code: self.0,
             signal: None,
-            output: Output::Wire(Vec::new()),
+            output: Output::Wire(bytes::Bytes::new()),
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
         })
     }
 }
 
-impl Runtime for Fake {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for Fake {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         match self.answer {
             Answer::NotFound => Err(FindError::not_found(function)),
             Answer::Refused => Err(FindError::refused(OnFire)),
-            Answer::Runner(code) => Ok(Arc::new(Exits(code))),
-            Answer::Fails(failing) => Ok(Arc::new(failing)),
+            Answer::Runner(code) => Ok(Found::blocking(Exits(code))),
+            Answer::Fails(failing) => Ok(Found::blocking(failing)),
         }
     }
 }
 
-/// Asks a chain and tells its answer and how many runtimes it asked.
+/// Asks a chain and returns its answer and how many evaluators it asked.
 fn ask(answers: &[Answer]) -> (Result<i32, String>, usize) {
     let asked = Arc::new(AtomicUsize::new(0));
     let fakes = answers.iter().map(|&answer| {
         let asked = Arc::clone(&asked);
-        Box::new(Fake { answer, asked }) as Box<dyn Runtime>
+        let fake: Arc<dyn Evaluator> = Arc::new(Fake { answer, asked });
+        ("fake", fake)
     });
-    let chain = Chain::new(fakes.collect());
+    let chain = EvaluatorChain::new(fakes.collect());
     let found = chain.find(&FunctionSpec::image("example.com/set-x:v1"));
     let code = match found {
-        Ok(runner) => {
+        Ok(found) => {
+            let runner = found.into_runner();
             let input = Input::new(kiln_krm::Dialect::Current, &[], None);
             let outcome = runner.run(&input, &RunContext::default());
             let outcome = outcome.map_err(|error| error.to_string());
@@ -143,9 +145,60 @@ fn the_last_who_was_asked_says_why_nobody_runs_it() {
 }
 
 #[test]
-fn a_chain_is_a_runtime_of_another() {
-    let inner = Chain::new(Vec::new());
-    let outer = Chain::new(vec![Box::new(inner)]);
+fn a_chain_is_an_evaluator_of_another() {
+    let inner: Arc<dyn Evaluator> = Arc::new(EvaluatorChain::default());
+    let outer = EvaluatorChain::new(vec![("inner", inner)]);
     let error = outer.find(&FunctionSpec::exec("cat")).err().unwrap();
     assert_eq!(error.to_string(), r#"function "cat" not found"#);
+}
+
+/// Finds a function that runs elsewhere and does not know it after all.
+struct Elsewhere;
+
+impl Evaluator for Elsewhere {
+    fn find(&self, _: &FunctionSpec) -> Result<Found, FindError> {
+        Ok(Found::Async(Arc::new(Elsewhere)))
+    }
+}
+
+impl AsyncRunner for Elsewhere {
+    fn run(&self, _: bytes::Bytes, _: Option<Deadline>) -> RunFuture<'_> {
+        let error = RunError::NotFound("no registry knows it".into());
+        Box::pin(std::future::ready(Err(error)))
+    }
+}
+
+#[test]
+fn the_rule_is_the_same_for_functions_that_run_elsewhere() {
+    let fake = |answer| -> Arc<dyn Evaluator> {
+        let asked = Arc::default();
+        Arc::new(Fake { answer, asked })
+    };
+    let chain = EvaluatorChain::new(vec![
+        ("exec", fake(Answer::NotFound)),
+        ("pod", Arc::new(Elsewhere)),
+        ("native", fake(Answer::Runner(5))),
+        ("last", fake(Answer::NotFound)),
+    ]);
+    assert_eq!(
+        chain.names().collect::<Vec<_>>(),
+        ["exec", "pod", "native", "last"]
+    );
+    let function = FunctionSpec::image("set-x:v1");
+    let input = Input::new(kiln_krm::Dialect::Current, &[], None);
+    let runner = chain.find(&function).unwrap().into_runner();
+    let outcome = runner.run(&input, &RunContext::default()).unwrap();
+    assert_eq!(outcome.exit_code, 5);
+
+    let (mut search, found) = chain.search(&function).unwrap();
+    assert_eq!(search.evaluator(), "pod");
+    assert!(matches!(found, Found::Async(_)));
+    let not_found = RunError::NotFound("no registry knows it".into());
+    let found = search.settle::<()>(Err(not_found));
+    assert!(matches!(found, ControlFlow::Continue(Found::Blocking(_))));
+    assert_eq!(search.evaluator(), "native");
+    assert!(matches!(
+        search.settle(Ok("answer")),
+        ControlFlow::Break(Ok("answer"))
+    ));
 }

@@ -8,17 +8,18 @@ use tokio::time::Instant;
 
 use super::{Acceptor, ConnectionError, IDLE_END, MAX_GREETING, PREFACE, serve_stream};
 use crate::connections::Connections;
-use crate::evaluators::Evaluators;
 use crate::health::HealthService;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::options::{DEFAULT_CONNECTION_IDLE_TIMEOUT, Options};
 use crate::router::Router;
 use crate::service::Service;
+use kiln_runtime::EvaluatorChain;
 
 async fn serve(stream: DuplexStream, lifecycle: &Arc<Lifecycle>) -> Result<(), ConnectionError> {
     let options = Options::default();
-    let service = Service::new(Evaluators::default(), &options, Arc::clone(lifecycle));
-    let health = HealthService::new(Arc::clone(lifecycle), Evaluators::default().usable());
+    let service = Service::new(EvaluatorChain::default(), &options, Arc::clone(lifecycle));
+    let usable = tokio::sync::watch::Sender::new(false).subscribe();
+    let health = HealthService::new(Arc::clone(lifecycle), usable);
     let connections = Connections::new(10);
     let router = Router::new(
         Arc::new(service),

@@ -1,7 +1,7 @@
 //! Lists and what is none.
 
 use super::{is_plain_list, looks_like_list, read, read_answer, results_part};
-use crate::evaluators::Words;
+use crate::options::Words;
 
 const LIST: &str = "\
 apiVersion: config.kubernetes.io/v1

@@ -4,32 +4,30 @@ use std::io::{self, BufReader};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use kiln_runtime::{Deadline, FunctionSpec, Limits, RunContext, Runtime};
+use kiln_runtime::{Deadline, Evaluator, FunctionSpec, Limits, RunContext};
 
 use super::frame::{self, RequestHead, ResponseHead};
-use crate::evaluate::{Evaluated, Evaluation};
-use crate::evaluators::{Found, Words};
+use crate::evaluate::{Evaluated, Evaluation, not_run};
+use crate::options::Words;
 use crate::status;
 
 /// What a program is called (its first argument) to be a worker.
 pub const WORKER_NAME: &str = "kiln-worker";
 
+/// The evaluator of workers, as answers name it.
+const NATIVE: &str = "native";
+
 /// Small requests arrive with one system call.
 const READ_AHEAD: usize = 64 * 1024;
 
-/// Serves calls on standard input, which is a socket, with the functions of `runtime`. `arguments` are those that the
+/// Serves calls on standard input, which is a socket, with the functions of `evaluator`. `arguments` are those that the
 /// service starts workers with.
 ///
 /// The process is confined for good before the first call. It must not have other threads.
-pub fn work(
-    runtime: &dyn Runtime,
-    words: Words,
-    arguments: impl Iterator<Item = String>,
-) -> io::Result<()> {
+pub fn work(evaluator: &dyn Evaluator, arguments: impl Iterator<Item = String>) -> io::Result<()> {
     let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "not started as a worker");
     let numbers: Option<Vec<u64>> = arguments.map(|word| word.parse().ok()).collect();
     let (parent, memory, is_strict) = match numbers.as_deref() {
@@ -56,7 +54,7 @@ pub fn work(
             let (head, body) = response;
             (ResponseHead { ends: true, ..head }, body)
         };
-        let answered = AssertUnwindSafe(|| response(evaluate(&head, list, runtime, words)));
+        let answered = AssertUnwindSafe(|| response(evaluate(&head, list, evaluator)));
         let (response, body) = catch_unwind(answered).unwrap_or_else(panicked);
         frame::write(&socket, &response, &body)?;
         if response.ends {
@@ -73,9 +71,9 @@ fn describe(error: &kiln_sandbox::SandboxError) -> String {
     }
 }
 
-fn evaluate(head: &RequestHead, list: Bytes, runtime: &dyn Runtime, words: Words) -> Evaluated {
-    let runner = match runtime.find(&FunctionSpec::image(&head.worker_image)) {
-        Ok(runner) => runner,
+fn evaluate(head: &RequestHead, list: Bytes, evaluator: &dyn Evaluator) -> Evaluated {
+    let runner = match evaluator.find(&FunctionSpec::image(&head.worker_image)) {
+        Ok(found) => found.into_runner(),
         Err(error) => {
             return Evaluated::refused(status::unavailable(&head.image, &error.to_string()));
         }
@@ -89,12 +87,8 @@ fn evaluate(head: &RequestHead, list: Bytes, runtime: &dyn Runtime, words: Words
     let evaluation = Evaluation {
         image: head.image.clone(),
         list,
-        found: Found {
-            evaluator: "native",
-            words,
-            runner: Arc::clone(&runner),
-            workers: None,
-        },
+        runner,
+        words: Words::Wrapper,
         ctx: RunContext {
             deadline,
             limits: Limits {
@@ -106,7 +100,9 @@ fn evaluate(head: &RequestHead, list: Bytes, runtime: &dyn Runtime, words: Words
         max_message_size: size(head.max_message_size),
         room: size(head.room),
     };
-    evaluation.evaluate()
+    let room = evaluation.room;
+    let evaluated = evaluation.evaluate();
+    evaluated.unwrap_or_else(|error| not_run(&head.image, error, NATIVE, room))
 }
 
 fn response(evaluated: Evaluated) -> (ResponseHead, Bytes) {

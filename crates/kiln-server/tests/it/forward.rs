@@ -7,34 +7,46 @@ use std::time::Duration;
 use bytes::Bytes;
 use kiln_proto::FunctionFailure;
 use kiln_proto::SERVICE;
-use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure;
-use kiln_server::{
-    AdmissionOptions, Evaluators, ForwardError, ForwardedCall, Forwarder, Forwarding, Options,
-    Server, Words,
+use kiln_runtime::{
+    AsyncRunner, Deadline, Evaluator, EvaluatorChain, FindError, Found, FunctionSpec, Input,
+    Outcome, Output, RunContext, RunError, RunFuture, Runner,
 };
+use kiln_server::{AdmissionOptions, Options, Server, Words};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::harness::{LIST, World, request};
+use crate::harness::{Entries, LIST, World, request};
 use crate::health::check;
 
-/// Does what the name of the image says, and tells when calls begin and end.
+/// Does what the name of the image says, and reports when calls begin and end.
+#[derive(Clone)]
 struct Elsewhere {
-    begun: mpsc::UnboundedSender<ForwardedCall>,
+    begun: mpsc::UnboundedSender<ElsewhereCall>,
     ended: mpsc::UnboundedSender<()>,
     go: Arc<Semaphore>,
-    usable: watch::Receiver<bool>,
+}
+
+/// A function that runs elsewhere.
+struct ElsewhereRunner {
+    image: String,
+    elsewhere: Elsewhere,
+}
+
+/// A call that has begun.
+struct ElsewhereCall {
+    image: String,
+    list: Bytes,
+    deadline: Option<Deadline>,
 }
 
 /// The other side of it.
 struct Ears {
-    begun: mpsc::UnboundedReceiver<ForwardedCall>,
+    begun: mpsc::UnboundedReceiver<ElsewhereCall>,
     ended: mpsc::UnboundedReceiver<()>,
     go: Arc<Semaphore>,
-    usable: watch::Sender<bool>,
 }
 
 struct TellsEnd(mpsc::UnboundedSender<()>);
@@ -45,19 +57,34 @@ impl Drop for TellsEnd {
     }
 }
 
-impl Forwarder for Elsewhere {
-    fn forward(&self, call: ForwardedCall) -> Forwarding<'_> {
-        let ended = TellsEnd(self.ended.clone());
-        let _ = self.begun.send(call.clone());
+impl Evaluator for Elsewhere {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        Ok(Found::Async(Arc::new(ElsewhereRunner {
+            image: function.name().to_owned(),
+            elsewhere: self.clone(),
+        })))
+    }
+}
+
+impl AsyncRunner for ElsewhereRunner {
+    fn run(&self, list: Bytes, deadline: Option<Deadline>) -> RunFuture<'_> {
+        let ended = TellsEnd(self.elsewhere.ended.clone());
+        let _ = self.elsewhere.begun.send(ElsewhereCall {
+            image: self.image.clone(),
+            list: list.clone(),
+            deadline,
+        });
+        let answered = |status: Status| Err(RunError::Remote(Box::new(status)));
         Box::pin(async move {
             let _ended = ended;
-            match call.image.as_str() {
-                "unknown" => Err(ForwardError::NotFound("no registry knows it".to_owned())),
-                "stuck" => Err(ForwardError::Unavailable("no pod: it is stuck".to_owned())),
-                "ending" => Err(ForwardError::Ending),
+            let mut exit_code = 0;
+            match self.image.as_str() {
+                "unknown" => return Err(RunError::NotFound("no registry knows it".into())),
+                "stuck" => return answered(Status::unavailable("no pod: it is stuck")),
+                "ending" => return answered(Status::unavailable(kiln_proto::ENDING)),
                 "failed" => {
                     let failure = FunctionFailure {
-                        image: call.image,
+                        image: self.image.clone(),
                         exit_code: 3,
                         output: Bytes::from(vec![b'x'; 100_000]),
                         stderr: "said".into(),
@@ -65,27 +92,23 @@ impl Forwarder for Elsewhere {
                     };
                     let text = "failed to evaluate function".to_owned();
                     let status = failure::to_status(Code::Internal, text, failure, 1_000_000);
-                    Err(ForwardError::Answered(Box::new(status)))
+                    return answered(status);
                 }
                 "refused" => {
-                    let status = Status::invalid_argument("cannot read the resource list");
-                    Err(ForwardError::Answered(Box::new(status)))
+                    return answered(Status::invalid_argument("cannot read the resource list"));
                 }
-                _ => {
-                    if call.image == "waits" {
-                        let _turn = self.go.acquire().await;
-                    }
-                    Ok(EvaluateFunctionResponse {
-                        resource_list: call.resource_list,
-                        log: Bytes::from_static(b"log"),
-                    })
-                }
+                "exits" => exit_code = 4,
+                "waits" => drop(self.elsewhere.go.acquire().await),
+                _ => {}
             }
+            Ok(Outcome {
+                exit_code,
+                signal: None,
+                output: Output::Wire(list),
+                stderr: b"log".to_vec(),
+                elapsed: Duration::ZERO,
+            })
         })
-    }
-
-    fn usable(&self) -> watch::Receiver<bool> {
-        self.usable.clone()
     }
 }
 
@@ -93,42 +116,35 @@ fn elsewhere() -> (Arc<Elsewhere>, Ears) {
     let (begun, hears_begun) = mpsc::unbounded_channel();
     let (ended, hears_ended) = mpsc::unbounded_channel();
     let go = Arc::new(Semaphore::new(0));
-    let usable = watch::Sender::new(true);
     let elsewhere = Elsewhere {
         begun,
         ended,
         go: Arc::clone(&go),
-        usable: usable.subscribe(),
     };
     let ears = Ears {
         begun: hears_begun,
         ended: hears_ended,
         go,
-        usable,
     };
     (Arc::new(elsewhere), ears)
 }
 
 async fn world(options: Options) -> (World, Ears) {
     let (elsewhere, ears) = elsewhere();
-    let with = |evaluators: Evaluators| evaluators.with_forwarder("pod", elsewhere);
-    let world = World::forwarding(options, Words::Runner, with).await;
+    let world = World::with_more(options, Words::Runner, vec![("pod", elsewhere)]).await;
     (world, ears)
 }
 
 #[tokio::test]
-async fn what_no_runtime_has_is_passed_on_unread() {
+async fn what_no_evaluator_here_has_runs_elsewhere_unread() {
     let (world, mut ears) = world(Options::default()).await;
     let no_list = Bytes::from_static(b"\xff: no list at all");
     let answer = world.call("image", no_list.clone()).await.expect("it back");
     assert_eq!(answer.resource_list, no_list);
     assert_eq!(answer.log, "log");
     let call = ears.begun.recv().await.expect("a call");
-    assert_eq!(
-        (call.image.as_str(), call.resource_list),
-        ("image", no_list)
-    );
-    // What a runtime has is not.
+    assert_eq!((call.image.as_str(), call.list), ("image", no_list));
+    // What an evaluator here has does not.
     world.call("tree", LIST).await.expect("a list");
     assert!(ears.begun.try_recv().is_err());
 }
@@ -150,6 +166,11 @@ async fn errors_have_their_codes_and_texts() {
             "cannot read the resource list",
         ),
         ("failed", Code::Internal, "failed to evaluate function"),
+        (
+            "exits",
+            Code::Internal,
+            "Failed to execute function \"exits\": exit status 4 (log)",
+        ),
     ] {
         let status = world.call(image, LIST).await.expect_err("no answer");
         assert_eq!((status.code(), status.message()), (code, text), "{image}");
@@ -292,10 +313,15 @@ async fn calls_elsewhere_finish_when_the_server_ends_and_are_cut_off_when_it_mus
 
 #[tokio::test]
 async fn the_service_serves_as_long_as_somebody_elsewhere_does() {
-    let (elsewhere, ears) = elsewhere();
-    let evaluators = Evaluators::default().with_forwarder("pod", elsewhere);
+    let (elsewhere, _ears) = elsewhere();
+    let evaluators = EvaluatorChain::new(vec![("pod", elsewhere)]);
+    let is_usable = watch::Sender::new(true);
+    let options = Options {
+        usable: Some(is_usable.subscribe()),
+        ..Options::default()
+    };
     let address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-    let server = Server::bind(address, evaluators, Options::default()).await;
+    let server = Server::bind(address, evaluators, options).await;
     let server = server.expect("a port");
     let address = server.address();
     tokio::spawn(server.run());
@@ -307,10 +333,40 @@ async fn the_service_serves_as_long_as_somebody_elsewhere_does() {
     let watch = HealthClient::new(channel.clone()).watch(asked).await;
     let mut watch = watch.expect("a watch").into_inner();
     for (usable, status) in [(true, 1), (false, 2), (true, 1)] {
-        ears.usable.send_replace(usable);
+        is_usable.send_replace(usable);
         let said = watch.message().await.expect("a message").expect("a status");
         assert_eq!(said.status, status);
         assert_eq!(check(channel.clone(), SERVICE).await, Ok(status));
         assert_eq!(check(channel.clone(), "").await, Ok(1));
     }
+}
+
+/// Knows the image only until it runs it.
+struct Forgetful;
+
+impl Evaluator for Forgetful {
+    fn find(&self, _: &FunctionSpec) -> Result<Found, FindError> {
+        Ok(Found::blocking(Forgetful))
+    }
+}
+
+impl Runner for Forgetful {
+    fn run(&self, _: &Input<'_>, _: &RunContext) -> Result<Outcome, RunError> {
+        Err(RunError::NotFound("not in the table any more".into()))
+    }
+}
+
+#[tokio::test]
+async fn an_evaluator_that_does_not_know_the_function_after_all_is_passed_over() {
+    let (elsewhere, mut ears) = elsewhere();
+    let more: Entries = vec![("table", Arc::new(Forgetful)), ("pod", elsewhere)];
+    let world = World::with_more(Options::default(), Words::Runner, more).await;
+    let answer = world.call("image", LIST).await.expect("an answer");
+    assert_eq!(answer.resource_list, LIST);
+    assert_eq!(ears.begun.recv().await.expect("a call").image, "image");
+    let status = world.call("unknown", LIST).await.expect_err("no function");
+    assert_eq!(
+        status.message(),
+        "function \"unknown\" not found; evaluators asked: native, exec, table, pod: no registry knows it"
+    );
 }

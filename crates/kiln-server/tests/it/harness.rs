@@ -7,13 +7,14 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use bytes::Bytes;
-use kiln_exec::ExecRuntime;
+use kiln_exec::ExecEvaluator;
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_runtime::{
-    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime,
+    Evaluator, EvaluatorChain, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext,
+    RunError, Runner,
 };
-use kiln_server::{Evaluator, Evaluators, Options, Server, Stop, Words};
+use kiln_server::{Options, Server, Stop, Words};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint};
@@ -40,11 +41,11 @@ pub(crate) struct World {
 /// Functions that are shell scripts: `name` runs `directory/name.sh`.
 pub(crate) struct Scripts {
     directory: PathBuf,
-    exec: ExecRuntime,
+    exec: ExecEvaluator,
 }
 
-impl Runtime for Scripts {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for Scripts {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         let path = self.directory.join(format!("{}.sh", function.name()));
         if !path.exists() {
             return Err(FindError::not_found(function));
@@ -59,11 +60,11 @@ pub(crate) struct Natives;
 
 struct Native(String);
 
-impl Runtime for Natives {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for Natives {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         match function.name() {
             name @ ("tree" | "fails" | "panics" | "broken" | "obeys") => {
-                Ok(Arc::new(Native(name.to_owned())))
+                Ok(Found::blocking(Native(name.to_owned())))
             }
             _ => Err(FindError::not_found(function)),
         }
@@ -81,7 +82,7 @@ impl Runner for Native {
             "fails" => {
                 exit_code = 1;
                 let results = "results:\n- message: no\n  severity: error\n";
-                Output::Wire(format!("{}{results}", input.wire()).into_bytes())
+                Output::Wire(format!("{}{results}", input.wire()).into())
             }
             "obeys" => {
                 let (sender, receiver) = mpsc::channel();
@@ -110,28 +111,16 @@ impl Runner for Native {
     }
 }
 
-pub(crate) fn evaluators(directory: &Path, words: Words) -> Evaluators {
+/// Evaluators by name.
+pub(crate) type Entries = Vec<(&'static str, Arc<dyn Evaluator>)>;
+
+fn evaluators(directory: &Path) -> Entries {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let scripts = Scripts {
         directory: directory.to_owned(),
-        exec: ExecRuntime::new(path),
+        exec: ExecEvaluator::new(path),
     };
-    Evaluators::new(vec![
-        Evaluator {
-            name: "native",
-            runtime: Arc::new(Natives),
-            words: Words::Wrapper,
-            is_usable: true,
-            workers: None,
-        },
-        Evaluator {
-            name: "exec",
-            runtime: Arc::new(scripts),
-            words,
-            is_usable: true,
-            workers: None,
-        },
-    ])
+    vec![("native", Arc::new(Natives)), ("exec", Arc::new(scripts))]
 }
 
 impl World {
@@ -140,17 +129,16 @@ impl World {
     }
 
     pub(crate) async fn with(options: Options, words: Words) -> World {
-        World::forwarding(options, words, |evaluators| evaluators).await
+        World::with_more(options, words, Vec::new()).await
     }
 
-    /// A server with these functions and what is made of them.
-    pub(crate) async fn forwarding(
-        options: Options,
-        words: Words,
-        make: impl FnOnce(Evaluators) -> Evaluators,
-    ) -> World {
+    /// A server with these functions, and with more evaluators that are asked after them.
+    pub(crate) async fn with_more(options: Options, words: Words, more: Entries) -> World {
         let directory = tempfile::tempdir().expect("a directory");
-        let evaluators = make(evaluators(directory.path(), words));
+        let mut evaluators = evaluators(directory.path());
+        evaluators.extend(more);
+        let evaluators = EvaluatorChain::new(evaluators);
+        let options = Options { words, ..options };
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let server = Server::bind(address, evaluators, options).await;
         let server = server.expect("a port");

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use kiln_proto::SERVICE;
 use kiln_proto::idle::told_idle;
-use kiln_server::{Evaluators, Options, Server};
+use kiln_runtime::EvaluatorChain;
+use kiln_server::{Options, Server};
 use tonic::Code;
 use tonic::transport::Channel;
 use tonic_health::ServingStatus;
@@ -36,7 +37,7 @@ async fn a_server_with_functions_serves() {
 #[tokio::test]
 async fn a_server_without_functions_is_alive_and_does_not_serve() {
     let address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-    let server = Server::bind(address, Evaluators::default(), Options::default()).await;
+    let server = Server::bind(address, EvaluatorChain::default(), Options::default()).await;
     let server = server.expect("a port");
     let address = server.address();
     tokio::spawn(server.run());

@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use kiln_render::{Jobs, Silent, Tags};
 use kiln_runtime::{
-    CancelToken, FindError, FunctionSpec, Input, Limits, Outcome, Output, RunContext, RunError,
-    Runner, Runtime, Target,
+    CancelToken, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome, Output,
+    RunContext, RunError, Runner, Target,
 };
 use kiln_task::git::{Atomicity, GitIdentity, GitOptions, GitProgram, RepositoryLocation};
 use kiln_task::{
     Contents, Engine, NewRevision, PackageMetadata, PackageName, RenderSettings, Repositories,
-    Repository, RepositoryConfig, RepositoryRuntimes, RevisionName, RunnerOptions, Task,
+    Repository, RepositoryConfig, RepositoryEvaluators, RevisionName, RunnerOptions, Task,
 };
 
 pub(crate) struct Fixture {
     directory: tempfile::TempDir,
-    pub(crate) runners: FakeRuntimes,
+    pub(crate) runners: FakeEvaluators,
 }
 
 /// Stand-in runtimes, which record the repositories they were requested for.
 #[derive(Default)]
-pub(crate) struct FakeRuntimes {
+pub(crate) struct FakeEvaluators {
     pub(crate) requested: Mutex<Vec<RepositoryConfig>>,
     pub(crate) contexts: Arc<Mutex<Vec<RunContext>>>,
 }
@@ -38,7 +38,7 @@ pub(crate) fn fixture() -> Option<Fixture> {
         return None;
     }
     let directory = tempfile::tempdir().expect("a directory can be made");
-    let runners = FakeRuntimes::default();
+    let runners = FakeEvaluators::default();
     Some(Fixture { directory, runners })
 }
 
@@ -244,31 +244,31 @@ impl Tags for NoTags {
     }
 }
 
-impl RepositoryRuntimes for FakeRuntimes {
-    fn runtime(
+impl RepositoryEvaluators for FakeEvaluators {
+    fn evaluator(
         &self,
         repository: &RepositoryConfig,
-    ) -> Result<Arc<dyn Runtime>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Arc<dyn Evaluator>, Box<dyn Error + Send + Sync>> {
         self.requested
             .lock()
             .expect("not poisoned")
             .push(repository.clone());
-        Ok(Arc::new(FakeRuntime {
+        Ok(Arc::new(FakeEvaluator {
             endpoint: repository.runner.endpoint.clone().unwrap_or_default(),
             contexts: Arc::clone(&self.contexts),
         }))
     }
 }
 
-struct FakeRuntime {
+struct FakeEvaluator {
     endpoint: String,
     contexts: Arc<Mutex<Vec<RunContext>>>,
 }
 
-impl Runtime for FakeRuntime {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for FakeEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         match &function.target {
-            Target::Image(name) | Target::Exec(name) => Ok(Arc::new(FakeRunner {
+            Target::Image(name) | Target::Exec(name) => Ok(Found::blocking(FakeRunner {
                 name: name.clone(),
                 endpoint: self.endpoint.clone(),
                 contexts: Arc::clone(&self.contexts),
@@ -315,7 +315,7 @@ impl Runner for FakeRunner {
         Ok(Outcome {
             exit_code,
             signal: None,
-            output: Output::Wire(output.into_bytes()),
+            output: Output::Wire(output.into()),
             stderr: stderr.as_bytes().to_vec(),
             elapsed: Duration::ZERO,
         })

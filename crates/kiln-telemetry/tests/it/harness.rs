@@ -8,9 +8,10 @@ use std::time::Duration;
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_runtime::{
-    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime,
+    Evaluator, EvaluatorChain, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext,
+    RunError, Runner,
 };
-use kiln_server::{Evaluator, Evaluators, Options, Server, Stop, Words};
+use kiln_server::{Options, Server, Stop};
 use kiln_telemetry::{Exporters, LogFormat, LogOptions, Telemetry, outgoing_context};
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -90,16 +91,16 @@ struct Function {
     functions: Arc<Functions>,
 }
 
-struct Found(Arc<Functions>);
+struct TestEvaluator(Arc<Functions>);
 
-impl Runtime for Found {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for TestEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         let exit_code = match function.name() {
             "good" => 0,
             "fails" => 3,
             _ => return Err(FindError::not_found(function)),
         };
-        Ok(Arc::new(Function {
+        Ok(Found::blocking(Function {
             exit_code,
             functions: Arc::clone(&self.0),
         }))
@@ -112,7 +113,7 @@ impl Runner for Function {
         Ok(Outcome {
             exit_code: self.exit_code,
             signal: None,
-            output: Output::Wire(input.wire().as_bytes().to_vec()),
+            output: Output::Wire(input.wire().to_owned().into()),
             stderr: b"output".to_vec(),
             elapsed: Duration::ZERO,
         })
@@ -146,13 +147,8 @@ impl TestServer {
             dispatch_cell.set(dispatch.clone()).is_ok(),
             "one server per run"
         );
-        let evaluators = Evaluators::new(vec![Evaluator {
-            name: "exec",
-            runtime: Arc::new(Found(Arc::clone(&functions))),
-            words: Words::Runner,
-            is_usable: true,
-            workers: None,
-        }]);
+        let evaluator = TestEvaluator(Arc::clone(&functions));
+        let evaluators = EvaluatorChain::new(vec![("exec", Arc::new(evaluator))]);
         let options = Options {
             observer: telemetry.observer(),
             ..Options::default()

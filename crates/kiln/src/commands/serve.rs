@@ -30,6 +30,6 @@ pub(crate) fn cmd_serve(ui: &Ui, args: ServeArgs) -> Result<ExitCode> {
             return Ok(ExitCode::from(stop.exit_code()));
         }
     };
-    serve(&config, &environment, None)?;
+    serve(&config, &environment)?;
     Ok(ExitCode::SUCCESS)
 }

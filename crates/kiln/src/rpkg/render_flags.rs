@@ -1,4 +1,4 @@
-//! The flags of verbs that render, and the runtimes for the packages of a repository.
+//! The flags of verbs that render, and the evaluators for the packages of a repository.
 //!
 //! Built-in functions come first, then a function runner: that of the flag, else the one that the repository was registered
 //! with. Containers are never started and programs only with a flag, because packages are not trusted.
@@ -7,69 +7,45 @@ use std::error::Error;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use kiln_functions::NativeRuntime;
+use kiln_evaluators::{ChainOptions, ExecOptions, NativeOptions};
+use kiln_exec::ExecEvaluator;
 use kiln_functions::registry::Registry;
 use kiln_krm::image::DEFAULT_PREFIX;
 use kiln_package::available_threads;
-use kiln_remote::{Address, RemoteOptions, RemoteRuntime};
+use kiln_remote::{Address, RemoteEvaluator, RemoteOptions};
 use kiln_render::{Builtins, Jobs, Log, Outside, Tags};
-use kiln_runtime::{
-    CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, Runtime,
-};
-use kiln_sandbox::SandboxMode;
-use kiln_task::{RenderSettings, RepositoryConfig, RepositoryRuntimes, RunnerOptions};
+use kiln_runtime::{CancelToken, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Evaluator, Limits, Network};
+use kiln_task::{RenderSettings, RepositoryConfig, RepositoryEvaluators, RunnerOptions};
 
-use crate::commands::function::exec_sandbox::exec_runtime;
-use crate::commands::function::runner_args::RunnerArgs;
-use crate::commands::function::running::{checked_prefix, go_time, size};
+use crate::commands::function::function_flags::FunctionFlags;
 use crate::commands::function::terminal::Terminal;
 use crate::commands::registries::RegistryTags;
-use crate::environment::{PATH, is_attribution_disabled};
+use crate::environment::is_attribution_disabled;
 use crate::interrupt::on_interrupt;
-use crate::log_format::LogFormat;
 use crate::ui::Ui;
 
 /// Flags of every verb that renders.
 #[derive(Args, Debug)]
 pub(crate) struct RenderFlags {
-    /// Prefix for image names without a registry [env: KPT_IMAGE_PREFIX]
-    #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
-    image_prefix: Option<String>,
-    /// Log format: human-readable text, or one JSON object per line
-    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
-    log_format: LogFormat,
+    #[command(flatten)]
+    functions: FunctionFlags,
     /// Print errors only
     #[arg(short, long)]
     quiet: bool,
-    /// Time limit for each function: 90s, 5m, 1h30m; 0 means no limit
-    #[arg(long, value_name = "TIME", value_parser = go_time)]
-    timeout: Option<Duration>,
-    /// Output limit for each function, in bytes, or with K, M or G
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    max_output: Option<u64>,
-    /// Run catalog functions from their images, not the built-in ones
-    #[arg(long)]
-    no_native: bool,
     /// Run programs that packages name; without this flag such packages are refused
     #[arg(long)]
     allow_exec: bool,
-    /// Run programs in a sandbox (strict) or without one (off)
-    #[arg(long, value_name = "MODE", default_value = "off", value_parser = SandboxMode::from_str)]
-    exec_sandbox: SandboxMode,
-    #[command(flatten)]
-    runner: RunnerArgs,
 }
 
 /// What the checked flags set up.
 pub(crate) struct RenderSetup {
     prefix: String,
-    is_native: bool,
-    exec: Option<Arc<dyn Runtime>>,
-    runner: Option<Arc<RemoteRuntime>>,
+    native: Option<NativeOptions>,
+    programs: Option<ExecEvaluator>,
+    remote: Option<Arc<dyn Evaluator>>,
     overrides: RunnerOptions,
     registry_tags: RegistryTags,
     cancel: CancelToken,
@@ -80,9 +56,12 @@ impl Default for RenderSetup {
         let cancel = CancelToken::new();
         RenderSetup {
             prefix: DEFAULT_PREFIX.to_owned(),
-            is_native: true,
-            exec: None,
-            runner: None,
+            native: Some(NativeOptions {
+                is_watched: true,
+                ..NativeOptions::default()
+            }),
+            programs: None,
+            remote: None,
             overrides: RunnerOptions::default(),
             registry_tags: RegistryTags::new(cancel.clone()),
             cancel,
@@ -96,23 +75,20 @@ impl RenderFlags {
     }
 
     pub(crate) fn check(&self) -> Result<RenderSetup> {
-        let exec: Option<Arc<dyn Runtime>> = match self.allow_exec {
+        let flags = &self.functions;
+        let programs = match self.allow_exec {
+            true => Some(flags.exec(Network::None)?.programs),
             false => None,
-            true => {
-                let search_path = std::env::var_os(PATH).unwrap_or_default();
-                let exec = exec_runtime(search_path, self.exec_sandbox, Network::None)?;
-                Some(Arc::new(exec))
-            }
         };
         let cancel = on_interrupt();
         Ok(RenderSetup {
-            prefix: checked_prefix(self.image_prefix.as_deref())?,
-            is_native: !self.no_native,
-            exec,
-            runner: self.runner.check()?.map(Arc::new),
+            prefix: flags.prefix()?,
+            native: flags.native(),
+            programs,
+            remote: flags.remote()?,
             overrides: RunnerOptions {
-                timeout: self.timeout,
-                max_output: self.max_output,
+                timeout: flags.timeout,
+                max_output: flags.max_output,
                 ..RunnerOptions::default()
             },
             registry_tags: RegistryTags::new(cancel.clone()),
@@ -128,7 +104,7 @@ impl RenderSetup {
             runners: self,
             image_prefix: &self.prefix,
             tags: self,
-            allow_exec: self.exec.is_some(),
+            allow_exec: self.programs.is_some(),
             overrides: self.overrides.clone(),
             timeout: Some(DEFAULT_TIMEOUT),
             limits: Limits {
@@ -146,32 +122,38 @@ impl RenderSetup {
     }
 }
 
-impl RepositoryRuntimes for RenderSetup {
-    fn runtime(
+impl RepositoryEvaluators for RenderSetup {
+    fn evaluator(
         &self,
         repository: &RepositoryConfig,
-    ) -> Result<Arc<dyn Runtime>, Box<dyn Error + Send + Sync>> {
-        let mut runtimes: Vec<Box<dyn Runtime>> = vec![Box::new(Builtins)];
-        if self.is_native {
-            runtimes.push(Box::new(NativeRuntime::new(Registry::builtin()).watched()));
-        }
-        if let Some(exec) = &self.exec {
-            runtimes.push(Box::new(Arc::clone(exec)));
-        }
-        if let Some(runner) = &self.runner {
-            runtimes.push(Box::new(Arc::clone(runner)));
-        } else if let Some(endpoint) = &repository.runner.endpoint {
-            let options = RemoteOptions::new(Address::from_str(endpoint)?);
-            runtimes.push(Box::new(RemoteRuntime::new(options)?));
-        }
-        Ok(Arc::new(Chain::new(runtimes)))
+    ) -> Result<Arc<dyn Evaluator>, Box<dyn Error + Send + Sync>> {
+        let remote: Option<Arc<dyn Evaluator>> = match (&self.remote, &repository.runner.endpoint) {
+            (Some(remote), _) => Some(Arc::clone(remote)),
+            (None, Some(endpoint)) => {
+                let options = RemoteOptions::new(Address::from_str(endpoint)?);
+                Some(Arc::new(RemoteEvaluator::new(options)?))
+            }
+            (None, None) => None,
+        };
+        let exec = self.programs.clone().map(|programs| ExecOptions {
+            programs,
+            table: None,
+        });
+        let evaluators = ChainOptions {
+            own: vec![("builtin", Arc::new(Builtins))],
+            exec,
+            native: self.native.clone(),
+            remote,
+            ..ChainOptions::default()
+        };
+        Ok(Arc::new(evaluators.chain()))
     }
 }
 
 impl Tags for RenderSetup {
     /// The versions of a built-in function.
     fn of(&self, image: &str) -> Vec<String> {
-        match self.is_native {
+        match self.native.is_some() {
             true => Registry::builtin().tags(image),
             false => Vec::new(),
         }

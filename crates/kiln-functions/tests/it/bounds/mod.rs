@@ -11,10 +11,10 @@ use allocation_counter::measure as count;
 use hostile::{CASES, Case, list};
 use kiln_functions::registry::{Behaviour, Registry};
 use kiln_functions::wire::{self, Answer};
-use kiln_functions::{Context, NativeRuntime, NoFiles};
+use kiln_functions::{Context, NativeEvaluator, NoFiles};
 use kiln_krm::Dialect;
 use kiln_krm::read::read_input;
-use kiln_runtime::{Deadline, FunctionSpec, Input, Limits, RunContext, RunError, Runtime};
+use kiln_runtime::{Deadline, Evaluator, FunctionSpec, Input, Limits, RunContext, RunError};
 
 /// Twice a message.
 const MAX_OUTPUT: u64 = 12 << 20;
@@ -161,10 +161,11 @@ fn trees_are_bounded_like_text() {
         &given.items,
         given.function_config.as_ref(),
     );
-    let runtime = NativeRuntime::new(Registry::builtin());
+    let runtime = NativeEvaluator::new(Registry::builtin());
     let runner = runtime
         .find(&FunctionSpec::image("set-labels:latest"))
-        .unwrap();
+        .unwrap()
+        .into_runner();
     let mut outcome = None;
     let peak = count(|| outcome = Some(runner.run(&input, &limited()))).bytes_max;
     assert!(peak < MOST, "{peak}");

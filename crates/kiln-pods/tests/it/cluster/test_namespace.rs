@@ -15,7 +15,6 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
-use tonic::metadata::MetadataMap;
 
 use super::images::Images;
 
@@ -98,6 +97,7 @@ impl TestNamespace {
             warm_up: false,
             pull_secret: None,
             local_executors: Arc::new(NoLocalExecutors),
+            trace_context: None,
             images: self.images.known(),
         }
     }
@@ -188,7 +188,6 @@ pub(super) fn call(image: &str, list: &str) -> PodCall {
             at: Instant::now() + TIMEOUT,
             timeout: TIMEOUT,
         }),
-        metadata: MetadataMap::new(),
     }
 }
 

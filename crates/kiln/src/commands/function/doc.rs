@@ -4,7 +4,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime, PullPolicy};
+use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions, PullPolicy};
 use kiln_krm::image::with_prefix;
 use kiln_krm::{Dialect, Wrapper, write_list};
 use kiln_runtime::{RunContext, RunError};
@@ -48,7 +48,7 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
         bail!("image must be specified");
     }
     let image = with_prefix(&prefix, &args.image);
-    let runtime = ContainerRuntime::new(ContainerOptions {
+    let runtime = ContainerEvaluator::new(ContainerOptions {
         engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
         search_path: std::env::var_os(PATH).unwrap_or_default(),
         style: CommandStyle::Kpt,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use kiln_remote::{Address, RemoteOptions, RemoteRuntime, TlsFiles};
+use kiln_remote::{Address, RemoteEvaluator, RemoteOptions, TlsFiles};
 
 use super::running::size;
 use crate::environment::{TRACEPARENT, TRACESTATE};
@@ -45,8 +45,8 @@ impl RunnerArgs {
         self.runner.is_some()
     }
 
-    /// The runtime that asks the runner, if there is one.
-    pub(crate) fn check(&self) -> Result<Option<RemoteRuntime>> {
+    /// The evaluator that asks the runner, if there is one.
+    pub(crate) fn check(&self) -> Result<Option<RemoteEvaluator>> {
         let tls_flags = [
             ("--runner-tls-ca", self.runner_tls_ca.is_some()),
             ("--runner-tls-cert", self.runner_tls_cert.is_some()),
@@ -86,8 +86,8 @@ impl RunnerArgs {
         }
         options.token_file = self.runner_token_file.clone();
         options.trace_context = Some(trace_context);
-        let runtime = RemoteRuntime::new(options).context("cannot use the function runner")?;
-        Ok(Some(runtime))
+        let remote = RemoteEvaluator::new(options).context("cannot use the function runner")?;
+        Ok(Some(remote))
     }
 }
 

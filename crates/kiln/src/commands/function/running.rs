@@ -1,66 +1,44 @@
 //! The flags that say how functions are run, and what runs them.
 
 use std::num::NonZeroUsize;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime, Mount, PullPolicy};
-use kiln_functions::NativeRuntime;
+use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions, Mount, PullPolicy};
+use kiln_evaluators::{CONTAINER, ChainOptions, NativeForm, NativeOptions};
 use kiln_functions::registry::Registry;
 use kiln_krm::image::{DEFAULT_PREFIX, check_prefix, with_prefix};
 use kiln_krm::kptfile::Function;
 use kiln_package::available_threads;
 use kiln_render::{Behaviour, Builtins, FunctionOptions, Tags, resolved_image};
 use kiln_runtime::{
-    CancelToken, Chain, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Limits, Network, RunContext, Runtime,
+    CancelToken, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Evaluator, EvaluatorChain, FunctionSpec,
+    Limits, Network, RunContext,
 };
-use kiln_sandbox::SandboxMode;
 
-use super::exec_sandbox::exec_runtime;
+use super::function_flags::FunctionFlags;
 use super::mounted_files::MountedFiles;
-use super::runner_args::RunnerArgs;
-use super::runtimes::Runtimes;
 use super::wasm::{NoWasm, WasmPrograms};
 use crate::cli::go_bool;
 use crate::commands::registries::RegistryTags;
 use crate::compat::Compat;
 use crate::environment::{KPT_IMAGE_PREFIX, KRM_FN_RUNTIME, PATH};
 use crate::interrupt::on_interrupt;
-use crate::log_format::LogFormat;
 use crate::ui::Ui;
 
-/// Flags of every command that runs functions.
+/// Flags of `fn render` and `fn eval`.
 #[derive(Args, Debug)]
 pub(super) struct RunningArgs {
-    /// What stands before the short names of images [env: KPT_IMAGE_PREFIX]
-    #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
-    image_prefix: Option<String>,
+    #[command(flatten)]
+    functions: FunctionFlags,
     /// When to pull images: Always, IfNotPresent or Never
     #[arg(long, value_name = "POLICY", default_value = "IfNotPresent", value_parser = pull_policy)]
     image_pull_policy: PullPolicy,
     /// Accepted because kpt has it; functions in WebAssembly cannot be run yet
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     allow_alpha_wasm: Option<bool>,
-    /// How to tell what happens: lines for people, or one JSON object a line
-    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
-    log_format: LogFormat,
-    /// How long a function may run: 90s, 5m, 1h30m; 0 for as long as it likes
-    #[arg(long, value_name = "TIME", value_parser = go_time)]
-    timeout: Option<Duration>,
-    /// How much a function may write, in bytes, or with K, M or G
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    max_output: Option<u64>,
-    /// Run the catalog's functions as the images they are, even those that are built in
-    #[arg(long)]
-    no_native: bool,
-    /// Run programs in a sandbox (strict), or as you (off)
-    #[arg(long, value_name = "MODE", default_value = "off", value_parser = SandboxMode::from_str)]
-    exec_sandbox: SandboxMode,
-    #[command(flatten)]
-    runner: RunnerArgs,
 }
 
 /// Flags about containers that not every command has.
@@ -77,7 +55,8 @@ pub(super) struct ContainerFlags {
 /// The flags, checked.
 pub(super) struct Running {
     prefix: String,
-    runtimes: Runtimes,
+    evaluators: EvaluatorChain,
+    container: Arc<ContainerEvaluator>,
     /// Whether the versions that are built in count.
     native_tags: bool,
     /// Whether what registries have can be run.
@@ -93,7 +72,7 @@ pub(super) struct Running {
 impl RunningArgs {
     /// Whether a runner elsewhere is to run images.
     pub(super) fn has_runner(&self) -> bool {
-        self.runner.is_given()
+        self.functions.has_runner()
     }
 
     /// Checks the flags that can be wrong.
@@ -103,50 +82,59 @@ impl RunningArgs {
         container: ContainerFlags,
         wasm: WasmPrograms,
     ) -> Result<Running> {
-        let prefix = checked_prefix(self.image_prefix.as_deref())?;
-        let timeout = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
-        let search_path = std::env::var_os(PATH).unwrap_or_default();
-        let exec = exec_runtime(search_path.clone(), self.exec_sandbox, container.network)?;
-        let container = ContainerOptions {
-            engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
-            search_path,
-            style: match ui.compat() {
-                Compat::Kiln => CommandStyle::Kiln,
-                Compat::Kpt | Compat::KptV039 => CommandStyle::Kpt,
-            },
-            pull_policy: self.image_pull_policy,
-            mounts: container.mounts,
-            user: container.user,
-        };
-        let mut runtimes: Vec<Box<dyn Runtime>> = vec![Box::new(Builtins)];
-        if self.allow_alpha_wasm == Some(true) {
-            runtimes.push(Box::new(NoWasm(wasm)));
-        }
-        if !self.no_native {
-            let files = Arc::new(MountedFiles::new(&container.mounts));
-            runtimes.push(Box::new(native(ui.compat()).with_files(files).watched()));
-        }
-        runtimes.push(Box::new(exec));
-        let cancel = on_interrupt();
+        let prefix = self.functions.prefix()?;
+        let timeout = self.functions.timeout.unwrap_or(DEFAULT_TIMEOUT);
         let behaviour = match ui.compat() {
             Compat::Kiln => Behaviour::Kiln,
             Compat::Kpt | Compat::KptV039 => Behaviour::Kpt,
         };
+        let exec = self.functions.exec(container.network)?;
+        let native = self.functions.native().map(|native| NativeOptions {
+            // With kpt's bytes comes the noise of writing and reading every item again.
+            form: match behaviour {
+                Behaviour::Kiln => NativeForm::Trees,
+                Behaviour::Kpt => NativeForm::Wire,
+            },
+            files: Some(Arc::new(MountedFiles::new(&container.mounts))),
+            ..native
+        });
+        let mut own: Vec<(_, Arc<dyn Evaluator>)> = vec![("builtin", Arc::new(Builtins))];
+        if self.allow_alpha_wasm == Some(true) {
+            own.push(("wasm", Arc::new(NoWasm(wasm))));
+        }
+        let native_tags = native.is_some();
+        let container = Arc::new(ContainerEvaluator::new(ContainerOptions {
+            engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
+            search_path: std::env::var_os(PATH).unwrap_or_default(),
+            style: match behaviour {
+                Behaviour::Kiln => CommandStyle::Kiln,
+                Behaviour::Kpt => CommandStyle::Kpt,
+            },
+            pull_policy: self.image_pull_policy,
+            mounts: container.mounts,
+            user: container.user,
+        }));
+        let evaluators = ChainOptions {
+            own,
+            exec: Some(exec),
+            native,
+            remote: self.functions.remote()?,
+            container: Some(Arc::<ContainerEvaluator>::clone(&container)),
+            ..ChainOptions::default()
+        };
+        let cancel = on_interrupt();
         Ok(Running {
             prefix,
-            runtimes: Runtimes::new(
-                Chain::new(runtimes),
-                self.runner.check()?,
-                ContainerRuntime::new(container),
-            ),
-            native_tags: !self.no_native,
+            evaluators: evaluators.chain(),
+            container,
+            native_tags,
             // kpt asks even then.
             may_pull: self.image_pull_policy != PullPolicy::Never || behaviour == Behaviour::Kpt,
             registry_tags: RegistryTags::new(cancel.clone()),
             behaviour,
             timeout: (!timeout.is_zero()).then_some(timeout),
             limits: Limits {
-                max_output: self.max_output.unwrap_or(DEFAULT_MAX_OUTPUT),
+                max_output: self.functions.max_output.unwrap_or(DEFAULT_MAX_OUTPUT),
                 memory: None,
             },
             threads: available_threads(),
@@ -160,7 +148,7 @@ impl Running {
     pub(super) fn options(&self, network: Network) -> FunctionOptions<'_> {
         FunctionOptions {
             behaviour: self.behaviour,
-            runtime: &self.runtimes,
+            evaluator: &self.evaluators,
             image_prefix: &self.prefix,
             tags: self,
             network,
@@ -181,7 +169,9 @@ impl Running {
             let image = with_prefix(&self.prefix, &function.image);
             return Some(format!("{image} ({})", function.tag));
         };
-        self.runtimes.needs_engine(&image).then_some(image)
+        let found = self.evaluators.search(&FunctionSpec::image(image.as_str()));
+        let needs_engine = found.is_ok_and(|(search, _)| search.evaluator() == CONTAINER);
+        needs_engine.then_some(image)
     }
 
     /// Why registries did not tell which versions there are, those that were asked and did not.
@@ -217,22 +207,12 @@ impl Tags for Running {
     /// What the engine of this machine holds and what the registry has, as kpt asks for both.
     fn elsewhere(&self, image: &str) -> Vec<String> {
         let ctx = RunContext::default();
-        let local = self.runtimes.container.local_tags(image, &ctx);
+        let local = self.container.local_tags(image, &ctx);
         let mut tags = local.unwrap_or_default();
         if self.may_pull {
             tags.extend(self.registry_tags.of(image));
         }
         tags
-    }
-}
-
-/// The functions that are built in. Who asks for kpt's bytes gets them with the noise that comes of writing and reading
-/// every item again.
-fn native(compat: Compat) -> NativeRuntime {
-    let registry = Registry::builtin();
-    match compat {
-        Compat::Kiln => NativeRuntime::new(registry),
-        Compat::Kpt | Compat::KptV039 => NativeRuntime::through_the_wire(registry),
     }
 }
 

@@ -3,10 +3,8 @@
 //! `--allow-alpha-wasm` says that functions are such: all images, and programs as the command decides. That is refused
 //! when such a function is met, not before: the flag itself does no harm.
 
-use std::sync::Arc;
-
 use kiln_krm::gotext::quote;
-use kiln_runtime::{FindError, FunctionSpec, Runner, Runtime, Target};
+use kiln_runtime::{Evaluator, FindError, Found, FunctionSpec, Target};
 
 /// Which programs are WebAssembly; images all are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,8 +29,8 @@ struct NotYet {
     instead: &'static str,
 }
 
-impl Runtime for NoWasm {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for NoWasm {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         let instead = match &function.target {
             Target::Image(_) => "an image",
             Target::Exec(command) if self.is_wasm(command) => "a program",

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime, Mount};
-use kiln_exec::ExecRuntime;
+use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions, Mount};
+use kiln_evaluators::{ChainOptions, ExecOptions};
+use kiln_exec::ExecEvaluator;
 use kiln_functions::StarlarkScript;
 use kiln_krm::Resource;
 use kiln_krm::annotations::{LEGACY_INDEX, LEGACY_PATH};
 use kiln_krm::declaration::{Declaration, Declared, declared_function};
 use kiln_krm::paths::{clean, directory};
-use kiln_runtime::{Chain, FunctionSpec, Network, Runner, Runtime, Target};
+use kiln_runtime::{Evaluator, EvaluatorChain, FunctionSpec, Network, Runner, Target};
 
 use super::flags::RunArgs;
 use super::read;
@@ -75,7 +76,7 @@ fn from_directories(ui: &Ui, dirs: &[String]) -> Result<Vec<Resource>> {
 struct Finder<'a> {
     ui: &'a Ui,
     args: &'a RunArgs,
-    runtime: Chain,
+    evaluators: EvaluatorChain,
     steps: Vec<(Step, Config)>,
     /// How many declarations there were, those that are not run included.
     count: usize,
@@ -88,7 +89,7 @@ impl<'a> Finder<'a> {
             let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
             format!("{}:{}", user.as_raw(), group.as_raw())
         });
-        let container = ContainerRuntime::new(ContainerOptions {
+        let container = ContainerEvaluator::new(ContainerOptions {
             search_path: search_path.clone(),
             engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
             style: match ui.compat() {
@@ -99,11 +100,18 @@ impl<'a> Finder<'a> {
             user,
             ..ContainerOptions::default()
         });
-        let exec = ExecRuntime::new(search_path);
+        let evaluators = ChainOptions {
+            exec: Some(ExecOptions {
+                programs: ExecEvaluator::new(search_path),
+                table: None,
+            }),
+            container: Some(Arc::new(container)),
+            ..ChainOptions::default()
+        };
         Finder {
             ui,
             args,
-            runtime: Chain::new(vec![Box::new(container), Box::new(exec)]),
+            evaluators: evaluators.chain(),
             steps: Vec::new(),
             count: 0,
         }
@@ -130,7 +138,7 @@ impl<'a> Finder<'a> {
                         continue;
                     };
                     let is_image = matches!(function.target, Target::Image(_));
-                    let runner = self.runtime.find(&function)?;
+                    let runner = self.evaluators.find(&function)?.into_runner();
                     (function.name().to_owned(), is_image, false, runner)
                 }
             };

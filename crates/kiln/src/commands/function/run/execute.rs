@@ -151,10 +151,10 @@ fn run(
             if let Some(hint) = hint.filter(|_| is_own && step.is_image) {
                 bail!("{}\nhint: {hint}", with_name(step, &error.to_string()));
             }
-            (Output::Wire(Vec::new()), Some(error.to_string()))
+            (Output::Wire(Vec::new().into()), Some(error.to_string()))
         }
         Err(RunError::Unavailable(error)) if step.is_script => {
-            (Output::Wire(Vec::new()), Some(error.to_string()))
+            (Output::Wire(Vec::new().into()), Some(error.to_string()))
         }
         Err(error) => return Err(error.into()),
     };
@@ -164,7 +164,7 @@ fn run(
     });
     let list = match (output, &failure) {
         (Output::List(list), _) => list,
-        (Output::Wire(text), failure) => match (read(ui, step, text), failure) {
+        (Output::Wire(text), failure) => match (read(ui, step, text.into()), failure) {
             (Ok(list), _) => list,
             // What a function that failed printed may be anything; that it failed matters more.
             (Err(_), Some(failure)) if ui.compat() == Compat::Kiln => bail!("{failure}"),

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use function_runner::{Environment, Flags, Flavour};
-
 use super::*;
+use crate::environment::Environment;
+use crate::flags::{Flags, Flavour};
 
 const PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
-fn objects(directory: &Path, arguments: &[&str]) -> ConfigObjects {
+fn objects(directory: &Path, arguments: &[&str]) -> ClusterFunctionConfigs {
     let functions = format!("--functions={}", directory.display());
     let arguments = [&[functions.as_str()], arguments].concat();
     let arguments = arguments.into_iter().map(str::to_owned);
     let environment = Environment::default();
     let config = Flags::new(Flavour::FunctionRunner).parse(arguments, &environment);
-    ConfigObjects::new(&config.unwrap())
+    ClusterFunctionConfigs::new(&config.unwrap())
 }
 
 fn config(spec: serde_json::Value) -> FunctionConfig {

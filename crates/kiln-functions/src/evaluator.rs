@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use kiln_krm::{Resource, ResourceList};
 use kiln_runtime::{
-    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
+    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError,
+    Runner, Target,
 };
 
 use crate::budget::{self, Bounds};
@@ -18,7 +19,7 @@ use crate::watched;
 use crate::wire;
 
 /// Finds native functions by their image.
-pub struct NativeRuntime {
+pub struct NativeEvaluator {
     registry: &'static Registry,
     crossing: Crossing,
     files: Arc<dyn Files>,
@@ -34,10 +35,10 @@ pub(crate) enum Crossing {
     Wire,
 }
 
-impl NativeRuntime {
+impl NativeEvaluator {
     /// Functions that work on the trees they are given.
-    pub fn new(registry: &'static Registry) -> NativeRuntime {
-        NativeRuntime {
+    pub fn new(registry: &'static Registry) -> NativeEvaluator {
+        NativeEvaluator {
             registry,
             crossing: Crossing::Tree,
             files: Arc::new(NoFiles),
@@ -47,31 +48,31 @@ impl NativeRuntime {
 
     /// Functions that see and return what a program would: every item is written and read again. For those who need the
     /// bytes that kpt writes, noise included.
-    pub fn through_the_wire(registry: &'static Registry) -> NativeRuntime {
+    pub fn through_the_wire(registry: &'static Registry) -> NativeEvaluator {
         let crossing = Crossing::Wire;
-        NativeRuntime {
+        NativeEvaluator {
             crossing,
-            ..NativeRuntime::new(registry)
+            ..NativeEvaluator::new(registry)
         }
     }
 
     /// Lets functions read files that the user gave them.
-    pub fn with_files(self, files: Arc<dyn Files>) -> NativeRuntime {
-        NativeRuntime { files, ..self }
+    pub fn with_files(self, files: Arc<dyn Files>) -> NativeEvaluator {
+        NativeEvaluator { files, ..self }
     }
 
     /// Functions that are left behind when their time is up or the caller gives up, even if they do not notice. For
     /// programs that end then.
-    pub fn watched(self) -> NativeRuntime {
-        NativeRuntime {
+    pub fn watched(self) -> NativeEvaluator {
+        NativeEvaluator {
             is_watched: true,
             ..self
         }
     }
 }
 
-impl Runtime for NativeRuntime {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for NativeEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         let Target::Image(image) = &function.target else {
             return Err(FindError::not_found(function));
         };
@@ -79,7 +80,7 @@ impl Runtime for NativeRuntime {
             .registry
             .find_image(image)
             .ok_or_else(|| FindError::not_found(function))?;
-        Ok(Arc::new(NativeRunner {
+        Ok(Found::blocking(NativeRunner {
             image: image.clone(),
             behaviour,
             crossing: self.crossing,
@@ -198,7 +199,7 @@ impl Work {
             Given::Wire(bytes) => {
                 let answer = wire::run(behaviour, bytes, &ctx)?;
                 Ok(Done {
-                    output: Output::Wire(answer.stdout.into_bytes()),
+                    output: Output::Wire(answer.stdout.into()),
                     exit_code: answer.exit_code,
                     stderr: answer.stderr,
                 })

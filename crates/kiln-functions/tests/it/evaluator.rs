@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use kiln_functions::registry::{Behaviour, FunctionInfo, Registry};
 use kiln_functions::sdk::Sdk;
-use kiln_functions::{Context, Ending, Function, FunctionList, NativeRuntime};
+use kiln_functions::{Context, Ending, Function, FunctionList, NativeEvaluator};
 use kiln_krm::read::read_input;
 use kiln_krm::{Dialect, ResourceList, Wrapper, write_list};
 use kiln_runtime::{
-    CancelToken, Deadline, FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError,
-    Runtime,
+    CancelToken, Deadline, Evaluator, FindError, FunctionSpec, Input, Outcome, Output, RunContext,
+    RunError,
 };
 
 struct Panics;
@@ -76,16 +76,19 @@ functionConfig:
   data: {namespace: prod}
 ";
 
-fn run(runtime: &NativeRuntime, image: &str, ctx: &RunContext) -> Result<Outcome, RunError> {
+fn run(runtime: &NativeEvaluator, image: &str, ctx: &RunContext) -> Result<Outcome, RunError> {
     let list = read_input(LIST.as_bytes().to_vec(), Dialect::Current).unwrap();
     let input = Input::new(Dialect::Current, &list.items, list.function_config.as_ref());
-    let runner = runtime.find(&FunctionSpec::image(image)).unwrap();
+    let runner = runtime
+        .find(&FunctionSpec::image(image))
+        .unwrap()
+        .into_runner();
     runner.run(&input, ctx)
 }
 
 fn text(output: Output) -> String {
     match output {
-        Output::Wire(bytes) => String::from_utf8(bytes).unwrap(),
+        Output::Wire(bytes) => String::from_utf8(bytes.into()).unwrap(),
         Output::List(ResourceList { items, results, .. }) => {
             let wrapper = Wrapper::resource_list(Dialect::Current);
             write_list(&wrapper, &items, None, results.as_ref())
@@ -96,8 +99,8 @@ fn text(output: Output) -> String {
 #[test]
 fn a_panic_is_the_failure_of_its_function() {
     for runtime in [
-        NativeRuntime::new(&OURS),
-        NativeRuntime::through_the_wire(&OURS),
+        NativeEvaluator::new(&OURS),
+        NativeEvaluator::through_the_wire(&OURS),
     ] {
         let outcome = run(&runtime, "panics", &RunContext::default()).unwrap();
         assert_eq!(outcome.exit_code, 1);
@@ -110,7 +113,7 @@ fn a_panic_is_the_failure_of_its_function() {
 
 #[test]
 fn what_takes_too_long_is_stopped() {
-    let runtime = NativeRuntime::new(&OURS);
+    let runtime = NativeEvaluator::new(&OURS);
     let timeout = Duration::from_millis(1);
     let late = RunContext {
         deadline: Some(Deadline {
@@ -140,8 +143,8 @@ fn trees_and_text_give_the_same() {
     let registry = Registry::builtin();
     let image = "gcr.io/kpt-fn/set-namespace:v0.4.1";
     let ctx = RunContext::default();
-    let on_trees = run(&NativeRuntime::new(registry), image, &ctx).unwrap();
-    let on_text = run(&NativeRuntime::through_the_wire(registry), image, &ctx).unwrap();
+    let on_trees = run(&NativeEvaluator::new(registry), image, &ctx).unwrap();
+    let on_text = run(&NativeEvaluator::through_the_wire(registry), image, &ctx).unwrap();
     let (on_trees, on_text) = (text(on_trees.output), text(on_text.output));
     let items = |list: &str| {
         list.split("functionConfig:")
@@ -159,7 +162,7 @@ fn trees_and_text_give_the_same() {
 
 #[test]
 fn what_is_not_known_is_left_to_others() {
-    let runtime = NativeRuntime::new(Registry::builtin());
+    let runtime = NativeEvaluator::new(Registry::builtin());
     for function in [
         FunctionSpec::image("example.com/set-namespace:v0.4.1"),
         FunctionSpec::image("gcr.io/kpt-fn/set-namespace:v9.9.9"),

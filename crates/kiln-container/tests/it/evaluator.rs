@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use kiln_container::{CommandStyle, ContainerOptions, ContainerRuntime};
+use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions};
 use kiln_runtime::{
-    CancelToken, FindError, FunctionSpec, Limits, Output, RunContext, RunError, Runtime,
+    CancelToken, Evaluator, FindError, FunctionSpec, Limits, Output, RunContext, RunError,
 };
 
 use crate::engine::{FakeEngine, VERSION, patient, run, within};
@@ -42,7 +42,7 @@ fn docker_is_asked_once_and_then_runs() {
         let Output::Wire(stdout) = outcome.output else {
             panic!("a process answers with text");
         };
-        assert_eq!(String::from_utf8(stdout).unwrap(), EMPTY_LIST);
+        assert_eq!(String::from_utf8(stdout.into()).unwrap(), EMPTY_LIST);
     }
     let version = "version|--format|{{.Client.Version}}";
     assert_eq!(engine.calls(), [version, KPT_RUN, KPT_RUN]);
@@ -94,7 +94,7 @@ fn a_missing_engine_is_told_with_what_to_do() {
             "unsupported runtime: \"rkt\" the runtime must be one of [docker podman nerdctl]",
         ),
     ] {
-        let runtime = ContainerRuntime::new(ContainerOptions {
+        let runtime = ContainerEvaluator::new(ContainerOptions {
             engine: name.to_owned(),
             search_path: "/nowhere".into(),
             ..ContainerOptions::default()
@@ -269,7 +269,7 @@ fn local_tags_come_from_the_engine() {
 
 #[test]
 fn programs_are_for_others() {
-    let runtime = ContainerRuntime::new(ContainerOptions::default());
+    let runtime = ContainerEvaluator::new(ContainerOptions::default());
     let error = runtime.find(&FunctionSpec::exec("cat")).err().unwrap();
     assert!(matches!(error, FindError::NotFound { .. }));
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use kiln_krm::gotext::quote;
 use kiln_runtime::process::{self, Ending, Finished, Program};
 use kiln_runtime::{
-    Deadline, FindError, FunctionSpec, Input, Limits, Outcome, Output, RunContext, RunError,
-    Runner, Runtime, Target,
+    Deadline, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome, Output,
+    RunContext, RunError, Runner, Target,
 };
 
 use crate::chatter::without_chatter;
@@ -17,7 +17,7 @@ use crate::command::{CommandStyle, ContainerOptions, run_arguments};
 use crate::engine::{Engine, EngineError};
 
 /// Runs every image, if there is an engine.
-pub struct ContainerRuntime {
+pub struct ContainerEvaluator {
     shared: Arc<Shared>,
 }
 
@@ -36,9 +36,9 @@ pub struct TagListError {
 /// The time that clearing up may take.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-impl ContainerRuntime {
+impl ContainerEvaluator {
     /// Nothing is checked here: an engine that nobody needs need not be there.
-    pub fn new(options: ContainerOptions) -> ContainerRuntime {
+    pub fn new(options: ContainerOptions) -> ContainerEvaluator {
         let engine = match options.style {
             CommandStyle::Legacy => Ok(Engine::Docker),
             _ => Engine::parse(&options.engine),
@@ -48,7 +48,7 @@ impl ContainerRuntime {
             engine,
             checked: Mutex::new(None),
         };
-        ContainerRuntime {
+        ContainerEvaluator {
             shared: Arc::new(shared),
         }
     }
@@ -89,10 +89,10 @@ impl ContainerRuntime {
     }
 }
 
-impl Runtime for ContainerRuntime {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for ContainerEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         match function.target {
-            Target::Image(_) => Ok(Arc::new(ContainerRunner {
+            Target::Image(_) => Ok(Found::blocking(ContainerRunner {
                 shared: Arc::clone(&self.shared),
                 function: function.clone(),
             })),
@@ -213,7 +213,7 @@ impl Runner for ContainerRunner {
         Ok(Outcome {
             exit_code: finished.exit_code,
             signal: finished.signal,
-            output: Output::Wire(finished.stdout),
+            output: Output::Wire(finished.stdout.into()),
             stderr: function_stderr(finished.stderr),
             elapsed: finished.elapsed,
         })

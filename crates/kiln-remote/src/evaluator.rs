@@ -1,4 +1,4 @@
-//! The runtime of images that a runner elsewhere runs.
+//! The evaluator of images that a runner elsewhere runs.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -6,25 +6,26 @@ use std::time::Instant;
 use bytes::Bytes;
 use kiln_proto::evaluator::EvaluateFunctionRequest;
 use kiln_runtime::{
-    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
+    AsyncRunner, Deadline, Evaluator, FindError, Found, FunctionSpec, Outcome, RunError, RunFuture,
+    Target,
 };
 use prost::Message as _;
 use tonic::metadata::{Ascii, MetadataMap, MetadataValue};
 use tonic::transport::Endpoint;
 
-use crate::answer::{Asked, timed_out};
-use crate::connection::{self, Connection, Ended};
+use crate::answer::Asked;
+use crate::connection::{self, Connection};
 use crate::error::SetupError;
 use crate::options::RemoteOptions;
 
 /// Runs images by asking a runner. Which it knows, it says only when it is asked to run one.
-pub struct RemoteRuntime {
-    runner: Arc<Remote>,
+pub struct RemoteEvaluator {
+    remote: Arc<Remote>,
 }
 
-impl RemoteRuntime {
+impl RemoteEvaluator {
     /// Checks how the runner is to be reached; it is not reached yet.
-    pub fn new(options: RemoteOptions) -> Result<RemoteRuntime, SetupError> {
+    pub fn new(options: RemoteOptions) -> Result<RemoteEvaluator, SetupError> {
         let endpoint = connection::endpoint(&options)?;
         if options.token_file.is_some() && !options.is_encrypted() && !options.address.is_local() {
             return Err(SetupError::TokenInClear);
@@ -35,20 +36,22 @@ impl RemoteRuntime {
             connection: OnceLock::new(),
         };
         remote.authorization()?;
-        Ok(RemoteRuntime {
-            runner: Arc::new(remote),
+        Ok(RemoteEvaluator {
+            remote: Arc::new(remote),
         })
     }
 }
 
-impl Runtime for RemoteRuntime {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for RemoteEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         match &function.target {
             // The protocol has no place for variables.
-            Target::Image(image) if function.env.is_empty() => Ok(Arc::new(RemoteRunner {
-                remote: Arc::clone(&self.runner),
-                image: image.clone(),
-            })),
+            Target::Image(image) if function.env.is_empty() => {
+                Ok(Found::Async(Arc::new(RemoteRunner {
+                    remote: Arc::clone(&self.remote),
+                    image: image.clone(),
+                })))
+            }
             _ => Err(FindError::not_found(function)),
         }
     }
@@ -88,39 +91,31 @@ struct RemoteRunner {
     image: String,
 }
 
-impl RemoteRunner {
-    /// What a call carries besides its message.
-    fn metadata(&self, authorization: Option<MetadataValue<Ascii>>) -> MetadataMap {
-        let mut metadata = MetadataMap::new();
-        let trace_context = self.remote.options.trace_context;
-        for (name, value) in trace_context.map(|context| context()).into_iter().flatten() {
-            // A call is not worth less for a trace that cannot be told.
-            if let Ok(value) = value.parse() {
-                metadata.insert(name, value);
-            }
-        }
-        if let Some(authorization) = authorization {
-            metadata.insert("authorization", authorization);
-        }
-        metadata
+impl AsyncRunner for RemoteRunner {
+    fn run(&self, list: Bytes, deadline: Option<Deadline>) -> RunFuture<'_> {
+        // Here and not in the future: the calling thread knows to which trace the call belongs.
+        let trace = self.trace();
+        Box::pin(self.call(list, deadline, trace))
     }
 }
 
-impl Runner for RemoteRunner {
-    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
-        if ctx.cancel.is_cancelled() {
-            return Err(RunError::Cancelled);
-        }
+impl RemoteRunner {
+    async fn call(
+        &self,
+        list: Bytes,
+        deadline: Option<Deadline>,
+        mut metadata: MetadataMap,
+    ) -> Result<Outcome, RunError> {
         let options = &self.remote.options;
         let asked = Asked {
             image: &self.image,
             address: &options.address,
             max_message_size: options.max_message_size,
-            deadline: ctx.deadline,
+            deadline,
             started: Instant::now(),
         };
         let request = EvaluateFunctionRequest {
-            resource_list: Bytes::copy_from_slice(input.wire().as_bytes()),
+            resource_list: list,
             image: self.image.clone(),
         };
         let size = request.encoded_len();
@@ -131,23 +126,23 @@ impl Runner for RemoteRunner {
         let connection = connection.map_err(|error| asked.not_set_up(error))?;
         let authorization = self.remote.authorization();
         let authorization = authorization.map_err(|error| asked.not_set_up(&error))?;
-        let ended = connection.call(request, self.metadata(authorization), ctx);
-        let outcome = match ended {
-            Ended::Answered(answer) => asked.outcome(answer)?,
-            Ended::TimedOut(deadline) => return Err(timed_out(deadline)),
-            Ended::Cancelled => return Err(RunError::Cancelled),
-        };
-        let limit = ctx.limits.max_output;
-        let output = match &outcome.output {
-            Output::Wire(bytes) => bytes.len(),
-            Output::List(_) => 0,
-        };
-        if output as u64 + outcome.stderr.len() as u64 > limit {
-            return Err(RunError::OutputTooLarge { limit });
+        if let Some(authorization) = authorization {
+            metadata.insert("authorization", authorization);
         }
-        if let Some(listener) = &ctx.on_stderr {
-            listener.hear(&outcome.stderr);
+        let answer = connection.call(request, metadata, deadline).await;
+        asked.outcome(answer.ok_or(RunError::Cancelled)?)
+    }
+
+    /// The headers by which the runner learns to which trace the call belongs.
+    fn trace(&self) -> MetadataMap {
+        let mut metadata = MetadataMap::new();
+        let trace_context = self.remote.options.trace_context;
+        for (name, value) in trace_context.map(|context| context()).into_iter().flatten() {
+            // A trace that cannot be sent does not fail the call.
+            if let Ok(value) = value.parse() {
+                metadata.insert(name, value);
+            }
         }
-        Ok(outcome)
+        metadata
     }
 }

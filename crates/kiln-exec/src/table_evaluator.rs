@@ -4,18 +4,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_runtime::{
-    FileValue, FileValueError, FindError, FunctionSpec, Refresh, Runner, Runtime, Target,
+    Evaluator, FileValue, FileValueError, FindError, Found, FunctionSpec, Refresh, Target,
 };
 
+use crate::evaluator::ExecEvaluator;
 use crate::image_table::ImageTable;
-use crate::runtime::ExecRuntime;
 
 /// Runs the programs that a table lists for images. The table is read again when its file has changed; what is no table
 /// leaves the old one in force.
-pub struct ImageRuntime {
+pub struct TableEvaluator {
     table: FileValue<ImageTable>,
     prefix: String,
-    exec: ExecRuntime,
+    exec: ExecEvaluator,
     listener: Box<Listener>,
 }
 
@@ -30,22 +30,22 @@ pub enum TableEvent<'a> {
     Kept(&'a str),
 }
 
-impl ImageRuntime {
+impl TableEvaluator {
     /// A runtime whose table is in the file `config` and whose programs are in `functions`, a whole path. `exec` runs
     /// them, `prefix` is put before names without a registry, and `listener` hears when the table changes.
     pub fn load(
         config: PathBuf,
         functions: PathBuf,
         prefix: String,
-        exec: ExecRuntime,
+        exec: ExecEvaluator,
         listener: impl Fn(TableEvent<'_>) + Send + Sync + 'static,
-    ) -> Result<ImageRuntime, FileValueError> {
+    ) -> Result<TableEvaluator, FileValueError> {
         let name = config.display().to_string();
         let table = FileValue::load(vec![config], move |contents| {
             let text = contents.first().map(Vec::as_slice).unwrap_or_default();
             ImageTable::parse(text, &functions).map_err(|error| format!("{name}: {error}"))
         })?;
-        Ok(ImageRuntime {
+        Ok(TableEvaluator {
             table,
             prefix,
             exec,
@@ -66,8 +66,8 @@ impl ImageRuntime {
     }
 }
 
-impl Runtime for ImageRuntime {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for TableEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         let Target::Image(image) = &function.target else {
             return Err(FindError::not_found(function));
         };

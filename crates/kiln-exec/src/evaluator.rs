@@ -6,7 +6,8 @@ use std::sync::Arc;
 use kiln_krm::gotext::quote;
 use kiln_runtime::process::{self, Ending, Program};
 use kiln_runtime::{
-    FindError, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner, Runtime, Target,
+    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError,
+    Runner, Target,
 };
 use kiln_sandbox::Sandbox;
 
@@ -14,7 +15,7 @@ use crate::words::{SplitError, split};
 
 /// Runs programs of this machine, or says that it may not.
 #[derive(Clone)]
-pub struct ExecRuntime {
+pub struct ExecEvaluator {
     /// Where programs are searched for; none if none may be run.
     search_path: Option<Arc<OsStr>>,
     sandbox: Option<Arc<Sandbox>>,
@@ -36,11 +37,11 @@ pub enum ExecError {
     },
 }
 
-impl ExecRuntime {
+impl ExecEvaluator {
     /// Programs are searched for in `search_path`, which is what `$PATH` says.
-    pub fn new(search_path: impl Into<OsString>) -> ExecRuntime {
+    pub fn new(search_path: impl Into<OsString>) -> ExecEvaluator {
         let search_path = search_path.into();
-        ExecRuntime {
+        ExecEvaluator {
             search_path: Some(search_path.into()),
             sandbox: None,
         }
@@ -48,31 +49,31 @@ impl ExecRuntime {
 
     /// The same, with every program in a sandbox.
     #[must_use]
-    pub fn with_sandbox(self, sandbox: Arc<Sandbox>) -> ExecRuntime {
-        ExecRuntime {
+    pub fn with_sandbox(self, sandbox: Arc<Sandbox>) -> ExecEvaluator {
+        ExecEvaluator {
             sandbox: Some(sandbox),
             ..self
         }
     }
 
     /// A runtime that refuses every program.
-    pub fn forbidden() -> ExecRuntime {
-        ExecRuntime {
+    pub fn forbidden() -> ExecEvaluator {
+        ExecEvaluator {
             search_path: None,
             sandbox: None,
         }
     }
 }
 
-impl Runtime for ExecRuntime {
-    fn find(&self, function: &FunctionSpec) -> Result<Arc<dyn Runner>, FindError> {
+impl Evaluator for ExecEvaluator {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         if let Target::Image(_) = function.target {
             return Err(FindError::not_found(function));
         }
         let search_path = self.search_path.as_ref();
         let search_path = search_path.ok_or_else(|| FindError::refused(ExecError::NotAllowed))?;
         let mut words = words(function).map_err(FindError::refused)?.into_iter();
-        Ok(Arc::new(ExecRunner {
+        Ok(Found::blocking(ExecRunner {
             // Without a word the declaration itself is looked for, in vain.
             program: words.next().unwrap_or_else(|| function.name().to_owned()),
             arguments: words.collect(),
@@ -122,7 +123,7 @@ impl Runner for ExecRunner {
         Ok(Outcome {
             exit_code: finished.exit_code,
             signal: finished.signal,
-            output: Output::Wire(finished.stdout),
+            output: Output::Wire(finished.stdout.into()),
             stderr: finished.stderr,
             elapsed: finished.elapsed,
         })

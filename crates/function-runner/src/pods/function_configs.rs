@@ -6,12 +6,14 @@
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
-use function_runner::{Config, Listed};
+use kiln_evaluators::FunctionConfigs;
 use kiln_functions::registry::Registry;
 use kiln_pods::{FunctionConfig, LocalExecutors};
 
+use crate::config::Config;
+
 /// The FunctionConfigs in force.
-pub(crate) struct ConfigObjects {
+pub(crate) struct ClusterFunctionConfigs {
     prefix: String,
     /// Directory of programs; `None` if the exec runtime is disabled.
     functions: Option<PathBuf>,
@@ -20,9 +22,9 @@ pub(crate) struct ConfigObjects {
     configs: RwLock<Vec<FunctionConfig>>,
 }
 
-impl ConfigObjects {
-    pub(crate) fn new(config: &Config) -> ConfigObjects {
-        ConfigObjects {
+impl ClusterFunctionConfigs {
+    pub(crate) fn new(config: &Config) -> ClusterFunctionConfigs {
+        ClusterFunctionConfigs {
             prefix: config.default_image_prefix.clone(),
             functions: config.runtimes.exec.then(|| config.functions.clone()),
             has_native: config.runtimes.native,
@@ -66,7 +68,7 @@ impl ConfigObjects {
     }
 }
 
-impl LocalExecutors for ConfigObjects {
+impl LocalExecutors for ClusterFunctionConfigs {
     fn set(&self, configs: Vec<FunctionConfig>) {
         *self.configs.write().unwrap_or_else(PoisonError::into_inner) = configs;
     }
@@ -81,7 +83,7 @@ impl LocalExecutors for ConfigObjects {
     }
 }
 
-impl Listed for ConfigObjects {
+impl FunctionConfigs for ClusterFunctionConfigs {
     fn program(&self, image: &str) -> Option<PathBuf> {
         self.first(|config| {
             let path = config.program_for(image, &self.prefix)?;

@@ -1,0 +1,70 @@
+//! Images whose evaluator is configured: by a table of this machine, or by FunctionConfig objects of a cluster.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kiln_exec::{ExecEvaluator, TableEvaluator};
+use kiln_functions::NativeEvaluator;
+use kiln_krm::image::with_prefix;
+use kiln_runtime::{Evaluator, FindError, Found, FunctionSpec, Target};
+
+/// What FunctionConfig objects of the cluster say runs an image on this machine. The objects come, change and go.
+/// Images are whole names.
+pub trait FunctionConfigs: Send + Sync {
+    /// The program that runs an image, if the program exists.
+    fn program(&self, image: &str) -> Option<PathBuf>;
+
+    /// The built-in function that an image stands for, as `NAME:VERSION`.
+    fn builtin(&self, image: &str) -> Option<String>;
+}
+
+/// Programs, and images that FunctionConfigs or, after them, a table map to programs.
+pub(crate) struct ConfiguredPrograms {
+    pub(crate) programs: ExecEvaluator,
+    pub(crate) table: Option<TableEvaluator>,
+    pub(crate) prefix: String,
+    pub(crate) configs: Option<Arc<dyn FunctionConfigs>>,
+}
+
+impl Evaluator for ConfiguredPrograms {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        let Target::Image(image) = &function.target else {
+            return self.programs.find(function);
+        };
+        let program = self.configs.as_ref().and_then(|configs| {
+            let image = with_prefix(&self.prefix, image);
+            configs.program(&image)
+        });
+        match (program, &self.table) {
+            (Some(program), _) => {
+                let program = program.to_string_lossy().into_owned();
+                self.programs
+                    .find(&FunctionSpec::new(Target::Program(program)))
+            }
+            (None, Some(table)) => table.find(function),
+            (None, None) => Err(FindError::not_found(function)),
+        }
+    }
+}
+
+/// Built-in functions: those that FunctionConfigs map images to, then those with the image's own name, whole or short.
+pub(crate) struct ConfiguredNative {
+    pub(crate) native: NativeEvaluator,
+    pub(crate) prefix: String,
+    pub(crate) configs: Option<Arc<dyn FunctionConfigs>>,
+}
+
+impl Evaluator for ConfiguredNative {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        let Target::Image(image) = &function.target else {
+            return Err(FindError::not_found(function));
+        };
+        let image = with_prefix(&self.prefix, image);
+        let builtin = self
+            .configs
+            .as_ref()
+            .and_then(|configs| configs.builtin(&image));
+        self.native
+            .find(&FunctionSpec::image(builtin.unwrap_or(image)))
+    }
+}

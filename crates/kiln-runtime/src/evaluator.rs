@@ -1,0 +1,105 @@
+//! The one port through which functions are run: an [`Evaluator`] finds a function, what it [`Found`] runs it.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::blocking::BlockingRunner;
+use crate::context::{Deadline, RunContext};
+use crate::function::FunctionSpec;
+use crate::input::Input;
+use crate::outcome::{Outcome, RunError};
+
+/// A way to run functions: built in, as a program, in a container, in a pod, by another runner.
+pub trait Evaluator: Send + Sync {
+    /// Finds what runs the function. Finding is cheap and starts nothing, so that all functions of a pipeline can be
+    /// found before the first one runs.
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError>;
+}
+
+impl<T: Evaluator + ?Sized> Evaluator for Arc<T> {
+    fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
+        (**self).find(function)
+    }
+}
+
+/// A function that was found, by how it is run.
+#[derive(Clone)]
+pub enum Found {
+    /// It runs on the calling thread.
+    Blocking(Arc<dyn Runner>),
+    /// It runs elsewhere, and nothing here waits on a thread for it.
+    Async(Arc<dyn AsyncRunner>),
+}
+
+impl Found {
+    /// A function that runs on the calling thread.
+    pub fn blocking(runner: impl Runner + 'static) -> Found {
+        Found::Blocking(Arc::new(runner))
+    }
+
+    /// The function for callers that may block: one that runs elsewhere is waited for.
+    pub fn into_runner(self) -> Arc<dyn Runner> {
+        match self {
+            Found::Blocking(runner) => runner,
+            Found::Async(runner) => Arc::new(BlockingRunner(runner)),
+        }
+    }
+}
+
+/// A function ready to be run on the calling thread, any number of times and from any thread.
+pub trait Runner: Send + Sync {
+    /// Runs the function to its end.
+    fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError>;
+
+    /// Whether the function only computes its answer, so that order and number of runs cannot be observed. Such
+    /// functions run in parallel by default; all others only if the user asks for it.
+    fn is_native(&self) -> bool {
+        false
+    }
+
+    /// The image by which another process of the same program finds this function; none if only this process can run it.
+    fn worker_image(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// A function ready to be run elsewhere, any number of times and from any thread.
+pub trait AsyncRunner: Send + Sync {
+    /// Runs the function on a list as it was received. Neither the list nor the answer is parsed. Dropping the future
+    /// gives the call up. The caller enforces the deadline; it is passed to the peer that runs the function.
+    fn run(&self, list: Bytes, deadline: Option<Deadline>) -> RunFuture<'_>;
+}
+
+/// A function that runs elsewhere.
+pub type RunFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, RunError>> + Send + 'a>>;
+
+/// Why a function was not found.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// The evaluator does not know the function; another may.
+    #[error("function {} not found", kiln_krm::gotext::quote(name))]
+    NotFound {
+        /// The function's name.
+        name: String,
+    },
+    /// The evaluator knows the function and cannot run it.
+    #[error(transparent)]
+    Refused(Box<dyn Error + Send + Sync>),
+}
+
+impl FindError {
+    /// The answer of an evaluator that does not know the function.
+    pub fn not_found(function: &FunctionSpec) -> FindError {
+        FindError::NotFound {
+            name: function.name().to_owned(),
+        }
+    }
+
+    /// The answer of an evaluator that knows the function and cannot run it.
+    pub fn refused(error: impl Error + Send + Sync + 'static) -> FindError {
+        FindError::Refused(Box::new(error))
+    }
+}
