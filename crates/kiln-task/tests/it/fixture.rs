@@ -23,7 +23,7 @@ pub(crate) struct Fixture {
     pub(crate) runners: FakeEvaluators,
 }
 
-/// Stand-in runtimes, which record the repositories they were requested for.
+/// Stand-in evaluators, which record the repositories they were requested for.
 #[derive(Default)]
 pub(crate) struct FakeEvaluators {
     pub(crate) requested: Mutex<Vec<RepositoryConfig>>,
