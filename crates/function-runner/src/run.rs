@@ -1,11 +1,10 @@
 //! From a configuration to a server that runs.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use kiln_runtime::EvaluatorChain;
 use kiln_server::{
     Observer, Options, Server, Stop, Tls, Token, Words, build_runtime, stop_on_signals,
 };
@@ -82,7 +81,10 @@ pub async fn prepare(
     };
     let names: Vec<&str> = evaluators.names().collect();
     let names = names.join(", ");
-    let server = bind(config, evaluators, options).await?;
+    let server = match config.address {
+        Some(address) => Server::bind((address, config.port).into(), evaluators, options).await?,
+        None => Server::bind_all(config.port, evaluators, options).await?,
+    };
     // Before anybody hears that there is a runner to be ended.
     let signals = stop_on_signals(server.stop()).context("listen to signals")?;
     let signals = tokio::spawn(signals);
@@ -98,25 +100,6 @@ pub async fn prepare(
         shut_down_pods,
         signals,
     })
-}
-
-/// Binds to the address that was asked for. All addresses are those of IPv6, which takes IPv4 too, where there is IPv6.
-async fn bind(config: &Config, evaluators: EvaluatorChain, options: Options) -> Result<Server> {
-    let any = [
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-    ];
-    let bind = async |address: IpAddr| {
-        let address = SocketAddr::new(address, config.port);
-        Server::bind(address, evaluators.clone(), options.clone()).await
-    };
-    match config.address {
-        Some(address) => Ok(bind(address).await?),
-        None => match bind(any[0]).await {
-            Ok(server) => Ok(server),
-            Err(_) => Ok(bind(any[1]).await?),
-        },
-    }
 }
 
 impl Runner {

@@ -1,7 +1,7 @@
 //! A port, the connections on it, and their end.
 
-use std::io;
-use std::net::SocketAddr;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,6 +75,23 @@ pub struct BindError {
     source: io::Error,
 }
 
+impl BindError {
+    /// Whether the port itself was refused, so that another address is refused as well, or serves fewer clients than it
+    /// should.
+    fn is_about_the_port(&self) -> bool {
+        let kind = self.source.kind();
+        matches!(kind, ErrorKind::AddrInUse | ErrorKind::PermissionDenied)
+    }
+}
+
+/// A listener, and its address with the port that the system chose if it had to.
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindError> {
+    let refused = |source| BindError { address, source };
+    let listener = TcpListener::bind(address).await.map_err(refused)?;
+    let local = listener.local_addr().map_err(refused)?;
+    Ok((listener, local))
+}
+
 impl Server {
     /// Binds to an address. Connections are queued from now on, and served when [`Server::run`] runs.
     pub async fn bind(
@@ -82,16 +99,37 @@ impl Server {
         evaluators: EvaluatorChain,
         options: Options,
     ) -> Result<Server, BindError> {
-        let refused = |source| BindError { address, source };
-        let listener = TcpListener::bind(address).await.map_err(refused)?;
-        let local = listener.local_addr().map_err(refused)?;
+        Ok(Server::new(listen(address).await?, evaluators, options))
+    }
+
+    /// Binds to a port of all addresses, like [`Server::bind`]: the address `::`, which accepts IPv4 too, or `0.0.0.0` on a
+    /// machine without IPv6.
+    pub async fn bind_all(
+        port: u16,
+        evaluators: EvaluatorChain,
+        options: Options,
+    ) -> Result<Server, BindError> {
+        let bound = match listen(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))).await {
+            Err(error) if !error.is_about_the_port() => {
+                listen(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))).await
+            }
+            bound => bound,
+        };
+        Ok(Server::new(bound?, evaluators, options))
+    }
+
+    fn new(
+        (listener, address): (TcpListener, SocketAddr),
+        evaluators: EvaluatorChain,
+        options: Options,
+    ) -> Server {
         let drain_timeout = options.drain_timeout;
-        Ok(Server {
+        Server {
             listener,
-            address: local,
+            address,
             state: ServerState::new(evaluators, options),
             drain_timeout,
-        })
+        }
     }
 
     /// The address with the port that the system chose, if it had to.

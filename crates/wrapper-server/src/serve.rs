@@ -1,14 +1,13 @@
 //! The server: read the command line, bind, serve, drain.
 
-use std::io::{self, ErrorKind, Write as _};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use kiln_runtime::EvaluatorChain;
 use kiln_runtime::process::adopt_orphans;
-use kiln_server::{BindError, Server, build_runtime, stop_on_signals};
+use kiln_server::{Server, build_runtime, stop_on_signals};
 
 use crate::config::{Config, Flags};
 use crate::entrypoint::Entrypoint;
@@ -45,15 +44,7 @@ fn serve(config: &Config) -> Result<()> {
     let runtime = build_runtime(&mut tokio::runtime::Builder::new_current_thread());
     let runtime = runtime.context("failed to start")?;
     runtime.block_on(async {
-        let bind = |address| Server::bind(address, evaluators.clone(), options.clone());
-        let anywhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, config.port));
-        let server = match bind(anywhere).await {
-            // A machine without IPv6.
-            Err(error) if may_bind_elsewhere(&error) => {
-                bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, config.port))).await
-            }
-            bound => bound,
-        };
+        let server = Server::bind_all(config.port, evaluators, options).await;
         let server = server.context("failed to listen")?;
         if config.is_plaintext() {
             tracing::warn!("serving in plain text; --tls-cert and --tls-key encrypt");
@@ -69,14 +60,6 @@ fn serve(config: &Config) -> Result<()> {
         tracing::info!("Shut down");
         Ok(())
     })
-}
-
-/// Whether another address may do: the port itself is not what is refused.
-fn may_bind_elsewhere(error: &BindError) -> bool {
-    let source = std::error::Error::source(error);
-    let source = source.and_then(|source| source.downcast_ref::<io::Error>());
-    let refused = [ErrorKind::AddrInUse, ErrorKind::PermissionDenied];
-    source.is_some_and(|source| !refused.contains(&source.kind()))
 }
 
 /// Prints on standard error; there is nobody to tell if that fails.

@@ -1,5 +1,6 @@
 //! A server in this process, and clients of it.
 
+mod binding;
 mod calls;
 mod drain;
 mod faults;
