@@ -27,7 +27,7 @@ use crate::connections::{ClientReset, Connections, OpenConnection};
 use crate::health::HealthService;
 use crate::held::{Held, HeldBytes, StreamKind};
 use crate::options::Options;
-use crate::service::{Arrived, Service};
+use crate::service::{Arrival, Service};
 use crate::status;
 use crate::streams;
 use crate::token::Token;
@@ -165,7 +165,10 @@ impl Router {
         };
         let mut held = self.held(&connection);
         let room = answer::announced_room(request.headers());
-        let arrived = Arrived(Instant::now());
+        let arrival = Arrival {
+            at: Instant::now(),
+            caller: connection.caller(),
+        };
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
             let message = match receive(body, &limits, Some(&mut held)).await {
@@ -173,7 +176,7 @@ impl Router {
                 Err(error) => return Ok(not_received(&error)),
             };
             let call = connection.begin_call();
-            parts.extensions.insert(arrived);
+            parts.extensions.insert(arrival);
             let request = Request::from_parts(parts, WholeBody::new(message));
             let mut grpc = Grpc::new(EvaluateCodec)
                 // The request has been checked against the limit.

@@ -1,4 +1,4 @@
-//! A call from its first byte to its answer: look the function up, wait for a place, run it, tell.
+//! A call from its first byte to its answer: find the function, wait for a slot, run it, respond, log.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use tonic::metadata::MetadataMap;
 use tonic::{Code, Request, Response, Status};
 use tracing::{Instrument as _, Span, field};
 
-use crate::admission::{Admission, Lane, Place};
+use crate::admission::{Admission, Caller, Lane, Slot};
 use crate::deadline;
 use crate::evaluate::{Evaluated, Evaluation, not_run, unread, with_sources};
 use crate::lifecycle::{Lifecycle, Phase};
@@ -26,9 +26,12 @@ use crate::options::{Options, Words};
 use crate::status;
 use crate::workers::{Lease, WorkerCall, WorkerPool};
 
-/// When a request came in, which is when its time began.
+/// When a request came in, which is when its time began, and from where.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrived(pub(crate) Instant);
+pub(crate) struct Arrival {
+    pub(crate) at: Instant,
+    pub(crate) caller: Caller,
+}
 
 /// The service, shared by all connections.
 pub(crate) struct Service {
@@ -71,13 +74,13 @@ impl Service {
     ) -> Result<Response<EvaluateFunctionResponse>, Status> {
         let _running = self.lifecycle.begin().ok_or_else(status::ending)?;
         let (metadata, extensions, message) = request.into_parts();
-        let arrived = extensions.get::<Arrived>();
-        let arrived = arrived.map_or_else(Instant::now, |arrived| arrived.0);
+        let arrival = extensions.get::<Arrival>().copied();
+        let arrival = arrival.ok_or_else(|| Status::internal("a call without its connection"))?;
         let EvaluateFunctionRequest {
             resource_list,
             image,
         } = message;
-        let mut call = Call::new(self, &metadata, image, &resource_list, arrived);
+        let mut call = Call::new(self, &metadata, image, &resource_list, arrival);
         self.observer.begun(&call.span, &metadata);
         let answer = self.answer(&mut call, &metadata, resource_list).await;
         call.end(&answer);
@@ -147,7 +150,7 @@ impl Service {
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
         let timeout = timeout.into_iter().chain(self.evaluation_timeout).min();
         Ok(timeout.and_then(|timeout| {
-            let at = call.arrived.checked_add(timeout)?;
+            let at = call.arrival.at.checked_add(timeout)?;
             Some(Deadline { at, timeout })
         }))
     }
@@ -172,9 +175,9 @@ impl Service {
     ) -> Result<Evaluated, Status> {
         let deadline = worker_call.deadline;
         let lane = Lane::of(true, worker_call.list.len());
-        let place = self.place(call, lane, deadline).await?;
+        let slot = self.slot(call, lane, deadline).await?;
         call.started = Some(Instant::now());
-        let taken = until(deadline, Lease::take(workers, place, &worker_call)).await;
+        let taken = until(deadline, Lease::take(workers, slot, &worker_call)).await;
         let mut lease = match taken {
             Some(Ok(lease)) => lease,
             Some(Err(error)) => {
@@ -182,13 +185,13 @@ impl Service {
             }
             None => return Err(timed_out(&call.image, deadline)),
         };
-        let evaluation = lease.evaluate(&self.admission, worker_call);
+        let evaluation = lease.evaluate(&self.admission, call.arrival.caller, worker_call);
         let evaluation = evaluation.instrument(call.execution(lane));
         tokio::select! {
             evaluated = until(deadline, evaluation) => match evaluated {
                 Some(evaluated) => return Ok(evaluated),
                 None => {
-                    // Nothing of it may go on, and its place is free at once.
+                    // Nothing of it may go on, and its slot is free at once.
                     lease.kill();
                     return Err(timed_out(&call.image, deadline));
                 }
@@ -209,7 +212,7 @@ impl Service {
     ) -> Result<Result<Evaluated, RunError>, Status> {
         let lane = Lane::Forwarded;
         let deadline = request.deadline;
-        let _place = self.place(call, lane, deadline).await?;
+        let _slot = self.slot(call, lane, deadline).await?;
         call.started = Some(Instant::now());
         let running = async { runner.run(request.list.clone(), deadline).await };
         let running = running.instrument(call.execution(lane));
@@ -224,27 +227,27 @@ impl Service {
         Ok(ran.map(|outcome| unread(&call.image, outcome, request.room)))
     }
 
-    /// Waits for a place as long as the caller does.
-    async fn place(
+    /// Waits for a slot as long as the caller does.
+    async fn slot(
         &self,
         call: &mut Call<'_>,
         lane: Lane,
         deadline: Option<Deadline>,
-    ) -> Result<Place, Status> {
+    ) -> Result<Slot, Status> {
         let waiting_since = Instant::now();
         let span = tracing::debug_span!(parent: &call.span, "queue", lane = lane.name());
-        let entered = until(deadline, self.admission.enter(lane))
+        let entered = until(deadline, self.admission.enter(lane, call.arrival.caller))
             .instrument(span)
             .await;
         call.queue = waiting_since.elapsed();
         match entered {
-            Some(Ok(place)) => Ok(place),
+            Some(Ok(slot)) => Ok(slot),
             Some(Err(full)) => Err(status::full(full.waiting, full)),
             None => Err(timed_out(&call.image, deadline)),
         }
     }
 
-    /// Runs on a thread that may block. When the caller goes away this future is dropped, and with it go the place and
+    /// Runs on a thread that may block. When the caller goes away this future is dropped, and with it go the slot and
     /// the function.
     async fn run_here(
         &self,
@@ -254,7 +257,7 @@ impl Service {
     ) -> Result<Result<Evaluated, RunError>, Status> {
         let deadline = request.deadline;
         let lane = Lane::of(runner.is_native(), request.list.len());
-        let place = self.place(call, lane, deadline).await?;
+        let slot = self.slot(call, lane, deadline).await?;
         call.started = Some(Instant::now());
         let cancel = CancelToken::new();
         let _cancel_on_drop = CancelOnDrop(cancel.clone());
@@ -278,12 +281,12 @@ impl Service {
         // A process is as good as gone when it is killed. A native function is not gone before it returns, and until
         // then its thread is in use.
         let (kept, lent) = match lane {
-            Lane::Processes | Lane::Forwarded => (Some(place), None),
-            Lane::Small | Lane::Large | Lane::Slow => (None, Some(place)),
+            Lane::Processes | Lane::Forwarded => (Some(slot), None),
+            Lane::Small | Lane::Large | Lane::Slow => (None, Some(slot)),
         };
         let span = call.execution(lane);
         let mut task = tokio::task::spawn_blocking(move || {
-            let _place = lent;
+            let _slot = lent;
             span.in_scope(|| evaluation.evaluate())
         });
         let cancelling = self.lifecycle.reached(Phase::Cancelling);
@@ -343,13 +346,13 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// What there is to tell about a call. One that is dropped before it ends was cancelled.
+/// What is logged and measured about a call. One that is dropped before it ends was cancelled.
 struct Call<'a> {
     observer: &'a dyn Observer,
     span: Span,
     request_id: String,
     image: String,
-    arrived: Instant,
+    arrival: Arrival,
     started: Option<Instant>,
     queue: Duration,
     evaluator: Option<&'static str>,
@@ -365,7 +368,7 @@ impl<'a> Call<'a> {
         metadata: &MetadataMap,
         image: String,
         list: &Bytes,
-        arrived: Instant,
+        arrival: Arrival,
     ) -> Call<'a> {
         let request_id = request_id(metadata);
         let span = tracing::info_span!(
@@ -380,7 +383,7 @@ impl<'a> Call<'a> {
             span,
             request_id,
             image,
-            arrived,
+            arrival,
             started: None,
             queue: Duration::ZERO,
             evaluator: None,
@@ -391,8 +394,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The span of the function's work. Where nobody wants to hear of steps it is that of the call, to which what is told
-    /// belongs all the same.
+    /// The span of the function's work: that of the call if steps are not logged.
     fn execution(&self, lane: Lane) -> Span {
         let step = tracing::debug_span!(parent: &self.span, "execute", lane = lane.name());
         match step.is_disabled() {
@@ -431,13 +433,13 @@ impl Drop for Call<'_> {
             message: message.as_deref().unwrap_or_default(),
             queue: self.queue,
             execution: self.started.map(|started| started.elapsed()),
-            total: self.arrived.elapsed(),
+            total: self.arrival.at.elapsed(),
             request_bytes: self.request_bytes,
             response_bytes: self.response_bytes,
             exit_code: self.exit_code,
         };
         self.observer.finished(&self.span, &finished);
-        macro_rules! tell {
+        macro_rules! log {
             ($level:ident, $text:literal) => {
                 tracing::$level!(
                     parent: &self.span,
@@ -457,9 +459,9 @@ impl Drop for Call<'_> {
             };
         }
         match finished.code {
-            Code::Ok => tell!(info, "evaluated"),
-            Code::Internal | Code::Unavailable => tell!(warn, "evaluation failed"),
-            _ => tell!(info, "evaluation refused or given up"),
+            Code::Ok => log!(info, "evaluated"),
+            Code::Internal | Code::Unavailable => log!(warn, "evaluation failed"),
+            _ => log!(info, "evaluation refused or given up"),
         }
     }
 }
@@ -468,7 +470,7 @@ fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// What the caller calls the request, if that is fit for a log, or a name of our own.
+/// The request ID of the caller, if it is fit for a log, or a new one.
 fn request_id(metadata: &MetadataMap) -> String {
     static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
+use crate::admission::Caller;
 use crate::held::Holder;
 
 /// How many streams a connection may have open.
@@ -101,6 +102,13 @@ impl OpenConnection {
     pub(super) fn inactive_since(&self) -> Option<Instant> {
         let activity = self.activity();
         (activity.calls == 0).then_some(activity.since)
+    }
+
+    pub(crate) fn caller(&self) -> Caller {
+        Caller {
+            address: self.address,
+            connection: self.id,
+        }
     }
 
     /// What the connection, and what its peer has of the bytes in memory.

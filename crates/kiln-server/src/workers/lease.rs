@@ -16,7 +16,7 @@ use tonic::{Code, Status};
 use super::frame::{FrameBuffer, RequestHead, ResponseHead};
 use super::pool::{Shared, WorkerError, WorkerPool};
 use super::process::{Death, State, Worker};
-use crate::admission::{Admission, Lane, Place};
+use crate::admission::{Admission, Caller, Lane, Slot};
 use crate::evaluate::Evaluated;
 use crate::status;
 
@@ -42,27 +42,27 @@ pub(crate) struct WorkerCall {
     pub(crate) room: usize,
 }
 
-/// A worker that has one call, and the place of that call.
+/// A worker that has one call, and the slot of that call.
 pub(crate) struct Lease {
     pool: Arc<Shared>,
     worker: Option<Worker>,
-    place: Option<Place>,
+    slot: Option<Slot>,
     is_slow: bool,
     max_body: usize,
     deadline: Option<Deadline>,
 }
 
 impl Lease {
-    /// Takes a worker for a call that has its place.
+    /// Takes a worker for a call that has its slot.
     pub(crate) async fn take(
         pool: &WorkerPool,
-        place: Place,
+        slot: Slot,
         call: &WorkerCall,
     ) -> Result<Lease, WorkerError> {
         Ok(Lease {
             worker: Some(pool.take().await?),
             pool: pool.shared(),
-            place: Some(place),
+            slot: Some(slot),
             is_slow: false,
             max_body: call.max_message_size,
             deadline: call.deadline,
@@ -70,10 +70,15 @@ impl Lease {
     }
 
     /// Evaluates the call.
-    pub(crate) async fn evaluate(&mut self, admission: &Admission, call: WorkerCall) -> Evaluated {
+    pub(crate) async fn evaluate(
+        &mut self,
+        admission: &Admission,
+        caller: Caller,
+        call: WorkerCall,
+    ) -> Evaluated {
         let is_large = call.list.len() > LARGE;
         let image = call.image.clone();
-        match self.exchange(admission, call).await {
+        match self.exchange(admission, caller, call).await {
             Some(Ok((head, body))) => {
                 if head.ends || self.is_slow || is_large || body.len() > LARGE {
                     self.kill();
@@ -97,6 +102,7 @@ impl Lease {
     async fn exchange(
         &mut self,
         admission: &Admission,
+        caller: Caller,
         call: WorkerCall,
     ) -> Option<io::Result<(ResponseHead, Bytes)>> {
         let worker = self.worker.as_mut()?;
@@ -109,8 +115,8 @@ impl Lease {
         self.is_slow = true;
         Some(tokio::select! {
             answered = &mut exchange => answered,
-            Ok(place) = admission.enter(Lane::Slow) => {
-                self.place = Some(place);
+            Ok(slot) = admission.enter(Lane::Slow, caller) => {
+                self.slot = Some(slot);
                 kiln_sandbox::lower_priority(id);
                 exchange.await
             }
@@ -149,13 +155,13 @@ impl Drop for Lease {
         match (worker.state(), Handle::try_current()) {
             (State::Idle, _) => pool.give_back(worker),
             (State::Working, Ok(runtime)) if !self.is_slow => {
-                let place = self.place.take();
+                let slot = self.slot.take();
                 let max_body = self.max_body;
                 let now = Instant::now();
                 let left = self.deadline.map(|it| it.at.saturating_duration_since(now));
                 let grace = left.map_or(CANCEL_GRACE, |left| left.min(CANCEL_GRACE));
                 runtime.spawn(async move {
-                    let _place = place;
+                    let _slot = slot;
                     match timeout(grace, worker.receive(max_body)).await {
                         Ok(Ok((head, _))) if !head.ends => pool.give_back(worker),
                         _ => pool.lose(worker),

@@ -166,6 +166,43 @@ async fn who_finds_no_room_is_told_when_to_come_back() {
     world.call("waits", LIST).await.expect("a list");
 }
 
+/// Two busy clients leave no room in the queue, and a third one is served all the same.
+#[tokio::test]
+async fn no_client_can_fill_the_queue_for_others() {
+    let world = World::with(one_place(8), Words::Runner).await;
+    world.script("waits", WAITS);
+    world.script("cat", "exec cat");
+    let mut client = world.client().await;
+    let running =
+        tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
+    world.appears("pid").await;
+    let mut busy = tokio::task::JoinSet::new();
+    for _ in 0..2 {
+        let client = world.client().await;
+        for _ in 0..20 {
+            let mut client = client.clone();
+            busy.spawn(async move { client.evaluate_function(request("cat", LIST)).await });
+        }
+    }
+    // As many as the queue has no room for are refused: it is full then.
+    for _ in 0..32 {
+        let ended = busy.join_next().await.expect("a call").expect("a task");
+        let status = ended.expect_err("the queue is full");
+        assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    }
+    let mut client = world.client().await;
+    let other = tokio::spawn(async move { client.evaluate_function(request("cat", LIST)).await });
+    let ended = busy.join_next().await.expect("a call").expect("a task");
+    let status = ended.expect_err("it makes room for the other client");
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    std::fs::write(world.path("go"), "").expect("a file");
+    other.await.expect("a task").expect("a list");
+    running.await.expect("a task").expect("a list");
+    while let Some(ended) = busy.join_next().await {
+        ended.expect("a task").expect("a list");
+    }
+}
+
 #[tokio::test]
 async fn who_finds_no_memory_is_told_to_come_back() {
     let options = Options {
