@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kiln_goflag::{FlagSet, GoDuration, Key, Parsed, Stop};
+use kiln_go::{FlagSet, GoDuration, Key, Parsed, Stop};
 use kiln_krm::image::check_prefix;
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
 use kiln_sandbox::SandboxMode;
@@ -229,9 +229,6 @@ impl Flags {
 
 impl ServiceFlags {
     fn new(set: &mut FlagSet) -> ServiceFlags {
-        let seconds = |duration: Duration| {
-            GoDuration::from_seconds(u32::try_from(duration.as_secs()).unwrap_or(u32::MAX))
-        };
         ServiceFlags {
             max_concurrent: set.add(
                 "max-concurrent-evaluations",
@@ -275,22 +272,22 @@ impl ServiceFlags {
             ),
             connection_idle_timeout: set.add(
                 "connection-idle-timeout",
-                seconds(DEFAULT_CONNECTION_IDLE_TIMEOUT),
+                GoDuration::from(DEFAULT_CONNECTION_IDLE_TIMEOUT),
                 "How long a connection may stay open without a request",
             ),
             request_timeout: set.add(
                 "request-timeout",
-                seconds(DEFAULT_REQUEST_TIMEOUT),
+                GoDuration::from(DEFAULT_REQUEST_TIMEOUT),
                 "How long a request may take to arrive, besides a second for every 64 KiB of it",
             ),
             evaluation_timeout: set.add(
                 "evaluation-timeout",
-                seconds(DEFAULT_EVALUATION_TIMEOUT),
+                GoDuration::from(DEFAULT_EVALUATION_TIMEOUT),
                 "How long a function may take, whatever its caller says; 0 for no limit",
             ),
             drain_timeout: set.add(
                 "drain-timeout",
-                seconds(DEFAULT_DRAIN_TIMEOUT),
+                GoDuration::from(DEFAULT_DRAIN_TIMEOUT),
                 "How long running calls may take to finish when the server is told to end",
             ),
         }

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_krm::image::{Constraint, Version, VersionError};
 use kiln_runtime::process::{self, Ending, Finished, Program};
 use kiln_runtime::{CancelToken, Deadline, RunContext, RunError};

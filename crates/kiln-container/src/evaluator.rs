@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_runtime::process::{self, Ending, Finished, Program};
 use kiln_runtime::{
     Deadline, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome, Output,

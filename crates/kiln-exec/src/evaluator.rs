@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_runtime::process::{self, Ending, Program};
 use kiln_runtime::{
     Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError,

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use kiln_starlark::go_quote;
+use kiln_go::quote;
 use kiln_yaml::{Document, Kind, NodeRef, SequenceStyle};
 
 /// How many duplicates a message names. There are as many as pairs of equal keys.
@@ -98,7 +98,7 @@ fn report_mapping(mapping: NodeRef<'_>, reports: &mut Vec<String>) {
             }
             reports.push(format!(
                 "line {other}: mapping key {} already defined at line {}",
-                go_quote(key.value()),
+                quote(key.value()),
                 line(key)
             ));
         }

@@ -4,7 +4,6 @@ pub mod annotations;
 pub mod check;
 pub mod declaration;
 mod dialect;
-pub mod gotext;
 pub mod image;
 pub mod kptfile;
 pub mod legacy_words;

@@ -5,9 +5,9 @@
 
 use std::collections::HashSet;
 
+use kiln_go::{quote, to_lower};
 use kiln_yaml::NodeRef;
 
-use crate::gotext::{lower, quote};
 use crate::meta::{self, Meta};
 
 /// The shortest path that means the same, decided by the text alone: no `.`, no doubled or trailing slash, no `..`
@@ -72,7 +72,7 @@ pub fn directory(path: &str) -> String {
 /// The file that a resource without a path is written to: `[dir/][namespace/]kind_name.yaml`, kind in lower case.
 pub fn default_path(dir: &str, resource: NodeRef<'_>) -> String {
     let meta = Meta::of(resource);
-    let file = format!("{}_{}.yaml", lower(meta.kind), meta.name);
+    let file = format!("{}_{}.yaml", to_lower(meta.kind), meta.name);
     join(&[dir, meta.namespace, &file])
 }
 

@@ -229,27 +229,13 @@ fn file_error(path: &str, error: PathError) -> FileError {
             io::ErrorKind::IsADirectory => FileError::IsDirectory(path.to_owned()),
             _ => FileError::Failed {
                 path: path.to_owned(),
-                reason: system_words(&error),
+                reason: kiln_go::errno_text(&error),
             },
         },
         error => FileError::Failed {
             path: path.to_owned(),
             reason: error.to_string(),
         },
-    }
-}
-
-/// An operating system's error in the words that Go programs use: lower case, no number.
-pub fn system_words(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = match text.find(" (os error ") {
-        Some(end) => text.get(..end).unwrap_or(&text),
-        None => &text,
-    };
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => first.to_lowercase().chain(chars).collect(),
-        None => String::new(),
     }
 }
 

@@ -17,7 +17,7 @@ mod journal;
 mod recover;
 mod transaction;
 
-pub use disk::{DiskFiles, OutsideLinks, system_words};
+pub use disk::{DiskFiles, OutsideLinks};
 pub use lock::{Access, Lock};
 pub use read::{available_threads, read_files};
 pub use recover::{JOURNAL, RecoverError, Recovery, recover};

@@ -45,7 +45,7 @@ pub enum PodError {
         fault: PodFault,
     },
     /// The time limit of the call has passed.
-    #[error("function evaluation timed out for {image} after {}{}", kiln_runtime::go_duration(*timeout), delay_suffix(delay.as_deref()))]
+    #[error("function evaluation timed out for {image} after {}{}", kiln_go::GoDuration::from_whole_millis(*timeout), delay_suffix(delay.as_deref()))]
     TimedOut {
         /// The image that was called.
         image: String,

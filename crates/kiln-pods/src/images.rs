@@ -1,6 +1,5 @@
 //! Resolves image references: the digest and the command of an image.
 
-use std::error::Error;
 use std::pin::Pin;
 
 use kiln_oci::{ErrorClass, ImageCache, ImageReference, RegistryError};
@@ -77,12 +76,7 @@ impl ImageResolver for RegistryResolver {
 }
 
 fn image_error(error: &RegistryError) -> ImageResolveError {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
+    let text = kiln_go::error_chain(error);
     match error.class() {
         ErrorClass::NotFound => ImageResolveError::NotFound(text),
         ErrorClass::Config => ImageResolveError::Denied(text),

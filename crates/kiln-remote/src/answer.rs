@@ -4,6 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use kiln_go::error_chain;
 use kiln_proto::FunctionFailure;
 use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure::{from_status, whole_message};
@@ -65,7 +66,7 @@ impl Asked<'_> {
 
     /// A call for which there is no connection and never will be.
     pub(crate) fn not_set_up(&self, error: &dyn Error) -> RunError {
-        self.remote(Code::Unavailable, with_causes(error))
+        self.remote(Code::Unavailable, error_chain(error))
     }
 
     fn error(&self, status: &Status) -> RunError {
@@ -78,7 +79,7 @@ impl Asked<'_> {
         }
         let message = &*whole_message(status);
         if let Some(connect) = causes(status).find(|cause| cause.is::<ConnectError>()) {
-            let cause = connect.source().map_or_else(String::new, with_causes);
+            let cause = connect.source().map_or_else(String::new, error_chain);
             return self.remote(
                 Code::Unavailable,
                 format!(
@@ -169,21 +170,6 @@ fn stderr(failure: &FunctionFailure) -> Vec<u8> {
     let (head, tail) = failure.stderr.split_at(failure.stderr.len() / 2);
     let note = format!("[... {} bytes omitted ...]", failure.stderr_omitted);
     [head, note.as_bytes(), tail].concat()
-}
-
-/// An error with its causes in one line.
-pub(crate) fn with_causes(error: &(dyn Error + '_)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

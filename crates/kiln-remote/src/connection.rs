@@ -153,7 +153,7 @@ impl Caller {
 /// Where and how to connect; files are read here.
 pub(crate) fn endpoint(options: &RemoteOptions) -> Result<Endpoint, SetupError> {
     let tls_error = |error: tonic::transport::Error| SetupError::Tls {
-        reason: crate::answer::with_causes(&error),
+        reason: kiln_go::error_chain(&error),
     };
     let uri = options.address.uri(options.is_encrypted());
     let endpoint = Endpoint::from_shared(Bytes::from(uri)).map_err(tls_error)?;

@@ -7,7 +7,7 @@ use tonic::Code;
 
 /// A call that failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("func eval {} failed: rpc error: code = {} desc = {description}", kiln_krm::gotext::quote(image), kiln_proto::go_code_name(*code))]
+#[error("func eval {} failed: rpc error: code = {} desc = {description}", kiln_go::quote(image), kiln_proto::go_code_name(*code))]
 pub struct EvalError {
     /// The image that was to be run.
     pub image: String,

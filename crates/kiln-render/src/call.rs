@@ -164,7 +164,7 @@ impl Call<'_> {
             |item: &&kiln_krm::results::ResultItem| item.known_severity() == Some(Severity::Error);
         let errors = result.results.iter().filter(is_error).count();
         (errors > 0).then(|| {
-            let function = kiln_krm::gotext::quote(self.function.name());
+            let function = kiln_go::quote(self.function.name());
             let text = format!("function {function} reported {errors} error(s) in its results");
             CallError::Failure(Failure::Because(Why::Reported, text))
         })
@@ -237,7 +237,7 @@ impl Call<'_> {
         read_answer(bytes, Dialect::Current).map_err(|error| match error {
             AnswerError::Read(error) => because(Why::BadOutput, error),
             error => {
-                let function = kiln_krm::gotext::quote(self.function.name());
+                let function = kiln_go::quote(self.function.name());
                 let text = format!("function {function} returned no list of resources: {error}");
                 CallError::Failure(Failure::Because(Why::NoItems, text))
             }
@@ -282,7 +282,10 @@ impl Call<'_> {
                 (nothing(), Some(because(Why::Unavailable, error)))
             }
             Err(error @ RunError::NotFound(_)) => (nothing(), Some(because(Why::NotFound, error))),
-            Err(error) => (nothing(), Some(CallError::from(chain(&error)))),
+            Err(error) => (
+                nothing(),
+                Some(CallError::from(kiln_go::error_chain(&error))),
+            ),
         }
     }
 }
@@ -326,18 +329,6 @@ fn because(why: Why, error: impl std::error::Error) -> CallError {
 
 fn not_krm(error: ListNotKrm) -> CallError {
     CallError::Failure(Failure::NotKrm(Box::new(error)))
-}
-
-/// An error with its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 /// What was returned belongs to the calling package unless it says otherwise.

@@ -60,7 +60,7 @@ impl Runner<'_> {
         if path.is_empty() {
             return Ok(config_map(function));
         }
-        let quoted = kiln_krm::gotext::quote(path);
+        let quoted = kiln_go::quote(path);
         let bytes = self
             .files
             .read(&package.outer(path))

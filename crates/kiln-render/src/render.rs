@@ -116,7 +116,7 @@ fn finish(
 }
 
 fn from_root(root: &str, package: &str, path: &str) -> Result<String, String> {
-    let quote = kiln_krm::gotext::quote;
+    let quote = kiln_go::quote;
     if !package.starts_with('/') {
         return Err(format!(
             "subpackage path {} must be absolute",

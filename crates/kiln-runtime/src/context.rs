@@ -87,23 +87,3 @@ impl Default for Limits {
         }
     }
 }
-
-/// A duration as Go writes it: `5m0s`, `1.5s`, `20ms`.
-pub fn go_duration(duration: Duration) -> String {
-    let milliseconds = duration.as_millis();
-    if milliseconds == 0 {
-        return "0s".to_owned();
-    }
-    if milliseconds < 1000 {
-        return format!("{milliseconds}ms");
-    }
-    let seconds = duration.as_secs();
-    let fraction = format!(".{:03}", milliseconds % 1000);
-    let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds}{fraction}s"),
-        (0, _) => format!("{minutes}m{seconds}{fraction}s"),
-        _ => format!("{hours}h{minutes}m{seconds}{fraction}s"),
-    }
-}

@@ -80,7 +80,7 @@ pub type RunFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, RunError>> 
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     /// The evaluator does not know the function; another may.
-    #[error("function {} not found", kiln_krm::gotext::quote(name))]
+    #[error("function {} not found", kiln_go::quote(name))]
     NotFound {
         /// The function's name.
         name: String,

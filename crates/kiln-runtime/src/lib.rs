@@ -20,7 +20,7 @@ pub mod process;
 pub use cancel::{CancelGuard, CancelToken};
 pub use chain::{EvaluatorChain, Search};
 pub use context::{
-    DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Deadline, Limits, RunContext, StderrListener, go_duration,
+    DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Deadline, Limits, RunContext, StderrListener,
 };
 pub use evaluator::{AsyncRunner, Evaluator, FindError, Found, RunFuture, Runner};
 pub use file_value::{FileValue, FileValueError, Refresh};

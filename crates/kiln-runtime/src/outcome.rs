@@ -6,6 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
+use kiln_go::GoDuration;
 use kiln_krm::ResourceList;
 use kiln_sandbox::Excess;
 
@@ -99,7 +100,7 @@ pub enum RunError {
     /// Its time was up, and it was killed.
     #[error(
         "function did not finish within {} and was killed; a longer time can be given with --timeout",
-        crate::context::go_duration(*timeout)
+        GoDuration::from_whole_millis(*timeout)
     )]
     TimedOut {
         /// The time it had.
@@ -140,7 +141,7 @@ pub enum StartError {
     /// No directory of the search path has it.
     #[error(
         "exec: {}: executable file not found in $PATH",
-        kiln_krm::gotext::quote(program)
+        kiln_go::quote(program)
     )]
     NotOnPath {
         /// The name.
@@ -149,7 +150,7 @@ pub enum StartError {
     /// A relative directory of the search path has it.
     #[error(
         "exec: {}: cannot run executable found relative to current directory",
-        kiln_krm::gotext::quote(program)
+        kiln_go::quote(program)
     )]
     RelativeToCurrentDirectory {
         /// The name.

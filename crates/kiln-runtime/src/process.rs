@@ -145,7 +145,7 @@ impl Running {
         let not_started = |error: &io::Error| {
             RunError::NotStarted(StartError::ForkExec {
                 program: path.to_string_lossy().into_owned(),
-                reason: system_words(error),
+                reason: kiln_go::errno_text(error),
             })
         };
         let running = match program.sandbox {
@@ -287,17 +287,4 @@ fn limit_memory(_: Pid, limits: Limits) -> Result<(), RunError> {
             source: io::ErrorKind::Unsupported.into(),
         }),
     }
-}
-
-/// The words of the operating system as Go writes them: lower case, no number.
-fn system_words(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = match text.rfind(" (os error ") {
-        Some(at) => &text[..at],
-        None => &text,
-    };
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_lowercase().chain(chars).collect()
-    })
 }

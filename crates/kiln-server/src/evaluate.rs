@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use bytes::Bytes;
+use kiln_go::error_chain;
 use kiln_krm::{Dialect, Wrapper, write_list};
 use kiln_proto::evaluator::EvaluateFunctionResponse;
 use kiln_proto::failure::{self, MAX_WHOLE_MESSAGE, whole_message};
@@ -177,7 +178,7 @@ impl Evaluation {
             Ok(results) if results.has_errors() => {
                 *warning = Some(format!(
                     "failed to evaluate function {} with structured results: {} and stderr: {}",
-                    kiln_krm::gotext::quote(&self.image),
+                    kiln_go::quote(&self.image),
                     results.message(),
                     status::printed(&stderr)
                 ));
@@ -279,17 +280,17 @@ pub(crate) fn not_run(image: &str, error: RunError, asked: &str, room: usize) ->
         RunError::Cancelled => status::cancelled(image),
         RunError::OutputTooLarge { limit } => status::wrote_too_much(image, limit),
         RunError::NotFound(error) => {
-            status::not_found_because(image, asked, &with_sources(error.as_ref()))
+            status::not_found_because(image, asked, &error_chain(error.as_ref()))
         }
         RunError::Unavailable(error) | RunError::Remote(error) => {
             match error.downcast::<Status>() {
                 // The words of the peer that was to run it.
                 Ok(status) => return fitted(*status, room),
-                Err(error) => status::unavailable(image, &with_sources(error.as_ref())),
+                Err(error) => status::unavailable(image, &error_chain(error.as_ref())),
             }
         }
         error @ RunError::OverLimit(_) => status::over_limit(image, &error.to_string()),
-        error @ RunError::Io { .. } => status::unavailable(image, &with_sources(&error)),
+        error @ RunError::Io { .. } => status::unavailable(image, &error_chain(&error)),
     })
 }
 
@@ -343,16 +344,4 @@ fn wire(list: &str, output: Output) -> Bytes {
             write_list(&wrapper, &answer.items, config, answer.results.as_ref()).into()
         }
     }
-}
-
-/// An error and what is behind it.
-pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
 }

@@ -7,7 +7,7 @@
 //! answer for one that the function removed. So an answer without a list, or with `items` that are not a list, is an
 //! error here.
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_krm::results::{ResultItem, Severity, read_results};
 use kiln_yaml::{Document, Kind, NodeRef, SequenceStyle, is_ordinary, parse_all, parse_first};
 use memchr::memmem;

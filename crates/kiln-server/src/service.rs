@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use kiln_go::error_chain;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::{DEFAULT_ROOM, MAX_ROOM, ROOM_METADATA};
 use kiln_runtime::{
@@ -19,7 +20,7 @@ use tracing::{Instrument as _, Span, field};
 
 use crate::admission::{Admission, Caller, Lane, Slot};
 use crate::deadline;
-use crate::evaluate::{Evaluated, Evaluation, not_run, unread, with_sources};
+use crate::evaluate::{Evaluated, Evaluation, not_run, unread};
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::observer::{Finished, Observer};
 use crate::options::{Options, Words};
@@ -181,7 +182,7 @@ impl Service {
         let mut lease = match taken {
             Some(Ok(lease)) => lease,
             Some(Err(error)) => {
-                return Err(status::unavailable(&call.image, &with_sources(&error)));
+                return Err(status::unavailable(&call.image, &error_chain(&error)));
             }
             None => return Err(timed_out(&call.image, deadline)),
         };

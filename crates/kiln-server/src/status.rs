@@ -5,11 +5,10 @@
 
 use std::time::Duration;
 
-use kiln_krm::gotext::quote;
+use kiln_go::{GoDuration, quote};
 use kiln_proto::failure;
 use kiln_proto::tonic_types::pb::RetryInfo;
 use kiln_proto::{FunctionFailure, omit_middle};
-use kiln_runtime::go_duration;
 use prost::Message as _;
 use prost_types::Any;
 use tonic::{Code, Status};
@@ -58,7 +57,7 @@ pub(crate) fn over_limit(image: &str, reason: &str) -> Status {
 pub(crate) fn request_stalled(silence: Duration) -> Status {
     Status::deadline_exceeded(format!(
         "the request stopped coming for {} before it was whole",
-        go_duration(silence)
+        GoDuration::from_whole_millis(silence)
     ))
 }
 
@@ -67,7 +66,7 @@ pub(crate) fn request_slow(received: usize, time: Duration) -> Status {
     Status::deadline_exceeded(format!(
         "the request was not whole after {}: {received} bytes had arrived; \
          --request-timeout sets how long a request may take to arrive",
-        go_duration(time)
+        GoDuration::from_whole_millis(time)
     ))
 }
 
@@ -81,7 +80,7 @@ pub(crate) fn too_many_connections() -> Status {
     let text = format!(
         "too many connections with running calls, of this client's address or of all; try again in {}, \
          or raise --max-connections",
-        go_duration(retry_after)
+        GoDuration::from_whole_millis(retry_after)
     );
     try_again(text, retry_after)
 }
@@ -120,7 +119,7 @@ pub(crate) fn no_memory(size: usize) -> Status {
     let text = format!(
         "no room for a request of {size} bytes while others are waiting or running; try again in {}, \
          or raise --max-held-bytes",
-        go_duration(retry_after)
+        GoDuration::from_whole_millis(retry_after)
     );
     try_again(text, retry_after)
 }
@@ -130,7 +129,7 @@ pub(crate) fn too_many_streams() -> Status {
     let retry_after = Duration::from_secs(1);
     let text = format!(
         "too many requests are open, or their headers are too large; try again in {}",
-        go_duration(retry_after)
+        GoDuration::from_whole_millis(retry_after)
     );
     try_again(text, retry_after)
 }
@@ -139,7 +138,7 @@ pub(crate) fn full(waiting: usize, full: Full) -> Status {
     let text = format!(
         "too many evaluations: {waiting} are waiting already; try again in {}, \
          or raise --max-queued-evaluations",
-        go_duration(full.retry_after)
+        GoDuration::from_whole_millis(full.retry_after)
     );
     try_again(text, full.retry_after)
 }
@@ -159,7 +158,7 @@ pub(crate) fn timed_out(image: &str, timeout: Duration) -> Status {
     Status::deadline_exceeded(format!(
         "function {} did not finish within {}",
         quote(image),
-        go_duration(timeout)
+        GoDuration::from_whole_millis(timeout)
     ))
 }
 

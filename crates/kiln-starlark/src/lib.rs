@@ -33,7 +33,6 @@ pub use limits::Limits;
 pub use num_bigint::BigInt;
 pub use program::{Program, Run};
 pub use syntax::{Operator, Position, SyntaxError};
-pub use text::go_quote;
 pub use usage::Usage;
 pub use value::{
     Ancestors, Builtin, Children, Dict, Kind, List, Module, NativeFn, Object, Set, Struct, Value,

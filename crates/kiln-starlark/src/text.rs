@@ -1,5 +1,7 @@
 //! Strings as Go sees them: bytes that are usually, but not always, UTF-8.
 
+use kiln_go::lower_char;
+
 /// The first character and its length. What is not UTF-8 is U+FFFD of length 1; nothing has length 0.
 pub(crate) fn decode_char(bytes: &[u8]) -> (char, usize) {
     let Some(first) = bytes.first() else {
@@ -73,6 +75,7 @@ pub(crate) fn quote(bytes: &[u8], is_bytes: bool, out: &mut Vec<u8>) {
         out.push(b'"');
         return;
     }
+    let mut piece = String::new();
     let mut rest = bytes;
     while !rest.is_empty() {
         let (char, length) = decode_char(rest);
@@ -81,67 +84,13 @@ pub(crate) fn quote(bytes: &[u8], is_bytes: bool, out: &mut Vec<u8>) {
             let byte = head.first().copied().unwrap_or_default();
             out.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
         } else {
-            quote_one(char, '"', out);
+            piece.clear();
+            kiln_go::push_quoted_char(&mut piece, char, '"');
+            out.extend_from_slice(piece.as_bytes());
         }
         rest = tail;
     }
     out.push(b'"');
-}
-
-/// A string as Go's `%q` prints it. For text without odd bytes it is the notation of the language.
-pub fn go_quote(text: &str) -> String {
-    let mut out = Vec::new();
-    quote(text.as_bytes(), false, &mut out);
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-/// A character as Go's `%q` prints it.
-pub(crate) fn quote_char(char: char) -> String {
-    let mut out = vec![b'\''];
-    quote_one(char, '\'', &mut out);
-    out.push(b'\'');
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-fn quote_one(char: char, quote: char, out: &mut Vec<u8>) {
-    match char {
-        '\\' => out.extend_from_slice(b"\\\\"),
-        _ if char == quote => out.extend_from_slice(&[b'\\', quote as u8]),
-        _ if is_print(char) => push_char(out, char),
-        '\x07' => out.extend_from_slice(b"\\a"),
-        '\x08' => out.extend_from_slice(b"\\b"),
-        '\x0C' => out.extend_from_slice(b"\\f"),
-        '\n' => out.extend_from_slice(b"\\n"),
-        '\r' => out.extend_from_slice(b"\\r"),
-        '\t' => out.extend_from_slice(b"\\t"),
-        '\x0B' => out.extend_from_slice(b"\\v"),
-        _ => {
-            let number = u32::from(char);
-            let escape = match number {
-                0..0x20 | 0x7F => format!("\\x{number:02x}"),
-                0..0x10000 => format!("\\u{number:04x}"),
-                _ => format!("\\U{number:08x}"),
-            };
-            out.extend_from_slice(escape.as_bytes());
-        }
-    }
-}
-
-/// Whether Go would print the character as it is.
-fn is_print(char: char) -> bool {
-    match char {
-        ' '..='~' => true,
-        '\0'..='\x7F' => false,
-        // Behind a letter, the standard library escapes what is not printable and nothing else.
-        _ => {
-            ['a', char]
-                .iter()
-                .collect::<String>()
-                .escape_debug()
-                .count()
-                == 2
-        }
-    }
 }
 
 /// Whether Go counts the character as white space.
@@ -176,15 +125,7 @@ fn is_decimal(char: char) -> bool {
         .any(|zero| (*zero..zero + 10).contains(&number))
 }
 
-/// One character for one character, as Go's case mappings are.
-pub(crate) fn lower(char: char) -> char {
-    if char == '\u{130}' {
-        return 'i';
-    }
-    char.to_lowercase().next().unwrap_or(char)
-}
-
-/// The upper-case character, where there is a single one.
+/// The upper-case character, where there is a single one: Go maps one character to one character.
 pub(crate) fn upper(char: char) -> char {
     let mut mapped = char.to_uppercase();
     match (mapped.next(), mapped.next()) {
@@ -206,5 +147,5 @@ pub(crate) fn title(char: char) -> char {
 
 /// Whether the character has a case that folding can change.
 pub(crate) fn is_cased(char: char) -> bool {
-    char.is_ascii_alphabetic() || lower(char) != char || upper(char) != char
+    char.is_ascii_alphabetic() || lower_char(char) != char || upper(char) != char
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Lifecycle {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_krm::kptfile::{Git, GitLock, Locator, Upstream};
 use kiln_oci::RegistryOptions;
 

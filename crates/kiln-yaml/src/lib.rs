@@ -13,7 +13,6 @@ mod edit;
 mod emit;
 mod equality;
 mod error;
-mod gotext;
 mod lines;
 mod list_pairs;
 mod merge_comments;
@@ -31,7 +30,6 @@ pub use document::{Document, Slot};
 pub use edit::{EditError, NodeMut};
 pub use emit::{Encoder, SequenceStyle, to_string};
 pub use error::{Error, Position};
-pub use gotext::go_quote;
 pub use list_pairs::pair_items;
 pub use merge_comments::{
     ListKeys, NoListKeys, Start, TypeId, copy_comments, copy_matching_comments,

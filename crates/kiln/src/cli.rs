@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+pub(crate) use kiln_go::parse_bool as go_bool;
 
 use crate::commands::completion::CompletionArgs;
 use crate::commands::function::{FnArgs, LegacyFnArgs};
@@ -131,16 +132,5 @@ fn dashes_for_underscores(arg: OsString) -> OsString {
     match value {
         Some(value) => format!("--{name}={value}").into(),
         None => format!("--{name}").into(),
-    }
-}
-
-/// The spellings of a truth value that Go's flags take.
-pub(crate) fn go_bool(text: &str) -> Result<bool, String> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),
-        _ => Err(format!(
-            "strconv.ParseBool: parsing {text:?}: invalid syntax"
-        )),
     }
 }

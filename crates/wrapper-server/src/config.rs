@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use kiln_goflag::{FlagSet, GoDuration, Key, Parsed, Stop};
+use kiln_go::{FlagSet, GoDuration, Key, Parsed, Stop};
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
 use kiln_server::{
     AdmissionOptions, ConnectionOptions, DEFAULT_CONNECTION_IDLE_TIMEOUT, DEFAULT_DRAIN_TIMEOUT,
@@ -55,9 +55,6 @@ impl Flags {
     pub(crate) fn new() -> Flags {
         let mut set = FlagSet::new("wrapper-server");
         let admission = AdmissionOptions::default();
-        let seconds = |duration: Duration| {
-            GoDuration::from_seconds(u32::try_from(duration.as_secs()).unwrap_or(u32::MAX))
-        };
         Flags {
             port: set.add("port", DEFAULT_PORT, "The server port"),
             max_request_body_size: set.add(
@@ -88,17 +85,17 @@ impl Flags {
             ),
             connection_idle_timeout: set.add(
                 "connection-idle-timeout",
-                seconds(DEFAULT_CONNECTION_IDLE_TIMEOUT),
+                GoDuration::from(DEFAULT_CONNECTION_IDLE_TIMEOUT),
                 "How long a connection may stay open without a request",
             ),
             request_timeout: set.add(
                 "request-timeout",
-                seconds(DEFAULT_REQUEST_TIMEOUT),
+                GoDuration::from(DEFAULT_REQUEST_TIMEOUT),
                 "How long a request may take to arrive, besides a second for every 64 KiB of it",
             ),
             drain_timeout: set.add(
                 "drain-timeout",
-                seconds(DEFAULT_DRAIN_TIMEOUT),
+                GoDuration::from(DEFAULT_DRAIN_TIMEOUT),
                 "How long running calls have when the server is to end",
             ),
             tls_cert: set.text("tls-cert", "", "Certificate of the server, a PEM `file`"),

@@ -9,8 +9,8 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use kiln_go::GoDuration;
 use kiln_proto::go_code_name;
-use kiln_runtime::go_duration;
 use tonic::metadata::{AsciiMetadataKey, AsciiMetadataValue};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
@@ -85,7 +85,7 @@ async fn ask(config: &Config, endpoints: &[Endpoint]) -> Verdict {
         line(format_args!(
             "timeout: failed to connect service {:?} within {}",
             config.address,
-            go_duration(config.connect_timeout)
+            GoDuration::from(config.connect_timeout)
         ));
         return Verdict::ConnectionFailure;
     };
@@ -131,7 +131,7 @@ fn tell_failure(config: &Config, status: &Status) {
         code if code == Code::DeadlineExceeded || status.message() == "Timeout expired" => {
             line(format_args!(
                 "timeout: health rpc did not complete within {}",
-                go_duration(config.rpc_timeout)
+                GoDuration::from(config.rpc_timeout)
             ))
         }
         code => line(format_args!(

@@ -5,9 +5,8 @@
 
 use std::time::Duration;
 
-use kiln_goflag::GoDuration;
+use kiln_go::GoDuration;
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
-use kiln_runtime::go_duration;
 use kiln_telemetry::LogLevel;
 
 use crate::config::Runtimes;
@@ -81,7 +80,7 @@ pub(super) fn scan_interval(
         None => {
             warnings.push(format!(
                 "--scan-interval {interval} is not positive: the default of {} is used",
-                go_duration(default)
+                GoDuration::from(default)
             ));
             default
         }

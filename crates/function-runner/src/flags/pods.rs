@@ -3,8 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use kiln_goflag::{FlagSet, GoDuration, Key, Parsed};
-use kiln_runtime::go_duration;
+use kiln_go::{FlagSet, GoDuration, Key, Parsed};
 
 use super::{given, lenient, not_negative};
 use crate::config::Pods;
@@ -71,7 +70,7 @@ impl PodFlags {
             ),
             scan_interval: set.add(
                 "scan-interval",
-                GoDuration::from_seconds(SCAN_INTERVAL),
+                GoDuration::from_seconds(SCAN_INTERVAL.into()),
                 "How often to look for expired pods",
             ),
             template: set.text(
@@ -140,7 +139,7 @@ impl PodFlags {
         };
         let lease_period = not_negative("pod-lease-period", parsed.get(self.lease_period))?;
         if lease_period < SHORTEST_LEASE {
-            let shortest = go_duration(SHORTEST_LEASE);
+            let shortest = GoDuration::from(SHORTEST_LEASE);
             return Err(format!("--pod-lease-period must be at least {shortest}"));
         }
         let default = Duration::from_secs(SCAN_INTERVAL.into());

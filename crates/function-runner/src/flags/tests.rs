@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kiln_goflag::Stop;
+use kiln_go::Stop;
 use kiln_sandbox::SandboxMode;
 use kiln_server::ConnectionOptions;
 use kiln_telemetry::LogLevel;

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use kiln_yaml::{Document, NodeId, NodeRef, Slot, go_quote};
+use kiln_go::quote;
+use kiln_yaml::{Document, NodeId, NodeRef, Slot};
 use regex::Regex;
 
 use super::substitution::{Reference, Substitution};
@@ -32,7 +33,7 @@ pub(super) enum CommentError {
     NoReference,
     #[error(
         "invalid node value (path: {}): failed to decode field value: {reason}",
-        go_quote(path)
+        quote(path)
     )]
     Value { path: String, reason: String },
 }
@@ -73,7 +74,7 @@ impl Visitor for Scan {
             return Ok(());
         }
         let path = format!("${path}");
-        let quoted = go_quote(&path);
+        let quoted = quote(&path);
         self.log
             .push_str(&format!("Parsing comment (path: {quoted}): {comment}\n"));
         let pattern = comment.strip_prefix(MARK).unwrap_or_default().trim();

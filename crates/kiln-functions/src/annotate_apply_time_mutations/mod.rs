@@ -14,10 +14,11 @@ pub(crate) use info::INFO;
 
 use std::collections::HashMap;
 
+use kiln_go::quote;
 use kiln_krm::Resource;
 use kiln_krm::annotations::FamilyError;
 use kiln_krm::results::{Field, File, ResourceRef, ResultItem, Severity};
-use kiln_yaml::{EditError, go_quote};
+use kiln_yaml::EditError;
 
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
 use crate::output::{Printed, Results};
@@ -36,7 +37,7 @@ struct AnnotateApplyTimeMutations;
 enum AnnotateError {
     #[error(transparent)]
     Families(#[from] FamilyError),
-    #[error("item {item} has invalid file index: {}", go_quote(.index))]
+    #[error("item {item} has invalid file index: {}", quote(.index))]
     Index { item: usize, index: String },
     #[error("stopped")]
     Stopped(Stopped),
@@ -152,7 +153,7 @@ impl Work {
         for found in scan.found {
             let (path, comment) = (&found.substitution.target_path, &found.comment);
             let start = "Found valid apply-time-mutation comment";
-            let quoted = go_quote(path);
+            let quoted = quote(path);
             self.say(&format!(
                 "{start} (item: {item}, field: {quoted}): {comment}"
             ));

@@ -1,6 +1,7 @@
 //! Values and keys as texts, the way Go prints what it has read.
 
-use kiln_yaml::{Document, NodeRef, go_quote};
+use kiln_go::quote;
+use kiln_yaml::{Document, NodeRef};
 
 use crate::kustomize::shortest;
 use crate::sdk::json::{Content, Scalars, read};
@@ -43,7 +44,7 @@ pub(super) fn key_step(key: NodeRef<'_>) -> String {
         Some(Content::Float(value)) if value.abs() < 1e21 => format!("[{value}]"),
         Some(Content::Float(value)) => format!("[{}]", shortest(value)),
         Some(Content::String(name)) if is_simple(name) => format!(".{name}"),
-        Some(Content::String(name)) => format!("[{}]", go_quote(name)),
+        Some(Content::String(name)) => format!("[{}]", quote(name)),
         _ => format!("[{}]", key.value()),
     }
 }

@@ -6,7 +6,8 @@ mod info;
 
 pub(crate) use info::INFO;
 
-use kiln_yaml::{Document, NodeId, Slot, Style, go_quote};
+use kiln_go::quote;
+use kiln_yaml::{Document, NodeId, Slot, Style};
 
 use crate::budget::{is_stopped, replace_all};
 use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
@@ -37,9 +38,9 @@ enum SetError {
     NoSetters,
     #[error("no matches for the input list of setters")]
     NoMatches,
-    #[error("invalid setter pattern for array node: {}", go_quote(.0))]
+    #[error("invalid setter pattern for array node: {}", quote(.0))]
     ListPattern(String),
-    #[error("input to array setter must be an array of values, but found {}", go_quote(.0))]
+    #[error("input to array setter must be an array of values, but found {}", quote(.0))]
     NotAList(String),
     #[error("values for setters [{0}] must be provided")]
     Unresolved(String),
@@ -146,7 +147,7 @@ impl Work {
     }
 
     fn report(&mut self, value: &str, field_path: &str) {
-        let message = format!("set field value to {}", go_quote(value));
+        let message = format!("set field value to {}", quote(value));
         let field_path = field_path.strip_prefix('.').unwrap_or(field_path);
         let result = item(message, field_path, &self.file_path);
         self.results.push(result);

@@ -7,7 +7,8 @@ mod replacer;
 
 pub(crate) use info::INFO;
 
-use kiln_yaml::{Document, NodeId, Slot, Style, go_quote};
+use kiln_go::quote;
+use kiln_yaml::{Document, NodeId, Slot, Style};
 
 use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
@@ -123,7 +124,7 @@ impl Work {
     ) {
         let comment = format!("kpt-set: {pattern}");
         document.set_comment(node, Slot::Line, &format!("# {comment}"));
-        let (comment, value) = (go_quote(&comment), go_quote(value));
+        let (comment, value) = (quote(&comment), quote(value));
         let message = format!("Added line comment {comment} for field with value {value}");
         let path = path.strip_prefix('.').unwrap_or(path);
         self.results.push(item(message, path, &self.file_path));

@@ -115,7 +115,7 @@ impl Function for EnsureNameSubstring {
 
 /// A field spec as Go prints it.
 fn go_syntax(spec: &FieldSpec) -> String {
-    let quote = kiln_yaml::go_quote;
+    let quote = kiln_go::quote;
     format!(
         "types.FieldSpec{{Gvk:resid.Gvk{{Group:{}, Version:{}, Kind:{}, isClusterScoped:false}}, Path:{}, CreateIfNotPresent:{}}}",
         quote(&spec.group),

@@ -195,7 +195,7 @@ impl Fix {
         }
         let values = setters::values(resource.root())?;
         for function in &functions {
-            let image = kiln_krm::gotext::quote(&function.image);
+            let image = kiln_go::quote(&function.image);
             note(format!(
                 "Added {image} to mutators list, please move it to validators section if it is a validator function"
             ));

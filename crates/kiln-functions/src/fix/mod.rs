@@ -15,10 +15,10 @@ pub(crate) use info::INFO;
 
 use std::collections::HashMap;
 
+use kiln_krm::Resource;
 use kiln_krm::annotations::LEGACY_PATH;
 use kiln_krm::kptfile::KIND;
 use kiln_krm::paths::directory;
-use kiln_krm::{Resource, gotext};
 use packages::Packages;
 use setters::Setters;
 
@@ -63,7 +63,7 @@ impl Report {
 
 #[derive(Debug, thiserror::Error)]
 enum FixError {
-    #[error("unable to group resources by packages, {}", gotext::quote(&.0.to_string()))]
+    #[error("unable to group resources by packages, {}", kiln_go::quote(&.0.to_string()))]
     Grouping(MissingMetadata),
     #[error("{0}")]
     Setters(String),

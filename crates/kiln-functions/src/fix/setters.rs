@@ -294,8 +294,8 @@ fn list_text(value: &str, edition: Edition) -> Result<String, FixError> {
             Edition::First => error.to_string(),
             Edition::Second => format!(
                 "failed to parse the array node value {} with error {}",
-                kiln_krm::gotext::quote(value),
-                kiln_krm::gotext::quote(&error.to_string())
+                kiln_go::quote(value),
+                kiln_go::quote(&error.to_string())
             ),
         })
     })?;

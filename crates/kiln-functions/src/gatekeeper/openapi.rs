@@ -3,7 +3,7 @@
 //! Known are types, required fields, enumerations and patterns, which is what the schemas of templates consist of;
 //! limits of numbers and lengths are left to the policies.
 
-use kiln_yaml::go_quote;
+use kiln_go::quote;
 
 use crate::sdk::json::{Content, JsonRef};
 
@@ -176,16 +176,16 @@ impl Schema {
             .as_ref()
             .filter(|source| pattern::compile(source).is_some_and(|regex| !regex.is_match(text)))
         {
-            let text = go_quote(text);
+            let text = quote(text);
             faults.push(format!(
                 "[].{path}: Invalid value: {text}: {path} in body should match '{pattern}'"
             ));
         }
         if !self.values.is_empty() && !self.values.iter().any(|value| value == text) {
-            let values: Vec<String> = self.values.iter().map(|value| go_quote(value)).collect();
+            let values: Vec<String> = self.values.iter().map(|value| quote(value)).collect();
             faults.push(format!(
                 "[].{path}: Unsupported value: {}: supported values: {}",
-                go_quote(text),
+                quote(text),
                 values.join(", ")
             ));
         }

@@ -4,7 +4,7 @@
 //! wants every resource to have a name, and does not review ConstraintTemplates. Its texts are those of the function
 //! built from the tag `functions/go/gatekeeper/v0.2.1`.
 
-use kiln_yaml::go_quote;
+use kiln_go::quote;
 
 use crate::sdk::json::JsonRef;
 
@@ -20,7 +20,7 @@ impl Release {
     pub(super) fn refused_template(self, name: &str, why: &str) -> String {
         match self {
             V0_2_1 => why.to_owned(),
-            V0_2_2 => format!("adding template {}: {why}", go_quote(name)),
+            V0_2_2 => format!("adding template {}: {why}", quote(name)),
         }
     }
 
@@ -63,7 +63,7 @@ impl Release {
         match self {
             V0_2_1 => format!("target {target} not recognized"),
             V0_2_2 => {
-                let (target, known) = (go_quote(target), super::TARGET);
+                let (target, known) = (quote(target), super::TARGET);
                 format!("target {target} not recognized, known targets [{known}]")
             }
         }
@@ -72,7 +72,7 @@ impl Release {
     pub(super) fn refused_constraint(self, name: &str, why: &str) -> String {
         match self {
             V0_2_1 => why.to_owned(),
-            V0_2_2 => format!("adding constraint {}: {why}", go_quote(name)),
+            V0_2_2 => format!("adding constraint {}: {why}", quote(name)),
         }
     }
 
@@ -81,7 +81,7 @@ impl Release {
             V0_2_1 => format!("Constraint kind {kind} is not recognized"),
             V0_2_2 => format!(
                 "missing ConstraintTemplate: Constraint kind {} is not recognized, known kinds [{}]",
-                go_quote(kind),
+                quote(kind),
                 known.join(" ")
             ),
         }
@@ -91,7 +91,7 @@ impl Release {
         let faults = faults.join("\n");
         match self {
             V0_2_1 => format!("invalid Name: {faults}"),
-            V0_2_2 => format!("invalid Constraint: invalid name: {}", go_quote(&faults)),
+            V0_2_2 => format!("invalid Constraint: invalid name: {}", quote(&faults)),
         }
     }
 
@@ -101,9 +101,9 @@ impl Release {
             // The original has kind and name the wrong way round.
             V0_2_2 => format!(
                 "invalid Constraint: wrong kind {} for constraint {}; want {}",
-                go_quote(name),
-                go_quote(kind),
-                go_quote(wanted)
+                quote(name),
+                quote(kind),
+                quote(wanted)
             ),
         }
     }
@@ -116,8 +116,8 @@ impl Release {
             ),
             V0_2_2 => format!(
                 "invalid Constraint: unsupported version {} for Constraint {}; supported versions: {SUPPORTED}",
-                go_quote(version),
-                go_quote(name)
+                quote(version),
+                quote(name)
             ),
         }
     }

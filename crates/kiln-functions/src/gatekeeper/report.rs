@@ -1,7 +1,7 @@
 //! What was found, in order and in words.
 
+use kiln_go::quote;
 use kiln_krm::results::{File, ResourceRef, ResultItem, Severity};
-use kiln_yaml::go_quote;
 
 use crate::sdk::json::{Content, JsonRef};
 
@@ -131,7 +131,7 @@ fn file(object: JsonRef<'_>) -> Result<Option<File>, String> {
     let index = match annotation("config.kubernetes.io/index") {
         None => 0,
         Some(index) => index.parse().map_err(|_| {
-            let index = go_quote(index);
+            let index = quote(index);
             format!("strconv.Atoi: parsing {index}: invalid syntax")
         })?,
     };

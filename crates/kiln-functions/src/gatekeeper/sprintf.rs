@@ -1,7 +1,7 @@
 //! Go's `fmt.Sprintf` for what OPA gives to it: whole numbers, other numbers and strings; everything else is a string by
 //! the time it gets there.
 
-use kiln_yaml::go_quote;
+use kiln_go::quote;
 use regorus::Value;
 
 use super::bounded::Answer;
@@ -115,7 +115,7 @@ fn argument(value: &Value) -> Argument {
 fn term(value: &Value) -> String {
     let list = |items: Vec<String>| items.join(", ");
     match value {
-        Value::String(text) => go_quote(text),
+        Value::String(text) => quote(text),
         Value::Array(items) => format!("[{}]", list(items.iter().map(term).collect())),
         Value::Set(items) if items.is_empty() => "set()".to_owned(),
         Value::Set(items) => format!("{{{}}}", list(items.iter().map(term).collect())),
@@ -185,7 +185,7 @@ fn string(text: &str, verb: char, flags: &Flags) -> String {
         None => text.to_owned(),
     };
     match verb {
-        'q' => go_quote(&cut),
+        'q' => quote(&cut),
         'x' => cut.bytes().map(|byte| format!("{byte:02x}")).collect(),
         'X' => cut.bytes().map(|byte| format!("{byte:02X}")).collect(),
         _ => cut,

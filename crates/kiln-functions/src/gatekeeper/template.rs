@@ -1,6 +1,6 @@
 //! ConstraintTemplates.
 
-use kiln_yaml::go_quote;
+use kiln_go::quote;
 
 use crate::sdk::json::{Content, JsonRef};
 
@@ -37,14 +37,14 @@ impl<'a> Template<'a> {
         }
         let name = string(&["metadata", "name"]);
         let unreadable = |why: &str| {
-            let name = go_quote(name);
+            let name = quote(name);
             format!("converting unstructured {name} to template: adding template: {why}")
         };
         if !matches!(version, "v1" | "v1beta1" | "v1alpha1") {
             if release == Release::V0_2_1 {
                 return Ok(None);
             }
-            let api_version = go_quote(api_version);
+            let api_version = quote(api_version);
             return Err(unreadable(&format!(
                 "no kind \"ConstraintTemplate\" is registered for version {api_version} in scheme \
                  \"pkg/runtime/scheme.go:100\""
@@ -88,12 +88,12 @@ fn check<'a>(
         return Err(release.invalid_template("missing name"));
     }
     if kind.is_empty() && release == Release::V0_2_2 {
-        let name = go_quote(name);
+        let name = quote(name);
         let why = format!("ConstraintTemplate {name} does not specify CRD Kind");
         return Err(release.invalid_template(&why));
     }
     if !name.eq_ignore_ascii_case(kind) {
-        let (name, kind) = (go_quote(name), go_quote(&kind.to_lowercase()));
+        let (name, kind) = (quote(name), quote(&kind.to_lowercase()));
         return Err(release.invalid_template(&format!(
             "the ConstraintTemplate's name {name} is not equal to the lowercase of CRD's Kind: {kind}"
         )));

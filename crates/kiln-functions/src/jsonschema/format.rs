@@ -1,6 +1,6 @@
 //! Formats of strings, with the words of the library that kubeconform checks them with.
 
-use kiln_yaml::go_quote;
+use kiln_go::{GoDuration, quote};
 
 /// A format that is checked. Those of Kubernetes' own numbers (`int32`, `byte`, …) mean nothing to the library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,8 +101,8 @@ fn date(text: &str) -> Checked {
     let fault = |rest: &str, layout: &str| {
         format!(
             "parsing time {} as \"2006-01-02\": cannot parse {} as \"{layout}\"",
-            go_quote(text),
-            go_quote(rest)
+            quote(text),
+            quote(rest)
         )
     };
     let year = text.get(..4).and_then(number);
@@ -116,7 +116,7 @@ fn date(text: &str) -> Checked {
     let Some(month) = rest.get(..2).and_then(number) else {
         return Err(fault(rest, "01"));
     };
-    let out_of_range = |what: &str| format!("parsing time {}: {what} out of range", go_quote(text));
+    let out_of_range = |what: &str| format!("parsing time {}: {what} out of range", quote(text));
     if !(1..=12).contains(&month) {
         return Err(out_of_range("month"));
     }
@@ -129,7 +129,7 @@ fn date(text: &str) -> Checked {
     };
     let extra = rest.get(2..).unwrap_or_default();
     if !extra.is_empty() {
-        let (text, extra) = (go_quote(text), go_quote(extra));
+        let (text, extra) = (quote(text), quote(extra));
         return Err(format!("parsing time {text}: extra text: {extra}"));
     }
     refuse_unless(
@@ -213,7 +213,7 @@ fn in_utc(minute: i64, offset: &str) -> Result<i64, String> {
 
 /// Kubernetes' durations are Go's; those of ISO 8601 pass as well.
 fn duration(text: &str) -> Checked {
-    if is_go_duration(text) {
+    if text.parse::<GoDuration>().is_ok() {
         return Ok(());
     }
     let Some(rest) = text.strip_prefix('P') else {
@@ -253,29 +253,6 @@ fn duration_part(mut part: &str, all: &'static str) -> Checked {
     Ok(())
 }
 
-fn is_go_duration(text: &str) -> bool {
-    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if rest == "0" {
-        return true;
-    }
-    let mut parts = 0;
-    while !rest.is_empty() {
-        let unit = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let digits = rest.get(..rest.len() - unit.len()).unwrap_or_default();
-        let is_number =
-            digits.bytes().any(|byte| byte.is_ascii_digit()) && digits.matches('.').count() <= 1;
-        let after = ["ns", "us", "µs", "μs", "ms", "h", "m", "s"]
-            .iter()
-            .find_map(|name| unit.strip_prefix(name));
-        match after {
-            Some(after) if is_number => rest = after,
-            _ => return false,
-        }
-        parts += 1;
-    }
-    parts > 0
-}
-
 fn hostname(text: &str) -> Checked {
     let text = text.strip_suffix('.').unwrap_or(text);
     refuse_unless(text.len() <= 253, "more than 253 characters long")?;
@@ -299,7 +276,7 @@ fn ipv4(text: &str) -> Checked {
         let has_zeros = group.len() > 1 && group.starts_with('0');
         refuse_unless(!has_zeros, "leading zeros")?;
         let Ok(value) = group.parse::<i64>() else {
-            let group = go_quote(group);
+            let group = quote(group);
             return Err(format!("strconv.Atoi: parsing {group}: invalid syntax"));
         };
         let in_range = (0..=255).contains(&value);
@@ -314,7 +291,7 @@ fn ipv6(text: &str) -> Checked {
     refuse_unless(!has_zone, "zone id is not a part of ipv6 address")?;
     match text.parse::<std::net::Ipv6Addr>() {
         Ok(_) => Ok(()),
-        Err(_) => Err(format!("ParseAddr({}): unable to parse IP", go_quote(text))),
+        Err(_) => Err(format!("ParseAddr({}): unable to parse IP", quote(text))),
     }
 }
 

@@ -7,8 +7,6 @@
 
 use std::cell::Cell;
 
-use kiln_yaml::go_quote;
-
 use crate::budget::is_stopped;
 use crate::sdk::json::{Content, Json, JsonRef};
 
@@ -437,7 +435,9 @@ fn display(value: JsonRef<'_>) -> String {
 
 /// The library's single quotes around Go's escapes.
 fn quote(text: &str) -> String {
-    let quoted = go_quote(text).replace("\\\"", "\"").replace('\'', "\\'");
+    let quoted = kiln_go::quote(text)
+        .replace("\\\"", "\"")
+        .replace('\'', "\\'");
     let inner = quoted
         .strip_prefix('"')
         .and_then(|inner| inner.strip_suffix('"'));

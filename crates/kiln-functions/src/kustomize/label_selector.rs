@@ -256,7 +256,7 @@ fn check_key(key: &str) -> Result<(), SelectorError> {
     } else {
         return Ok(());
     };
-    let key = kiln_yaml::go_quote(key);
+    let key = kiln_go::quote(key);
     Err(SelectorError(format!(
         "invalid label key {key}: {complaint}"
     )))

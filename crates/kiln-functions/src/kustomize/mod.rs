@@ -19,7 +19,6 @@ mod resource_id;
 mod resource_map;
 mod round_trip;
 mod scope;
-mod text;
 mod transformer;
 mod unstructured;
 
@@ -38,7 +37,6 @@ pub(crate) use resource_map::{
 };
 pub(crate) use round_trip::{round_trip, through_json};
 pub(crate) use scope::{is_cluster_scoped, was_cluster_scoped};
-pub(crate) use text::json_text;
 pub(crate) use transformer::{Release, transform};
 
 /// Which kustomize a function was built with, as far as functions show it.

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use kiln_go::quote;
 use kiln_krm::results::{ResultItem, Severity};
-use kiln_yaml::{Document, go_quote};
+use kiln_yaml::Document;
 
 use super::decode::{DecodeError, Reader, StructShape, Value, decode};
 use super::path_filter::{Creation, FieldPath, FilterError, apply_spec, entry_setter};
@@ -41,7 +42,7 @@ pub(crate) fn read_plugin(
     let generation = generation.into();
     let value = decode(document, shape, Reader::Kubernetes).map_err(|error| {
         let text = kiln_yaml::to_string(document, generation.sequence_style());
-        let text = go_quote(&text);
+        let text = quote(&text);
         PluginError::Type { text, error }
     })?;
     let is_former = matches!(generation, Generation::March2021 | Generation::May2021);

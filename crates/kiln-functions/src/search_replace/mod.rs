@@ -8,8 +8,9 @@ mod tests;
 
 pub(crate) use info::INFO;
 
+use kiln_go::quote;
 use kiln_krm::Resource;
-use kiln_yaml::{Document, Kind, NodeId, Slot, Style, go_quote};
+use kiln_yaml::{Document, Kind, NodeId, Slot, Style};
 
 use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
@@ -40,7 +41,7 @@ enum Rules {
 
 #[derive(Debug, thiserror::Error)]
 enum SearchError {
-    #[error("invalid matcher {}, must be one of [{known}]", go_quote(.given))]
+    #[error("invalid matcher {}, must be one of [{known}]", quote(.given))]
     UnknownMatcher { given: String, known: String },
     #[error(r#"at least one of ["by-value", "by-value-regex", "by-path"] must be provided"#)]
     NothingToSearch,
@@ -87,7 +88,7 @@ impl Function for SearchReplace {
             }
             Err(error) => {
                 let error = error.to_string();
-                let quoted = go_quote(&error);
+                let quoted = quote(&error);
                 let message = format!("failed to perform search-replace operation: {quoted}");
                 list.results = failure(message).into();
                 Ending::Error(error)
@@ -141,7 +142,7 @@ impl Work {
     }
 
     fn report(&mut self, value: &str, field_path: &str) {
-        let value = go_quote(value);
+        let value = quote(value);
         let message = match self.matcher.changes_something() {
             true => format!("Mutated field value to {value}"),
             false => format!("Matched field value {value}"),

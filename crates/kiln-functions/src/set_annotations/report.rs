@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use kiln_go::json_string;
 use kiln_krm::results::{Field, File, ResultItem};
 
 use crate::budget::is_stopped;
-use crate::kustomize::{FieldPath, json_text};
+use crate::kustomize::FieldPath;
 use crate::output::Results;
 
 /// The annotations set, by where they were set.
@@ -57,7 +58,7 @@ fn result(
     ((file, index, path), annotations): ((String, String, String), BTreeMap<String, String>),
 ) -> ResultItem {
     let pair =
-        |(key, value): (&String, &String)| format!("{}:{}", json_text(key), json_text(value));
+        |(key, value): (&String, &String)| format!("{}:{}", json_string(key), json_string(value));
     let pairs: Vec<String> = annotations.iter().map(pair).collect();
     ResultItem {
         message: format!("set annotations: {{{}}}", pairs.join(",")),

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kiln_go::quote;
 use kiln_krm::Resource;
-use kiln_krm::gotext::quote;
 use kiln_krm::results::{Field, File, ResultItem, Severity};
 use kiln_yaml::{Document, NodeRef};
 

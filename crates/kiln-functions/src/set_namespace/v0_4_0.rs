@@ -105,7 +105,7 @@ fn duplicate(items: &[Resource]) -> Option<String> {
 
 /// The original has the old namespaces in no order; here they are sorted.
 fn summary(old: &BTreeSet<String>, count: usize, namespace: &str) -> String {
-    let namespace = kiln_krm::gotext::quote(namespace);
+    let namespace = kiln_go::quote(namespace);
     if count == 0 {
         return format!("all namespaces are already {namespace}. no value changed");
     }

@@ -294,7 +294,7 @@ impl SetNamespace {
             count => format!(
                 "`depends-on` annotation namespace {} updated to {}, {count} value(s) changed",
                 go_list(&old),
-                kiln_krm::gotext::quote(new)
+                kiln_go::quote(new)
             ),
         }
     }
@@ -313,7 +313,7 @@ fn known_as(resource: NodeRef<'_>) -> Option<String> {
 }
 
 fn summary(old: &BTreeSet<String>, count: usize, new: &str) -> String {
-    let new = kiln_krm::gotext::quote(new);
+    let new = kiln_go::quote(new);
     match count {
         0 => format!("all matching namespaces are already {new}. no value changed"),
         count => format!(

@@ -1,17 +1,15 @@
 //! sleep: does nothing, for a while. It notices when nobody waits for it any more.
 
-mod duration;
-
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use kiln_go::{DurationError, GoDuration, NumberError, atoi};
 use kiln_yaml::Document;
 
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
 use crate::registry::{Behaviour, FunctionInfo};
 use crate::sdk::kyaml::data_map;
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
-use duration::{GoDuration, ParseError};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "sleep",
@@ -45,9 +43,9 @@ struct Sleep;
 #[derive(Debug, thiserror::Error)]
 enum SleepError {
     #[error("couldn't parse `duration` field of functionConfig: {0}")]
-    Duration(ParseError),
+    Duration(DurationError),
     #[error("couldn't parse `sleepSeconds` field of functionConfig: {0}")]
-    Seconds(ParseError),
+    Seconds(NumberError),
     #[error("FunctionConfig's data field contains neither `duration` nor `sleepSeconds`")]
     Nothing,
 }
@@ -65,7 +63,7 @@ impl Function for Sleep {
         };
         list.stderr
             .push_str(&format!("Sleeping for {duration}...\n"));
-        if wait(duration.length(), ctx).is_err() {
+        if wait(duration.to_std().unwrap_or_default(), ctx).is_err() {
             return Ending::Stopped;
         }
         list.stderr.push_str("Sleep completed.\n");
@@ -95,7 +93,7 @@ fn wait(time: Duration, ctx: &Context<'_>) -> Result<(), Stopped> {
 fn duration_of(config: Option<&Document>) -> Result<GoDuration, SleepError> {
     let kind = config.and_then(|config| config.root().get("kind"));
     if kind.is_none_or(|kind| kind.value() != "ConfigMap") {
-        return Ok(GoDuration::seconds(10));
+        return Ok(GoDuration::from_seconds(10));
     }
     let data = data_map(config);
     let given = |wanted: &str| {
@@ -103,8 +101,10 @@ fn duration_of(config: Option<&Document>) -> Result<GoDuration, SleepError> {
         found.map(|(_, value)| value.trim())
     };
     match (given("duration"), given("sleepSeconds")) {
-        (Some(text), _) => GoDuration::parse(text).map_err(SleepError::Duration),
-        (None, Some(text)) => duration::parse_seconds(text).map_err(SleepError::Seconds),
+        (Some(text), _) => text.parse().map_err(SleepError::Duration),
+        (None, Some(text)) => atoi(text)
+            .map(GoDuration::from_seconds)
+            .map_err(SleepError::Seconds),
         (None, None) => Err(SleepError::Nothing),
     }
 }

@@ -6,8 +6,9 @@
 
 use std::cmp::Ordering;
 
+use kiln_go::quote;
+
 use super::version::{Version, compare_pre, is_identifier};
-use crate::gotext::quote;
 
 /// A constraint on versions: groups joined by `||`, each a list of comparisons that must all hold.
 #[derive(Clone, Debug)]

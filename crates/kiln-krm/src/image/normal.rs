@@ -4,9 +4,10 @@
 //! kpt normalises an image only to put a tag on it and to name a function after it. Its grammar for this differs
 //! from [`ImageRef::parse`] in what it takes for a registry: that needs a dot, a port, a capital or brackets.
 
+use kiln_go::to_lower;
+
 use super::grammar::{is_domain_label, split_port};
 use super::reference::{ImageRef, by_form};
-use crate::gotext;
 
 const HUB: &str = "docker.io";
 
@@ -27,7 +28,7 @@ pub fn normalize(text: &str) -> Result<ImageRef, InvalidReference> {
         upper_case,
     };
     let form = |text: &str| by_form(text, is_registry);
-    let mut reference = form(text).ok_or_else(|| invalid(form(&gotext::lower(text)).is_some()))?;
+    let mut reference = form(text).ok_or_else(|| invalid(form(&to_lower(text)).is_some()))?;
     if reference.registry.is_empty() && reference.repository == "localhost" {
         return Err(invalid(false));
     }

@@ -1,6 +1,6 @@
 //! Short names of functions: what has no slash gets the catalog's prefix.
 
-use crate::gotext::quote;
+use kiln_go::quote;
 
 /// Where the functions of the catalog are published.
 pub const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";

@@ -5,8 +5,9 @@
 
 use std::fmt;
 
+use kiln_go::to_lower;
+
 use super::grammar::{is_digest, is_domain_label, is_repository_path, is_tag, split, split_port};
-use crate::gotext;
 
 /// An image reference, taken apart.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
@@ -53,7 +54,7 @@ impl ImageRef {
         let Some(reference) = by_form(text, is_registry) else {
             return Err(if text.is_empty() {
                 ReferenceError::Empty
-            } else if by_form(&gotext::lower(text), is_registry).is_some() {
+            } else if by_form(&to_lower(text), is_registry).is_some() {
                 ReferenceError::UpperCase
             } else {
                 ReferenceError::Format

@@ -1,9 +1,10 @@
 //! The `tag` of a function: an exact version, a constraint on versions, or any other tag.
 
+use kiln_go::quote;
+
 use super::constraint::{Constraint, ConstraintError};
 use super::grammar::is_tag;
 use super::version::{Version, VersionError};
-use crate::gotext::quote;
 
 /// What a function's `tag` asks for.
 #[derive(Clone, Debug)]

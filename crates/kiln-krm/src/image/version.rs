@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use crate::gotext::quote;
+use kiln_go::quote;
 
 /// A version, with the text it was read from.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@
 //!
 //! Labels and annotations have edits of their own on every tree ([`kiln_yaml::NodeMut::set_annotation`]).
 
+use kiln_go::quote;
 use kiln_yaml::{
     Document, EditError, Kind, NoListKeys, Start, SyncOrderError, copy_comments, sync_order,
 };
@@ -14,7 +15,6 @@ use super::{
     Condition, Function, FunctionKind, Kptfile, KptfileProblem, ReadinessGate, RenderStatus,
     Status, tree,
 };
-use crate::gotext::quote;
 use crate::record::Value;
 
 /// Why a Kptfile could not be changed.

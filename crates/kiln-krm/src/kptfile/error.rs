@@ -1,6 +1,7 @@
 //! What is said about a Kptfile that cannot be used.
 
-use crate::gotext::quote;
+use kiln_go::quote;
+
 use crate::record::DecodeError;
 
 /// A package's Kptfile cannot be used. Displayed as kpt prints it.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use kiln_go::to_lower;
 use kiln_yaml::{Document, SequenceStyle};
 
-use crate::gotext;
 use crate::record::{self, records};
 use crate::results::ResultItem;
 
@@ -245,7 +245,7 @@ impl Kptfile {
     /// Whether an annotation says `true`, in whatever case.
     pub fn is_annotated_true(&self, annotation: &str) -> bool {
         let value = self.metadata.annotations.get(annotation);
-        value.is_some_and(|value| gotext::lower(value) == "true")
+        value.is_some_and(|value| to_lower(value) == "true")
     }
 }
 

@@ -4,11 +4,11 @@
 
 use std::collections::HashSet;
 
+use kiln_go::quote;
 use kiln_yaml::Document;
 
 use super::{Function, Kptfile, Pipeline};
 use crate::check::{NotKrm, check_resource};
-use crate::gotext::quote;
 use crate::image::{self, ImageRef};
 use crate::paths;
 

@@ -112,7 +112,7 @@ pub enum WriteError {
     /// An index that is no number.
     #[error(
         "unable to parse config.kubernetes.io/index {index} :strconv.Atoi: parsing {}: {reason}",
-        crate::gotext::quote(index)
+        kiln_go::quote(index)
     )]
     Index {
         /// The annotation's value.

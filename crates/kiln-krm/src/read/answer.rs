@@ -3,11 +3,11 @@
 //! kpt takes an answer of nothing, and a list whose `items` are no list, for a list without resources: all that the
 //! function got is then removed. Here a function that removes everything has to answer with a list that is empty.
 
+use kiln_go::quote;
 use kiln_yaml::{Kind, NodeRef};
 
 use super::{Marks, Pieces, ReadError, TrailingText, is_wrapper, unwrap};
 use crate::dialect::Dialect;
-use crate::gotext::quote;
 use crate::list::ResourceList;
 use crate::resource::Resource;
 

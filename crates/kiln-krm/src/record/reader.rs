@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use kiln_go::quote;
 use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
 use super::Value;
 use super::node::{alias_targets, allowed_alias_share, explicit_tag_lie, is_merge_key, line};
-use crate::gotext::quote;
 
 /// Why a tree does not fit a type, in go-yaml's words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

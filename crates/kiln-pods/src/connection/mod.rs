@@ -2,14 +2,13 @@
 
 pub(crate) mod address;
 
-use std::error::Error;
 use std::time::Duration;
 
 use http::uri::PathAndQuery;
+use kiln_go::{GoDuration, error_chain};
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::idle::told_idle;
 use kiln_proto::transport::header_limit;
-use kiln_runtime::go_duration;
 use tokio::time::{Instant, timeout};
 use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
@@ -84,7 +83,7 @@ pub(crate) async fn connect(
             candidate
                 .connect()
                 .await
-                .map_err(|error| with_causes(&error))
+                .map_err(|error| error_chain(&error))
         }
     });
     let channel = channel.await?;
@@ -128,7 +127,10 @@ where
             Ok(Ok(connected)) => return Ok(connected),
             Ok(Err(error)) => (error, backoff.next()),
             Err(_) => (
-                format!("no response within {}", go_duration(time_limit)),
+                format!(
+                    "no response within {}",
+                    GoDuration::from_whole_millis(time_limit)
+                ),
                 Duration::ZERO,
             ),
         };
@@ -139,20 +141,6 @@ where
         on_error(&error);
         tokio::time::sleep_until(next).await;
     }
-}
-
-/// The error and its causes in one line, without repetitions.
-fn with_causes(error: &dyn Error) -> String {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    let mut line = String::new();
-    for text in causes.map(ToString::to_string) {
-        if line.is_empty() {
-            line = text;
-        } else if !line.ends_with(&text) {
-            line = format!("{line}: {text}");
-        }
-    }
-    line
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! `string.format`.
 
+use kiln_go::quote;
+
 use crate::builder::TextBuilder;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context};
-use crate::text::go_quote;
 use crate::value::{Value, write_repr};
 
 /// How positional arguments have been named so far; the two ways do not mix.
@@ -146,10 +147,7 @@ impl Field {
         match (self.conversion.as_str(), value.as_str_bytes()) {
             ("s", Some(text)) => out.push(text),
             ("s" | "r", _) => write_repr(value, out),
-            (conversion, _) => fail(format!(
-                "format: unknown conversion {}",
-                go_quote(conversion)
-            )),
+            (conversion, _) => fail(format!("format: unknown conversion {}", quote(conversion))),
         }
     }
 }

@@ -65,12 +65,12 @@ fn map_chars(
 fn capitalize(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     map_chars(ctx, args, |place, char| match place {
         0 => text::title(char),
-        _ => text::lower(char),
+        _ => kiln_go::lower_char(char),
     })
 }
 
 fn lower(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    map_chars(ctx, args, |_, char| text::lower(char))
+    map_chars(ctx, args, |_, char| kiln_go::lower_char(char))
 }
 
 fn upper(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -81,7 +81,7 @@ fn title(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
     let mut after_cased = false;
     map_chars(ctx, args, |_, char| {
         let mapped = if after_cased {
-            text::lower(char)
+            kiln_go::lower_char(char)
         } else {
             text::title(char)
         };
@@ -275,7 +275,7 @@ fn unchanged(
 }
 
 fn islower(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    unchanged(ctx, args, text::lower)
+    unchanged(ctx, args, kiln_go::lower_char)
 }
 
 fn isupper(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -290,7 +290,7 @@ fn istitle(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure
     for (_, char) in text::chars(args.this_text()) {
         let is_title = char.is_ascii_uppercase()
             || (text::title(char) == char
-                && text::lower(char) != char
+                && kiln_go::lower_char(char) != char
                 && text::upper(char) != char);
         let wrong = if is_title {
             after_cased

@@ -200,13 +200,10 @@ impl<'a> Arguments<'a> {
             };
             if slot.is_some() {
                 let what = "got multiple values for keyword argument";
-                return fail(format!(
-                    "{function}: {what} {}",
-                    crate::text::go_quote(&name)
-                ));
+                return fail(format!("{function}: {what} {}", kiln_go::quote(&name)));
             }
             want.check(value)
-                .map_err(|failure| blame(&crate::text::go_quote(&name), failure))?;
+                .map_err(|failure| blame(&kiln_go::quote(&name), failure))?;
             *slot = Some(value.clone());
         }
         for (slot, (param, _)) in out.iter().zip(&params) {
@@ -223,7 +220,7 @@ impl<'a> Arguments<'a> {
 
 /// What is said of a named argument that no parameter takes.
 fn unexpected(function: &str, name: &str, params: &[(&str, Want)]) -> String {
-    let shown = crate::text::go_quote(name);
+    let shown = kiln_go::quote(name);
     let message = format!("{function}: unexpected keyword argument {shown}");
     // The original offers only the first half of the names.
     let names = params.iter().take(params.len().div_ceil(2));

@@ -1,7 +1,8 @@
 //! Arguments to the parameters of a function of the program.
 
+use kiln_go::quote;
+
 use crate::error::{Failure, fail};
-use crate::text::go_quote;
 use crate::usage::Usage;
 use crate::value::{Dict, Function, Repr, Value};
 
@@ -68,7 +69,7 @@ fn bind_named(
         let text = key.as_str_bytes().unwrap_or_default();
         let params = code.locals.iter().take(ordinary);
         let twice = || {
-            let key = go_quote(&String::from_utf8_lossy(text));
+            let key = quote(&String::from_utf8_lossy(text));
             format!("function {name} got multiple values for parameter {key}")
         };
         usage.charge(ordinary / 8)?;
@@ -83,7 +84,7 @@ fn bind_named(
             continue;
         }
         let Some(extra) = &extra else {
-            let key = go_quote(&String::from_utf8_lossy(text));
+            let key = quote(&String::from_utf8_lossy(text));
             return fail(format!(
                 "function {name} got an unexpected keyword argument {key}"
             ));

@@ -221,26 +221,16 @@ fn quote(bytes: &[u8], out: &mut Vec<u8>) {
         return;
     }
     out.push(b'"');
+    let mut piece = String::new();
     for (place, char) in text::chars(bytes) {
-        match char {
-            '"' | '\\' => {
-                out.push(b'\\');
-                text::push_char(out, char);
-            }
-            '\n' => out.extend_from_slice(b"\\n"),
-            '\r' => out.extend_from_slice(b"\\r"),
-            '\t' => out.extend_from_slice(b"\\t"),
-            '\x08' => out.extend_from_slice(b"\\b"),
-            '\x0C' => out.extend_from_slice(b"\\f"),
-            '\0'..' ' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                out.extend_from_slice(format!("\\u{:04x}", u32::from(char)).as_bytes());
-            }
-            // Only what was not UTF-8 is escaped, not the character itself.
-            char::REPLACEMENT_CHARACTER if bytes.get(place) != Some(&0xEF) => {
-                out.extend_from_slice(b"\\ufffd");
-            }
-            _ => text::push_char(out, char),
+        // Only what was not UTF-8 is escaped, not the character itself.
+        if char == char::REPLACEMENT_CHARACTER && bytes.get(place) != Some(&0xEF) {
+            out.extend_from_slice(b"\\ufffd");
+            continue;
         }
+        piece.clear();
+        kiln_go::push_json_char(&mut piece, char);
+        out.extend_from_slice(piece.as_bytes());
     }
     out.push(b'"');
 }

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
+use kiln_go::quote_char;
 use num_bigint::BigInt;
 
 use crate::builder::{STRING_BYTES, TextBuilder};
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want};
 use crate::limits::MAX_INT_DIGITS;
-use crate::text::{self, quote_char};
+use crate::text;
 use crate::usage::Usage;
 use crate::value::{Dict, Repr, Value, int};
 

@@ -435,7 +435,7 @@ impl Resolver<'_> {
                         return complain(*position, message);
                     }
                     if names.contains(&name.as_str()) {
-                        let name = crate::text::go_quote(name);
+                        let name = kiln_go::quote(name);
                         let message = format!("keyword argument {name} is repeated");
                         return complain(*position, message);
                     }

@@ -3,12 +3,13 @@
 //! Positions are those of go.starlark.net: lines and code points from 1, a line end of any kind is one
 //! character. A NUL ends the text, as it does there. Literals are decoded here.
 
+use kiln_go::quote_char;
 use num_bigint::BigInt;
 
 use super::position::Position;
 use super::token::Token;
 use super::{literal, unquote};
-use crate::text::{decode_char, quote_char};
+use crate::text::decode_char;
 
 /// What a token is worth, beside its kind.
 #[derive(Clone, Debug, Default)]

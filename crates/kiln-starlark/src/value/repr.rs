@@ -109,7 +109,7 @@ fn write_one(value: &Value, out: &mut TextBuilder<'_>) -> Result<(), Failure> {
             out.push(shown.as_bytes())
         }
         Repr::Module(module) => {
-            out.push(format!("<module {}>", text::go_quote(&module.name)).as_bytes())
+            out.push(format!("<module {}>", kiln_go::quote(&module.name)).as_bytes())
         }
         Repr::View(view) => {
             write_quoted(&view.bytes, view.is_of_bytes(), out)?;

@@ -5,7 +5,7 @@
 use std::borrow::Borrow;
 use std::fmt;
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 
 /// The path of a file in a package: relative, separated by slashes, without empty, `.`, `..` or `.git` segments.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

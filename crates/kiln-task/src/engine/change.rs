@@ -1,6 +1,6 @@
 //! Changes a draft: its metadata, its files, or its lifecycle between draft and proposal.
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_krm::kptfile::FILE_NAME;
 
 use super::error::{AccessError, CommitError, RenderFailure};

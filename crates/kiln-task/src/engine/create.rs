@@ -1,6 +1,6 @@
 //! Creates a revision: its task, the package context, the Kptfile, the functions, one commit.
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 
 use super::error::{AccessError, CommitError, RenderFailure};
 use super::source::TaskError;

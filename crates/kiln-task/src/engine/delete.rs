@@ -1,6 +1,6 @@
 //! Deletes revisions, and proposes them for deletion.
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 
 use super::error::{AccessError, CommitError};
 use super::{ATTEMPTS, Engine, LocatedRevision, is_temporary, now};

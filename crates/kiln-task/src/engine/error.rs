@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use kiln_krm::gotext::quote;
+use kiln_go::{error_chain, quote};
 
 use crate::git::{GitError, InvalidRef, PublishError, ReadPackageError};
 use crate::render::RenderStatus;
@@ -47,9 +47,7 @@ impl CommitError {
             CommitError::Publish(error) => error,
             error => error,
         };
-        let causes = std::iter::successors(Some(first), |error| (*error).source());
-        let texts: Vec<String> = causes.map(ToString::to_string).collect();
-        texts.join(": ")
+        error_chain(first)
     }
 }
 

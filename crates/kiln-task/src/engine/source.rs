@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 
 use super::error::AccessError;
 use super::upgrade::UpgradeError;

@@ -1,6 +1,6 @@
 //! Upgrades a package to another revision of its upstream.
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_krm::kptfile::{FILE_NAME, Locator, Upstream};
 
 use super::Engine;

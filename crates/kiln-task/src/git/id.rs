@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 
 /// The hash of an object, in hexadecimal digits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

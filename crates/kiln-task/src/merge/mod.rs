@@ -49,11 +49,11 @@ pub(crate) struct Merged {
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MergeError {
-    #[error("subpackage {} added in both upstream and local", kiln_krm::gotext::quote(.0))]
+    #[error("subpackage {} added in both upstream and local", kiln_go::quote(.0))]
     AddedInBoth(String),
     #[error(
         "found duplicate {side:?} resources in file {}, please refer to \"update\" documentation for the fix",
-        kiln_krm::gotext::quote(path)
+        kiln_go::quote(path)
     )]
     Duplicate {
         /// `original`, `updated` or `dest`.

@@ -38,7 +38,7 @@ impl Paths {
                 ConflictStep::Field(name)
                     if name.is_empty() || name.contains(['.', '[', ']', '"']) =>
                 {
-                    write!(text, "[{}]", kiln_yaml::go_quote(name))
+                    write!(text, "[{}]", kiln_go::quote(name))
                 }
                 ConflictStep::Field(name) if text.is_empty() => write!(text, "{name}"),
                 ConflictStep::Field(name) => write!(text, ".{name}"),

@@ -7,7 +7,7 @@ mod rules;
 
 use std::fmt;
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 
 use rules::Complaints;
 pub(crate) use rules::InvalidName;

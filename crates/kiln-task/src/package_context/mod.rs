@@ -3,8 +3,8 @@
 //! It creates the ConfigMap if the package has none, keeps other keys, and is idempotent. Subpackages that have such a ConfigMap
 //! get their own names.
 
+use kiln_go::quote;
 use kiln_krm::annotations::LOCAL_CONFIG;
-use kiln_krm::gotext::quote;
 use kiln_krm::kptfile::FILE_NAME;
 use kiln_krm::kptfile::KptfileText;
 use kiln_krm::read::{ReadError, read_loose_file};

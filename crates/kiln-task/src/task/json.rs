@@ -72,17 +72,7 @@ where
     Ok(text.and_then(|text| text.parse().ok()))
 }
 
-/// JSON as Go writes it, with `<`, `>` and `&` escaped. These characters occur in strings only.
+/// JSON as Go writes it, with `<`, `>` and `&` escaped.
 pub(crate) fn to_go_json(value: &impl Serialize) -> Result<String, serde_json::Error> {
-    let json = serde_json::to_string(value)?;
-    let mut escaped = String::with_capacity(json.len());
-    for c in json.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                escaped += &format!("\\u{:04x}", u32::from(c));
-            }
-            c => escaped.push(c),
-        }
-    }
-    Ok(escaped)
+    Ok(kiln_go::escape_html(&serde_json::to_string(value)?))
 }

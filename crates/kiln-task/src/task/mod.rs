@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 
 pub(crate) use json::to_go_json;
 

@@ -207,13 +207,6 @@ pub(crate) fn pull(engine: &Engine<'_>, name: &str) -> (Contents, String) {
     (contents, located.revision.commit.to_string())
 }
 
-/// An error with its causes, as programs print it.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| (*error).source());
-    let texts: Vec<String> = causes.map(ToString::to_string).collect();
-    texts.join(": ")
-}
-
 /// Everything that refs say, to see that nothing has changed.
 pub(crate) fn refs(fixture: &Fixture, repository: &str) -> String {
     fixture.git(

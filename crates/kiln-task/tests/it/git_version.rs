@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use kiln_go::error_chain;
 use kiln_task::git::{GitError, OpenError, RepositoryLocation};
 use kiln_task::{Repositories, Repository, RepositoryConfig, RepositoryError};
 
-use crate::fixture::{Fixture, chain, fixture, url};
+use crate::fixture::{Fixture, fixture, url};
 
 /// Opens a repository with a git that prints a version and logs all other commands.
 fn open(
@@ -32,7 +33,7 @@ fn an_old_git_is_refused() {
     let path = fixture.path("repo");
     for location in [RepositoryLocation::Path(path.clone()), url(&path)] {
         let error = open(&fixture, "2.30.9", location).expect_err("it is too old");
-        let text = chain(&error);
+        let text = error_chain(&error);
         let expected = ": git 2.30.9 is too old: kiln needs git 2.31 or newer; install a newer git";
         assert!(
             text.starts_with("cannot open repository ") && text.ends_with(expected),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kiln_go::error_chain;
 use kiln_krm::kptfile::Condition;
 use kiln_task::git::RepositoryLocation;
 use kiln_task::{
@@ -10,7 +11,7 @@ use kiln_task::{
     RunnerOptions, Task, Upstream,
 };
 
-use crate::fixture::{chain, fixture, names, new, pull, refs, text};
+use crate::fixture::{fixture, names, new, pull, refs, text};
 use crate::steps::{clone_of, draft, edit_of, publish, push, update};
 
 const KPTFILE: &str = "# our package
@@ -158,7 +159,7 @@ fn a_revision_is_cloned_and_copied_by_the_rules() {
         "invalid clone source (neither of git, oci, nor upstream were specified)"
     );
     let named = engine.create(&new("git", "b", "V1", None));
-    assert!(chain(&named.expect_err("it has a bad name")).starts_with(
+    assert!(error_chain(&named.expect_err("it has a bad name")).starts_with(
         "failed to create packagerevision: package revision kubernetes resource name invalid:\nworkspace name part \"V1\" of package revision name invalid\n"
     ));
     // The same last segment elsewhere is another package.

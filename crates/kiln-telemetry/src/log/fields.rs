@@ -96,13 +96,7 @@ impl Visit for RecordFields {
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
-        let mut text = value.to_string();
-        let mut source = value.source();
-        while let Some(cause) = source {
-            text.push_str(": ");
-            text.push_str(&cause.to_string());
-            source = cause.source();
-        }
+        let text = kiln_go::error_chain(value);
         self.set_field(field, FieldValue::Text(truncated(&text)));
     }
 }

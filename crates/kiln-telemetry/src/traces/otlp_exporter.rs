@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::http::Uri;
+use kiln_go::error_chain;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_client::TraceServiceClient;
 use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
@@ -201,12 +202,10 @@ fn status_error(status: &Status) -> ExportError {
             | Code::Unavailable
             | Code::DataLoss
     );
-    let mut text = status.message().to_owned();
-    let mut source = std::error::Error::source(status);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
+    let text = match std::error::Error::source(status) {
+        Some(cause) => format!("{}: {}", status.message(), error_chain(cause)),
+        None => status.message().to_owned(),
+    };
     ExportError { text, is_transient }
 }
 

@@ -12,7 +12,6 @@ use std::fmt;
 use self::repeats::{Repeat, Repeats};
 use crate::document::{Document, Slot};
 use crate::edit::EditError;
-use crate::gotext::go_quote;
 use crate::list_pairs::pair_items;
 use crate::merge_comments::Start;
 use crate::node::{Kind, NodeId};
@@ -30,7 +29,7 @@ pub enum SyncOrderError {
 impl fmt::Display for SyncOrderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            SyncOrderError::NotAList(error) => go_quote(&error.to_string()),
+            SyncOrderError::NotAList(error) => kiln_go::quote(&error.to_string()),
             SyncOrderError::TooManyRepeats => "too many repeated keys".to_owned(),
         };
         write!(f, "failed to sync field order: {text}")

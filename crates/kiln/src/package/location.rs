@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+use kiln_go::errno_text;
 use kiln_krm::paths;
-use kiln_package::system_words;
 
 use crate::ui::Ui;
 
@@ -53,7 +53,7 @@ impl Location {
     pub(crate) fn unresolved(named: &str) -> Result<Location> {
         let path = absolute(named)?;
         path.symlink_metadata()
-            .map_err(|error| anyhow!("lstat {}: {}", path.display(), system_words(&error)))?;
+            .map_err(|error| anyhow!("lstat {}: {}", path.display(), errno_text(&error)))?;
         Location::at(path, named)
     }
 
@@ -169,8 +169,8 @@ fn resolve_links(path: &Path) -> Result<PathBuf, String> {
         let metadata = next
             .symlink_metadata()
             .map_err(|error| match error.kind() {
-                io::ErrorKind::NotADirectory => system_words(&error),
-                _ => format!("lstat {}: {}", next.display(), system_words(&error)),
+                io::ErrorKind::NotADirectory => errno_text(&error),
+                _ => format!("lstat {}: {}", next.display(), errno_text(&error)),
             })?;
         if !metadata.is_symlink() {
             resolved = next;
@@ -181,7 +181,7 @@ fn resolve_links(path: &Path) -> Result<PathBuf, String> {
             return Err("EvalSymlinks: too many links".to_owned());
         }
         let target = std::fs::read_link(&next)
-            .map_err(|error| format!("readlink {}: {}", next.display(), system_words(&error)))?;
+            .map_err(|error| format!("readlink {}: {}", next.display(), errno_text(&error)))?;
         if target.is_absolute() {
             resolved = PathBuf::from("/");
         }

@@ -93,7 +93,7 @@ impl Details {
     }
 
     fn text(&self) -> String {
-        let quote = kiln_krm::gotext::quote;
+        let quote = kiln_go::quote;
         let mut text = String::new();
         let place = self.place.as_ref().filter(|place| !place.text.is_empty());
         let place = place.map(Place::to_string);

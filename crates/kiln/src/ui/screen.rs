@@ -9,8 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kiln_krm::gotext::quote;
-use kiln_runtime::go_duration;
+use kiln_go::{GoDuration, quote};
 
 /// How long a function runs before its line is shown, and how often it is drawn anew.
 const TICK: Duration = Duration::from_secs(1);
@@ -170,7 +169,11 @@ impl State {
 
 /// The time comes first: names may be long, and what does not fit is cut off, because only one line can be erased.
 fn progress_line(function: &str, elapsed: Duration, others: usize, width: usize) -> String {
-    let mut line = format!("  {} {}", go_duration(elapsed), quote(function));
+    let mut line = format!(
+        "  {} {}",
+        GoDuration::from_whole_millis(elapsed),
+        quote(function)
+    );
     if others > 0 {
         line.push_str(&format!(" and {others} more"));
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kiln_goflag::{FlagSet, GoDuration, Key};
+use kiln_go::{FlagSet, GoDuration, Key};
 
 /// The flags.
 pub(super) struct Flags {

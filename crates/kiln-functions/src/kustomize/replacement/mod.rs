@@ -248,7 +248,7 @@ impl Work<'_> {
         };
         let found = path_match::find(document, path, create);
         let or_create = if create.is_some() { " or create" } else { "" };
-        let field = kiln_yaml::go_quote(field);
+        let field = kiln_go::quote(field);
         let missing = format!("unable to find{or_create} field {field} in replacement target");
         match found {
             Ok(found) if found.is_empty() => error(missing),

@@ -1,5 +1,7 @@
 //! Values as text, as Go writes maps: keys in order, and `<`, `>` and `&` escaped.
 
+use kiln_go::push_json_string;
+
 use super::{Content, JsonRef};
 
 /// How deep a value may be nested to have a text.
@@ -22,7 +24,7 @@ impl JsonRef<'_> {
             Content::Bool(value) => text.push_str(&value.to_string()),
             Content::Int(value) => text.push_str(&value.to_string()),
             Content::Float(value) => text.push_str(&value.to_string()),
-            Content::String(string) => write_string(string, text),
+            Content::String(string) => push_json_string(text, string),
             Content::Array => {
                 text.push('[');
                 for (at, item) in self.items().enumerate() {
@@ -41,7 +43,7 @@ impl JsonRef<'_> {
                     if at > 0 {
                         text.push(',');
                     }
-                    write_string(name, text);
+                    push_json_string(text, name);
                     text.push(':');
                     value.write(text, depth + 1)?;
                 }
@@ -50,21 +52,4 @@ impl JsonRef<'_> {
         }
         Some(())
     }
-}
-
-fn write_string(string: &str, text: &mut String) {
-    text.push('"');
-    for c in string.chars() {
-        match c {
-            '"' | '\\' => text.extend(['\\', c]),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
-                text.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            c => text.push(c),
-        }
-    }
-    text.push('"');
 }

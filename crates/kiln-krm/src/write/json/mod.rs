@@ -29,7 +29,7 @@ pub enum Reason {
     /// A key is there twice.
     #[error(
         "yaml: unmarshal errors:\n  line {line}: mapping key {} already defined at line {first_line}",
-        crate::gotext::quote(key)
+        kiln_go::quote(key)
     )]
     DuplicateKey {
         /// The key.
@@ -134,7 +134,7 @@ impl<'a> Writer<'a> {
                     }
                     self.line(depth);
                     if let Some(key) = key {
-                        scalar::push_string(&mut self.out, &key);
+                        kiln_go::push_json_string(&mut self.out, &key);
                         self.out.push_str(": ");
                     }
                     self.value(value)?;

@@ -1,5 +1,6 @@
 //! Scalars as JSON: what YAML's plain words mean, and how Go prints numbers, times and strings.
 
+use kiln_go::push_json_string;
 use kiln_yaml::NodeRef;
 
 use super::Reason;
@@ -27,11 +28,11 @@ pub(super) fn push_scalar(out: &mut String, node: NodeRef<'_>) -> Result<(), Rea
         "!!timestamp" => timestamp(text).map(|time| format!("\"{time}\"")),
         "!!binary" => decode_base64(text).map(|data| {
             let mut word = String::new();
-            push_string(&mut word, &data);
+            push_json_string(&mut word, &data);
             word.replace('\u{fffd}', "\\ufffd")
         }),
         _ => {
-            push_string(out, text);
+            push_json_string(out, text);
             return Ok(());
         }
     };
@@ -41,27 +42,6 @@ pub(super) fn push_scalar(out: &mut String, node: NodeRef<'_>) -> Result<(), Rea
     })?;
     out.push_str(&word);
     Ok(())
-}
-
-/// A string in quotes, safe to stand inside HTML.
-pub(super) fn push_string(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '<' | '>' | '&' | '\0'..='\u{1f}' | '\u{2028}' | '\u{2029}' => {
-                out.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            _ => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 /// An integer in any of YAML's notations, if it fits 64 bits with or without sign.

@@ -1,6 +1,6 @@
-//! Paths and quoted texts.
+//! Paths.
 
-use kiln_krm::{gotext, paths};
+use kiln_krm::paths;
 
 use super::{Report, fixture, text};
 
@@ -25,20 +25,6 @@ fn paths_are_cleaned_like_go() {
             &what("join"),
             Some(paths::join(&[path, "x"]).as_str()),
             text(&case, "join"),
-        );
-    }
-    report.finish();
-}
-
-#[test]
-fn texts_are_quoted_like_go() {
-    let mut report = Report::default();
-    for case in fixture(include_str!("../../fixtures/quotes.jsonl")) {
-        let plain = text(&case, "in").unwrap_or_default();
-        report.check(
-            plain,
-            Some(gotext::quote(plain).as_str()),
-            text(&case, "quoted"),
         );
     }
     report.finish();

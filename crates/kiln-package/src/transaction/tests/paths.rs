@@ -37,12 +37,7 @@ impl Neighbours {
         let before = snapshot(self.base.path());
         let changes = [write("a.yaml", "new"), write(path, "x")];
         let error = apply(&self.root(), &changes, DURABLE).expect_err(path);
-        let mut text = error.to_string();
-        let mut cause = std::error::Error::source(&error);
-        while let Some(error) = cause {
-            text.push_str(&format!(": {error}"));
-            cause = error.source();
-        }
+        let text = kiln_go::error_chain(&error);
         assert!(text.contains(reason), "{path:?}: {text}");
         assert_eq!(snapshot(self.base.path()), before, "{path:?}");
     }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use kiln_goflag::GoDuration;
+use kiln_go::GoDuration;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -1,7 +1,8 @@
 //! Errors of the API server.
 
-use std::error::Error;
 use std::time::Duration;
+
+use kiln_go::error_chain;
 
 use crate::pool::{FaultScope, PodFault};
 
@@ -114,7 +115,7 @@ impl From<kube::Error> for ApiError {
                     retry_after: seconds.map(|seconds| Duration::from_secs(u64::from(seconds))),
                 }
             }
-            error => ApiError::no_response(with_causes(&error)),
+            error => ApiError::no_response(error_chain(&error)),
         }
     }
 }
@@ -128,17 +129,4 @@ impl From<kube::core::request::Error> for ApiError {
             retry_after: None,
         }
     }
-}
-
-fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }

@@ -12,6 +12,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::rt::TokioExecutor;
+use kiln_go::error_chain;
 use kiln_oci::{Proxies, Proxy};
 use kube::client::{Body, ConfigExt as _};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
@@ -61,7 +62,7 @@ async fn infer(proxies: &Proxies) -> Result<(kube::Client, Option<String>), PodS
         Err(outside) => {
             let file = Kubeconfig::read().map_err(|error| {
                 PodStartError::NoCluster(
-                    format!("{}; {}", with_causes(&error), with_causes(&outside)).into(),
+                    format!("{}; {}", error_chain(&error), error_chain(&outside)).into(),
                 )
             })?;
             from_kubeconfig(file, proxies).await
@@ -115,7 +116,7 @@ fn direct_client(mut config: Config) -> Result<kube::Client, PodStartError> {
 
 /// A client that uses a proxy. Time limits of requests are set by the callers.
 fn proxied_client(proxy: &Proxy, config: Config) -> Result<kube::Client, PodStartError> {
-    let no_way = |reason: &dyn Error| PodStartError::Unusable(with_causes(reason));
+    let no_way = |reason: &dyn Error| PodStartError::Unusable(error_chain(reason));
     let url: Uri = format!("http://{proxy}")
         .parse()
         .map_err(|error| no_way(&error))?;
@@ -145,13 +146,6 @@ fn no_cluster(error: kube::config::KubeconfigError) -> PodStartError {
 
 fn unusable(error: kube::Error) -> PodStartError {
     PodStartError::Unusable(error.to_string())
-}
-
-/// The error and its causes in one line.
-fn with_causes(error: &dyn Error) -> String {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    let texts: Vec<String> = causes.map(ToString::to_string).collect();
-    texts.join(": ")
 }
 
 #[cfg(test)]

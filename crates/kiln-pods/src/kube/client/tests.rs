@@ -52,7 +52,7 @@ async fn proxy() -> (SocketAddr, UnboundedReceiver<Vec<String>>) {
 async fn request_error(file: Kubeconfig, proxies: &Proxies) -> String {
     let (client, _) = from_kubeconfig(file, proxies).await.unwrap();
     let version = client.apiserver_version().await;
-    with_causes(&version.expect_err("there is no such server"))
+    error_chain(&version.expect_err("there is no such server"))
 }
 
 #[tokio::test]

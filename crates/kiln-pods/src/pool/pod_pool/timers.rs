@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln_runtime::go_duration;
+use kiln_go::GoDuration;
 
 use super::super::command::PoolCommand;
 use super::super::context::EventContext;
@@ -134,7 +134,7 @@ impl PodPool {
 fn not_ready(start_timeout: Duration, scope: FaultScope) -> PodFault {
     let message = format!(
         "the pod was not ready within {}",
-        go_duration(start_timeout)
+        GoDuration::from_whole_millis(start_timeout)
     );
     PodFault {
         reason: "Timeout".into(),

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 
 use super::super::program::{GitError, GitProgram, failed, without_credentials};
 use super::local::is_lock;

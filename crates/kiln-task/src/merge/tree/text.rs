@@ -9,7 +9,7 @@ pub(super) fn short_text(node: NodeRef<'_>) -> String {
     const LONGEST: usize = 120;
     let text = match node.kind() {
         Kind::Scalar if node.style().is_quoted_or_block() || node.value().is_empty() => {
-            kiln_yaml::go_quote(node.value())
+            kiln_go::quote(node.value())
         }
         Kind::Scalar | Kind::Alias => node.value().to_owned(),
         Kind::Mapping | Kind::Sequence => flow_text(node),

@@ -1,6 +1,6 @@
 //! Which functions need a container engine, for those who have none.
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_krm::kptfile::{FILE_NAME, Kptfile};
 use kiln_krm::package::{EntryKind, FileSource};
 use kiln_krm::paths;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use kiln_go::errno_text;
 use kiln_krm::kptfile::{
     FILE_NAME, Function, FunctionKind, Kptfile, KptfileText, OpenConfigError,
     check_function_config, edit,
@@ -14,7 +15,7 @@ use kiln_krm::package::{
 use kiln_krm::read::{read_input, read_loose_file};
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
-use kiln_package::{ApplyOptions, DiskFiles, available_threads, system_words};
+use kiln_package::{ApplyOptions, DiskFiles, available_threads};
 use kiln_render::{Behaviour, Evaluation, Inventory, Lost, evaluate};
 use kiln_runtime::{FunctionSpec, Target};
 use kiln_yaml::{Document, SequenceStyle};
@@ -214,7 +215,7 @@ fn read(
 fn read_config(named: &str, path: &Path) -> Result<Document> {
     let open = || {
         let bytes = std::fs::read(path).map_err(|error| {
-            OpenConfigError::Open(format!("open {}: {}", path.display(), system_words(&error)))
+            OpenConfigError::Open(format!("open {}: {}", path.display(), errno_text(&error)))
         })?;
         let resources = read_loose_file(bytes, Dialect::Current)
             .map_err(|error| OpenConfigError::Read(error.to_string()))?;

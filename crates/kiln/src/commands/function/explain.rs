@@ -126,7 +126,7 @@ impl Explainer<'_> {
         match &error.problem {
             KptfileProblem::Yaml(problem) => {
                 let report = problem.report(&self.show(path), 0);
-                let quoted = kiln_krm::gotext::quote(&error.path);
+                let quoted = kiln_go::quote(&error.path);
                 failed.message = Some(format!(
                     "Error: Kptfile at {quoted} can't be read.\n\nDetails:\n{report}"
                 ));

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
+use kiln_go::errno_text;
 use kiln_krm::read::read_input;
 use kiln_krm::write::write_documents;
-use kiln_package::{ApplyOptions, NewFiles, system_words};
+use kiln_package::{ApplyOptions, NewFiles};
 
 use super::legacy_version::check_kptfiles;
 use super::sink::{planned, write};
@@ -38,7 +39,7 @@ pub(crate) fn cmd_legacy_sink(ui: &Ui, args: &LegacySinkArgs) -> Result<()> {
             let path = Path::new(dir);
             let metadata = path
                 .metadata()
-                .map_err(|error| anyhow!("stat {dir}: {}", system_words(&error)))?;
+                .map_err(|error| anyhow!("stat {dir}: {}", errno_text(&error)))?;
             // A file stands for the directory it is in.
             let root = match path.parent() {
                 Some(parent) if !metadata.is_dir() => match parent.as_os_str().is_empty() {

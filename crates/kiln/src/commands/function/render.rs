@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
+use kiln_go::errno_text;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileChange;
 use kiln_krm::record::UnknownKeys;
-use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads, system_words};
+use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads};
 use kiln_render::{Emptied, Jobs, Lost, Outside, RenderError, RenderOptions, Rendered, render};
 use kiln_runtime::Network;
 
@@ -214,7 +215,7 @@ fn open(ui: &Ui, root: &Path) -> Result<DiskFiles> {
             let problem = format!(
                 "open {}: {}",
                 root.join(FILE_NAME).display(),
-                system_words(&error)
+                errno_text(&error)
             );
             let error = KptfileError {
                 path: root.display().to_string(),

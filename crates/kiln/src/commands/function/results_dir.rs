@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use kiln_go::errno_text;
 use kiln_krm::read::read_loose_file;
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
-use kiln_package::system_words;
 
 use super::sink;
 use crate::compat::Compat;
@@ -26,7 +26,7 @@ pub(super) fn make_results_directory(directory: &str) -> Result<()> {
         Ok(_) => Ok(()),
         Err(error) => bail!(
             "cannot read or create results dir {directory:?}: mkdir {directory}: {}",
-            system_words(&error)
+            errno_text(&error)
         ),
     }
 }
@@ -78,7 +78,7 @@ pub(super) fn save_results(
     }
     let path = paths::join(&[directory, FILE_NAME]);
     std::fs::write(&path, results.to_yaml()).map_err(|error| {
-        let words = system_words(&error);
+        let words = errno_text(&error);
         anyhow!("failed to save function results: open {path}: {words}")
     })?;
     Ok(Some(path))

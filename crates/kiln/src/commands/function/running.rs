@@ -9,6 +9,7 @@ use clap::Args;
 use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions, Mount, PullPolicy};
 use kiln_evaluators::{CONTAINER, ChainOptions, NativeForm, NativeOptions};
 use kiln_functions::registry::Registry;
+use kiln_go::GoDuration;
 use kiln_krm::image::{DEFAULT_PREFIX, check_prefix, with_prefix};
 use kiln_krm::kptfile::Function;
 use kiln_package::available_threads;
@@ -234,39 +235,13 @@ fn pull_policy(text: &str) -> Result<PullPolicy, String> {
     PullPolicy::parse(text).ok_or_else(|| format!("must be one of: {}", names.join(", ")))
 }
 
-/// A time as Go writes it: numbers with units, one after the other.
+/// A duration in Go's syntax. Zero has to be written as `0`.
 pub(crate) fn go_time(text: &str) -> Result<Duration, String> {
-    let invalid = || format!("{text:?} is not a time such as 90s, 5m or 1h30m");
-    if text == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let mut rest = text;
-    let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let number = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .and_then(|end| rest.split_at_checked(end));
-        let (number, tail) = number.ok_or_else(invalid)?;
-        let unit_end = tail
-            .find(|c: char| c.is_ascii_digit() || c == '.')
-            .unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at_checked(unit_end).ok_or_else(invalid)?;
-        let seconds = match unit {
-            "ms" => 0.001,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return Err(invalid()),
-        };
-        let number: f64 = number.parse().map_err(|_| invalid())?;
-        let part = Duration::try_from_secs_f64(number * seconds).map_err(|_| invalid())?;
-        total = total.checked_add(part).ok_or_else(invalid)?;
-        rest = tail;
-    }
-    match total {
-        Duration::ZERO => Err(invalid()),
-        total => Ok(total),
-    }
+    let duration = text.parse::<GoDuration>().ok();
+    let duration = duration.and_then(GoDuration::to_std);
+    duration
+        .filter(|duration| !duration.is_zero() || text == "0")
+        .ok_or_else(|| format!("{text:?} is not a time such as 90s, 5m or 1h30m"))
 }
 
 pub(crate) fn size(text: &str) -> Result<u64, String> {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use kiln_go::errno_text;
 use kiln_krm::package::{Bytes, EmptiedFiles, FileChange, ReadSet, WriteOptions, plan_write};
 use kiln_krm::read::read_input;
 use kiln_package::{
-    Access, ApplyError, ApplyOptions, DiskFiles, Durability, OutsideLinks, apply,
-    available_threads, system_words,
+    Access, ApplyError, ApplyOptions, DiskFiles, Durability, OutsideLinks, apply, available_threads,
 };
 
 use crate::compat::Compat;
@@ -62,7 +62,7 @@ pub(super) fn check_absent(ui: &Ui, dir: &str) -> Result<()> {
             bail!("directory {dir:?} already exists, please delete the directory and retry");
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => bail!("stat {dir}: {}", system_words(&error)),
+        Err(error) => bail!("stat {dir}: {}", errno_text(&error)),
     }
 }
 

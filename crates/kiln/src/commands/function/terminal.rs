@@ -3,10 +3,9 @@
 use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kiln_krm::gotext::quote;
+use kiln_go::{GoDuration, quote};
 use kiln_krm::results::FunctionResult;
 use kiln_render::{Event, Log};
-use kiln_runtime::go_duration;
 
 use crate::ui::{Item, Level, Progress, Record, Ui};
 
@@ -151,7 +150,11 @@ fn told(event: &Event<'_>, is_quiet: bool) -> Option<String> {
             result,
             by_exit_code,
         } => {
-            let mut text = format!("[FAIL] {} in {}", quote(function), go_duration(*elapsed));
+            let mut text = format!(
+                "[FAIL] {} in {}",
+                quote(function),
+                GoDuration::from_whole_millis(*elapsed)
+            );
             add_results(&mut text, result);
             if *by_exit_code {
                 add_block(&mut text, "Stderr", result.stderr.split('\n'));
@@ -181,7 +184,11 @@ fn told(event: &Event<'_>, is_quiet: bool) -> Option<String> {
             elapsed,
             result,
         } => {
-            let mut text = format!("[PASS] {} in {}", quote(function), go_duration(*elapsed));
+            let mut text = format!(
+                "[PASS] {} in {}",
+                quote(function),
+                GoDuration::from_whole_millis(*elapsed)
+            );
             add_results(&mut text, result);
             add_block(&mut text, "Stderr", result.stderr.split('\n'));
             Some(text)

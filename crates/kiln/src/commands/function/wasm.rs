@@ -3,7 +3,7 @@
 //! `--allow-alpha-wasm` says that functions are such: all images, and programs as the command decides. That is refused
 //! when such a function is met, not before: the flag itself does no harm.
 
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_runtime::{Evaluator, FindError, Found, FunctionSpec, Target};
 
 /// Which programs are WebAssembly; images all are.

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_task::git::Revision;
 use kiln_task::image::SCHEME;
 use kiln_task::merge::{Conflict, Taken};

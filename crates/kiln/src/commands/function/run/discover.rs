@@ -284,7 +284,7 @@ fn sort(candidates: &mut [Config]) -> Result<()> {
         if candidates.iter().skip(at + 1).any(|other| is_same(&other)) {
             let index = one.resource.annotation(LEGACY_INDEX).unwrap_or_default();
             index.parse::<i64>().map_err(|_| {
-                let quoted = kiln_krm::gotext::quote(index);
+                let quoted = kiln_go::quote(index);
                 anyhow!("strconv.Atoi: parsing {quoted}: invalid syntax")
             })?;
         }

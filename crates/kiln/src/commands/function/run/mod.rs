@@ -143,7 +143,7 @@ fn save_results(path: &Path, text: &str) -> Result<()> {
         .open(path);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| {
-        let words = kiln_package::system_words(&error);
+        let words = kiln_go::errno_text(&error);
         anyhow!("open {}: {words}", path.display())
     })
 }

@@ -1,33 +1,62 @@
-//! Spans of time as Go writes them: `30m`, `1h30m`, `1.5h`, `100ms`.
+//! Durations as Go's `time` reads and prints them: `30m`, `1h30m`, `1.5h`, `100ms`.
 
+use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A span of time in nanoseconds, before or after.
+/// A duration, which may be negative.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct GoDuration {
-    /// How long it is.
+    /// The whole of it.
     pub nanoseconds: i64,
 }
 
-/// What is not a span of time.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+/// Why a text is not a duration.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DurationError {
-    /// It is no number and unit.
-    #[error("time: invalid duration {0:?}")]
+    /// It does not consist of numbers with units, or is too long.
     Invalid(String),
     /// A number has no unit.
-    #[error("time: missing unit in duration {0:?}")]
     MissingUnit(String),
-    /// There is no such unit.
-    #[error("time: unknown unit {unit:?} in duration {text:?}")]
+    /// A number has a unit that does not exist.
     UnknownUnit {
         /// The unit.
         unit: String,
         /// The whole text.
         text: String,
     },
+}
+
+impl fmt::Display for DurationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DurationError::Invalid(text) => write!(f, "time: invalid duration {}", quote(text)),
+            DurationError::MissingUnit(text) => {
+                write!(f, "time: missing unit in duration {}", quote(text))
+            }
+            DurationError::UnknownUnit { unit, text } => {
+                let (unit, text) = (quote(unit), quote(text));
+                write!(f, "time: unknown unit {unit} in duration {text}")
+            }
+        }
+    }
+}
+
+impl Error for DurationError {}
+
+/// The text in quotes as Go's `time` writes it, which has no `strconv`: bytes outside printable ASCII as numbers.
+fn quote(text: &str) -> String {
+    let mut out = String::from('"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
+            b' '..=0x7f => out.push(char::from(byte)),
+            _ => out.push_str(&format!("\\x{byte:02x}")),
+        }
+    }
+    out.push('"');
+    out
 }
 
 const MICROSECOND: u64 = 1_000;
@@ -37,18 +66,35 @@ const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 
 impl GoDuration {
-    /// A span of whole seconds; the longest there is if that is more than it can be.
-    pub fn from_seconds(seconds: u32) -> GoDuration {
+    /// Whole seconds. Too many of them wrap around, as in Go.
+    pub fn from_seconds(seconds: i64) -> GoDuration {
         GoDuration {
-            nanoseconds: i64::from(seconds).saturating_mul(1_000_000_000),
+            nanoseconds: seconds.wrapping_mul(SECOND.cast_signed()),
         }
     }
 
-    /// As the standard library has it; none if it is before.
+    /// The whole milliseconds of a duration, for messages: measured times have digits that mean nothing.
+    pub fn from_whole_millis(duration: Duration) -> GoDuration {
+        let exact = GoDuration::from(duration).nanoseconds;
+        GoDuration {
+            nanoseconds: exact - exact % MILLISECOND.cast_signed(),
+        }
+    }
+
+    /// The same duration as the standard library has it; none if it is negative.
     pub fn to_std(self) -> Option<Duration> {
         u64::try_from(self.nanoseconds)
             .ok()
             .map(Duration::from_nanos)
+    }
+}
+
+impl From<Duration> for GoDuration {
+    /// The longest duration if it is longer than that.
+    fn from(duration: Duration) -> GoDuration {
+        GoDuration {
+            nanoseconds: i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX),
+        }
     }
 }
 
@@ -78,6 +124,7 @@ impl FromStr for GoDuration {
             if whole.is_empty() && fraction.is_empty() {
                 return Err(invalid());
             }
+            let whole = leading_integer(whole).ok_or_else(invalid)?;
             let end = after.find(|c: char| c == '.' || c.is_ascii_digit());
             let (unit, after) = after.split_at(end.unwrap_or(after.len()));
             if unit.is_empty() {
@@ -123,13 +170,17 @@ fn unit_of(name: &str) -> Option<u64> {
     })
 }
 
-/// A number with a fraction of a unit, in nanoseconds; none if that is too much.
-fn part(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
-    let whole: u64 = if whole.is_empty() {
-        0
-    } else {
-        whole.parse().ok()?
+/// The value of digits; none if no duration has as many nanoseconds.
+fn leading_integer(digits: &str) -> Option<u64> {
+    let value = match digits {
+        "" => 0,
+        digits => digits.parse().ok()?,
     };
+    (value <= 1 << 63).then_some(value)
+}
+
+/// A number with a fraction of a unit, in nanoseconds; none if that is too much.
+fn part(whole: u64, fraction: &str, unit: u64) -> Option<u64> {
     let whole = whole.checked_mul(unit)?;
     let mut digits: u64 = 0;
     let mut scale = 1.0;

@@ -1,9 +1,14 @@
-//! Flags: what there is, what was given, and what is wrong with it.
+//! Command lines as Go's `flag` reads them: an end at the first argument that is not a flag or at `--`, and Go's messages.
+//!
+//! Deliberately absent: everything that Go's package does not have (short names, sub-commands, values from the
+//! environment), and printing: [`Stop`] has what a program prints and how it exits.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use crate::duration::GoDuration;
+use crate::number::parse_bool;
+use crate::quote::quote;
 
 /// The flags of a program.
 #[derive(Clone, Debug)]
@@ -188,10 +193,11 @@ impl FlagSet {
             };
             let before = parsed.settings.get(index).unwrap_or(&flag.default);
             let setting = before.read(&value).map_err(|reason| {
+                let value = quote(&value);
                 let what = if is_bool {
-                    format!("invalid boolean value {value:?} for -{name}: {reason}")
+                    format!("invalid boolean value {value} for -{name}: {reason}")
                 } else {
-                    format!("invalid value {value:?} for flag -{name}: {reason}")
+                    format!("invalid value {value} for flag -{name}: {reason}")
                 };
                 self.wrong(&what)
             })?;
@@ -277,11 +283,7 @@ impl Setting {
     fn read(&self, text: &str) -> Result<Setting, &'static str> {
         const SYNTAX: &str = "parse error";
         match self {
-            Setting::Bool(_) => match text {
-                "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Setting::Bool(true)),
-                "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Setting::Bool(false)),
-                _ => Err(SYNTAX),
-            },
+            Setting::Bool(_) => parse_bool(text).map(Setting::Bool).map_err(|_| SYNTAX),
             Setting::Int(_) => integer(text).map(Setting::Int),
             Setting::Text(_) => Ok(Setting::Text(text.to_owned())),
             Setting::Texts(before) => {
@@ -304,7 +306,7 @@ impl Setting {
 
     fn in_usage(&self) -> String {
         match self {
-            Setting::Text(value) => format!("{value:?}"),
+            Setting::Text(value) => quote(value),
             other => other.to_string(),
         }
     }

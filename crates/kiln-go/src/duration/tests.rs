@@ -1,4 +1,6 @@
-//! Spans of time, as Go reads and writes them.
+//! Durations, as Go reads and prints them.
+
+use std::time::Duration;
 
 use super::GoDuration;
 
@@ -12,7 +14,7 @@ fn check(text: &str, wanted: &str) {
 }
 
 #[test]
-fn spans_are_written_as_go_writes_them() {
+fn durations_are_printed_as_go_prints_them() {
     check("30m", "30m0s");
     check("1h30m", "1h30m0s");
     check("90s", "1m30s");
@@ -33,14 +35,31 @@ fn spans_are_written_as_go_writes_them() {
     check("-9223372036854775808ns", "-2562047h47m16.854775808s");
     check("0.100000000000000000000h", "6m0s");
     check("0.3333333333333333333h", "20m0s");
+    check("1s", "1s");
+    check("1500us", "1.5ms");
+    check("1ns", "1ns");
+    check("-2s", "-2s");
+    check("1h1m1.5s", "1h1m1.5s");
 }
 
 #[test]
-fn what_is_no_span_is_said_in_words_of_go() {
+fn other_texts_are_refused_in_words_of_go() {
     check("", "time: invalid duration \"\"");
     check("-", "time: invalid duration \"-\"");
     check("s", "time: invalid duration \"s\"");
     check(".s", "time: invalid duration \".s\"");
+    check("x", "time: invalid duration \"x\"");
+    check("9999999999h", "time: invalid duration \"9999999999h\"");
+    // The number is read before its unit.
+    check(
+        "9223372036854775809x",
+        "time: invalid duration \"9223372036854775809x\"",
+    );
+    check("5x", "time: unknown unit \"x\" in duration \"5x\"");
+    check(
+        "5\"\\\u{e9}\n",
+        r#"time: unknown unit "\"\\\xc3\xa9\x0a" in duration "5\"\\\xc3\xa9\x0a""#,
+    );
     check("3", "time: missing unit in duration \"3\"");
     check("1.2.3s", "time: missing unit in duration \"1.2.3s\"");
     check("1x", "time: unknown unit \"x\" in duration \"1x\"");
@@ -49,4 +68,23 @@ fn what_is_no_span_is_said_in_words_of_go() {
         "9223372036854775808ns",
         "time: invalid duration \"9223372036854775808ns\"",
     );
+}
+
+#[test]
+fn durations_come_from_seconds_and_from_the_standard_library() {
+    assert_eq!(GoDuration::from_seconds(-3).to_string(), "-3s");
+    // What Go computes for `time.Duration(n) * time.Second`.
+    assert_eq!(
+        GoDuration::from_seconds(i64::MAX).to_string(),
+        "-1s",
+        "it wraps around"
+    );
+    let duration = Duration::from_micros(90_001_500);
+    assert_eq!(GoDuration::from(duration).to_string(), "1m30.0015s");
+    let shown = |duration| GoDuration::from_whole_millis(duration).to_string();
+    assert_eq!(shown(duration), "1m30.001s");
+    assert_eq!(shown(Duration::from_micros(999)), "0s");
+    assert_eq!(shown(Duration::from_millis(20)), "20ms");
+    let longest = GoDuration::from(Duration::MAX);
+    assert_eq!(longest.to_string(), "2562047h47m16.854775807s");
 }
