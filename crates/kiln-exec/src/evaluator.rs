@@ -13,20 +13,16 @@ use kiln_sandbox::Sandbox;
 
 use crate::words::{SplitError, split};
 
-/// Runs programs of this machine, or says that it may not.
+/// Runs programs of this machine.
 #[derive(Clone)]
 pub struct ExecEvaluator {
-    /// Where programs are searched for; none if none may be run.
-    search_path: Option<Arc<OsStr>>,
+    search_path: Arc<OsStr>,
     sandbox: Option<Arc<Sandbox>>,
 }
 
 /// Why a declared program is not run.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ExecError {
-    /// The user has not said that programs may be run.
-    #[error("must run with `--allow-exec` option to allow running function binaries")]
-    NotAllowed,
     /// The command line is no command line.
     #[error("exec command {} must be valid: {reason}", quote(command_line))]
     BadCommandLine {
@@ -40,9 +36,9 @@ pub enum ExecError {
 impl ExecEvaluator {
     /// Programs are searched for in `search_path`, which is what `$PATH` says.
     pub fn new(search_path: impl Into<OsString>) -> ExecEvaluator {
-        let search_path = search_path.into();
+        let search_path: OsString = search_path.into();
         ExecEvaluator {
-            search_path: Some(search_path.into()),
+            search_path: search_path.into(),
             sandbox: None,
         }
     }
@@ -55,14 +51,6 @@ impl ExecEvaluator {
             ..self
         }
     }
-
-    /// A runtime that refuses every program.
-    pub fn forbidden() -> ExecEvaluator {
-        ExecEvaluator {
-            search_path: None,
-            sandbox: None,
-        }
-    }
 }
 
 impl Evaluator for ExecEvaluator {
@@ -70,14 +58,12 @@ impl Evaluator for ExecEvaluator {
         if let Target::Image(_) = function.target {
             return Err(FindError::not_found(function));
         }
-        let search_path = self.search_path.as_ref();
-        let search_path = search_path.ok_or_else(|| FindError::refused(ExecError::NotAllowed))?;
         let mut words = words(function).map_err(FindError::refused)?.into_iter();
         Ok(Found::blocking(ExecRunner {
             // Without a word the declaration itself is looked for, in vain.
             program: words.next().unwrap_or_else(|| function.name().to_owned()),
             arguments: words.collect(),
-            search_path: Arc::clone(search_path),
+            search_path: Arc::clone(&self.search_path),
             sandbox: self.sandbox.clone(),
         }))
     }

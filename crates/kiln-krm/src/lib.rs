@@ -24,8 +24,8 @@ pub mod write;
 
 pub use dialect::Dialect;
 pub use list::{
-    LEGACY_RESOURCE_LIST_API_VERSION, RESOURCE_LIST_API_VERSION, RESOURCE_LIST_KIND, ResourceList,
-    Wrapper, write_list, write_list_on, write_list_within,
+    LEGACY_RESOURCE_LIST_API_VERSION, RESOURCE_LIST_KIND, ResourceList, Wrapper, write_list,
+    write_list_on, write_list_within,
 };
 pub use origin::{Origin, SourceFile};
 pub use record::DecodeError;

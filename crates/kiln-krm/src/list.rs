@@ -12,7 +12,7 @@ use crate::resource::Resource;
 /// The kind of the list that functions get and give.
 pub const RESOURCE_LIST_KIND: &str = "ResourceList";
 /// Its apiVersion today.
-pub const RESOURCE_LIST_API_VERSION: &str = "config.kubernetes.io/v1";
+const RESOURCE_LIST_API_VERSION: &str = "config.kubernetes.io/v1";
 /// Its apiVersion for the older command.
 pub const LEGACY_RESOURCE_LIST_API_VERSION: &str = "config.kubernetes.io/v1alpha1";
 

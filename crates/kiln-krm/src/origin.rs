@@ -62,7 +62,7 @@ impl SourceFile {
     }
 
     /// The number of documents that resources were made of; empty ones do not count.
-    pub fn document_count(&self) -> usize {
+    pub(crate) fn document_count(&self) -> usize {
         self.documents.len()
     }
 

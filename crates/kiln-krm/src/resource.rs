@@ -253,14 +253,6 @@ impl Resource {
         Ok(())
     }
 
-    /// Removes a label; the map stays, even if nothing is left in it.
-    pub fn remove_label(&mut self, key: &str) -> Result<(), EditError> {
-        self.touched = true;
-        let label = ["metadata", "labels", key];
-        self.document.root_mut().remove(&label)?;
-        Ok(())
-    }
-
     /// Removes annotations, then what is left empty by it: the map of annotations and metadata.
     pub fn clear_annotations(&mut self, keys: &[&str]) -> Result<(), EditError> {
         for key in keys {

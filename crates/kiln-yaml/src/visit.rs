@@ -84,15 +84,6 @@ impl<'a> NodeRef<'a> {
             }
         }
     }
-
-    /// Visits all scalars that are values or items, in the order of the text.
-    pub fn visit_scalars(self, mut visitor: impl FnMut(Visit<'a, '_>)) {
-        self.visit(|visit| {
-            if visit.node.is_scalar() {
-                visitor(visit);
-            }
-        });
-    }
 }
 
 /// What is left to visit of one collection.

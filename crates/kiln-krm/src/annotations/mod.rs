@@ -23,8 +23,6 @@ pub const LEGACY_ID: &str = "config.k8s.io/id";
 pub const RESOURCE_ID: &str = "internal.config.kubernetes.io/kpt-resource-id";
 /// The number of a resource while the two families are kept in step around a function.
 pub const MIGRATION_ID: &str = "internal.config.kubernetes.io/annotations-migration-resource-id";
-/// What all internal keys begin with.
-pub const INTERNAL_PREFIX: &str = "internal.config.kubernetes.io/";
 /// Marks a resource that configures tools and is not applied to a cluster.
 pub const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 /// The older command's declaration of a function.
@@ -35,12 +33,12 @@ pub const LEGACY_FUNCTION: &str = "config.k8s.io/function";
 pub const CONTAINER: &str = "config.kubernetes.io/container";
 
 /// The value of [`SEQINDENT`] for indented sequences.
-pub const WIDE: &str = "wide";
+pub(crate) const WIDE: &str = "wide";
 /// The value of [`SEQINDENT`] for sequences that stand below their key.
-pub const COMPACT: &str = "compact";
+pub(crate) const COMPACT: &str = "compact";
 
 /// The keys that a reader sets and a writer of files removes.
-pub fn reader_keys(dialect: Dialect) -> &'static [&'static str] {
+pub(crate) fn reader_keys(dialect: Dialect) -> &'static [&'static str] {
     match dialect {
         Dialect::Current => &[INDEX, LEGACY_INDEX, SEQINDENT, PATH, LEGACY_PATH],
         Dialect::Legacy => &[LEGACY_INDEX, LEGACY_PATH],

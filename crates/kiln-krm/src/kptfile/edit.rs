@@ -12,8 +12,7 @@ use kiln_yaml::{
 };
 
 use super::{
-    Condition, Function, FunctionKind, Kptfile, KptfileProblem, ReadinessGate, RenderStatus,
-    Status, tree,
+    Condition, Function, FunctionKind, Kptfile, KptfileProblem, RenderStatus, Status, tree,
 };
 use crate::record::Value;
 
@@ -85,23 +84,6 @@ pub fn set_render_status(
     let status = tree::collection_at(doc, &["status"], Kind::Mapping);
     let value = render_status.map(|render_status| render_status.write(doc));
     tree::put_entry(doc, status, "renderStatus", value);
-    Ok(())
-}
-
-/// Adds a condition that must be true for the package to be ready, unless it is there.
-pub fn add_readiness_gate(
-    doc: &mut Document,
-    condition_type: &str,
-) -> Result<(), KptfileEditError> {
-    let gate = ReadinessGate {
-        condition_type: condition_type.to_owned(),
-    };
-    let info = Kptfile::decode(doc)?.info.unwrap_or_default();
-    if !info.readiness_gates.contains(&gate) {
-        let list = tree::collection_at(doc, &["info", "readinessGates"], Kind::Sequence);
-        let item = gate.write(doc);
-        doc.push_item(list, item);
-    }
     Ok(())
 }
 
@@ -177,7 +159,7 @@ pub fn set_outcome(
 
 impl Function {
     /// The image, or else the command line.
-    pub fn image_or_exec(&self) -> &str {
+    pub(crate) fn image_or_exec(&self) -> &str {
         match self.image.as_str() {
             "" => &self.exec,
             image => image,

@@ -292,7 +292,7 @@ impl Condition {
 
 impl Status {
     /// Puts a condition last and removes those of its type, as kpt does.
-    pub fn replace_condition(&mut self, condition: Condition) {
+    pub(crate) fn replace_condition(&mut self, condition: Condition) {
         self.conditions.retain(|other| other.kind != condition.kind);
         self.conditions.push(condition);
     }

@@ -2,9 +2,7 @@
 
 use kiln_yaml::{Document, SequenceStyle};
 
-use super::edit::{
-    Saved, add_readiness_gate, save_function, set_condition, set_outcome, set_render_status,
-};
+use super::edit::{Saved, save_function, set_condition, set_outcome, set_render_status};
 use super::{Condition, Function, FunctionKind, Kptfile, Pipeline, RenderStatus, Step};
 
 const COMMENTED: &str = "\
@@ -119,19 +117,6 @@ fn an_empty_flow_status_becomes_a_block() {
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nstatus: {} # s\n",
         |doc| set_condition(doc, &Condition::render_succeeded()).unwrap(),
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nstatus: # s\n  conditions:\n    - type: Rendered\n      status: \"True\"\n      reason: RenderSuccess\n",
-    );
-}
-
-#[test]
-fn a_readiness_gate_is_added_once() {
-    let after = COMMENTED.replace(
-        "  description: 'A shop'\n",
-        "  description: 'A shop'\n  readinessGates:\n    - conditionType: Ready\n",
-    );
-    check_edit(
-        COMMENTED,
-        |doc| add_readiness_gate(doc, "Ready").unwrap(),
-        &after,
     );
 }
 

@@ -31,7 +31,7 @@ use crate::resource::Resource;
 pub use answer::{AnswerError, read_answer};
 
 /// The key under which a sequence that is a whole document is kept, so that it can have annotations.
-pub const BARE_SEQUENCE_KEY: &str = "bareSeqNodeWrappingKey";
+pub(crate) const BARE_SEQUENCE_KEY: &str = "bareSeqNodeWrappingKey";
 
 /// How the files of a package are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

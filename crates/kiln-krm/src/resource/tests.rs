@@ -49,16 +49,14 @@ fn labels_and_annotations_are_quoted_when_new() {
     resource.set_label("a", "1").unwrap();
     resource.set_label("x", "y").unwrap();
     resource.set_annotation("k", "v").unwrap();
-    resource.remove_label("none").unwrap();
     let text = kiln_yaml::to_string(resource.document(), kiln_yaml::SequenceStyle::Compact);
     assert_eq!(
         text,
         "metadata:\n  labels:\n    a: \"1\"\n    x: 'y'\n  annotations:\n    k: 'v'\n"
     );
-    resource.remove_label("a").unwrap();
     resource.clear_annotations(&["k"]).unwrap();
     let text = kiln_yaml::to_string(resource.document(), kiln_yaml::SequenceStyle::Compact);
-    assert_eq!(text, "metadata:\n  labels:\n    x: 'y'\n");
+    assert_eq!(text, "metadata:\n  labels:\n    a: \"1\"\n    x: 'y'\n");
 }
 
 #[test]

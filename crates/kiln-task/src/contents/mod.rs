@@ -133,11 +133,6 @@ impl Contents {
             .collect()
     }
 
-    /// All files as a file source.
-    pub fn to_files(&self) -> MemoryFiles {
-        self.to_files_below("")
-    }
-
     /// Applies changes. Files keep their modes.
     pub fn apply(&mut self, changes: &[FileChange]) -> Result<(), ContentsError> {
         let is_delete = |change: &&FileChange| matches!(change.action, FileAction::Delete);

@@ -71,7 +71,7 @@ fn changes_keep_modes_and_never_write_through_links() {
     contents
         .insert(path("link.yaml"), file(FileMode::Symlink))
         .expect("a new file");
-    assert_eq!(contents.to_files().iter().count(), 1);
+    assert_eq!(contents.to_files_below("").iter().count(), 1);
     let write = |path: &str| FileChange {
         path: path.to_owned(),
         action: FileAction::Write(b"new".to_vec()),

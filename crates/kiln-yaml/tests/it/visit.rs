@@ -7,10 +7,12 @@ fn scalars_come_in_order_with_path_and_comments() {
     let text = "a: 1 # one\nb: # list\n- x # ex\n- {c: 2, d: []}\n- [y]\ne:\n";
     let doc = parse(text).expect("YAML").expect("a document");
     let mut seen = Vec::new();
-    doc.root().visit_scalars(|visit| {
+    doc.root().visit(|visit| {
         let path = visit.display_path();
         let (value, comment) = (visit.node.value(), visit.node.comment(Slot::Line));
-        seen.push(format!("{path} {value} {comment}"));
+        if visit.node.is_scalar() {
+            seen.push(format!("{path} {value} {comment}"));
+        }
     });
     assert_eq!(
         seen,
@@ -40,6 +42,6 @@ fn deep_trees_do_not_overflow() {
     let text = format!("{}x{}\n", "[".repeat(9_000), "]".repeat(9_000));
     let doc = parse(&text).expect("YAML").expect("a document");
     let mut depth = 0;
-    doc.root().visit_scalars(|visit| depth = visit.path.len());
+    doc.root().visit(|visit| depth = visit.path.len());
     assert_eq!(depth, 9_000);
 }
