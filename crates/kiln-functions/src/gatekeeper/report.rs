@@ -1,6 +1,6 @@
 //! What was found, in order and in words.
 
-use kiln_go::quote;
+use kiln_go::atoi;
 use kiln_krm::results::{File, ResourceRef, ResultItem, Severity};
 
 use crate::sdk::json::{Content, JsonRef};
@@ -130,10 +130,7 @@ fn file(object: JsonRef<'_>) -> Result<Option<File>, String> {
     };
     let index = match annotation("config.kubernetes.io/index") {
         None => 0,
-        Some(index) => index.parse().map_err(|_| {
-            let index = quote(index);
-            format!("strconv.Atoi: parsing {index}: invalid syntax")
-        })?,
+        Some(index) => atoi(index).map_err(|error| error.to_string())?,
     };
     let file = File {
         path: path.to_owned(),

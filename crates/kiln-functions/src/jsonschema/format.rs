@@ -1,6 +1,6 @@
 //! Formats of strings, with the words of the library that kubeconform checks them with.
 
-use kiln_go::{GoDuration, quote};
+use kiln_go::{GoDuration, atoi, quote};
 
 /// A format that is checked. Those of Kubernetes' own numbers (`int32`, `byte`, …) mean nothing to the library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -275,10 +275,7 @@ fn ipv4(text: &str) -> Checked {
     for group in groups {
         let has_zeros = group.len() > 1 && group.starts_with('0');
         refuse_unless(!has_zeros, "leading zeros")?;
-        let Ok(value) = group.parse::<i64>() else {
-            let group = quote(group);
-            return Err(format!("strconv.Atoi: parsing {group}: invalid syntax"));
-        };
+        let value = atoi(group).map_err(|error| error.to_string())?;
         let in_range = (0..=255).contains(&value);
         refuse_unless(in_range, "decimal must be between 0 and 255")?;
     }

@@ -93,15 +93,9 @@ pub(super) fn sort(placed: &mut [Placed]) -> Result<(), WriteError> {
 }
 
 fn number(index: &str) -> Result<i64, WriteError> {
-    index.parse().map_err(|error: std::num::ParseIntError| {
-        use std::num::IntErrorKind::{NegOverflow, PosOverflow};
-        WriteError::Index {
-            index: index.to_owned(),
-            reason: match error.kind() {
-                PosOverflow | NegOverflow => "value out of range",
-                _ => "invalid syntax",
-            },
-        }
+    kiln_go::atoi(index).map_err(|reason| WriteError::Index {
+        index: index.to_owned(),
+        reason,
     })
 }
 

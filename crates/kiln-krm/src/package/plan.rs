@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
+use kiln_go::NumberError;
+
 use super::keep::keep_bytes;
 use super::place::{Placed, place, sort};
 use super::read::ReadSet;
@@ -110,15 +112,12 @@ pub enum WriteError {
     #[error("path too long (255 bytes a name, 4096 in all): {0}")]
     PathTooLong(String),
     /// An index that is no number.
-    #[error(
-        "unable to parse config.kubernetes.io/index {index} :strconv.Atoi: parsing {}: {reason}",
-        kiln_go::quote(index)
-    )]
+    #[error("unable to parse config.kubernetes.io/index {index} :{reason}")]
     Index {
         /// The annotation's value.
         index: String,
-        /// What Go says about it.
-        reason: &'static str,
+        /// Go's message.
+        reason: NumberError,
     },
     /// A resource cannot be encoded.
     #[error(transparent)]

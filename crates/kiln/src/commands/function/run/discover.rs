@@ -283,10 +283,7 @@ fn sort(candidates: &mut [Config]) -> Result<()> {
         let is_same = |other: &&Config| path(&other.resource) == path(&one.resource);
         if candidates.iter().skip(at + 1).any(|other| is_same(&other)) {
             let index = one.resource.annotation(LEGACY_INDEX).unwrap_or_default();
-            index.parse::<i64>().map_err(|_| {
-                let quoted = kiln_go::quote(index);
-                anyhow!("strconv.Atoi: parsing {quoted}: invalid syntax")
-            })?;
+            kiln_go::atoi(index)?;
         }
     }
     candidates.sort_by(|one, other| order(&one.resource, &other.resource));
