@@ -41,7 +41,7 @@ pub fn push_quoted_char(out: &mut String, c: char, quote: char) {
 }
 
 /// Letters, marks, numbers, punctuation, symbols and the ASCII space; no other spaces, no controls.
-pub fn is_printable(c: char) -> bool {
+fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return matches!(c, ' '..='~');
     }
