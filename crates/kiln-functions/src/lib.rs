@@ -8,49 +8,19 @@
 //! Functions touch neither files nor network nor environment; what they may know of the world is in their [`Context`],
 //! files included: [`Files`] has those that the user gave.
 
-mod annotate_apply_time_mutations;
-mod apply_replacements;
-mod apply_setters;
 mod budget;
-mod create_setters;
-mod delete_annotations;
-mod drop_comments;
-mod duplicate_keys;
-mod enable_gcp_services;
-mod ensure_name_substring;
+mod catalog;
 mod evaluator;
-mod export_terraform;
-mod fix;
-mod format;
 mod function;
-mod gatekeeper;
-mod generate_folders;
-mod jsonschema;
-mod kubeconform;
-mod kubeval;
-mod kustomize;
-mod list_setters;
 mod output;
+mod port;
 pub mod registry;
-mod remove_local_config_resources;
 pub mod sdk;
-mod search_replace;
-mod set_annotations;
-mod set_enforcement_action;
-mod set_image;
-mod set_labels;
-mod set_namespace;
-mod set_project_id;
-mod setters;
 mod settle;
-mod sleep;
-mod starlark;
-mod test_helpers;
-mod upsert_resource;
 mod watched;
 pub mod wire;
 
+pub use catalog::StarlarkScript;
 pub use evaluator::NativeEvaluator;
 pub use function::{Context, Ending, Files, Function, FunctionList, ListHeads, NoFiles, Stopped};
 pub use output::{Printed, Results};
-pub use starlark::StarlarkScript;

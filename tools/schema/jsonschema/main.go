@@ -5,7 +5,7 @@
 //	go mod download -json k8s.io/kubernetes@v1.36.3 # "Dir" has api/openapi-spec/swagger.json
 //	go run ./jsonschema v1.36.3 $DIR/api/openapi-spec/swagger.json
 //
-// The tables are crates/kiln-functions/src/jsonschema/kubernetes-*.txt; their
+// The tables are crates/kiln-functions/src/port/jsonschema/kubernetes-*.txt; their
 // format is described in their first lines. Running this again gives the same
 // bytes. A keyword that the format cannot say is an error, so that nothing is
 // lost when Kubernetes begins to use it.

@@ -1,13 +1,13 @@
 //! The functions of the catalog. Each module has its own entry; here they are put in order.
 
 use super::{FunctionInfo, Registry};
-use crate::{
+use crate::catalog::{
     annotate_apply_time_mutations, apply_replacements, apply_setters, create_setters,
     delete_annotations, drop_comments, enable_gcp_services, ensure_name_substring,
-    export_terraform, fix, format, gatekeeper, generate_folders, kubeconform, kubeval,
-    list_setters, remove_local_config_resources, search_replace, set_annotations,
+    export_terraform, fix, format, gatekeeper, generate_folders, kpt_test_functions, kubeconform,
+    kubeval, list_setters, remove_local_config_resources, search_replace, set_annotations,
     set_enforcement_action, set_image, set_labels, set_namespace, set_project_id, sleep, starlark,
-    test_helpers, upsert_resource,
+    upsert_resource,
 };
 
 pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
@@ -17,7 +17,7 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &annotate_apply_time_mutations::INFO,
     &apply_replacements::INFO,
     &apply_setters::INFO,
-    &test_helpers::BAR,
+    &kpt_test_functions::BAR,
     &create_setters::INFO,
     &delete_annotations::INFO,
     &drop_comments::INFO,
@@ -25,15 +25,15 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &ensure_name_substring::INFO,
     &export_terraform::INFO,
     &fix::INFO,
-    &test_helpers::FOO,
+    &kpt_test_functions::FOO,
     &format::INFO,
     &gatekeeper::INFO,
     &generate_folders::INFO,
     &kubeconform::INFO,
     &kubeval::INFO,
     &list_setters::INFO,
-    &test_helpers::NO_OP,
-    &test_helpers::PRINTENV,
+    &kpt_test_functions::NO_OP,
+    &kpt_test_functions::PRINTENV,
     &remove_local_config_resources::INFO,
     &search_replace::INFO,
     &set_annotations::INFO,

@@ -1,0 +1,41 @@
+//! drop-comments: resources as they come out of JSON, without comments, to try out that they are given back.
+
+use crate::function::{Context, Ending, Function, FunctionList};
+use crate::port::kustomize::round_trip;
+use crate::registry::{Behaviour, FunctionInfo};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "drop-comments",
+    former_names: &[],
+    summary: "Drops all comments",
+    doc: "\
+Turns all resources into JSON and back, which drops their comments, to try out that whoever runs functions gives them
+back. It takes no configuration.
+",
+    behaviours: &[Behaviour {
+        tags: &["latest"],
+        sdk: Sdk::Kyaml {
+            results: ResultsForm::List,
+            errors: ErrorsPrinted::Twice,
+        },
+        function: &DropComments,
+    }],
+};
+
+struct DropComments;
+
+impl Function for DropComments {
+    fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
+        for resource in &mut list.items {
+            if let Err(stopped) = ctx.check() {
+                return stopped.into();
+            }
+            match round_trip(resource.document()) {
+                Ok(document) => *resource.document_mut() = document,
+                Err(error) => return Ending::Error(error.to_string()),
+            }
+        }
+        Ending::Success
+    }
+}

@@ -1,0 +1,149 @@
+//! What names are to have in them, and where.
+
+use kiln_krm::Resource;
+use kiln_yaml::Document;
+
+use crate::port::kustomize::decode::{
+    DecodeError, FieldShape, Reader, Shape, StructShape, Value, decode,
+};
+use crate::port::kustomize::{FieldSpec, MapError, Marks, check_metadata};
+
+/// The configuration of a call.
+pub(super) struct Config {
+    pub(super) substring: String,
+    pub(super) mode: Mode,
+    /// Where names are, besides the usual place.
+    pub(super) additional: Vec<FieldSpec>,
+}
+
+/// Where the substring goes if it is missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mode {
+    Prepend,
+    Append,
+    /// Nowhere. The original takes any word for a mode.
+    Unknown,
+}
+
+/// Why a configuration is refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub(super) enum ConfigError {
+    #[error("substring must not be empty")]
+    Empty,
+    #[error(transparent)]
+    Metadata(#[from] MapError),
+    #[error(
+        "function config must be either /v1, Kind=ConfigMap or fn.kpt.dev/v1alpha1, Kind=EnsureNameSubstring, but we got: {0}"
+    )]
+    Kind(String),
+    #[error("error unmarshaling JSON: while decoding JSON: {0}")]
+    Type(#[from] DecodeError),
+    #[error("only 1 entry is allowed in the ConfigMap, but got: {0}")]
+    Entries(usize),
+    #[error("unknown editMode: {0}, only prepend and append are allowed")]
+    Mode(String),
+    #[error("`fieldSpecs` has been deprecated, please rename it to `additionalNameFields`")]
+    BothFields,
+}
+
+impl Config {
+    pub(super) fn read(config: Option<&Document>) -> Result<Config, ConfigError> {
+        let Some(document) = config.filter(|config| !config.root().is_null()) else {
+            return Err(ConfigError::Empty);
+        };
+        let resource = Resource::new(document.clone());
+        check_metadata(&resource, Marks::Nothing, 0)?;
+        let config = match (resource.api_version(), resource.kind()) {
+            ("v1", "ConfigMap") => from_map(&decode(document, &CONFIG_MAP, Reader::Kubernetes)?)?,
+            ("fn.kpt.dev/v1alpha1", "EnsureNameSubstring") => {
+                typed(&decode(document, &TYPED, Reader::Kubernetes)?)?
+            }
+            (api_version, kind) => {
+                let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+                let text = format!("{group}/{version}, Kind={kind}");
+                return Err(ConfigError::Kind(text));
+            }
+        };
+        match config.substring.is_empty() {
+            true => Err(ConfigError::Empty),
+            false => Ok(config),
+        }
+    }
+
+    /// A name with the substring put where it belongs.
+    pub(super) fn extend(&self, name: &str) -> String {
+        match self.mode {
+            Mode::Prepend => format!("{}{name}", self.substring),
+            Mode::Append => format!("{name}{}", self.substring),
+            Mode::Unknown => name.to_owned(),
+        }
+    }
+}
+
+fn from_map(value: &Value) -> Result<Config, ConfigError> {
+    let data = value.field_map("data");
+    let count = data.len();
+    let mut entries = data.into_iter();
+    let (Some((mode, substring)), None) = (entries.next(), entries.next()) else {
+        return Err(ConfigError::Entries(count));
+    };
+    Ok(Config {
+        substring,
+        mode: match mode.as_str() {
+            "prepend" => Mode::Prepend,
+            "append" => Mode::Append,
+            _ => return Err(ConfigError::Mode(mode)),
+        },
+        additional: Vec::new(),
+    })
+}
+
+fn typed(value: &Value) -> Result<Config, ConfigError> {
+    let substring = value.field_text("substring").to_owned();
+    let additional = FieldSpec::list(value.field("additionalNameFields"));
+    let additional = match (additional, FieldSpec::list(value.field("fieldSpecs"))) {
+        (Some(_), Some(_)) if !substring.is_empty() => return Err(ConfigError::BothFields),
+        (additional, former) => additional.or(former).unwrap_or_default(),
+    };
+    Ok(Config {
+        substring,
+        mode: match value.field_text("editMode") {
+            "" | "prepend" => Mode::Prepend,
+            "append" => Mode::Append,
+            _ => Mode::Unknown,
+        },
+        additional,
+    })
+}
+
+static CONFIG_MAP: StructShape = StructShape {
+    name: "ConfigMap",
+    go_type: "v1.ConfigMap",
+    fields: &[
+        FieldShape::new("metadata", Shape::Struct(&METADATA)),
+        FieldShape::new("immutable", Shape::Bool),
+        FieldShape::new("data", Shape::TextMap),
+    ],
+};
+
+static METADATA: StructShape = StructShape {
+    name: "ObjectMeta",
+    go_type: "v1.ObjectMeta",
+    fields: &[
+        FieldShape::new("name", Shape::Text),
+        FieldShape::new("namespace", Shape::Text),
+        FieldShape::new("labels", Shape::TextMap),
+        FieldShape::new("annotations", Shape::TextMap),
+    ],
+};
+
+static TYPED: StructShape = StructShape {
+    name: "EnsureNameSubstring",
+    go_type: "main.EnsureNameSubstring",
+    fields: &[
+        FieldShape::new("substring", Shape::Text),
+        FieldShape::new("editMode", Shape::Text),
+        FieldShape::new("fieldSpecs", FieldSpec::SHAPE),
+        FieldShape::new("additionalNameFields", FieldSpec::SHAPE),
+    ],
+};

@@ -1,0 +1,169 @@
+//! Comments about setters, from the old form to the new one.
+
+use std::rc::Rc;
+
+use kiln_krm::Resource;
+use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style};
+
+use super::Edition;
+use super::setters::{Definition, SETTER, SUBSTITUTION, Setters, meaning};
+use crate::budget::is_stopped;
+use crate::port::kyaml::{as_comment, fields};
+
+/// Rewrites the comments of a resource.
+pub(super) fn fix(
+    resource: &mut Resource,
+    setters: Option<&Setters>,
+    edition: Edition,
+) -> Result<(), String> {
+    let changes = changes(resource.document(), setters, edition)?;
+    if !changes.is_empty() {
+        let document = resource.document_mut();
+        for (node, comment) in changes {
+            document.set_comment(node, Slot::Line, &as_comment(&comment));
+        }
+    }
+    Ok(())
+}
+
+/// A node, and what the key or the list says that it stands in.
+struct Place<'a> {
+    node: NodeRef<'a>,
+    outer: Option<Rc<Declared>>,
+}
+
+/// What a comment declares: the comment that takes its place, if it is about a setter. What is wrong with the setter
+/// matters only to a scalar.
+type Declared = Result<Option<String>, String>;
+
+fn changes(
+    document: &Document,
+    setters: Option<&Setters>,
+    edition: Edition,
+) -> Result<Vec<(NodeId, String)>, String> {
+    let mut changes = Vec::new();
+    let mut open = vec![Place {
+        node: document.root(),
+        outer: None,
+    }];
+    // All items of a list may get the comment of the list.
+    let mut bytes = 0;
+    while let Some(Place { node, outer }) = open.pop() {
+        if is_stopped() || !kiln_yaml::may_build(bytes) {
+            break;
+        }
+        let from = open.len();
+        match node.kind() {
+            Kind::Mapping => {
+                for (key, value) in fields(document, node.id()) {
+                    let (key, value) = (document.node(key), document.node(value));
+                    let about_list = (value.is_sequence() && !value.is_empty())
+                        .then(|| list_comment(key.comment(Slot::Line), edition))
+                        .flatten();
+                    let outer = match &about_list {
+                        // It has been rewritten before anybody reads it.
+                        Some(_) => None,
+                        None => declared(key, setters).map(Rc::new),
+                    };
+                    changes.extend(about_list.map(|comment| (key.id(), comment)));
+                    open.push(Place { node: value, outer });
+                }
+            }
+            Kind::Sequence => {
+                let outer = declared(node, setters).map(Rc::new);
+                open.extend(node.items().map(|node| Place {
+                    node,
+                    outer: outer.clone(),
+                }));
+            }
+            Kind::Scalar => {
+                let comment = match declared(node, setters) {
+                    Some(declared) => declared?,
+                    None => match outer.as_deref() {
+                        Some(outer) => outer.clone()?,
+                        None => None,
+                    },
+                };
+                bytes += comment.as_ref().map_or(0, String::len);
+                changes.extend(comment.map(|comment| (node.id(), comment)));
+            }
+            Kind::Alias => {}
+        }
+        if let Some(children) = open.get_mut(from..) {
+            children.reverse();
+        }
+    }
+    Ok(changes)
+}
+
+/// The new comment behind the key of a list.
+fn list_comment(comment: &str, edition: Edition) -> Option<String> {
+    const SHORT: &str = "# {\"$kpt-set\":\"";
+    const LONG: &str = "# {\"$ref\":\"#/definitions/io.k8s.cli.";
+    let prefix = match edition {
+        Edition::First => comment.contains("$kpt-set").then_some(SHORT)?,
+        // Of both the one that is looked for last counts.
+        Edition::Second => [LONG, SHORT].into_iter().find(|it| comment.contains(it))?,
+    };
+    let name = comment.strip_prefix(prefix).unwrap_or(comment);
+    let name = name.strip_suffix("\"}").unwrap_or(name);
+    Some(format!("kpt-set: ${{{name}}}"))
+}
+
+/// What the first comment of a node declares, if it declares anything.
+fn declared(node: NodeRef<'_>, setters: Option<&Setters>) -> Option<Declared> {
+    let comments = [Slot::Line, Slot::Head].map(|slot| node.comment(slot));
+    let comment = comments.into_iter().find(|comment| !comment.is_empty())?;
+    let text = comment.trim_start_matches('#').trim();
+    if !text.starts_with('{') || !text.ends_with('}') || text.contains('\n') {
+        return None;
+    }
+    let document = kiln_yaml::parse(text).ok().flatten()?;
+    let root = document.root();
+    (!root.is_empty() && is_json(root)).then(|| new_comment(root, setters))
+}
+
+fn new_comment(declaration: NodeRef<'_>, setters: Option<&Setters>) -> Declared {
+    let find = |name: &str| setters.and_then(|setters| setters.definition(name));
+    let definition = match short_name(declaration) {
+        Some(name) => {
+            let setter = find(&format!("{SETTER}{name}"));
+            setter.or_else(|| find(&format!("{SUBSTITUTION}{name}")))
+        }
+        None => declaration
+            .get("$ref")
+            .and_then(|reference| find(reference.value().strip_prefix("#/definitions/")?)),
+    };
+    Ok(match meaning(definition.unwrap_or(declaration))? {
+        Definition::Setter { name, .. } => Some(format!("kpt-set: ${{{name}}}")),
+        Definition::Substitution(substitution) => match setters {
+            Some(setters) => Some(format!("kpt-set: {}", setters.pattern(substitution)?)),
+            None => None,
+        },
+        Definition::Neither => None,
+    })
+}
+
+/// The name in `{"$kpt-set":"name"}`, beside which there may be other texts only.
+fn short_name(root: NodeRef<'_>) -> Option<&str> {
+    let is_text = |(_, value): (NodeRef<'_>, NodeRef<'_>)| {
+        value.is_scalar() && matches!(value.tag(), "!!str" | "!!null")
+    };
+    let name = root.get("$kpt-set")?.as_text()?;
+    (root.entries().all(is_text) && !name.is_empty()).then_some(name)
+}
+
+/// Whether a flow mapping could have been read as JSON: keys and texts in double quotes.
+fn is_json(root: NodeRef<'_>) -> bool {
+    let quoted = |node: NodeRef<'_>| node.is_scalar() && node.style() == Style::DOUBLE_QUOTED;
+    let mut fits = true;
+    root.visit(|visit| {
+        fits &= visit.key().is_none_or(quoted);
+        fits &= match visit.node.kind() {
+            Kind::Scalar => quoted(visit.node) || visit.node.tag() != "!!str",
+            Kind::Mapping | Kind::Sequence => true,
+            Kind::Alias => false,
+        };
+    });
+    fits
+}

@@ -1,0 +1,145 @@
+//! Newer hierarchies: lists of names, and of names with lists or subtrees below.
+
+use std::collections::HashMap;
+
+use kiln_krm::Resource;
+use kiln_yaml::NodeRef;
+
+use super::folder::{Source, field};
+use crate::budget::is_stopped;
+use crate::port::typescript_sdk::{Exception, JsType, js_type};
+
+/// How many folders there may be: a subtree may be used any number of times, also by other subtrees.
+const MAX_FOLDERS: usize = 200_000;
+
+/// Why there are no folders.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TreeError {
+    #[error("there is no subtree {0}")]
+    MissingSubtree(String),
+    #[error(transparent)]
+    Exception(#[from] Exception),
+}
+
+/// All folders of a hierarchy, parents before children.
+pub(super) fn folders(
+    hierarchy: NodeRef<'_>,
+    source: &Source<'_>,
+) -> Result<Vec<Resource>, TreeError> {
+    let spec = hierarchy.get("spec");
+    let mut tree = Tree::default();
+    let mut subtrees = HashMap::new();
+    let declared = field(spec, "subtrees")?.into_iter();
+    for (name, children) in declared.flat_map(NodeRef::entries) {
+        let subtree = tree.build(Some(children), &subtrees)?;
+        subtrees.insert(name.value(), subtree);
+    }
+    let root = tree.build(field(spec, "config")?, &subtrees)?;
+    tree.folders(root, source)
+}
+
+/// Nodes by number; lists of children may be shared.
+#[derive(Default)]
+struct Tree<'a> {
+    lists: Vec<Vec<Node<'a>>>,
+}
+
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    /// What is no name has none.
+    name: Option<&'a str>,
+    /// The list of what is below.
+    below: Option<usize>,
+}
+
+impl<'a> Tree<'a> {
+    /// Makes a list of what a hierarchy has there, and all lists below. What comes first is looked at first, with all
+    /// that is in it.
+    fn build(
+        &mut self,
+        children: Option<NodeRef<'a>>,
+        subtrees: &HashMap<&str, usize>,
+    ) -> Result<usize, TreeError> {
+        let children = children.filter(|children| js_type(*children) == JsType::Array);
+        let Some(children) = children else {
+            return Err(Exception::type_error("children is not iterable").into());
+        };
+        let top = self.new_list();
+        let mut open = vec![(top, children.children())];
+        while let Some((list, children)) = open.last_mut() {
+            let list = *list;
+            let Some(child) = children.next() else {
+                open.pop();
+                continue;
+            };
+            let Some((name, value)) = name_and_value(child) else {
+                continue;
+            };
+            let below = match value.map(|value| (value, js_type(value))) {
+                Some((value, JsType::Array)) => {
+                    let below = self.new_list();
+                    open.push((below, value.children()));
+                    Some(below)
+                }
+                Some((value, JsType::Object | JsType::Null | JsType::Date)) => {
+                    let subtree = field(Some(value), "$subtree")?;
+                    let name = subtree.map(NodeRef::value).unwrap_or_default();
+                    let missing = || TreeError::MissingSubtree(name.to_owned());
+                    Some(*subtrees.get(name).ok_or_else(missing)?)
+                }
+                _ => None,
+            };
+            if let Some(list) = self.lists.get_mut(list) {
+                list.push(Node { name, below });
+            }
+        }
+        Ok(top)
+    }
+
+    fn new_list(&mut self) -> usize {
+        self.lists.push(Vec::new());
+        self.lists.len() - 1
+    }
+
+    fn folders(&self, root: usize, source: &Source<'_>) -> Result<Vec<Resource>, TreeError> {
+        let children = |list: usize| self.lists.get(list).map(|list| list.iter());
+        let mut folders = Vec::new();
+        let mut path: Vec<&str> = Vec::new();
+        let mut open: Vec<_> = children(root).into_iter().collect();
+        while let Some(list) = open.last_mut() {
+            let Some(node) = list.next() else {
+                open.pop();
+                path.pop();
+                continue;
+            };
+            if is_stopped() {
+                break;
+            }
+            folders.push(source.folder(node.name, None, &path));
+            if folders.len() > MAX_FOLDERS {
+                let text = "RangeError: too many folders";
+                return Err(Exception(text.to_owned()).into());
+            }
+            if let Some(below) = node.below.and_then(children) {
+                path.push(node.name.unwrap_or_default());
+                open.push(below);
+            }
+        }
+        Ok(folders)
+    }
+}
+
+/// The name of a folder, and what is said about what is below. Numbers and truths are no folders.
+fn name_and_value(child: NodeRef<'_>) -> Option<(Option<&str>, Option<NodeRef<'_>>)> {
+    let first = match js_type(child) {
+        JsType::String => return Some((Some(child.value()), None)),
+        JsType::Object => child
+            .entries()
+            .next()
+            .map(|(key, value)| (key.value(), value)),
+        JsType::Array => child.items().next().map(|first| ("0", first)),
+        JsType::Date => None,
+        JsType::Null | JsType::Boolean | JsType::Number => return None,
+    };
+    Some(first.map_or((None, None), |(name, value)| (Some(name), Some(value))))
+}

@@ -1,0 +1,76 @@
+//! The setters that the pipeline of the root package declares.
+
+use std::collections::BTreeMap;
+
+use kiln_krm::Resource;
+use kiln_krm::annotations::PATH;
+use kiln_krm::kptfile::{FILE_NAME, Kptfile, KptfileProblem};
+use kiln_yaml::{NodeRef, SequenceStyle};
+
+use super::former_kptfile::unknown_fields;
+use crate::port::kyaml::data_map;
+
+/// There is a Kptfile, but it cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum UnreadableKptfile {
+    #[error("unable to read Kptfile: {0}")]
+    Now(#[source] KptfileProblem),
+    #[error("unable to read Kptfile: invalid 'v1' Kptfile: {0}")]
+    Then(String),
+}
+
+/// Which Kptfiles are known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kptfiles {
+    Of2021,
+    Current,
+}
+
+/// Setters and their values, of all calls of apply-setters together. Nothing if there is no Kptfile, if it has no such
+/// call, or if the configuration of one cannot be found.
+pub(super) fn declared(
+    items: &[Resource],
+    known: Kptfiles,
+) -> Result<BTreeMap<String, String>, UnreadableKptfile> {
+    let find = |path: &str| {
+        let mut items = items.iter();
+        items.find(|item| item.annotation(PATH) == Some(path))
+    };
+    let nothing = BTreeMap::new();
+    let Some(kptfile) = find(FILE_NAME) else {
+        return Ok(nothing);
+    };
+    // Lines in messages are those of the Kptfile alone.
+    let text = kiln_yaml::to_string(kptfile.document(), SequenceStyle::Compact);
+    let decoded = Kptfile::read(text.as_bytes()).map_err(|problem| match known {
+        Kptfiles::Current => UnreadableKptfile::Now(problem),
+        Kptfiles::Of2021 => UnreadableKptfile::Then(problem.to_string()),
+    })?;
+    if known == Kptfiles::Of2021 {
+        let document = kiln_yaml::parse(&text).ok().flatten();
+        let unknown = document.and_then(|document| unknown_fields(document.root()));
+        if let Some(unknown) = unknown {
+            return Err(UnreadableKptfile::Then(unknown));
+        }
+    }
+    let mutators = kptfile.root().get_path(&["pipeline", "mutators"]);
+    let nodes = mutators.into_iter().flat_map(NodeRef::items);
+    let mutators = decoded.pipeline.into_iter().flat_map(|p| p.mutators);
+    let mut declared = BTreeMap::new();
+    for (function, node) in mutators.zip(nodes) {
+        if !function.image.contains("apply-setters") {
+            continue;
+        }
+        // An empty map is one.
+        let has_map = node.get("configMap").is_some_and(NodeRef::is_mapping);
+        match (has_map, function.config_path.as_str()) {
+            (true, _) => declared.extend(function.config_map),
+            (false, "") => return Ok(nothing),
+            (false, path) => match find(path) {
+                Some(setters) => declared.extend(data_map(Some(setters.document()))),
+                None => return Ok(nothing),
+            },
+        }
+    }
+    Ok(declared)
+}

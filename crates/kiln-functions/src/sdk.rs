@@ -1,0 +1,164 @@
+//! What the originals were written with. The three SDKs of the catalog agree on what a function gets, and on little else:
+//! the order of items, the form of results, what is printed on failure and the text of the list all differ.
+
+use kiln_krm::Wrapper;
+use kiln_krm::results::{ResultItem, write_results};
+use kiln_yaml::Document;
+
+use crate::function::{Ending, FunctionList};
+use crate::port::go_sdk::sort_items;
+
+pub use crate::port::go_sdk as go;
+
+/// How a program of the catalog was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sdk {
+    /// With kpt's SDK for Go: items come back sorted, results are a list.
+    Go,
+    /// With kpt's SDK for Go before May 2022: the same, but a failure prints nothing.
+    SilentGo,
+    /// With kyaml's framework: items keep their order.
+    Kyaml {
+        /// How results are written.
+        results: ResultsForm,
+        /// How often an error is printed.
+        errors: ErrorsPrinted,
+    },
+    /// With none: nothing is sorted, and what is printed is what the function prints.
+    Plain,
+}
+
+/// How a function of kyaml's framework writes its results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ResultsForm {
+    /// A list, since kyaml 0.13.
+    List,
+    /// An object with this name and the list in it, before. Some leave the name out.
+    Object(&'static str),
+}
+
+/// How often a function of kyaml's framework prints its error: the framework does it, and many a `main` does it again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrorsPrinted {
+    /// By the framework.
+    Once,
+    /// By the framework and by `main`.
+    Twice,
+    /// By the framework, and by `main` below the list.
+    BelowTheList,
+}
+
+/// What a program leaves behind.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The list as it is to be written.
+    pub list: FunctionList,
+    /// Zero for success.
+    pub exit_code: i32,
+    /// What a program prints below the list.
+    pub below_the_list: String,
+}
+
+impl Sdk {
+    /// Does what the SDK does when a function has ended.
+    pub fn finish(self, mut list: FunctionList, ending: Ending) -> Finished {
+        if self.is_go() {
+            sort_items(&mut list.items);
+        }
+        let mut below_the_list = String::new();
+        let (exit_code, text) = match (self, ending) {
+            (_, Ending::Success) => (0, String::new()),
+            (_, Ending::Exit { code, stderr }) => (code, stderr),
+            (_, Ending::Stopped) | (Sdk::SilentGo, _) => (1, String::new()),
+            (Sdk::Go, Ending::Failure) => {
+                let text = "failed to evaluate function: error: function failure";
+                (1, text.to_owned())
+            }
+            (Sdk::Go, Ending::Error(error)) => (1, format!("failed to evaluate function: {error}")),
+            (_, Ending::Failure) => (1, String::new()),
+            (Sdk::Kyaml { errors, .. }, Ending::Error(error)) => match errors {
+                ErrorsPrinted::Once => (1, error),
+                ErrorsPrinted::Twice => (1, format!("{error}{error}\n")),
+                ErrorsPrinted::BelowTheList => {
+                    below_the_list = format!("{error}\n");
+                    (1, error)
+                }
+            },
+            (Sdk::Plain, Ending::Error(error)) => (1, error),
+        };
+        list.stderr.push_str(&text);
+        Finished {
+            list,
+            exit_code,
+            below_the_list,
+        }
+    }
+
+    /// Results as the SDK writes them; none if there are none.
+    pub(crate) fn results(self, items: &[ResultItem]) -> Option<Document> {
+        if items.is_empty() {
+            return None;
+        }
+        let mut list = write_results(items);
+        if self.is_go() {
+            sort_keys(&mut list);
+        }
+        let Sdk::Kyaml {
+            results: ResultsForm::Object(name),
+            ..
+        } = self
+        else {
+            return Some(list);
+        };
+        let mut object = Document::new_mapping();
+        let root = object.root().id();
+        if !name.is_empty() {
+            let key = object.new_scalar("name", "");
+            let value = object.new_string(name);
+            object.push_entry(root, key, value);
+        }
+        let key = object.new_scalar("items", "");
+        let value = object.import(list.root());
+        object.push_entry(root, key, value);
+        Some(object)
+    }
+
+    /// The type of the list that is written in answer to one of the given type.
+    pub(crate) fn wrapper(self, given: Option<Wrapper>) -> Wrapper {
+        let current = Wrapper::resource_list(kiln_krm::Dialect::Current);
+        match self {
+            Sdk::Go | Sdk::SilentGo => current,
+            Sdk::Kyaml { .. } | Sdk::Plain => given.unwrap_or(current),
+        }
+    }
+
+    /// Whether `items` and `functionConfig` are left out of the list when they are empty.
+    pub(crate) fn omits_what_is_empty(self) -> bool {
+        self.is_go()
+    }
+
+    fn is_go(self) -> bool {
+        matches!(self, Sdk::Go | Sdk::SilentGo)
+    }
+}
+
+/// Puts the keys of all mappings in order, as the SDK does with what comes from structs: first those that it knows from
+/// metadata, then all others by the alphabet.
+fn sort_keys(document: &mut Document) {
+    const FIRST: [&str; 4] = ["name", "namespace", "apiVersion", "kind"];
+    let rank = |key: &str| FIRST.iter().position(|first| *first == key);
+    let order = |key: &str| (rank(key).unwrap_or(FIRST.len()), key.to_owned());
+    let mut pending = vec![document.root().id()];
+    while let Some(node) = pending.pop() {
+        pending.extend(document.child_ids(node));
+        let mut entries: Vec<_> = document.node(node).entries().collect();
+        entries.sort_by_key(|(key, _)| order(key.value()));
+        let sorted: Vec<_> = entries
+            .into_iter()
+            .flat_map(|(key, value)| [key.id(), value.id()])
+            .collect();
+        if !sorted.is_empty() {
+            document.set_children(node, &sorted);
+        }
+    }
+}
