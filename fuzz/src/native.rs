@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiln_functions::registry::{Behaviour, Registry};
+use kiln_functions::registry::{FunctionVersion, Registry};
 use kiln_functions::{Context, NoFiles, wire};
 use kiln_krm::{Dialect, Resource, Wrapper, write_list};
 use kiln_runtime::{Deadline, Limits, RunContext, RunError};
@@ -22,12 +22,12 @@ pub fn native(input: &[u8]) {
     let Some((repeat, text)) = rest.split_first() else {
         return;
     };
-    let functions: Vec<&'static Behaviour> = Registry::builtin()
+    let functions: Vec<&'static FunctionVersion> = Registry::builtin()
         .functions()
         .filter(|info| info.name != "sleep")
-        .flat_map(|info| info.behaviours)
+        .flat_map(|info| info.versions)
         .collect();
-    let Some(behaviour) = functions.get(usize::from(*choice) % functions.len().max(1)) else {
+    let Some(version) = functions.get(usize::from(*choice) % functions.len().max(1)) else {
         return;
     };
     let Ok(text) = str::from_utf8(text) else {
@@ -63,7 +63,7 @@ pub fn native(input: &[u8]) {
         files: &NoFiles,
         run: &run,
     };
-    match bounded::run(MAX_BYTES, || wire::run(behaviour, list.as_bytes(), &ctx)) {
+    match bounded::run(MAX_BYTES, || wire::run(version, list.as_bytes(), &ctx)) {
         Ok(answer) => {
             assert!(answer.stdout.len() as u64 <= MAX_OUTPUT + 4096);
             assert!(!answer.stderr.contains("panicked"), "{}", answer.stderr);

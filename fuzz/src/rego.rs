@@ -36,8 +36,8 @@ pub fn rego(input: &[u8]) {
          constraints.gatekeeper.sh/v1beta1, kind: Foo, metadata: {{name: c}}, spec: {{parameters: {{a: [1, b]}}}}}}\n- \
          {{apiVersion: v1, kind: Thing, metadata: {{name: o, namespace: n}}, spec: {{x: bad, y: [1, 2, {{z: q}}]}}}}\n"
     );
-    let behaviour = Registry::builtin().find_image("gatekeeper:latest");
-    let behaviour = behaviour.expect("gatekeeper is built in");
+    let version = Registry::builtin().find_image("gatekeeper:latest");
+    let version = version.expect("gatekeeper is built in");
     let run = RunContext {
         deadline: Some(Deadline {
             at: Instant::now() + TIMEOUT,
@@ -52,6 +52,6 @@ pub fn rego(input: &[u8]) {
     };
     bounded::run(MAX_BYTES, || {
         // Whether the outcome is right is for the recorded cases to show.
-        let _ = wire::run(behaviour, list.into_bytes(), &ctx);
+        let _ = wire::run(version, list.into_bytes(), &ctx);
     });
 }

@@ -8,14 +8,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use kiln_functions::registry::{Behaviour, Registry};
+use kiln_functions::registry::{FunctionVersion, Registry};
 use kiln_functions::{Context, Files, wire};
 use kiln_runtime::RunContext;
 
 /// A function that the program is called as.
 pub struct CalledAs {
     name: String,
-    behaviour: Option<&'static Behaviour>,
+    function_version: Option<&'static FunctionVersion>,
 }
 
 impl CalledAs {
@@ -27,20 +27,21 @@ impl CalledAs {
             None => (called, None),
         };
         let info = Registry::builtin().function(name)?;
-        let behaviour = match version {
-            Some(version) => info.behaviour(version),
+        let function_version = match version {
+            Some(version) => info.version(version),
             None => info.newest(),
         };
         Some(CalledAs {
             name: called.to_owned(),
-            behaviour,
+            function_version,
         })
     }
 
     /// Does what the function does: a list on standard input, the answer on standard output.
     pub fn run(&self) -> Result<ExitCode> {
-        let behaviour = self.behaviour;
-        let behaviour = behaviour.with_context(|| format!("{} is not built in", self.name))?;
+        let function_version = self.function_version;
+        let function_version =
+            function_version.with_context(|| format!("{} is not built in", self.name))?;
         let variables = std::env::vars_os();
         let mut environment: Vec<String> = variables
             .filter_map(|(name, value)| Some(format!("{}={}", name.to_str()?, value.to_str()?)))
@@ -53,7 +54,7 @@ impl CalledAs {
         };
         let mut input = Vec::new();
         io::stdin().read_to_end(&mut input)?;
-        let answer = wire::run(behaviour, input, &ctx)?;
+        let answer = wire::run(function_version, input, &ctx)?;
         io::stdout().write_all(answer.stdout.as_bytes())?;
         io::stderr().write_all(answer.stderr.as_bytes())?;
         Ok(ExitCode::from(

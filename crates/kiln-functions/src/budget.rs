@@ -1,8 +1,8 @@
-//! The bounds of one call: how much its documents, results and messages may hold, and when it has to stop.
+//! The limits of one call: how many bytes its documents, results and messages may take, and when it must stop.
 //!
-//! Both are found by way of the thread, so that no loop, however deep, needs to be passed anything. Invariant: once a bound is
-//! reached it stays reached until the call ends. Loops may therefore end early and leave half of their work undone:
-//! [`perform`](crate::evaluator::perform) looks at the bounds after every function and discards what it left behind.
+//! The limits are thread-local, so that no loop, however deep, needs a parameter for them. Invariant: a limit that is
+//! reached stays reached until the call ends. Loops may therefore stop early and leave half of their work undone:
+//! [`perform`](crate::evaluator::perform) checks the limits after every function and discards its output.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use std::sync::Arc;
 use kiln_runtime::{Deadline, Limits, RunContext};
 use kiln_yaml::{Allowance, EnteredAllowance};
 
-/// What a call may hold besides twice its output: small outputs still need trees, which take more room than text.
+/// Bytes that a call may use in addition to twice its output limit: small outputs still need trees, which are larger
+/// than text.
 const BASE: u64 = 96 << 20;
 
 /// How many times [`is_stopped`] is called before it reads the clock again.
@@ -27,7 +28,7 @@ struct CallBounds {
     allowance: Arc<Allowance>,
 }
 
-/// The bounds of a call, in force on this thread until dropped.
+/// The limits of a call, in force on this thread until dropped.
 pub(crate) struct Bounds {
     allowance: Arc<Allowance>,
     previous: Option<CallBounds>,
@@ -50,7 +51,7 @@ impl Bounds {
         }
     }
 
-    /// Why the function fails if it has asked for more bytes than there are.
+    /// The error message if the function has used too many bytes.
     pub(crate) fn excess(&self) -> Option<String> {
         self.allowance.is_exceeded().then(|| {
             let limit = in_words(self.allowance.limit());
@@ -69,8 +70,8 @@ impl Drop for Bounds {
     }
 }
 
-/// Whether the call of this thread has to stop: it is late, the caller has given up, or it has asked for too many bytes.
-/// Cheap enough for inner loops.
+/// Whether the call on this thread must stop: the deadline has passed, the caller has cancelled, or it has used too
+/// many bytes. Cheap enough for inner loops.
 pub(crate) fn is_stopped() -> bool {
     if IS_STOPPED.get() {
         return true;
@@ -86,14 +87,13 @@ pub(crate) fn is_stopped() -> bool {
     stopped
 }
 
-/// Whether the time of a call is up, or its caller has given up.
+/// Whether the deadline of a call has passed or its caller has cancelled.
 pub(crate) fn is_over(run: &RunContext) -> bool {
     let is_late = |deadline: Deadline| std::time::Instant::now() >= deadline.at;
     run.cancel.is_cancelled() || run.deadline.is_some_and(is_late)
 }
 
-/// A text with all occurrences of `from` replaced, as [`str::replace`] does it, or an empty text if that would be more than
-/// the call may hold.
+/// [`str::replace`], or an empty string if the result would exceed the limit of the call.
 pub(crate) fn replace_all(text: &str, from: &str, to: &str) -> String {
     let grows_by = to.len().saturating_sub(from.len());
     let bytes = match grows_by {
@@ -114,7 +114,7 @@ pub(crate) fn may_compile(expression: &str) -> bool {
     kiln_yaml::may_build(pattern_bytes(expression))
 }
 
-/// What it takes to compile a regular expression: its syntax tree has a node for each byte.
+/// The bytes that compiling a regular expression takes: its syntax tree has a node for each byte.
 pub(crate) fn pattern_bytes(expression: &str) -> usize {
     expression.len().saturating_mul(256)
 }

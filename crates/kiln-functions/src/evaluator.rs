@@ -1,4 +1,4 @@
-//! Native functions as a runtime of pipelines.
+//! Native functions as an evaluator.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use kiln_runtime::{
 
 use crate::budget::{self, Bounds};
 use crate::function::{Context, Ending, Files, FunctionList, NoFiles};
-use crate::registry::{Behaviour, Registry};
-use crate::sdk::Finished;
+use crate::registry::{FunctionVersion, Registry};
+use crate::sdk::SdkOutput;
 use crate::settle::settle;
 use crate::watched;
 use crate::wire;
@@ -26,17 +26,17 @@ pub struct NativeEvaluator {
     is_watched: bool,
 }
 
-/// How lists get to a function and back.
+/// How lists are passed to a function and back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Crossing {
     /// As trees.
     Tree,
-    /// As text, which is parsed and written as it would be around a program.
+    /// As text, which is written and parsed as for a program.
     Wire,
 }
 
 impl NativeEvaluator {
-    /// Functions that work on the trees they are given.
+    /// Functions work on the trees that they are given.
     pub fn new(registry: &'static Registry) -> NativeEvaluator {
         NativeEvaluator {
             registry,
@@ -46,8 +46,8 @@ impl NativeEvaluator {
         }
     }
 
-    /// Functions that see and return what a program would: every item is written and read again. For those who need the
-    /// bytes that kpt writes, noise included.
+    /// Functions get and return what a program would: every item is written and parsed again. For callers that need
+    /// the bytes that kpt writes.
     pub fn through_the_wire(registry: &'static Registry) -> NativeEvaluator {
         let crossing = Crossing::Wire;
         NativeEvaluator {
@@ -56,13 +56,13 @@ impl NativeEvaluator {
         }
     }
 
-    /// Lets functions read files that the user gave them.
+    /// Lets functions read files of the user.
     pub fn with_files(self, files: Arc<dyn Files>) -> NativeEvaluator {
         NativeEvaluator { files, ..self }
     }
 
-    /// Functions that are left behind when their time is up or the caller gives up, even if they do not notice. For
-    /// programs that end then.
+    /// Functions are abandoned at the deadline or on cancellation, even if they do not check for it. For programs
+    /// that exit then.
     pub fn watched(self) -> NativeEvaluator {
         NativeEvaluator {
             is_watched: true,
@@ -76,13 +76,13 @@ impl Evaluator for NativeEvaluator {
         let Target::Image(image) = &function.target else {
             return Err(FindError::not_found(function));
         };
-        let behaviour = self
+        let version = self
             .registry
             .find_image(image)
             .ok_or_else(|| FindError::not_found(function))?;
         Ok(Found::blocking(NativeRunner {
             image: image.clone(),
-            behaviour,
+            version,
             crossing: self.crossing,
             environment: function.env.clone(),
             files: Arc::clone(&self.files),
@@ -93,34 +93,33 @@ impl Evaluator for NativeEvaluator {
 
 struct NativeRunner {
     image: String,
-    behaviour: &'static Behaviour,
+    version: &'static FunctionVersion,
     crossing: Crossing,
     environment: Vec<String>,
     files: Arc<dyn Files>,
     is_watched: bool,
 }
 
-/// A call that owns all that it works on, so that it can run on any thread.
-struct Work {
-    behaviour: &'static Behaviour,
+/// A call that owns all its data, so that it can run on any thread.
+struct OwnedCall {
+    version: &'static FunctionVersion,
     environment: Vec<String>,
     files: Arc<dyn Files>,
     run: RunContext,
-    given: Given,
+    given: CallInput,
 }
 
-/// What a function gets.
 #[expect(
     clippy::large_enum_variant,
     reason = "there is one for each call, and it is taken apart at once"
 )]
-enum Given {
+enum CallInput {
     Tree(FunctionList),
     Wire(Vec<u8>),
 }
 
-/// What a program would leave behind.
-struct Done {
+/// The output of a program.
+struct CallOutput {
     output: Output,
     exit_code: i32,
     stderr: String,
@@ -129,25 +128,25 @@ struct Done {
 impl Runner for NativeRunner {
     fn run(&self, input: &Input<'_>, run: &RunContext) -> Result<Outcome, RunError> {
         let started = Instant::now();
-        let work = Work {
-            behaviour: self.behaviour,
+        let work = OwnedCall {
+            version: self.version,
             environment: self.environment.clone(),
             files: Arc::clone(&self.files),
             run: run.clone(),
             given: match self.crossing {
-                Crossing::Tree => Given::Tree(FunctionList {
+                Crossing::Tree => CallInput::Tree(FunctionList {
                     items: input.items().iter().map(Resource::to_item).collect(),
                     config: input.function_config().cloned(),
                     ..FunctionList::default()
                 }),
-                Crossing::Wire => Given::Wire(input.wire().as_bytes().to_vec()),
+                Crossing::Wire => CallInput::Wire(input.wire().as_bytes().to_vec()),
             },
         };
         let done = match self.is_watched {
             true => watched::run(run, move || work.perform())?,
             false => work.perform(),
         };
-        let Done {
+        let CallOutput {
             output,
             exit_code,
             stderr,
@@ -166,39 +165,39 @@ impl Runner for NativeRunner {
     }
 
     fn worker_image(&self) -> Option<&str> {
-        // Another process does not have the variables that this one was given.
+        // Another process does not have the environment of this one.
         self.environment.is_empty().then_some(self.image.as_str())
     }
 }
 
-impl Work {
-    fn perform(self) -> Result<Done, RunError> {
-        let behaviour = self.behaviour;
+impl OwnedCall {
+    fn perform(self) -> Result<CallOutput, RunError> {
+        let version = self.version;
         let ctx = Context {
             environment: &self.environment,
             run: &self.run,
             files: self.files.as_ref(),
         };
         match self.given {
-            Given::Tree(list) => {
-                let Finished {
+            CallInput::Tree(list) => {
+                let SdkOutput {
                     list, exit_code, ..
-                } = perform(behaviour, list, &ctx, Crossing::Tree)?;
-                let results = behaviour.sdk.results(&list.results);
+                } = perform(version, list, &ctx, Crossing::Tree)?;
+                let results = version.sdk.results(&list.results);
                 let output = Output::List(ResourceList {
                     items: list.items.into_iter().map(Resource::into_item).collect(),
                     results,
                     ..ResourceList::default()
                 });
-                Ok(Done {
+                Ok(CallOutput {
                     output,
                     exit_code,
                     stderr: list.stderr.into_string(),
                 })
             }
-            Given::Wire(bytes) => {
-                let answer = wire::run(behaviour, bytes, &ctx)?;
-                Ok(Done {
+            CallInput::Wire(bytes) => {
+                let answer = wire::run(version, bytes, &ctx)?;
+                Ok(CallOutput {
                     output: Output::Wire(answer.stdout.into()),
                     exit_code: answer.exit_code,
                     stderr: answer.stderr,
@@ -208,18 +207,18 @@ impl Work {
     }
 }
 
-/// Runs a function to its end. A panic is that function's failure and nobody else's.
+/// Runs a function to its end. A panic is a failure of that function only.
 pub(crate) fn perform(
-    behaviour: &Behaviour,
+    version: &FunctionVersion,
     list: FunctionList,
     ctx: &Context<'_>,
     crossing: Crossing,
-) -> Result<Finished, RunError> {
+) -> Result<SdkOutput, RunError> {
     let bounds = Bounds::enter(ctx.run);
     let run = AssertUnwindSafe(|| {
         let mut list = list;
         list.results = list.results.charged();
-        let ending = behaviour.function.run(&mut list, ctx);
+        let ending = version.function.run(&mut list, ctx);
         if crossing == Crossing::Tree {
             settle(&mut list);
         }
@@ -239,20 +238,20 @@ pub(crate) fn perform(
         };
         (FunctionList::default(), ending)
     });
-    // Before all else: what a function says that has reached a bound does not count.
+    // This comes first: the output of a function that has exceeded a limit is discarded.
     let excess = bounds.excess();
     drop(bounds);
     if let Some(stderr) = excess {
         let ending = Ending::Exit { code: 1, stderr };
-        return Ok(behaviour.sdk.finish(FunctionList::default(), ending));
+        return Ok(version.sdk.finish(FunctionList::default(), ending));
     }
     if ending == Ending::Stopped || budget::is_over(ctx.run) {
         return Err(over(&list));
     }
-    Ok(behaviour.sdk.finish(list, ending))
+    Ok(version.sdk.finish(list, ending))
 }
 
-/// What is printed without its last line break, as it is of a container.
+/// Removes the last line break, as for a container.
 fn as_from_a_container(mut stderr: String) -> String {
     if stderr.ends_with('\n') {
         stderr.pop();

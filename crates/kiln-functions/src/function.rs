@@ -1,4 +1,4 @@
-//! What a function is: work on a list, and how it ended.
+//! The trait of a function, its input and its result.
 
 use kiln_krm::Resource;
 use kiln_krm::results::{ResultItem, Severity};
@@ -10,14 +10,14 @@ use crate::output::{Printed, Results};
 
 /// A function of the catalog, or your own.
 ///
-/// It gets the list and changes it in place. What stands in the list when it fails is what the caller gets beside the
-/// failure, as with a program that has written its output before it exits.
+/// It changes the list in place. If it fails, the caller gets the list as it is then, as from a program that has
+/// written its output before it exits.
 pub trait Function: Send + Sync {
-    /// Does the work.
+    /// Processes the list.
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending;
 
-    /// Where the original writes comments above items of lists. Only its bytes show it: a function that works on trees keeps
-    /// comments where they are.
+    /// Where the original writes comments above items of lists. This affects only its bytes: a function that works on
+    /// trees keeps comments where they are.
     fn list_heads(&self) -> ListHeads {
         ListHeads::Own
     }
@@ -26,68 +26,69 @@ pub trait Function: Send + Sync {
 /// Where comments above items of lists, and above the first fields of such items, are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListHeads {
-    /// Where they are.
+    /// Unchanged.
     Own,
-    /// Above the item, that of the item rather than that of its first field, which is lost: kyaml v0.10.21.
+    /// Above the item: the comment of the item if it has one, else that of its first field (kyaml v0.10.21).
     ItemOrFirstField,
-    /// Above the item, but only that of its first field, and only in lists that are not in lists: kyaml v0.10.20.
+    /// Above the item, but only the comment of its first field, and only in lists that are not nested in lists (kyaml
+    /// v0.10.20).
     FirstField,
 }
 
-/// What a function works on.
+/// The input and output of a function.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionList {
     /// The resources.
     pub items: Vec<Resource>,
-    /// `functionConfig`, if there is one. Some SDKs take an empty mapping for none; that is for the function to say.
+    /// `functionConfig`, if there is one. Whether an empty mapping counts as missing depends on the SDK, and is left
+    /// to the function.
     pub config: Option<Document>,
-    /// What the function has to report.
+    /// The results that the function reports.
     pub results: Results,
-    /// What it prints besides.
+    /// Its standard error.
     pub stderr: Printed,
-    /// Places of items whose text may be read as another tree than the one they have: new text that needs quotes, a new
-    /// comment inside of `[a, b]`. They are read again before the next function sees them.
+    /// Indices of items whose text may be parsed as another tree: new text that needs quotes, a new comment inside of
+    /// `[a, b]`. They are parsed again before the next function.
     pub unsettled: Vec<usize>,
 }
 
-/// How a function ended. What that means for exit code and standard error is for the SDK to say that the original was
-/// written with ([`crate::sdk::Sdk`]).
+/// How a function ended. The SDK of the original ([`crate::sdk::Sdk`]) decides exit code and standard error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// It did what it was asked to.
+    /// The function succeeded.
     Success,
-    /// It did not, and its results say why.
+    /// The function failed; its results contain the reason.
     Failure,
-    /// It did not, and this is why.
+    /// The function failed with this error.
     Error(String),
-    /// As a program would end that has its own mind about it.
+    /// The function ends with its own exit code.
     Exit {
         /// The exit code.
         code: i32,
-        /// What it prints last.
+        /// The end of its standard error.
         stderr: String,
     },
-    /// It noticed that it was to stop ([`Context::check`]).
+    /// The function was stopped ([`Context::check`]).
     Stopped,
 }
 
-/// What a function may know of the world.
+/// What a function can access besides its list.
 pub struct Context<'a> {
     /// `NAME=value`, sorted.
     pub environment: &'a [String],
-    /// Deadline, limits, and whether anybody still waits.
+    /// Deadline, limits and cancellation.
     pub run: &'a RunContext,
     /// The files that it may read.
     pub files: &'a dyn Files,
 }
 
-/// Files that the user lets a function read: in a container those that are mounted, for a program those of the machine.
+/// Files that the user lets a function read: for a container the mounted files, for a program those of the machine.
 pub trait Files: Send + Sync {
-    /// The text at an absolute path, or nothing if there is no such text.
+    /// The text at an absolute path; `None` if there is no such file or it is not text.
     fn read(&self, path: &str) -> Option<String>;
 }
 
-/// No files at all.
+/// No files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoFiles;
 
@@ -97,7 +98,7 @@ impl Files for NoFiles {
     }
 }
 
-/// The caller has given up, the time is up, or the memory is.
+/// The call was cancelled, or has exceeded its time or memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stopped;
 
@@ -108,8 +109,8 @@ impl From<Stopped> for Ending {
 }
 
 impl Context<'_> {
-    /// Whether the work may go on. Every loop over resources calls this: it ends a function that is late, whose caller has
-    /// given up, or that has asked for more memory than it may use.
+    /// Whether the function may go on. Every loop over resources calls this: it stops a function that is past its
+    /// deadline, is cancelled, or has used too much memory.
     pub fn check(&self) -> Result<(), Stopped> {
         let is_exceeded = || Allowance::current().is_some_and(|allowance| allowance.is_exceeded());
         match budget::is_over(self.run) || is_exceeded() {
@@ -120,7 +121,7 @@ impl Context<'_> {
 }
 
 impl FunctionList {
-    /// Reports something about nothing in particular.
+    /// Reports a result that concerns no particular resource.
     pub fn report(&mut self, severity: Severity, message: impl Into<String>) {
         self.results.push(ResultItem {
             message: message.into(),

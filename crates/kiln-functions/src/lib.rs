@@ -1,12 +1,12 @@
-//! The functions of the public catalog, built in: on the tree, without a process or a container.
+//! The functions of the public catalog, built in: they run on trees, without a process or a container.
 //!
-//! [`Function`] is what a function is; [`registry`] knows which ones there are, by name and version; [`NativeEvaluator`] offers
-//! them to pipelines, and [`wire::run`] to whoever has a ResourceList as text. A version is known or it is not found:
-//! nothing is guessed. Each function behaves as the original of its version does, in what it writes as in what it
-//! says, except that it never panics and keeps an order where Go's maps have none.
+//! [`Function`] is the trait of a function; [`registry`] finds functions by name and version; [`NativeEvaluator`]
+//! runs them in pipelines, and [`wire::run`] runs them on a ResourceList as text. Only known versions are found. Each
+//! function behaves like the original of its version, in its output and its messages, except that it never panics and
+//! that its order is fixed where Go's map order is random.
 //!
-//! Functions touch neither files nor network nor environment; what they may know of the world is in their [`Context`],
-//! files included: [`Files`] has those that the user gave.
+//! Functions access neither files nor network nor environment, except through their [`Context`]: [`Files`] contains
+//! the files that the user passed.
 
 mod budget;
 mod catalog;

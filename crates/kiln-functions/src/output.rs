@@ -1,6 +1,6 @@
-//! What a function reports and prints, charged to the allowance of its call.
+//! The results and standard error of a function, charged to the allowance of its call.
 //!
-//! Whatever does not fit is dropped: the call has failed by then, and its message is another one.
+//! Output beyond the allowance is dropped: the call has failed by then, with another message.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -14,7 +14,7 @@ pub struct Results {
     items: Vec<ResultItem>,
 }
 
-/// What a function prints besides.
+/// The standard error of a function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Printed {
     text: String,
@@ -35,12 +35,12 @@ impl Results {
         }
     }
 
-    /// Adds results that have been charged already.
+    /// Adds results that are already charged.
     pub fn append(&mut self, mut other: Results) {
         self.items.append(&mut other.items);
     }
 
-    /// The same results, charged to the allowance of a call that begins.
+    /// The same results, charged to the allowance of a new call.
     pub(crate) fn charged(self) -> Results {
         self.items.into()
     }
@@ -139,7 +139,7 @@ impl From<String> for Printed {
     }
 }
 
-/// About how many bytes a result takes, here and again when it is written.
+/// The approximate bytes of a result, here and in the output.
 fn size(item: &ResultItem) -> usize {
     let id = item.resource_ref.iter().flat_map(|id| {
         let parts = [&id.api_version, &id.kind, &id.name, &id.namespace];

@@ -1,5 +1,5 @@
-//! What the originals were written with. The three SDKs of the catalog agree on what a function gets, and on little else:
-//! the order of items, the form of results, what is printed on failure and the text of the list all differ.
+//! The SDKs that the originals were written with. The SDKs of the catalog share the input format, and little else:
+//! the order of items, the form of results, the output on failure and the text of the list all differ.
 
 use kiln_krm::Wrapper;
 use kiln_krm::results::{ResultItem, write_results};
@@ -10,21 +10,21 @@ use crate::port::go_sdk::sort_items;
 
 pub use crate::port::go_sdk as go;
 
-/// How a program of the catalog was written.
+/// The SDK of a program of the catalog.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sdk {
-    /// With kpt's SDK for Go: items come back sorted, results are a list.
+    /// kpt's SDK for Go: items are sorted, results are a list.
     Go,
-    /// With kpt's SDK for Go before May 2022: the same, but a failure prints nothing.
+    /// kpt's SDK for Go before May 2022: the same, but a failure prints nothing.
     SilentGo,
-    /// With kyaml's framework: items keep their order.
+    /// kyaml's framework: items keep their order.
     Kyaml {
         /// How results are written.
         results: ResultsForm,
         /// How often an error is printed.
         errors: ErrorsPrinted,
     },
-    /// With none: nothing is sorted, and what is printed is what the function prints.
+    /// No SDK: items keep their order, and the function prints its own errors.
     Plain,
 }
 
@@ -33,35 +33,36 @@ pub enum Sdk {
 pub enum ResultsForm {
     /// A list, since kyaml 0.13.
     List,
-    /// An object with this name and the list in it, before. Some leave the name out.
+    /// Before 0.13: an object with this name that contains the list. Some functions omit the name.
     Object(&'static str),
 }
 
-/// How often a function of kyaml's framework prints its error: the framework does it, and many a `main` does it again.
+/// How often a function of kyaml's framework prints its error: the framework prints it, and `main` often prints it
+/// again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorsPrinted {
-    /// By the framework.
+    /// Once, by the framework.
     Once,
     /// By the framework and by `main`.
     Twice,
-    /// By the framework, and by `main` below the list.
+    /// By the framework, and by `main` below the list on standard output.
     BelowTheList,
 }
 
-/// What a program leaves behind.
+/// The output of a program.
 #[derive(Clone, Debug)]
-pub struct Finished {
-    /// The list as it is to be written.
+pub struct SdkOutput {
+    /// The list to write.
     pub list: FunctionList,
     /// Zero for success.
     pub exit_code: i32,
-    /// What a program prints below the list.
+    /// Text that is printed below the list.
     pub below_the_list: String,
 }
 
 impl Sdk {
-    /// Does what the SDK does when a function has ended.
-    pub fn finish(self, mut list: FunctionList, ending: Ending) -> Finished {
+    /// Turns the ending of a function into the output of a program.
+    pub fn finish(self, mut list: FunctionList, ending: Ending) -> SdkOutput {
         if self.is_go() {
             sort_items(&mut list.items);
         }
@@ -87,14 +88,14 @@ impl Sdk {
             (Sdk::Plain, Ending::Error(error)) => (1, error),
         };
         list.stderr.push_str(&text);
-        Finished {
+        SdkOutput {
             list,
             exit_code,
             below_the_list,
         }
     }
 
-    /// Results as the SDK writes them; none if there are none.
+    /// Results in the format of the SDK; `None` if there are none.
     pub(crate) fn results(self, items: &[ResultItem]) -> Option<Document> {
         if items.is_empty() {
             return None;
@@ -123,7 +124,7 @@ impl Sdk {
         Some(object)
     }
 
-    /// The type of the list that is written in answer to one of the given type.
+    /// The type of the output list for an input list of the given type.
     pub(crate) fn wrapper(self, given: Option<Wrapper>) -> Wrapper {
         let current = Wrapper::resource_list(kiln_krm::Dialect::Current);
         match self {
@@ -132,7 +133,7 @@ impl Sdk {
         }
     }
 
-    /// Whether `items` and `functionConfig` are left out of the list when they are empty.
+    /// Whether empty `items` and `functionConfig` are omitted from the list.
     pub(crate) fn omits_what_is_empty(self) -> bool {
         self.is_go()
     }
@@ -142,8 +143,8 @@ impl Sdk {
     }
 }
 
-/// Puts the keys of all mappings in order, as the SDK does with what comes from structs: first those that it knows from
-/// metadata, then all others by the alphabet.
+/// Sorts the keys of all mappings, as the SDK does with encoded structs: first those of metadata, then all others
+/// alphabetically.
 fn sort_keys(document: &mut Document) {
     const FIRST: [&str; 4] = ["name", "namespace", "apiVersion", "kind"];
     let rank = |key: &str| FIRST.iter().position(|first| *first == key);

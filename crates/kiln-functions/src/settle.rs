@@ -1,13 +1,14 @@
-//! Making changed trees what they would be after writing and reading them, for those that are handed on as trees.
+//! Makes a changed tree equal to the tree after writing and parsing it, for trees that are passed on without text.
 //!
-//! Each resource is read by itself: a comment that go-yaml would carry over into the next one is not.
+//! Each resource is parsed by itself: a comment that go-yaml would move into the next resource is not moved.
 
 use kiln_yaml::{Document, NodeId, NodeRef, SequenceStyle, Style};
 
 use crate::budget::is_stopped;
 use crate::function::FunctionList;
 
-/// Reads the unsettled resources of a list again from their own text. One that could not be read stays as it is.
+/// Parses the unsettled resources of a list again from their own text. A resource that cannot be parsed is not
+/// changed.
 pub(crate) fn settle(list: &mut FunctionList) {
     let mut places = std::mem::take(&mut list.unsettled);
     places.dedup();
@@ -26,8 +27,8 @@ pub(crate) fn settle(list: &mut FunctionList) {
     }
 }
 
-/// Gives folded texts the value back that they had: go-yaml writes a blank line too many around lines that are indented, so
-/// that such a text grows each time it is written and read.
+/// Restores the values of folded scalars: go-yaml writes an extra blank line around indented lines, so that such a
+/// scalar grows each time it is written and parsed.
 fn keep_folded(before: &Document, after: &mut Document) {
     let (old, new) = (folded(before), folded(after));
     if old.len() != new.len() {
@@ -40,7 +41,7 @@ fn keep_folded(before: &Document, after: &mut Document) {
     }
 }
 
-/// The folded scalars of a document in their order, with their values.
+/// The folded scalars of a document in order, with their values.
 fn folded(document: &Document) -> Vec<(NodeId, String)> {
     let mut found = Vec::new();
     let mut pending = vec![document.root()];
@@ -54,10 +55,10 @@ fn folded(document: &Document) -> Vec<(NodeId, String)> {
     found
 }
 
-/// Whether a text can stand anywhere without quotes and is read as a string, so that a scalar that gets it needs no settling.
+/// Whether a text needs no quotes anywhere and is parsed as a string, so that a scalar with it needs no settling.
 pub(crate) fn is_surely_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
-    // Numbers and times begin with a digit. `null` and `true` have a tag of their own, which settling gives them.
+    // Numbers and times begin with a digit. `null` and `true` have their own tags, which settling sets.
     if bytes.first().is_some_and(u8::is_ascii_digit) || kiln_yaml::is_yaml_1_1_non_string(text) {
         return false;
     }

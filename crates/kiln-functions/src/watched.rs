@@ -1,7 +1,7 @@
-//! Runs native work on a thread that can be left behind.
+//! Runs native work on a thread that can be abandoned.
 //!
-//! A thread cannot be killed. In the command line it need not be: when the time is up or the user gives up, the command
-//! ends with an error, nothing has been written by then, and the thread ends with the process. Services run native
+//! A thread cannot be killed. In the command line it need not be: at the deadline or on cancellation the command ends
+//! with an error, nothing has been written by then, and the thread ends with the process. Services run native
 //! functions in worker processes instead, which can be killed.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -10,16 +10,15 @@ use std::time::Instant;
 
 use kiln_runtime::{RunContext, RunError};
 
-/// The stack of a function. Depth is bounded where functions recurse; this is what the bounds are made for.
+/// The stack of a function. Recursive functions have a depth limit, which is chosen for this size.
 const STACK: usize = 16 << 20;
 
-/// Why there is nothing more to wait for.
 enum Ended<T> {
     Finished(T),
     Cancelled,
 }
 
-/// Runs `work` and waits for it until the deadline, or until the caller gives up.
+/// Runs `work` and waits for it until the deadline or cancellation.
 pub(crate) fn run<T: Send + 'static>(
     ctx: &RunContext,
     work: impl FnOnce() -> T + Send + 'static,
@@ -33,7 +32,7 @@ pub(crate) fn run<T: Send + 'static>(
         .name("function".to_owned())
         .stack_size(STACK);
     let started = thread.spawn(move || {
-        // Nothing receives it if the deadline came first.
+        // The receiver has gone away if the deadline came first.
         let _ = sender.send(Ended::Finished(work()));
     });
     started.map_err(|source| RunError::Io {

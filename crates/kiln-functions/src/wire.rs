@@ -1,4 +1,4 @@
-//! Native functions as programs: a ResourceList as text in, one out.
+//! Runs native functions like programs: a ResourceList as text in, one out.
 
 mod list_heads;
 
@@ -12,40 +12,40 @@ use kiln_yaml::Document;
 
 use crate::evaluator::{Crossing, perform};
 use crate::function::{Context, FunctionList, ListHeads};
-use crate::registry::Behaviour;
-use crate::sdk::{Finished, Sdk};
+use crate::registry::FunctionVersion;
+use crate::sdk::{Sdk, SdkOutput};
 
-/// What a program prints, and how it exits.
+/// The output of a program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Answer {
+pub struct ProgramOutput {
     /// The list.
     pub stdout: String,
-    /// What it says besides.
+    /// Standard error.
     pub stderr: String,
     /// Zero for success.
     pub exit_code: i32,
 }
 
-/// Runs a function on a list that is text.
+/// Runs a function on a list in text form.
 pub fn run(
-    behaviour: &Behaviour,
+    version: &FunctionVersion,
     input: impl Into<Vec<u8>>,
     ctx: &Context<'_>,
-) -> Result<Answer, RunError> {
-    run_on(NonZeroUsize::MIN, behaviour, input, ctx)
+) -> Result<ProgramOutput, RunError> {
+    run_on(NonZeroUsize::MIN, version, input, ctx)
 }
 
-/// The same on several threads, with the same outcome.
+/// The same on several threads, with the same result.
 pub fn run_on(
     threads: NonZeroUsize,
-    behaviour: &Behaviour,
+    version: &FunctionVersion,
     input: impl Into<Vec<u8>>,
     ctx: &Context<'_>,
-) -> Result<Answer, RunError> {
-    let refused = |error: String| Answer {
+) -> Result<ProgramOutput, RunError> {
+    let refused = |error: String| ProgramOutput {
         stderr: error,
         exit_code: 1,
-        ..Answer::default()
+        ..ProgramOutput::default()
     };
     let given = match read_function_output(input.into(), Dialect::Current) {
         Ok(given) => given,
@@ -68,19 +68,19 @@ pub fn run_on(
         results: results.into(),
         ..FunctionList::default()
     };
-    let Finished {
+    let SdkOutput {
         mut list,
         exit_code,
         below_the_list,
-    } = perform(behaviour, list, ctx, Crossing::Wire)?;
-    let sdk = behaviour.sdk;
+    } = perform(version, list, ctx, Crossing::Wire)?;
+    let sdk = version.sdk;
     if matches!(sdk, Sdk::Kyaml { .. }) {
         for resource in &mut list.items {
-            // Its writer drops annotations and metadata that are empty; a resource that has none stays as it is.
+            // The SDK's writer drops empty annotations and metadata; this changes only resources that have them.
             let _ = resource.clear_annotations(&[]);
         }
     }
-    let heads = behaviour.function.list_heads();
+    let heads = version.function.list_heads();
     if heads != ListHeads::Own {
         for resource in &mut list.items {
             list_heads::rearrange(resource.document_mut(), heads);
@@ -104,14 +104,14 @@ pub fn run_on(
         stdout = without_items(&stdout);
     }
     stdout.push_str(&below_the_list);
-    Ok(Answer {
+    Ok(ProgramOutput {
         stdout,
         stderr: list.stderr.into_string(),
         exit_code,
     })
 }
 
-/// A list that has no items, without the field for them.
+/// Removes an empty `items` from a list.
 fn without_items(list: &str) -> String {
     list.replacen("items: []\n", "", 1)
 }

@@ -8,7 +8,7 @@ use crate::value::Value;
 pub(crate) struct TextBuilder<'a> {
     usage: &'a Usage<'a>,
     text: Vec<u8>,
-    /// For how many bytes there is room.
+    /// The capacity in bytes.
     room: usize,
 }
 
@@ -21,7 +21,7 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// Appends a piece. Even an empty one counts as a step, so that whatever builds text is counted.
+    /// Appends a piece. Even an empty one counts as a step, so that all text is charged.
     pub(crate) fn push(&mut self, text: &[u8]) -> Result<(), Failure> {
         self.usage.charge(1)?;
         let needed = self.text.len().saturating_add(text.len());
@@ -32,7 +32,7 @@ impl<'a> TextBuilder<'a> {
         Ok(())
     }
 
-    /// Appends what `write` appends, which is at most `most` bytes.
+    /// Appends the output of `write`, which is at most `most` bytes.
     pub(crate) fn push_with(
         &mut self,
         most: usize,
@@ -47,12 +47,12 @@ impl<'a> TextBuilder<'a> {
         }
     }
 
-    /// Counts memory that is needed beside the text.
+    /// Charges memory besides the text.
     pub(crate) fn allocate(&self, bytes: usize) -> Result<(), Failure> {
         self.usage.allocate(bytes)
     }
 
-    /// Counts the time to write an integer.
+    /// Charges the time to write an integer.
     pub(crate) fn charge_bits(&self, bits: u64) -> Result<(), Failure> {
         crate::value::int::charge_bits(self.usage, bits)
     }
@@ -69,7 +69,7 @@ impl<'a> TextBuilder<'a> {
     }
 
     fn grow(&mut self, needed: usize) -> Result<(), Failure> {
-        // As much as the vector is going to allocate.
+        // The capacity that the vector is going to allocate.
         let room = needed.max(self.room.saturating_mul(2)).max(64);
         self.usage.allocate(room - self.room)?;
         self.room = room;
@@ -77,5 +77,5 @@ impl<'a> TextBuilder<'a> {
     }
 }
 
-/// What a string needs beside its text.
+/// The bytes of a string besides its text.
 pub(crate) const STRING_BYTES: usize = 32;

@@ -19,13 +19,13 @@ pub struct Dialect {
     pub global_reassign: bool,
     /// Functions that call themselves, directly or not.
     pub recursion: bool,
-    /// Whether a complaint about an operand that is none names the place of the token, as since 2024, or the place
-    /// behind it.
+    /// Whether the error about a token that is not an operand has the position of the token, as since 2024, or the
+    /// position after it.
     pub complains_at_token: bool,
 }
 
 impl Dialect {
-    /// Everything but what needs asking for.
+    /// The default features.
     pub fn standard() -> Dialect {
         Dialect {
             sets: false,
@@ -40,7 +40,7 @@ impl Dialect {
         }
     }
 
-    /// What there was in the version of March 2020 without asking.
+    /// The default features of March 2020.
     pub fn of_2020() -> Dialect {
         Dialect {
             floats: false,
@@ -51,7 +51,7 @@ impl Dialect {
         }
     }
 
-    /// Everything.
+    /// All features.
     pub fn extended() -> Dialect {
         Dialect {
             sets: true,

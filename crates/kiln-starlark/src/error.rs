@@ -1,11 +1,11 @@
-//! Why a run came to its end before its end.
+//! Errors of a run.
 
 use std::rc::Rc;
 
 use crate::limits::MAX_MESSAGE;
 use crate::syntax::Position;
 
-/// What is wrong, while it travels up to the one who called.
+/// An error while it propagates to the caller.
 #[derive(Debug)]
 pub struct Failure(Box<Inner>);
 
@@ -16,17 +16,17 @@ struct Inner {
     frames: Vec<Frame>,
 }
 
-/// A call that was under way.
+/// A call on the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The name of the function.
     pub function: Rc<str>,
-    /// Where it was; nothing for functions of the language.
+    /// The position in the function; `None` for functions of the language.
     pub position: Option<Position>,
 }
 
 impl Failure {
-    /// A failure that says `message`.
+    /// A failure with a message.
     pub fn new(message: impl Into<String>) -> Failure {
         let mut message = message.into();
         if message.len() > MAX_MESSAGE {
@@ -42,12 +42,12 @@ impl Failure {
         }))
     }
 
-    /// What it says.
+    /// The message.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The same failure, said with `prefix` and a colon before.
+    /// The same failure with `prefix` and a colon before its message.
     pub(crate) fn within(mut self, prefix: &str) -> Failure {
         self.0.message = format!("{prefix}: {}", self.0.message);
         self
@@ -68,7 +68,6 @@ impl Failure {
     }
 }
 
-/// Fails with a message.
 pub(crate) fn fail<T>(message: impl Into<String>) -> Result<T, Failure> {
     Err(Failure::new(message))
 }
@@ -78,9 +77,9 @@ pub(crate) fn fail<T>(message: impl Into<String>) -> Result<T, Failure> {
 #[error("{message}")]
 pub struct EvalError {
     program: String,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// The calls that were under way, the outermost first.
+    /// The calls on the stack, the outermost first.
     pub frames: Vec<Frame>,
 }
 
@@ -88,7 +87,7 @@ pub struct EvalError {
 const SHOWN_CALLS: usize = 500;
 
 impl EvalError {
-    /// The message with the calls that led to it.
+    /// The message with the stack of calls.
     pub fn backtrace(&self) -> String {
         let mut frames = self.frames.as_slice();
         let mut suffix = String::new();

@@ -1,13 +1,13 @@
 //! Starlark, as go.starlark.net runs it.
 //!
-//! A [`Program`] is parsed and resolved once ([`Program::parse`]) and run ([`Program::run`]) with what its [`Host`]
-//! provides. Semantics, and the words of every message, are go.starlark.net's; what differs is said where it does.
+//! A [`Program`] is parsed and resolved once ([`Program::parse`]) and run ([`Program::run`]) with a [`Host`].
+//! Semantics and the wording of every message are go.starlark.net's; differences are documented where they occur.
 //!
 //! No input makes it panic, overflow the stack or run without bound: [`Usage`] counts steps and memory against
-//! [`Limits`], and calls the host's interrupt now and then.
+//! [`Limits`], and calls the host's interrupt from time to time.
 //!
-//! Deliberately not here: files, the environment, the clock. What a program can load is the host's business, and
-//! [`modules`] has what the host may want to offer.
+//! Deliberately absent: files, the environment, the clock. The host decides which modules a program can load, and
+//! [`modules`] contains those that the host may offer.
 
 mod builder;
 mod builtins;
@@ -35,6 +35,6 @@ pub use program::{Program, Run};
 pub use syntax::{Operator, Position, SyntaxError};
 pub use usage::Usage;
 pub use value::{
-    Ancestors, Builtin, Children, Dict, Kind, List, Module, NativeFn, Object, Set, Struct, Value,
-    format_float,
+    Ancestors, Builtin, Dict, List, Module, NativeFn, Object, Set, Struct, Value, ValueChildren,
+    ValueKind, format_float,
 };

@@ -1,11 +1,11 @@
-//! What a run may use.
+//! The limits of a run.
 
-/// Bounds on a run. A program that exceeds one fails with a message that names it.
+/// The limits of a run. A program that exceeds one fails with a message that names it.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// How many steps the run may take. A step is an instruction, or about as much work of a function.
+    /// The number of steps. A step is an instruction, or about as much work of a function.
     pub steps: u64,
-    /// How many bytes the values of the run, its printed text and what the host makes of them may need at a time.
+    /// The number of bytes that the values of the run, its printed text and the host's copies may use at a time.
     pub bytes: u64,
 }
 
@@ -21,15 +21,14 @@ impl Default for Limits {
 /// How deep functions may call each other, as in the original.
 pub(crate) const MAX_CALLS: usize = 100_000;
 
-/// How deep functions of the language that call functions of the program (`sorted` with a key) may be nested.
+/// How deep functions of the language that call functions of the program (`sorted` with a key) may nest.
 pub(crate) const MAX_NATIVE_CALLS: usize = 50;
 
-/// How many bits an integer may have. The original has no such limit, and would go on until it has used up all
-/// memory.
+/// The bits of an integer. The original has no such limit, and would use all memory.
 pub(crate) const MAX_INT_BITS: u64 = 1 << 18;
 
-/// How many digits a text may have that is read as an integer.
+/// The digits of a text that is parsed as an integer.
 pub(crate) const MAX_INT_DIGITS: usize = 1 << 16;
 
-/// How long the message of a failure may be; the end of a longer one is left out.
+/// The length of a failure's message; longer messages are cut.
 pub(crate) const MAX_MESSAGE: usize = 1 << 20;

@@ -9,37 +9,37 @@ use crate::dialect::Dialect;
 use crate::error::EvalError;
 use crate::eval::{Context, Heap, Host, Linked, Machine};
 use crate::resolve::resolve;
-use crate::syntax::{Position, SyntaxError, Trouble, parse};
-use crate::value::{Function, Value};
+use crate::syntax::{ParseFailure, Position, SyntaxError, parse};
+use crate::value::{ProgramFunction, Value};
 
-/// A program that parses and whose names all mean something.
+/// A parsed program with resolved names.
 pub struct Program {
     name: String,
     code: Rc<ProgramCode>,
 }
 
-/// A run that has come to its end. While it lives, the values of the run are whole.
+/// A finished run. The values of the run stay valid as long as it exists.
 pub struct Run {
     globals: Vec<(String, Value)>,
     _heap: Heap,
 }
 
 impl Program {
-    /// Parses a program. `name` is what messages call it; `is_predeclared` says which names the host will provide.
+    /// Parses a program. `name` is its name in messages; `is_predeclared` returns which names the host provides.
     pub fn parse(
         name: &str,
         source: &[u8],
         dialect: &Dialect,
         is_predeclared: &dyn Fn(&str) -> bool,
     ) -> Result<Program, SyntaxError> {
-        let blame = |trouble: Trouble| SyntaxError {
+        let blame = |trouble: ParseFailure| SyntaxError {
             name: name.to_owned(),
             position: trouble.position,
             message: trouble.message,
         };
         if u32::try_from(source.len()).is_err() {
             let message = "program of more than 4 GiB".to_owned();
-            return Err(blame(Trouble {
+            return Err(blame(ParseFailure {
                 position: Position::new(1, 1),
                 message,
             }));
@@ -59,7 +59,7 @@ impl Program {
         &self.code.loads
     }
 
-    /// Runs the program. `predeclared` has the values for the names that the host provides.
+    /// Runs the program. `predeclared` contains the values of the names that the host provides.
     pub fn run<'a>(
         &self,
         predeclared: &[(&str, Value)],
@@ -67,7 +67,7 @@ impl Program {
     ) -> Result<Run, EvalError> {
         let linked = Rc::new(self.link(predeclared));
         let mut ctx = Context::new(host, Rc::clone(&linked));
-        let top = Function {
+        let top = ProgramFunction {
             code: Rc::clone(&self.code.top),
             defaults: Vec::new(),
             free: Vec::new(),

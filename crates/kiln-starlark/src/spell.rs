@@ -1,6 +1,6 @@
-//! Guesses at what was meant by a name that is not there.
+//! Suggestions for unknown names.
 
-/// The candidate nearest to `name`, if one is near enough; of several the first.
+/// The candidate closest to `name`, if one is close enough; the first of several.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -18,7 +18,7 @@ pub(crate) fn nearest<'a>(
     best
 }
 
-/// Underscores and case do not count.
+/// Ignores underscores and case.
 fn fold(name: &str) -> Vec<u8> {
     let kept = name.chars().filter(|char| *char != '_');
     kept.flat_map(char::to_lowercase)
@@ -26,10 +26,10 @@ fn fold(name: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// The Levenshtein distance, or something above `limit`.
+/// The Levenshtein distance, or a value above `limit`.
 ///
-/// Only one row of the matrix is kept. A common prefix that is the whole of the shorter word is not cut
-/// off, which is how the original counts.
+/// Only one row of the matrix is kept. As in the original, a common prefix that is the whole shorter word is not
+/// removed.
 fn distance(left: &[u8], right: &[u8], limit: usize) -> usize {
     let (mut short, mut long) = if left.len() > right.len() {
         (right, left)

@@ -17,12 +17,8 @@ fn catalog() -> String {
             let _ = write!(out, " Formerly {}.", info.former_names.join(", "));
         }
         out.push_str("\n\n");
-        for behaviour in info.behaviours {
-            let tags: Vec<String> = behaviour
-                .tags
-                .iter()
-                .map(|tag| format!("`{tag}`"))
-                .collect();
+        for version in info.versions {
+            let tags: Vec<String> = version.tags.iter().map(|tag| format!("`{tag}`")).collect();
             let _ = writeln!(out, "- {}", tags.join(" "));
         }
         let _ = write!(out, "\n{}", info.doc);

@@ -3,7 +3,7 @@
 //! Without a configuration it only checks. With a `ConfigMap` that has an `owner` it sets the annotation where it is
 //! missing.
 
-use kiln_functions::registry::Behaviour;
+use kiln_functions::registry::FunctionVersion;
 use kiln_functions::sdk::Sdk;
 use kiln_functions::{Context, Ending, Function, FunctionList};
 use kiln_krm::results::Severity;
@@ -12,7 +12,7 @@ use kiln_krm::results::Severity;
 const OWNER: &str = "example.com/owner";
 
 /// The function, and how it answers: as functions do that are written with kpt's SDK.
-pub static REQUIRE_OWNER: Behaviour = Behaviour {
+pub static REQUIRE_OWNER: FunctionVersion = FunctionVersion {
     tags: &["latest"],
     sdk: Sdk::Go,
     function: &RequireOwner,

@@ -101,7 +101,7 @@ impl FunctionConfigs for ClusterFunctionConfigs {
 
 fn is_builtin(name: &str, tag: &str) -> bool {
     let function = Registry::builtin().function(name);
-    function.is_some_and(|function| function.behaviour(tag).is_some())
+    function.is_some_and(|function| function.version(tag).is_some())
 }
 
 #[cfg(test)]

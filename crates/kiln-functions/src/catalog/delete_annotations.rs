@@ -10,7 +10,7 @@ use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::go_sdk;
 use crate::port::kyaml::{failure, note};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::Sdk;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
@@ -29,15 +29,15 @@ Configuration: a ConfigMap with the keys, separated by commas.
     data:
       annotationKeys: example.com/owner,example.com/team
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["unstable"],
             sdk: Sdk::Go,
             function: &DeleteAnnotations {
                 reports: Reports::Results,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["latest"],
             sdk: Sdk::Go,
             function: &DeleteAnnotations {
@@ -47,7 +47,6 @@ Configuration: a ConfigMap with the keys, separated by commas.
     ],
 };
 
-/// The function, in all its versions.
 struct DeleteAnnotations {
     reports: Reports,
 }
@@ -55,7 +54,7 @@ struct DeleteAnnotations {
 /// Where an error is reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reports {
-    /// The SDK of its time leaves it to the program to print errors, and this one does not.
+    /// The SDK of that release leaves printing errors to the program, and this program does not print them.
     Results,
     ResultsAndStderr,
 }
@@ -64,7 +63,7 @@ enum Reports {
 enum DeleteError {
     #[error("annotationKeys was not provided as part of the config or paramters to the function")]
     NoKeys,
-    /// The original prints an address here.
+    /// The original prints a memory address here.
     #[error("the value of data.annotationKeys is not a string")]
     WrongType,
     #[error(
@@ -92,13 +91,13 @@ impl Function for DeleteAnnotations {
 }
 
 impl Reports {
-    /// The message of the result, and what is printed.
+    /// The message of the result, and the text for standard error.
     fn texts(self, error: &DeleteError) -> (String, String) {
         let message = error.to_string();
         match (self, error) {
             (Reports::Results, _) => (message, String::new()),
             (Reports::ResultsAndStderr, DeleteError::NoKeys) => {
-                // The original wraps an error that is not there.
+                // The original wraps a nil error.
                 let message = format!("{message}, %!w(<nil>)");
                 let stderr = format!("failed to evaluate function: {message}");
                 (message, stderr)
@@ -160,10 +159,11 @@ fn delete_all(items: &mut [Resource], keys: &[String]) -> Result<Results, Delete
     Ok(results)
 }
 
-/// Removes an annotation however often it is given. The map stays, even if nothing is left in it.
+/// Removes all occurrences of an annotation. The map stays, even if it is empty.
 fn delete(resource: &mut Resource, key: &str) -> Result<bool, DeleteError> {
     let metadata = go_sdk::field(resource.root(), "metadata");
-    let Some(annotations) = metadata.and_then(|metadata| go_sdk::field(metadata, "annotations")) else {
+    let Some(annotations) = metadata.and_then(|metadata| go_sdk::field(metadata, "annotations"))
+    else {
         return Ok(false);
     };
     if !annotations.is_mapping() {

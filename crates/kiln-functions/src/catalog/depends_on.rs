@@ -1,9 +1,8 @@
-//! The annotation by which a resource says which other one it needs.
+//! The annotation that declares on which resource a resource depends.
 
-/// Its name.
 pub(crate) const DEPENDS_ON: &str = "config.kubernetes.io/depends-on";
 
-/// The parts of a reference to one resource, between its slashes; none if it is a list of several, or anything else.
+/// The parts of a reference to one resource, split at slashes; `None` for several references or invalid ones.
 pub(crate) fn parts(text: &str) -> Option<Vec<&str>> {
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
     let parts: Vec<&str> = text.split('/').collect();

@@ -1,8 +1,9 @@
-//! drop-comments: resources as they come out of JSON, without comments, to try out that they are given back.
+//! drop-comments: passes resources through JSON, which drops their comments. It serves to test that comments are
+//! restored.
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::kustomize::round_trip;
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
@@ -10,10 +11,10 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Drops all comments",
     doc: "\
-Turns all resources into JSON and back, which drops their comments, to try out that whoever runs functions gives them
-back. It takes no configuration.
+Turns all resources into JSON and back, which drops their comments, to test that comments are restored.
+It takes no configuration.
 ",
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["latest"],
         sdk: Sdk::Kyaml {
             results: ResultsForm::List,

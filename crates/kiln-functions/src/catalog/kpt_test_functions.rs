@@ -1,52 +1,54 @@
-//! The small functions that the tests of kpt are made with.
+//! The functions that kpt's own test suite calls. They can be run, but are neither listed nor documented.
 
 use crate::function::{Context, Ending, Function, FunctionList};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::Sdk;
 
-pub(crate) static NO_OP: FunctionInfo = FunctionInfo {
+pub(crate) const ALL: &[&FunctionInfo] = &[&BAR, &FOO, &NO_OP, &PRINTENV];
+
+static NO_OP: FunctionInfo = FunctionInfo {
     name: "no-op",
     former_names: &[],
-    summary: "Returns what it gets",
+    summary: "Returns its input",
     doc: "Returns all resources as they are. It takes no configuration.\n",
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["unstable", "latest"],
         sdk: Sdk::Go,
         function: &NoOp,
     }],
 };
 
-pub(crate) static FOO: FunctionInfo = FunctionInfo {
+static FOO: FunctionInfo = FunctionInfo {
     name: "foo",
     former_names: &[],
-    summary: "Returns what it gets, says foo and fails",
+    summary: "Returns its input, prints foo and fails",
     doc: "Returns all resources as they are, prints `foo` and exits with 1. It takes no configuration.\n",
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["v0.1.0", "unstable", "latest"],
         sdk: Sdk::Plain,
-        function: &Says("foo"),
+        function: &PrintAndFail("foo"),
     }],
 };
 
-pub(crate) static BAR: FunctionInfo = FunctionInfo {
+static BAR: FunctionInfo = FunctionInfo {
     name: "bar",
     former_names: &[],
-    summary: "Returns what it gets, says bar and fails",
+    summary: "Returns its input, prints bar and fails",
     doc: "Returns all resources as they are, prints `bar` and exits with 1. It takes no configuration.\n",
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["v0.1.0", "unstable", "latest"],
         sdk: Sdk::Plain,
-        function: &Says("bar"),
+        function: &PrintAndFail("bar"),
     }],
 };
 
-pub(crate) static PRINTENV: FunctionInfo = FunctionInfo {
+static PRINTENV: FunctionInfo = FunctionInfo {
     name: "printenv",
     former_names: &[],
-    summary: "Returns what it gets, prints its environment and fails",
+    summary: "Returns its input, prints its environment and fails",
     doc: "Returns all resources as they are, prints its environment variables in order and exits with 1. It takes no \
           configuration.\n",
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["v0.1.0", "unstable", "latest"],
         sdk: Sdk::Plain,
         function: &PrintEnvironment,
@@ -61,9 +63,9 @@ impl Function for NoOp {
     }
 }
 
-struct Says(&'static str);
+struct PrintAndFail(&'static str);
 
-impl Function for Says {
+impl Function for PrintAndFail {
     fn run(&self, _: &mut FunctionList, _: &Context<'_>) -> Ending {
         Ending::Error(format!("{}\n", self.0))
     }

@@ -1,4 +1,4 @@
-//! remove-local-config-resources: drops what is not meant for a cluster.
+//! remove-local-config-resources: removes resources that are not meant for a cluster.
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::LOCAL_CONFIG;
@@ -7,20 +7,20 @@ use kiln_krm::results::{ResultItem, Severity};
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::kyaml::{item, place_path};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "remove-local-config-resources",
     former_names: &[],
-    summary: "Removes the resources that are only configuration for tools",
+    summary: "Removes the resources that are only local configuration",
     doc: "\
 Removes all resources with the annotation `config.kubernetes.io/local-config: \"true\"`, such as function configurations,
-so that what is left can be applied to a cluster. It takes no configuration.
+so that the others can be applied to a cluster. It takes no configuration.
 
-Mind that `fn eval` in place removes them from the package; for a stream use it behind `fn render -o unwrap`.
+Note that `fn eval` in place removes them from the package; to filter a stream use it after `fn render -o unwrap`.
 ",
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["v0.1.0", "v0.1.1", "unstable", "latest"],
         sdk: Sdk::Kyaml {
             results: ResultsForm::Object("remove-local-config-resources"),

@@ -1,4 +1,4 @@
-//! set-enforcement-action: what Gatekeeper does about violations of the constraints in a package.
+//! set-enforcement-action: sets how Gatekeeper enforces the constraints in a package.
 
 use kiln_krm::Resource;
 use kiln_krm::results::Severity;
@@ -10,7 +10,7 @@ use crate::output::Results;
 use crate::port::kyaml::{
     MissingMetadata, SetFieldError, data_map, failure, item, place_path, set_untagged,
 };
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
@@ -29,7 +29,7 @@ Configuration: a ConfigMap with nothing in its data but the action: `deny`, `war
     data:
       enforcementAction: dryrun
 ",
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["v0.1.0", "v0.1.1", "unstable", "latest"],
         sdk: Sdk::Kyaml {
             results: ResultsForm::Object("set-enforcement-action"),
@@ -85,7 +85,7 @@ fn action(config: Option<&Document>) -> Result<String, ActionError> {
     }
 }
 
-/// Sets the action of all constraints; answers a result for each.
+/// Sets the action of all constraints; returns a result for each.
 fn set_all(items: &mut [Resource], action: &str) -> Result<Results, ActionError> {
     let mut results = Results::default();
     for resource in items {
@@ -103,7 +103,7 @@ fn set_all(items: &mut [Resource], action: &str) -> Result<Results, ActionError>
         if meta.name.is_empty() || meta.kind.is_empty() || meta.api_version != CONSTRAINT {
             continue;
         }
-        // What is missing is created as a scalar, which then has no fields: such a constraint is an error.
+        // A missing `spec` is created as a scalar, which cannot have fields: such a constraint is an error.
         let way = ["spec"];
         set_untagged(
             resource.document_mut(),

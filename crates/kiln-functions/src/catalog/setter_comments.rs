@@ -1,7 +1,7 @@
-//! Setters: comments of the form `# kpt-set: ${name}` that say where a field's value comes from.
+//! Setters: comments of the form `# kpt-set: ${name}` that declare where the value of a field comes from.
 //!
-//! A pattern may hold several names and text between them. What the names stand for now is found by matching the
-//! field's value with the pattern.
+//! A pattern may contain several names and text between them. Their current values are found by matching the value of
+//! the field against the pattern.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use kiln_yaml::{Document, NodeId, Slot, Style};
 
 const MARK: &str = "# kpt-set: ";
 
-/// The pattern that a comment holds. Nothing but exactly one blank may stand before and behind `kpt-set:`.
+/// The pattern in a comment. There must be exactly one space before and after `kpt-set:`.
 pub(crate) fn pattern_of(comment: &str) -> Option<&str> {
     let pattern = comment.strip_prefix(MARK)?.trim();
     (!pattern.is_empty()).then_some(pattern)
 }
 
-/// The comment that is about a list which is the value of a key: behind the key, or behind `[a, b]`.
+/// The comment of a list that is the value of a key: after the key, or after `[a, b]`.
 pub(crate) fn list_comment(document: &Document, key: NodeId, list: NodeId) -> &str {
     let is_flow = document.node(list).style() == Style::FLOW;
     let commented = if is_flow { list } else { key };
@@ -38,24 +38,21 @@ pub(crate) fn references(pattern: &str) -> Vec<&str> {
     found
 }
 
-/// The name in `${name}`.
 pub(crate) fn name_in(reference: &str) -> &str {
     let reference = reference.trim();
     let name = reference.strip_prefix("${").unwrap_or(reference);
     name.strip_suffix('}').unwrap_or(name)
 }
 
-/// The `${name}` of a name.
 pub(crate) fn reference_to(name: &str) -> String {
     format!("${{{name}}}")
 }
 
-/// What the names of a pattern stand for in a value. Nothing if the value does not match, or if a name would stand for
-/// nothing.
+/// The current values of the names of a pattern. Empty if the value does not match, or if a name would be empty.
 ///
-/// The original makes an expression of the pattern, in which each name is `(.*)`, and looks for it anywhere in the value.
-/// The same is found here without one, in linear time: the first line that has all texts of the pattern in order, and
-/// because the first name takes as much as it can, each text at the last place that leaves room for those behind it.
+/// The original makes a regular expression of the pattern, in which each name is `(.*)`, and searches for it anywhere
+/// in the value. This finds the same in linear time: the first line that contains all texts of the pattern in order
+/// and, because names are greedy, each text at the last position that leaves room for the texts after it.
 pub(crate) fn current_values(pattern: &str, value: &str) -> Vec<(String, String)> {
     let references = references(pattern);
     let mut lines = value.split('\n');
@@ -78,7 +75,7 @@ pub(crate) fn current_values(pattern: &str, value: &str) -> Vec<(String, String)
     values
 }
 
-/// What stands for each reference of a pattern in a line.
+/// The text of each reference of a pattern in a line.
 fn texts_of<'v>(pattern: &str, references: &[&str], line: &'v str) -> Option<Vec<&'v str>> {
     let mut literals = Vec::with_capacity(references.len() + 1);
     let mut rest = pattern;
@@ -91,7 +88,7 @@ fn texts_of<'v>(pattern: &str, references: &[&str], line: &'v str) -> Option<Vec
         None => return line.contains(rest).then(Vec::new),
         Some((first, later)) => (*first, later),
     };
-    // The match begins as early as it can, and ends as late.
+    // The match begins as early and ends as late as possible.
     let start = line.find(first)? + first.len();
     let mut end = match rest {
         "" => line.len(),

@@ -1,5 +1,5 @@
-//! Ports of the libraries that the originals use, as far as the catalog's functions need them. Each module is named after
-//! the library, and keeps its results and its messages.
+//! Ports of the libraries that the originals use, as far as the catalog needs them. Each module is named after its
+//! library, and has the same results and messages.
 
 pub(crate) mod go_json;
 pub(crate) mod go_regexp;

@@ -1,4 +1,4 @@
-//! The functions of the catalog. Each module has its own entry; here they are put in order.
+//! The table of built-in functions. Each module has its own entry.
 
 use super::{FunctionInfo, Registry};
 use crate::catalog::{
@@ -10,14 +10,16 @@ use crate::catalog::{
     upsert_resource,
 };
 
-pub(super) static REGISTRY: Registry = Registry::new(FUNCTIONS);
+pub(super) static REGISTRY: Registry = Registry {
+    functions: FUNCTIONS,
+    unlisted: kpt_test_functions::ALL,
+};
 
-/// By name.
+/// Sorted by name.
 const FUNCTIONS: &[&FunctionInfo] = &[
     &annotate_apply_time_mutations::INFO,
     &apply_replacements::INFO,
     &apply_setters::INFO,
-    &kpt_test_functions::BAR,
     &create_setters::INFO,
     &delete_annotations::INFO,
     &drop_comments::INFO,
@@ -25,15 +27,12 @@ const FUNCTIONS: &[&FunctionInfo] = &[
     &ensure_name_substring::INFO,
     &export_terraform::INFO,
     &fix::INFO,
-    &kpt_test_functions::FOO,
     &format::INFO,
     &gatekeeper::INFO,
     &generate_folders::INFO,
     &kubeconform::INFO,
     &kubeval::INFO,
     &list_setters::INFO,
-    &kpt_test_functions::NO_OP,
-    &kpt_test_functions::PRINTENV,
     &remove_local_config_resources::INFO,
     &search_replace::INFO,
     &set_annotations::INFO,

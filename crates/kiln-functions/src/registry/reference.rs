@@ -11,7 +11,7 @@ const PREFIXES: &[&str] = &[
     "ghcr.io/kptdev/krm-functions-catalog/archived",
 ];
 
-/// The function that an image without its tag stands for, if it is one of the catalog's.
+/// The function of an image without its tag, if the image belongs to the catalog.
 pub(super) fn function_name(image_name: &str) -> Option<&str> {
     match image_name.rsplit_once('/') {
         None => Some(image_name),
@@ -37,7 +37,7 @@ pub(super) fn newest_of_line<'a>(
         .map(|(_, version)| version)
 }
 
-/// The numbers of `v1`, `v1.2` or `v1.2.3`, as they are written without leading zeros.
+/// The numbers of `v1`, `v1.2` or `v1.2.3`, without leading zeros.
 fn numbers(tag: &str) -> Option<Vec<u32>> {
     let number = |text: &str| {
         let is_plain = text == "0" || !text.starts_with('0');

@@ -1,13 +1,16 @@
-//! The table: in order, without repetition, and resolved as it should be.
+//! The table is sorted, has no duplicates, and resolves references.
 
 use super::Registry;
 
 #[test]
 fn names_are_sorted_and_unique() {
-    let functions: Vec<_> = Registry::builtin().functions().collect();
-    let names: Vec<&str> = functions.iter().map(|info| info.name).collect();
+    let names: Vec<&str> = Registry::builtin()
+        .functions()
+        .map(|info| info.name)
+        .collect();
     assert!(names.is_sorted(), "{names:?}");
-    let mut all = names.clone();
+    let functions: Vec<_> = Registry::builtin().all_functions().collect();
+    let mut all: Vec<&str> = functions.iter().map(|info| info.name).collect();
     all.extend(functions.iter().flat_map(|info| info.former_names));
     all.sort_unstable();
     let count = all.len();
@@ -16,10 +19,10 @@ fn names_are_sorted_and_unique() {
 }
 
 #[test]
-fn every_tag_stands_for_one_behaviour() {
-    for info in Registry::builtin().functions() {
+fn every_tag_belongs_to_one_version() {
+    for info in Registry::builtin().all_functions() {
         let tags: Vec<&str> = info
-            .behaviours
+            .versions
             .iter()
             .flat_map(|b| b.tags.iter().copied())
             .collect();
@@ -37,7 +40,7 @@ fn every_tag_stands_for_one_behaviour() {
 }
 
 #[test]
-fn only_what_is_known_is_found() {
+fn only_known_references_are_found() {
     let registry = Registry::builtin();
     for known in [
         "no-op",
@@ -57,5 +60,14 @@ fn only_what_is_known_is_found() {
         "",
     ] {
         assert!(registry.find_image(unknown).is_none(), "{unknown}");
+    }
+}
+
+#[test]
+fn functions_of_the_test_suite_of_kpt_are_not_listed() {
+    let registry = Registry::builtin();
+    for name in ["bar", "foo", "no-op", "printenv"] {
+        assert!(registry.function(name).is_some(), "{name}");
+        assert!(registry.functions().all(|info| info.name != name), "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! Work that finishes, and work that is left behind.
+//! Work that finishes, and work that is abandoned.
 
 use std::sync::mpsc::channel;
 use std::thread;

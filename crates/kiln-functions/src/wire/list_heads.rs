@@ -1,5 +1,5 @@
-//! The comments above items of lists as kyaml wrote them before v0.11: what stands above the first field of an item goes above
-//! the item.
+//! Moves the comments above items of lists, as kyaml wrote them before v0.11: a comment above the first field of an
+//! item goes above the item.
 
 use kiln_yaml::{Document, NodeId, Slot};
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use kiln_functions::registry::{Behaviour, FunctionInfo, Registry};
+use kiln_functions::registry::{FunctionInfo, FunctionVersion, Registry};
 use kiln_functions::sdk::Sdk;
 use kiln_functions::{Context, Ending, Function, FunctionList, NativeEvaluator};
 use kiln_krm::read::read_input;
@@ -20,7 +20,7 @@ impl Function for Panics {
     }
 }
 
-/// Works until it is told to stop.
+/// Works until it is stopped.
 struct Endless;
 
 impl Function for Endless {
@@ -39,7 +39,7 @@ static OURS: Registry = Registry::new(&[
         former_names: &[],
         summary: "Panics",
         doc: "Panics.",
-        behaviours: &[Behaviour {
+        versions: &[FunctionVersion {
             tags: &["latest"],
             sdk: Sdk::Go,
             function: &Panics,
@@ -50,7 +50,7 @@ static OURS: Registry = Registry::new(&[
         former_names: &[],
         summary: "Never ends",
         doc: "Never ends.",
-        behaviours: &[Behaviour {
+        versions: &[FunctionVersion {
             tags: &["latest"],
             sdk: Sdk::Go,
             function: &Endless,

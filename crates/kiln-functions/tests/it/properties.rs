@@ -1,40 +1,40 @@
-//! What holds for every function of the registry: none panics, whatever it is given; those that settle things do nothing
-//! the second time; and none touches what is not its own.
+//! Properties of every function of the registry: none panics on any input; idempotent functions change nothing the
+//! second time; and none changes fields that are not its own.
 //!
-//! Lists are made at random from a fixed seed, of ordinary resources and of odd ones. A function that the table does not
-//! know is run with everybody's configurations, so that new ones are covered at once.
+//! Lists are generated from a fixed seed, of ordinary resources and odd ones. A function that is not in the table
+//! runs with all configurations, so that new functions are covered.
 
-use kiln_functions::registry::{Behaviour, Registry};
-use kiln_functions::wire::{self, Answer};
+use kiln_functions::registry::{FunctionVersion, Registry};
+use kiln_functions::wire::{self, ProgramOutput};
 use kiln_functions::{Context, NoFiles};
 use kiln_runtime::RunContext;
 
-/// What a function is like.
+/// The properties of a function.
 struct Row {
     name: &'static str,
-    /// Configurations that it takes.
+    /// Valid configurations.
     good: &'static [&'static str],
-    /// Configurations of its own kind with something wrong in them.
+    /// Invalid configurations of its own kind.
     bad: &'static [&'static str],
     again: Again,
     rest: Rest,
 }
 
-/// What a second run does to the items.
+/// How a second run changes the items.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Again {
     Nothing,
     Something,
 }
 
-/// What becomes of the fields that are not its own.
+/// What happens to fields that are not its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rest {
-    /// They stay as they are written, with comments and styles.
+    /// They keep their text, with comments and styles.
     Written,
-    /// They mean the same. Some versions take resources through JSON.
+    /// They keep their values. Some versions pass resources through JSON.
     Meant,
-    /// It may take resources away, or is not about resources as they come.
+    /// Not checked: it removes or generates resources.
     Gone,
 }
 
@@ -225,13 +225,13 @@ const ROWS: &[Row] = &[
         "upsert-resource",
         &["{apiVersion: v1, kind: Secret, metadata: {name: new}}"],
         &["{apiVersion: v1, kind: List, items: [5, {}, [a]]}"],
-        // The first version writes down where nothing is.
+        // The first version writes the positions of empty values.
         Again::Something,
         Rest::Written,
     ),
 ];
 
-/// What anybody may be given for a configuration, right or wrong.
+/// Configurations for every function, valid or not.
 const ANYBODYS: &[&str] = &[
     "",
     "{}",
@@ -312,7 +312,7 @@ openAPI:
           value: \"1\"
 ";
 
-/// Not what functions expect.
+/// Invalid or unusual resources.
 const ODD: &[&str] = &[
     "{}\n",
     "kind: 5\n",
@@ -337,7 +337,7 @@ const ODD: &[&str] = &[
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t}\ndata:\n  a: \"\\u0000\\x85\\u2028\" # kpt-set: ${\n  b: !!binary aGk=\n  c: 2001-12-14t21:59:43.10-05:00 # kpt-set: ${}${\n  d: 0x7fffffffffffffffff\n  e: [a] # kpt-set: ${a}${b}\n",
 ];
 
-/// The fields of a ConfigMap that nobody owns.
+/// The fields of a ConfigMap that no function owns.
 const REST: &str = "  data:
     plain: text # keep
     # keep this
@@ -350,7 +350,7 @@ const REST: &str = "  data:
     empty: \"\"
 ";
 
-/// A sequence of numbers that is the same every time.
+/// Reproducible pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -381,37 +381,37 @@ fn list(items: &[String], config: &str) -> String {
     format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n{items}{config}")
 }
 
-/// What a function is given that ought to succeed.
+/// Input on which a function should succeed.
 fn package(function: &str) -> Vec<String> {
     let kptfile = (function == "fix").then_some(OLD_KPTFILE);
     let items = ORDINARY.iter().copied().chain(kptfile).map(item);
     items.chain([witness()]).collect()
 }
 
-/// The ConfigMap whose data is nobody's.
+/// The ConfigMap whose data no function changes.
 fn witness() -> String {
     let head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: witness\n  namespace: old\n  annotations:\n    internal.config.kubernetes.io/path: 'f.yaml'\n    internal.config.kubernetes.io/index: '0'\n";
     format!("{}{REST}", item(head))
 }
 
-fn run(behaviour: &Behaviour, input: &str) -> Answer {
+fn run(version: &FunctionVersion, input: &str) -> ProgramOutput {
     let ctx = Context {
         environment: &[],
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    wire::run(behaviour, input.as_bytes(), &ctx).unwrap()
+    wire::run(version, input.as_bytes(), &ctx).unwrap()
 }
 
-/// All functions in all their versions, each with its row if it has one. One that sleeps would do so here.
-fn all() -> impl Iterator<Item = (&'static str, &'static Behaviour, Option<&'static Row>)> {
-    let functions = Registry::builtin().functions();
+/// All versions of all functions except `sleep`, each with its row if it has one.
+fn all() -> impl Iterator<Item = (&'static str, &'static FunctionVersion, Option<&'static Row>)> {
+    let functions = Registry::builtin().all_functions();
     functions
         .filter(|info| info.name != "sleep")
         .flat_map(|info| {
             let row = ROWS.iter().find(|row| row.name == info.name);
-            let behaviours = info.behaviours.iter();
-            behaviours.map(move |behaviour| (info.name, behaviour, row))
+            let versions = info.versions.iter();
+            versions.map(move |version| (info.name, version, row))
         })
 }
 
@@ -450,20 +450,20 @@ fn no_list_and_no_configuration_makes_a_function_panic() {
         };
         lists.push((0..count).map(|_| pick(&mut random)).collect());
     }
-    for (name, behaviour, row) in all() {
+    for (name, version, row) in all() {
         let own = row.map_or([&[][..], &[]], |row| [row.good, row.bad]);
         let own = own.into_iter().flatten().map(|config| (config, 0, 1));
-        // With what is not meant for it a function does not get far: every third list will do.
+        // With a configuration of another function it fails early, so every third list suffices.
         let anybodys = ANYBODYS.iter().enumerate();
         let anybodys = anybodys.map(|(at, config)| (config, at % 3, 3));
         for (config, from, step) in own.chain(anybodys) {
             for items in lists.iter().skip(from).step_by(step) {
                 let input = list(items, config);
-                let answer = run(behaviour, &input);
+                let answer = run(version, &input);
                 assert!(
                     !answer.stderr.contains("panicked"),
                     "{name} {:?}: {}\n{input}",
-                    behaviour.tags,
+                    version.tags,
                     answer.stderr
                 );
             }
@@ -473,17 +473,17 @@ fn no_list_and_no_configuration_makes_a_function_panic() {
 
 #[test]
 fn twice_is_once() {
-    for (name, behaviour, row) in all() {
+    for (name, version, row) in all() {
         let Some(row) = row.filter(|row| row.again == Again::Nothing) else {
             continue;
         };
         for config in row.good {
             let items = package(name);
-            let once = run(behaviour, &list(&items, config));
+            let once = run(version, &list(&items, config));
             if once.exit_code == 0 {
-                let twice = run(behaviour, &once.stdout);
+                let twice = run(version, &once.stdout);
                 let (once, twice) = (items_of(&once.stdout), items_of(&twice.stdout));
-                assert_eq!(once, twice, "{name} {:?}", behaviour.tags);
+                assert_eq!(once, twice, "{name} {:?}", version.tags);
             }
         }
     }
@@ -491,16 +491,16 @@ fn twice_is_once() {
 
 #[test]
 fn what_is_not_a_functions_own_stays() {
-    for (name, behaviour, row) in all() {
+    for (name, version, row) in all() {
         let Some(row) = row.filter(|row| row.rest != Rest::Gone) else {
             continue;
         };
         for config in row.good {
             let items = package(name);
-            let answer = run(behaviour, &list(&items, config));
-            let tags = behaviour.tags;
+            let answer = run(version, &list(&items, config));
+            let tags = version.tags;
             if answer.exit_code != 0 {
-                // A validator may complain; what it was given it hands on all the same, or nothing.
+                // A validator may fail; it then returns its input, or nothing.
                 continue;
             }
             let is_kept = match row.rest {
@@ -512,7 +512,7 @@ fn what_is_not_a_functions_own_stays() {
     }
 }
 
-/// The data of the witness, as texts by their keys.
+/// The data of the witness: keys with their texts.
 fn meaning(list: &str) -> Vec<(String, String)> {
     let document = kiln_yaml::parse(list).unwrap().unwrap();
     let items = document.root().get("items").unwrap();

@@ -1,8 +1,8 @@
-//! What the originals answered, to the byte. The inputs are ours: lists made at random of the types that the functions
-//! treat in their own ways, with comments, styles, wrong types and configurations of every kind.
+//! The output of the originals, byte for byte. The inputs are our own: random lists of the types that the functions treat
+//! specially, with comments, styles, wrong types and configurations of every kind.
 
-use kiln_functions::registry::{Behaviour, Registry};
-use kiln_functions::wire::{self, Answer};
+use kiln_functions::registry::{FunctionVersion, Registry};
+use kiln_functions::wire::{self, ProgramOutput};
 use kiln_functions::{Context, NoFiles};
 use kiln_runtime::RunContext;
 use serde_json::Value;
@@ -10,14 +10,14 @@ use serde_json::Value;
 pub(crate) struct Recorded {
     pub(crate) function: String,
     pub(crate) input: String,
-    pub(crate) answer: Answer,
+    pub(crate) answer: ProgramOutput,
 }
 
 fn recorded() -> Vec<Recorded> {
     read(include_str!("../recorded.jsonl"))
 }
 
-/// Calls and answers, one in a line.
+/// Recorded calls, one per line.
 pub(crate) fn read(lines: &str) -> Vec<Recorded> {
     let read = |line: &str| {
         let value: Value = serde_json::from_str(line).unwrap();
@@ -25,7 +25,7 @@ pub(crate) fn read(lines: &str) -> Vec<Recorded> {
         Recorded {
             function: text("function"),
             input: text("input"),
-            answer: Answer {
+            answer: ProgramOutput {
                 stdout: text("stdout"),
                 stderr: text("stderr"),
                 exit_code: value["exit"].as_i64().unwrap().try_into().unwrap(),
@@ -35,19 +35,19 @@ pub(crate) fn read(lines: &str) -> Vec<Recorded> {
     lines.lines().map(read).collect()
 }
 
-fn behaviour(function: &str) -> &'static Behaviour {
+fn version(function: &str) -> &'static FunctionVersion {
     let (name, version) = function.split_once(':').unwrap();
     let info = Registry::builtin().function(name).unwrap();
-    info.behaviour(version).unwrap()
+    info.version(version).unwrap()
 }
 
-pub(crate) fn run(function: &str, input: &str) -> Answer {
+pub(crate) fn run(function: &str, input: &str) -> ProgramOutput {
     let ctx = Context {
         environment: &[],
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    wire::run(behaviour(function), input.as_bytes(), &ctx).unwrap()
+    wire::run(version(function), input.as_bytes(), &ctx).unwrap()
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn twice_is_once() {
 fn comments_survive() {
     let count = |text: &str| items(text).matches(" # c").count();
     for recorded in recorded() {
-        // This version writes subjects anew.
+        // This version writes subjects from scratch.
         if recorded.function == "set-namespace:v0.4.1" && recorded.input.contains("subjects:") {
             continue;
         }

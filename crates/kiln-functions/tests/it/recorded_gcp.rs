@@ -1,5 +1,5 @@
-//! What the originals for Google Cloud answered, to the byte. The inputs are ours, made at random; of answers that come
-//! in random order one in ours is kept.
+//! The output of the originals for Google Cloud, byte for byte. The inputs are random; of outputs in random order one with
+//! our order was recorded.
 
 use crate::recorded::{Recorded, items, read, run};
 

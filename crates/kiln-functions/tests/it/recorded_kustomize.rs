@@ -1,5 +1,5 @@
-//! What the originals that were built on kustomize answered. The inputs are ours, made at random; the answers of older
-//! functions, which indent lists, were read and written once more before they were recorded.
+//! The output of the originals that were built with kustomize. The inputs are random; the outputs of older functions, which
+//! indent lists, were parsed and written again before they were recorded.
 
 use crate::recorded::{Recorded, read, run};
 
@@ -41,7 +41,7 @@ fn comments_survive_where_nothing_goes_through_json() {
     let count = |text: &str| text.matches(" # ").count();
     let functions = recorded().into_iter();
     for recorded in functions.filter(|r| r.function == "set-annotations:v0.1.5") {
-        // An annotation that is replaced loses its own.
+        // A replaced annotation loses its comment.
         if !recorded.input.contains("old # c") {
             let answer = run(&recorded.function, &recorded.input);
             assert_eq!(

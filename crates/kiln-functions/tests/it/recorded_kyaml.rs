@@ -1,8 +1,8 @@
-//! What the originals that were written with kyaml's framework answered. The inputs are ours, made at random. Lists are
-//! compared as whoever reads them next sees them: those of older kyaml are indented differently.
+//! The output of the originals that use kyaml's framework. The inputs are random. Lists are compared after parsing them:
+//! those of older kyaml are indented differently.
 
 use kiln_functions::registry::Registry;
-use kiln_functions::wire::{self, Answer};
+use kiln_functions::wire::{self, ProgramOutput};
 use kiln_functions::{Context, NoFiles};
 use kiln_krm::read::read_function_output;
 use kiln_krm::{Dialect, Wrapper, write_list};
@@ -14,7 +14,7 @@ use crate::recorded::items;
 struct Recorded {
     function: String,
     input: String,
-    answer: Answer,
+    answer: ProgramOutput,
 }
 
 fn recorded() -> Vec<Recorded> {
@@ -32,7 +32,7 @@ fn recorded() -> Vec<Recorded> {
         Recorded {
             function: text("function"),
             input: text("input"),
-            answer: Answer {
+            answer: ProgramOutput {
                 stdout: text("stdout"),
                 stderr: text("stderr"),
                 exit_code: value["exit"].as_i64().unwrap().try_into().unwrap(),
@@ -42,19 +42,19 @@ fn recorded() -> Vec<Recorded> {
     lines.map(read).collect()
 }
 
-fn run(function: &str, input: &str) -> Answer {
-    let behaviour = Registry::builtin().find_image(function).unwrap();
+fn run(function: &str, input: &str) -> ProgramOutput {
+    let version = Registry::builtin().find_image(function).unwrap();
     let ctx = Context {
         environment: &[],
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    let mut answer = wire::run(behaviour, input.as_bytes(), &ctx).unwrap();
+    let mut answer = wire::run(version, input.as_bytes(), &ctx).unwrap();
     answer.stdout = read_again(&answer.stdout);
     answer
 }
 
-/// A list as it is after somebody has read it.
+/// A list after parsing and writing it.
 fn read_again(list: &str) -> String {
     let list = read_function_output(list.as_bytes().to_vec(), Dialect::Current).unwrap();
     let wrapper = list.wrapper.clone();

@@ -1,5 +1,5 @@
-//! What earlier releases answered. The inputs are ours, made at random; the answers of functions that indent lists were
-//! read and written once more before they were recorded.
+//! The output of earlier releases. The inputs are random; the outputs of functions that indent lists were parsed and written
+//! again before they were recorded.
 
 use crate::recorded::{read, run};
 

@@ -1,4 +1,4 @@
-//! Functions that make one type of another.
+//! Functions that convert between types.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ pub(super) fn bytes(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value
     match &value.0 {
         Repr::Bytes(_) => Ok(value.clone()),
         Repr::String(bytes) => {
-            // A byte that is not UTF-8 becomes three, and there is a copy.
+            // A byte that is not UTF-8 becomes three, and the text is copied.
             ctx.allocate(bytes.len().saturating_mul(6))?;
             Ok(Value::bytes(text::transcode(bytes)))
         }
@@ -120,7 +120,7 @@ pub(super) fn type_name(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<V
     Value::new_string(ctx.usage, only_one(args, "exactly 1")?.type_name())
 }
 
-/// The elements of an argument that can be iterated over.
+/// The elements of an iterable argument.
 pub(super) fn iterate(value: &Value) -> Result<Iter, Failure> {
     match Iter::new(value) {
         Some(iter) => Ok(iter),

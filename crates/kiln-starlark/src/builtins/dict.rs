@@ -20,7 +20,7 @@ pub(super) const METHODS: &[Method] = methods! {
     values: values,
 };
 
-/// What an element of a list needs that is a pair.
+/// The bytes of a list element that is a pair.
 pub(super) const PAIR_BYTES: usize = 4 * size_of::<Value>() + 64;
 
 fn this(args: &Arguments<'_>) -> Rc<Dict> {

@@ -42,7 +42,7 @@ pub(super) fn format(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Valu
         rest = behind.get(1..).unwrap_or_default();
         // A named argument is searched for among all.
         ctx.charge(1 + args.named().count() / 8)?;
-        let field = Field::parse(&String::from_utf8_lossy(field));
+        let field = ReplacementField::parse(&String::from_utf8_lossy(field));
         let value = field.value(args, &mut numbering, &mut next)?;
         field.write(&value, &mut out)?;
     }
@@ -61,14 +61,14 @@ fn literal(mut text: &[u8], out: &mut TextBuilder<'_>) -> Result<(), Failure> {
     out.push(text)
 }
 
-struct Field {
+struct ReplacementField {
     name: String,
     conversion: String,
     spec: String,
 }
 
-impl Field {
-    fn parse(field: &str) -> Field {
+impl ReplacementField {
+    fn parse(field: &str) -> ReplacementField {
         let (name, conversion, spec) = match field.split_once('!') {
             None => {
                 let (name, spec) = field.split_once(':').unwrap_or((field, ""));
@@ -79,7 +79,7 @@ impl Field {
                 (name, conversion, spec)
             }
         };
-        Field {
+        ReplacementField {
             name: name.to_owned(),
             conversion: conversion.to_owned(),
             spec: spec.to_owned(),

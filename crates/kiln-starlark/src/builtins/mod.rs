@@ -18,24 +18,21 @@ pub use sort::stable_sort;
 
 use crate::value::{Builtin, NativeFn, Repr, Value};
 
-/// A method of a type of the language.
 pub(crate) struct Method {
     pub(crate) name: &'static str,
     pub(crate) function: NativeFn,
 }
 
-/// Whether the language itself knows the name.
+/// Whether a name is a function of the language.
 pub(crate) fn is_universal(name: &str) -> bool {
     matches!(name, "None" | "True" | "False") || universe::find(name).is_some()
 }
 
-/// The function of the language that has the name.
 pub(crate) fn universal(name: &str) -> Option<Value> {
     let method = universe::find(name)?;
     Some(Value::from(Builtin::new(method.name, method.function)))
 }
 
-/// The method of a value's type that has the name.
 pub(crate) fn find_method(value: &Value, name: &str) -> Option<&'static Method> {
     find(methods_of(value), name)
 }
@@ -63,7 +60,6 @@ fn find(sorted: &'static [Method], name: &str) -> Option<&'static Method> {
     sorted.get(place)
 }
 
-/// Tables of methods.
 macro_rules! methods {
     ($($name:ident: $function:path,)*) => {
         &[$(crate::builtins::Method { name: stringify!($name), function: $function },)*]

@@ -69,7 +69,7 @@ fn parse_float(text: &str) -> Result<Value, Failure> {
     }
 }
 
-/// A float as Go reads it, hexadecimal ones left out. Underscores are not digits.
+/// A float as Go parses it, without hexadecimal ones. Underscores are not digits.
 pub(crate) fn go_float(text: &str) -> Option<f64> {
     let plain = text
         .bytes()
@@ -106,7 +106,7 @@ pub(super) fn int(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, 
     number_to_int(&value).map_err(|failure| args.named_failure(failure))
 }
 
-/// An integer with an optional sign and prefix; base 0 means what the prefix says.
+/// An integer with an optional sign and prefix; for base 0 the prefix decides.
 fn parse_int(usage: &Usage<'_>, text: &str, base: u32) -> Result<Option<Value>, Failure> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),

@@ -9,7 +9,7 @@ use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want, collect};
 use crate::value::{Comparison, Iter, Range, Repr, Set, Value, as_i64, compare};
 
-/// All elements of the first argument, which may be left out.
+/// All elements of the first argument, which is optional.
 fn elements(ctx: &Context<'_>, args: &Arguments<'_>, least: usize) -> Result<Vec<Value>, Failure> {
     args.check(&[Want::Iterable], least)?;
     match args.get(0).and_then(Iter::new) {

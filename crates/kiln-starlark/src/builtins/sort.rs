@@ -1,10 +1,10 @@
-//! A stable sort that compares what Go's does.
+//! A stable sort with the same comparisons as Go's.
 //!
-//! Which of several failing comparisons is reported depends on their order, and not every order that a program
-//! can ask for is total, which the standard library's sort may answer with a panic. So: insertion sort of blocks,
-//! which are then merged in place by rotation (Kim and Kutzner's SymMerge).
+//! Which of several failing comparisons is reported depends on their order, and a program can define an order that is
+//! not total, for which the standard library's sort may panic. Therefore: insertion sort of blocks, which are then
+//! merged in place by rotation (Kim and Kutzner's SymMerge).
 
-/// How long the blocks are that insertion sort takes.
+/// The size of the blocks for insertion sort.
 const BLOCK: usize = 20;
 
 /// Sorts. An order that is not total gives some permutation, never a panic.
@@ -34,14 +34,14 @@ fn insertion_sort<T>(items: &mut [T], less: &mut dyn FnMut(&T, &T) -> bool) {
     }
 }
 
-/// Merges the two sorted halves that meet at `middle`.
+/// Merges the two sorted parts that meet at `middle`.
 fn merge<T>(items: &mut [T], middle: usize, less: &mut dyn FnMut(&T, &T) -> bool) {
     let length = items.len();
     if middle == 0 || middle == length {
         return;
     }
     if middle == 1 {
-        // Insert the first: behind all that are less.
+        // Insert the first: after all smaller elements.
         let (mut low, mut high) = (middle, length);
         while low < high {
             let probe = usize::midpoint(low, high);
@@ -55,7 +55,7 @@ fn merge<T>(items: &mut [T], middle: usize, less: &mut dyn FnMut(&T, &T) -> bool
         return;
     }
     if length - middle == 1 {
-        // Insert the last: before the first that is greater.
+        // Insert the last: before the first greater element.
         let (mut low, mut high) = (0, middle);
         while low < high {
             let probe = usize::midpoint(low, high);

@@ -1,4 +1,4 @@
-//! Methods that cut strings up.
+//! Methods that split strings.
 
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want};
@@ -6,7 +6,7 @@ use crate::text;
 use crate::usage::Usage;
 use crate::value::Value;
 
-/// A list of strings, counted as it grows.
+/// A list of strings, charged as it grows.
 struct Parts<'a> {
     usage: &'a Usage<'a>,
     parts: Vec<Value>,
@@ -55,7 +55,7 @@ pub(super) fn split(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value
     if separator.is_empty() {
         return fail("split: empty separator");
     }
-    // From the right, the first separators are not cut at.
+    // From the right, the first separators are skipped.
     let skipped = match most {
         Some(most) if !from_left => {
             let count = memchr::memmem::find_iter(this, separator).count();
@@ -73,7 +73,7 @@ pub(super) fn split(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value
     Ok(parts.into_list())
 }
 
-/// Words between white space; after `most` cuts the rest is one part.
+/// Words between white space; after `most` splits the rest is one part.
 fn fields(this: &[u8], most: usize, parts: &mut Parts<'_>) -> Result<(), Failure> {
     let mut start = None;
     for (place, char) in text::chars(this) {

@@ -47,7 +47,7 @@ pub(super) const METHODS: &[Method] = methods! {
     upper: upper,
 };
 
-/// Maps the characters of the string one by one; the mapping gets their places too.
+/// Maps the characters of the string one by one; the mapping gets their indices too.
 fn map_chars(
     ctx: &mut Context<'_>,
     args: &Arguments<'_>,
@@ -106,7 +106,7 @@ fn view(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     Ok(Value(Repr::View(Rc::new(View { bytes, kind }))))
 }
 
-/// The part of the string that optional start and end arguments mean, and where it begins.
+/// The part of the string between the optional start and end arguments, and its offset.
 fn part<'a>(args: &Arguments<'a>) -> Result<(&'a [u8], usize), Failure> {
     let this = args.this_text();
     let (start, end) = indices(args.get(1), args.get(2), this.len())
@@ -229,7 +229,7 @@ fn replace(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure
     out.into_string()
 }
 
-/// Whether there are characters and all of them are of a kind.
+/// Whether the string is not empty and all characters satisfy a condition.
 fn all_chars(
     ctx: &Context<'_>,
     args: &Arguments<'_>,

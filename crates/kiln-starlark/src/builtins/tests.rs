@@ -1,4 +1,4 @@
-//! Tables must be sorted, or names in them are not found.
+//! Tables must be sorted, otherwise lookups fail.
 
 use super::{Method, bytes, dict, list, set, string, universe};
 

@@ -1,4 +1,4 @@
-//! The functions that every program can call: the table, and those that fit nowhere else.
+//! The functions that every program can call: the table, and functions that belong to no other module.
 
 use super::{Method, convert, find as find_in, methods, number, sequence};
 use crate::builder::TextBuilder;
@@ -43,7 +43,7 @@ pub(super) fn find(name: &str) -> Option<&'static Method> {
     find_in(FUNCTIONS, name)
 }
 
-/// Refuses named arguments and more or less than one other.
+/// Rejects named arguments and any number of positional ones but one.
 pub(super) fn only_one<'a>(args: &Arguments<'a>, wanted: &str) -> Result<&'a Value, Failure> {
     let name = args.name;
     if args.named().next().is_some() {
@@ -95,7 +95,7 @@ fn fail_function(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, F
 
 fn print(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let line = joined(ctx, args, true)?;
-    // The host keeps the line until the end, in a buffer with room for more.
+    // The host keeps the line until the end of the run, in a buffer with spare capacity.
     ctx.usage.keep(2 * (line.len() + 1))?;
     (ctx.host.print)(&line);
     Ok(Value::NONE)
@@ -122,7 +122,7 @@ fn hash(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
     let value = args.value(0);
     match &value.0 {
-        // As Java's String.hashCode would, except that it does not split characters in two.
+        // Java's String.hashCode, except that characters are not split into surrogates.
         Repr::String(text) => {
             let chars = crate::text::chars(text).map(|(_, char)| u32::from(char) as i32);
             let hash = chars.fold(0i32, |hash, char| hash.wrapping_mul(31).wrapping_add(char));

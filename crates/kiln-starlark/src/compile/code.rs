@@ -1,4 +1,4 @@
-//! Code: what the machine runs.
+//! The instructions of the machine.
 
 use std::rc::Rc;
 
@@ -7,14 +7,12 @@ use num_bigint::BigInt;
 use crate::syntax::{Operator, Position};
 use crate::value::Comparison;
 
-/// A compiled file.
 pub(crate) struct ProgramCode {
     pub(crate) top: Rc<Code>,
     pub(crate) functions: Vec<Option<Rc<Code>>>,
     pub(crate) constants: Vec<Constant>,
     pub(crate) names: Vec<String>,
     pub(crate) globals: Vec<SlotName>,
-    /// The modules that are loaded.
     pub(crate) loads: Vec<String>,
     pub(crate) recursion: bool,
 }
@@ -28,10 +26,9 @@ pub(crate) enum Constant {
     Bytes(Vec<u8>),
 }
 
-/// A compiled function.
 #[derive(Debug)]
 pub(crate) struct Code {
-    /// Shared by all calls that a failure names.
+    /// Shared by all stack frames of the function.
     pub(crate) name: Rc<str>,
     pub(crate) position: Position,
     pub(crate) ops: Vec<Op>,
@@ -40,16 +37,16 @@ pub(crate) struct Code {
     /// All variables, parameters first.
     pub(crate) locals: Vec<SlotName>,
     pub(crate) free: Vec<SlotName>,
-    /// Where the function around has what is free here.
+    /// Where the enclosing function has the free variables.
     pub(crate) captures: Vec<Capture>,
-    /// How many parameters there are, `*args` and `**kwargs` included.
+    /// The number of parameters, including `*args` and `**kwargs`.
     pub(crate) params: usize,
     pub(crate) keyword_only: usize,
     pub(crate) has_varargs: bool,
     pub(crate) has_kwargs: bool,
 }
 
-/// A cell of the function around.
+/// A cell of the enclosing function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Capture {
     Local(usize),
@@ -62,7 +59,7 @@ pub(crate) struct SlotName {
     pub(crate) is_cell: bool,
 }
 
-/// An instruction. Those that take something take it from the stack, the last on top.
+/// An instruction. Operands are taken from the stack, the last on top.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     /// Copies the topmost value.
@@ -89,7 +86,7 @@ pub(crate) enum Op {
     Constant(u32),
     Jump(u32),
     JumpIfNot(u32),
-    /// Jumps and keeps the value, or goes on without it.
+    /// Jumps and keeps the value, or continues without it.
     JumpIfOrPop(u32),
     JumpIfNotOrPop(u32),
     /// Starts an iteration over a value.
@@ -105,24 +102,24 @@ pub(crate) enum Op {
     Slice,
     Attribute(u32),
     SetField(u32),
-    /// Finds a method for the call that follows: puts it under its object, or a plain value of the object's
-    /// with nothing above it.
+    /// Finds the method for the following call: pushes it below its object, or pushes a plain attribute with an empty
+    /// slot above it.
     Method(u32),
     Call(CallShape),
-    /// Calls what [`Op::Method`] found.
+    /// Calls the value that [`Op::Method`] found.
     CallMethod(CallShape),
     MakeTuple(u32),
     MakeList(u32),
     MakeDict,
     /// Sets an entry of the dict under key and value, and keeps the dict.
     SetEntry,
-    /// The same for a key that is not there yet.
+    /// The same for a key that does not exist yet.
     AddEntry,
     /// Appends to the list under the value, and keeps the list.
     Append,
-    /// Takes a sequence of so many elements apart, the first on top.
+    /// Unpacks a sequence of that many elements, the first on top.
     Unpack(u32),
-    /// Makes a function; so many defaults are on the stack.
+    /// Makes a function; that many defaults are on the stack.
     MakeFunction {
         function: u32,
         defaults: u16,
@@ -140,8 +137,7 @@ pub(crate) enum Op {
     SetGlobal(u32),
 }
 
-/// What a call has on the stack above the callee: positional values, then names with values, then the list and the
-/// dict.
+/// The stack of a call above the callee: positional values, then names with values, then the list and the dict.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallShape {
     pub(crate) positional: u8,

@@ -2,13 +2,13 @@
 
 use super::{CallShape, Compiler, Constant, Op};
 use crate::syntax::ast::{
-    Argument, Body, Clause, Comprehension, Entry, ExprId, ExprKind, FunctionId, Param,
+    Argument, Body, Clause, Comprehension, DictEntry, ExprId, ExprKind, FunctionId, Param,
 };
 use crate::syntax::{Operator, Token};
 use crate::value::Comparison;
 
 impl Compiler<'_, '_> {
-    /// Compiles an expression. Chains that lean to the left, which can be long, are followed in a loop.
+    /// Compiles an expression. Left-leaning chains, which can be long, are followed in a loop.
     pub(super) fn expr(&mut self, expr: ExprId) {
         let ast = self.program.ast;
         if let Some(bytes) = self.sum_of_bytes(expr) {
@@ -55,7 +55,7 @@ impl Compiler<'_, '_> {
                 }
                 ExprKind::Dot { dot, name, .. } => {
                     let name = self.program.name(name);
-                    // A call that follows at once needs no method as a value.
+                    // A call that follows at once does not need the method as a value.
                     match chain.last().map(|next| &ast.expr(*next).kind) {
                         Some(ExprKind::Call {
                             paren, arguments, ..
@@ -93,7 +93,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// The sum of bytes literals. Bytes cannot be added, but the original adds literals before it finds out.
+    /// The sum of bytes literals. Bytes cannot be added, but the original adds literals before it checks that.
     fn sum_of_bytes(&self, expr: ExprId) -> Option<Vec<u8>> {
         let ast = self.program.ast;
         let mut parts: Vec<&[u8]> = Vec::new();
@@ -184,7 +184,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn entry(&mut self, entry: Entry, op: Op) {
+    fn entry(&mut self, entry: DictEntry, op: Op) {
         self.expr(entry.key);
         self.expr(entry.value);
         self.emit_at(entry.colon, op);
@@ -229,7 +229,7 @@ impl Compiler<'_, '_> {
         };
         let mut list = None;
         let mut dict = None;
-        // The resolver has seen to it that neither count is above 255.
+        // The resolver has checked that neither count exceeds 255.
         for argument in arguments {
             match argument {
                 Argument::Positional(value) => {
@@ -254,7 +254,7 @@ impl Compiler<'_, '_> {
     }
 
     fn comprehension(&mut self, comprehension: &Comprehension) {
-        /// What a clause leaves to be done behind the body.
+        /// What follows the body of a clause.
         enum End {
             Loop { head: u32, next: usize },
             Skip(usize),

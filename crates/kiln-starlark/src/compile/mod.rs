@@ -1,6 +1,6 @@
-//! From a resolved tree to code for the machine.
+//! Compiles a resolved tree to code for the machine.
 //!
-//! The order in which things are evaluated is go.starlark.net's, because failures show it.
+//! The order of evaluation is go.starlark.net's, because failures depend on it.
 
 mod code;
 mod expression;
@@ -12,11 +12,10 @@ use std::rc::Rc;
 pub(crate) use code::{CallShape, Capture, Code, Constant, Op, ProgramCode, SlotName};
 
 use crate::dialect::Dialect;
-use crate::resolve::{BindingId, FunctionScope, Resolution, Scope};
+use crate::resolve::{BindingId, FunctionScope, NameScope, Resolution};
 use crate::syntax::Position;
 use crate::syntax::ast::{Ast, FunctionBody, FunctionId, IdentId, Param};
 
-/// Compiles a file.
 pub(crate) fn compile(ast: &Ast, resolution: &Resolution, dialect: &Dialect) -> ProgramCode {
     let mut program = ProgramBuilder {
         ast,
@@ -58,7 +57,7 @@ struct ProgramBuilder<'a> {
     ast: &'a Ast,
     resolution: &'a Resolution,
     constants: Vec<Constant>,
-    /// Constants that are strings, to have each once.
+    /// String constants, without duplicates.
     strings: HashMap<Vec<u8>, u32>,
     names: Vec<String>,
     name_index: HashMap<String, u32>,
@@ -94,19 +93,18 @@ impl ProgramBuilder<'_> {
         let name = self.ast.ident(binding.first).name.as_str();
         SlotName {
             name: Rc::from(name),
-            is_cell: binding.scope == Scope::Cell,
+            is_cell: binding.scope == NameScope::Cell,
         }
     }
 
     fn capture(&self, id: BindingId) -> Capture {
         let binding = self.resolution.binding(id);
         match binding.scope {
-            Scope::Free => Capture::Free(binding.index),
+            NameScope::Free => Capture::Free(binding.index),
             _ => Capture::Local(binding.index),
         }
     }
 
-    /// Compiles the body of a function.
     fn function(&mut self, id: FunctionId) {
         let ast = self.ast;
         let function = ast.function(id);
@@ -172,7 +170,7 @@ struct Compiler<'p, 'a> {
     loops: Vec<Loop>,
 }
 
-/// A loop around the current place: where `continue` goes, and the jumps that `break` made.
+/// The current loop: the target of `continue`, and the jumps of `break`.
 struct Loop {
     head: u32,
     breaks: Vec<usize>,
@@ -195,7 +193,7 @@ impl<'p, 'a> Compiler<'p, 'a> {
         (self.ops, self.positions)
     }
 
-    /// Appends an instruction; returns its place.
+    /// Appends an instruction; returns its index.
     fn emit(&mut self, op: Op) -> usize {
         self.ops.push(op);
         self.positions.push(self.position);
@@ -211,7 +209,7 @@ impl<'p, 'a> Compiler<'p, 'a> {
         u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
     }
 
-    /// Makes the jump at `place` go to the next instruction.
+    /// Sets the target of the jump at `place` to the next instruction.
     fn land(&mut self, place: usize) {
         let target = self.here();
         if let Some(op) = self.ops.get_mut(place) {
@@ -230,17 +228,17 @@ impl<'p, 'a> Compiler<'p, 'a> {
         let Some(binding) = self.program.resolution.meaning(ident) else {
             return;
         };
-        if binding.scope != Scope::Universal {
+        if binding.scope != NameScope::Universal {
             self.position = node.position;
         }
         let index = u32::try_from(binding.index).unwrap_or(u32::MAX);
         let op = match binding.scope {
-            Scope::Local => Op::Local(index),
-            Scope::Cell => Op::LocalCell(index),
-            Scope::Free => Op::FreeCell(index),
-            Scope::Global => Op::Global(index),
-            Scope::Predeclared => Op::Predeclared(self.program.name(&node.name)),
-            Scope::Universal => match node.name.as_str() {
+            NameScope::Local => Op::Local(index),
+            NameScope::Cell => Op::LocalCell(index),
+            NameScope::Free => Op::FreeCell(index),
+            NameScope::Global => Op::Global(index),
+            NameScope::Predeclared => Op::Predeclared(self.program.name(&node.name)),
+            NameScope::Universal => match node.name.as_str() {
                 "None" => Op::None,
                 "True" => Op::True,
                 "False" => Op::False,
@@ -256,8 +254,8 @@ impl<'p, 'a> Compiler<'p, 'a> {
         };
         let index = u32::try_from(binding.index).unwrap_or(u32::MAX);
         self.emit(match binding.scope {
-            Scope::Local => Op::SetLocal(index),
-            Scope::Cell => Op::SetLocalCell(index),
+            NameScope::Local => Op::SetLocal(index),
+            NameScope::Cell => Op::SetLocalCell(index),
             _ => Op::SetGlobal(index),
         });
     }

@@ -176,7 +176,7 @@ impl Compiler<'_, '_> {
                 let name = self.program.name(name);
                 self.emit_at(*dot, Op::SetField(name));
             }
-            // The resolver lets nothing else through.
+            // The resolver rejects all others.
             _ => {
                 self.emit(Op::Pop);
             }
@@ -186,7 +186,7 @@ impl Compiler<'_, '_> {
     fn augment(&mut self, position: Position, operator: Token, target: ExprId, value: ExprId) {
         let ast = self.program.ast;
         let target = &ast.expr(ast.unparen(target)).kind;
-        // What the target consists of is evaluated once.
+        // The parts of the target are evaluated once.
         match target {
             ExprKind::Ident(name) => self.load_name(*name),
             ExprKind::Index {

@@ -1,14 +1,14 @@
-//! The arguments of functions of the language, and what is said if they are wrong.
+//! The arguments of functions of the language, and errors about them.
 
 use crate::error::{Failure, fail};
 use crate::spell;
 use crate::value::{Iter, Repr, Value, as_i32, as_i64};
 
-/// What a function of the language, of a module or of the host was called with.
+/// The arguments of a function of the language, of a module or of the host.
 pub struct Arguments<'a> {
     /// The name of the function, for messages.
     pub name: &'static str,
-    /// What a method belongs to; `None` for functions.
+    /// The object of a method; `None` for functions.
     pub receiver: &'a Value,
     /// The positional arguments.
     pub positional: &'a [Value],
@@ -16,7 +16,7 @@ pub struct Arguments<'a> {
     pub(crate) named: &'a [Value],
 }
 
-/// What kind of value a parameter takes.
+/// The type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     Any,
@@ -82,7 +82,7 @@ impl<'a> Arguments<'a> {
         Ok(())
     }
 
-    /// Checks the positional arguments that are there.
+    /// Checks the given positional arguments.
     pub(crate) fn check(&self, wants: &[Want], least: usize) -> Result<(), Failure> {
         self.count(least, wants.len())?;
         for (i, (value, want)) in self.positional.iter().zip(wants).enumerate() {
@@ -101,12 +101,12 @@ impl<'a> Arguments<'a> {
         self.positional.get(place)
     }
 
-    /// A positional argument that has been checked to be there.
+    /// A positional argument whose existence has been checked.
     pub(crate) fn value(&self, place: usize) -> Value {
         self.positional.get(place).cloned().unwrap_or(Value::NONE)
     }
 
-    /// A positional argument that is text.
+    /// A positional argument that must be a string.
     pub fn text(&self, place: usize) -> Result<&'a [u8], Failure> {
         match self
             .positional
@@ -122,7 +122,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A positional argument that is an integer, if it is there.
+    /// An optional positional argument that must be an integer.
     pub(crate) fn int(&self, place: usize) -> Result<Option<i64>, Failure> {
         let Some(value) = self.positional.get(place) else {
             return Ok(None);
@@ -132,17 +132,17 @@ impl<'a> Arguments<'a> {
             .map_err(|failure| self.blame(place, failure))
     }
 
-    /// The bytes of the string that a method belongs to.
+    /// The bytes of the string that a method is called on.
     pub(crate) fn this_text(&self) -> &'a [u8] {
         self.receiver.as_str_bytes().unwrap_or_default()
     }
 
-    /// The failure of this function that says `message`.
+    /// Fails with the name of this function and a message.
     pub fn fail<T>(&self, message: impl AsRef<str>) -> Result<T, Failure> {
         fail(format!("{}: {}", self.name, message.as_ref()))
     }
 
-    /// Names the function before a failure's message.
+    /// Adds the name of the function before the message of a failure.
     pub(crate) fn named_failure(&self, failure: Failure) -> Failure {
         failure.within(self.name)
     }
@@ -153,8 +153,8 @@ impl<'a> Arguments<'a> {
         Ok(value.unwrap_or(Value::NONE))
     }
 
-    /// The arguments by parameter, positional and named. A name that ends in `?` is optional, and so are all
-    /// behind it.
+    /// The arguments by parameter, positional and named. A name that ends in `?` is optional, and so are all after
+    /// it.
     pub(crate) fn unpack<const N: usize>(
         &self,
         params: [(&str, Want); N],
@@ -218,11 +218,11 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// What is said of a named argument that no parameter takes.
+/// The error about a named argument without a parameter.
 fn unexpected(function: &str, name: &str, params: &[(&str, Want)]) -> String {
     let shown = kiln_go::quote(name);
     let message = format!("{function}: unexpected keyword argument {shown}");
-    // The original offers only the first half of the names.
+    // The original suggests only the first half of the names.
     let names = params.iter().take(params.len().div_ceil(2));
     let names = names.map(|(param, _)| param.trim_end_matches('?'));
     match spell::nearest(name, names) {

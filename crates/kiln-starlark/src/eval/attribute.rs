@@ -5,7 +5,7 @@ use crate::error::{Failure, fail};
 use crate::spell;
 use crate::value::{Builtin, Repr, Value};
 
-/// The attribute of a value, with a hint if it has none of that name.
+/// The attribute of a value; the error about a missing one suggests a similar name.
 pub(super) fn attribute_or_hint(value: &Value, name: &str) -> Result<Value, Failure> {
     match attribute(value, name) {
         Some(attribute) => Ok(attribute),
@@ -55,7 +55,7 @@ pub(crate) fn attribute_names(value: &Value) -> Vec<String> {
     names
 }
 
-/// What is said of an attribute that is not there.
+/// The error about a missing attribute.
 pub(crate) fn missing(value: &Value, name: &str) -> String {
     match &value.0 {
         Repr::Struct(_) => format!("struct has no .{name} attribute"),

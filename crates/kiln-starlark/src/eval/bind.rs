@@ -1,15 +1,15 @@
-//! Arguments to the parameters of a function of the program.
+//! Binds arguments to the parameters of a function of the program.
 
 use kiln_go::quote;
 
 use crate::error::{Failure, fail};
 use crate::usage::Usage;
-use crate::value::{Dict, Function, Repr, Value};
+use crate::value::{Dict, ProgramFunction, Repr, Value};
 
 /// The values of all parameters, in the order of the function's slots.
 pub(super) fn bind(
     usage: &Usage<'_>,
-    function: &Function,
+    function: &ProgramFunction,
     positional: Vec<Value>,
     named: Vec<(Value, Value)>,
 ) -> Result<Vec<Value>, Failure> {
@@ -57,7 +57,7 @@ pub(super) fn bind(
 /// Binds named arguments; those without a parameter go to the dict of `**kwargs`.
 fn bind_named(
     usage: &Usage<'_>,
-    function: &Function,
+    function: &ProgramFunction,
     ordinary: usize,
     slots: &mut [Value],
     named: Vec<(Value, Value)>,
@@ -97,7 +97,7 @@ fn bind_named(
 }
 
 fn fill_defaults(
-    function: &Function,
+    function: &ProgramFunction,
     ordinary: usize,
     bound: usize,
     slots: &mut [Value],

@@ -1,20 +1,19 @@
-//! Calls: of functions of the program, which are entered, and of functions of the language, which are run.
+//! Calls of functions of the program, which are entered, and of functions of the language, which run to their end.
 
 use std::rc::Rc;
 
 use super::arguments::Arguments;
 use super::bind::bind;
 use super::context::Context;
-use super::machine::{Call, Machine, Step, collect};
+use super::machine::{ActiveCall, ExecResult, Machine, collect};
 use crate::compile::{CallShape, Code};
 use crate::error::{Failure, Frame, fail};
 use crate::limits::MAX_CALLS;
-use crate::value::{Function, Iter, NativeFn, Repr, Value};
+use crate::value::{Iter, NativeFn, ProgramFunction, Repr, Value};
 
 impl Machine {
-    /// Calls what is on the stack under the arguments. A function of the program is only entered, which
-    /// is what the answer says.
-    pub(super) fn call(&mut self, ctx: &mut Context<'_>, shape: CallShape) -> Step<bool> {
+    /// Calls the value on the stack below the arguments. Returns whether a function of the program was entered.
+    pub(super) fn call(&mut self, ctx: &mut Context<'_>, shape: CallShape) -> ExecResult<bool> {
         let fixed = usize::from(shape.positional) + 2 * usize::from(shape.named);
         let above = fixed + usize::from(shape.list) + usize::from(shape.dict);
         let callee = self.peek(above).clone();
@@ -39,11 +38,15 @@ impl Machine {
         }
     }
 
-    pub(super) fn call_method(&mut self, ctx: &mut Context<'_>, shape: CallShape) -> Step<bool> {
+    pub(super) fn call_method(
+        &mut self,
+        ctx: &mut Context<'_>,
+        shape: CallShape,
+    ) -> ExecResult<bool> {
         let fixed = usize::from(shape.positional) + 2 * usize::from(shape.named);
         let above = fixed + usize::from(shape.list) + usize::from(shape.dict);
         let Repr::Method(method) = self.peek(above + 1).0 else {
-            // Not a method after all: close the gap where its object would be.
+            // Not a method: close the gap for its object.
             let gap = self.stack.len().saturating_sub(above + 1);
             if gap < self.stack.len() {
                 self.stack.remove(gap);
@@ -59,9 +62,9 @@ impl Machine {
         Ok(false)
     }
 
-    /// Puts the elements of `*list` and `**dict` where the other arguments are; returns how many
-    /// positional arguments and how many values of named ones there are.
-    fn spread(&mut self, ctx: &Context<'_>, shape: CallShape) -> Step<(usize, usize)> {
+    /// Puts the elements of `*list` and `**dict` after the other arguments; returns the number of positional
+    /// arguments and of values of named ones.
+    fn spread(&mut self, ctx: &Context<'_>, shape: CallShape) -> ExecResult<(usize, usize)> {
         let mut positional = usize::from(shape.positional);
         let mut named = 2 * usize::from(shape.named);
         if !shape.list && !shape.dict {
@@ -105,7 +108,7 @@ impl Machine {
         Ok((positional, named))
     }
 
-    /// Calls a function of the language and takes its arguments off the stack.
+    /// Calls a function of the language and removes its arguments from the stack.
     fn native(
         &mut self,
         ctx: &mut Context<'_>,
@@ -113,7 +116,7 @@ impl Machine {
         function: NativeFn,
         receiver: &Value,
         (positional, named): (usize, usize),
-    ) -> Step<Value> {
+    ) -> ExecResult<Value> {
         let start = self.stack.len().saturating_sub(positional + named);
         let result = {
             let all = self.stack.get(start..).unwrap_or_default();
@@ -131,7 +134,12 @@ impl Machine {
     }
 
     /// Enters a function of the program.
-    fn enter(&mut self, ctx: &mut Context<'_>, function: &Rc<Function>, shape: CallShape) -> Step {
+    fn enter(
+        &mut self,
+        ctx: &mut Context<'_>,
+        function: &Rc<ProgramFunction>,
+        shape: CallShape,
+    ) -> ExecResult {
         let code = &function.code;
         check_depth(ctx, code)?;
         let given = usize::from(shape.positional);
@@ -179,7 +187,7 @@ impl Machine {
         if !ctx.linked.code.recursion {
             ctx.active.push(Rc::clone(code));
         }
-        self.calls.push(Call {
+        self.calls.push(ActiveCall {
             function: Rc::clone(function),
             next: 0,
             base,
@@ -189,7 +197,7 @@ impl Machine {
     }
 }
 
-fn check_depth(ctx: &Context<'_>, code: &Rc<Code>) -> Step {
+fn check_depth(ctx: &Context<'_>, code: &Rc<Code>) -> ExecResult {
     let message = if ctx.linked.code.recursion {
         (ctx.calls >= MAX_CALLS).then(|| "Starlark stack overflow".to_owned())
     } else {
@@ -204,7 +212,7 @@ fn check_depth(ctx: &Context<'_>, code: &Rc<Code>) -> Step {
     Err(failure)
 }
 
-/// A call that has not got beyond its arguments.
+/// The frame of a call that failed while its arguments were bound.
 fn at_entry(code: &Code) -> Frame {
     let position = code.positions.first().copied().unwrap_or(code.position);
     Frame {
@@ -228,9 +236,9 @@ pub(super) fn call_native(
     })
 }
 
-/// Counts the time that a function may take to go over the texts that it was called with. What is in containers it
-/// counts itself, and what it makes.
-fn charge_texts(ctx: &Context<'_>, arguments: &Arguments<'_>) -> Step {
+/// Charges the time of a function for the texts of its arguments. It charges the content of containers and its own
+/// output itself.
+fn charge_texts(ctx: &Context<'_>, arguments: &Arguments<'_>) -> ExecResult {
     let length = |value: &Value| match &value.0 {
         Repr::String(bytes) | Repr::Bytes(bytes) => bytes.len(),
         _ => 0,

@@ -1,7 +1,7 @@
 //! Counts the memory of all values that a run can still reach.
 //!
-//! Every value that is shared is looked at once, so the time is in proportion to the memory. What a native function has
-//! under way is not reachable; therefore the machine only counts between two instructions.
+//! Every shared value is visited once, so the time is proportional to the memory. The temporary values of a native
+//! function are not reachable; therefore the machine only counts between two instructions.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -9,10 +9,10 @@ use std::rc::Rc;
 use crate::builder::STRING_BYTES;
 use crate::value::{Repr, Value, int};
 
-/// What a value needs in the place that holds it.
+/// The bytes of a value in its container.
 const VALUE_BYTES: usize = size_of::<Value>();
 
-/// What an allocation for shared values needs beside what is in it.
+/// The overhead of an allocation for shared values.
 const SHARED_BYTES: usize = 64;
 
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(super) struct Census {
     seen: HashSet<*const ()>,
     /// Containers whose parts are still to be counted.
     pending: Vec<Value>,
-    /// How many values have been looked at.
+    /// How many values have been visited.
     pub(super) count: usize,
 }
 
@@ -45,11 +45,11 @@ impl Census {
         self.bytes as u64
     }
 
-    /// Counts a value that shares nothing, and puts aside one that may hold others.
+    /// Counts a value that shares nothing, and queues one that may contain others.
     fn look_at(&mut self, value: &Value) {
         self.count += 1;
         match &value.0 {
-            // Each of those that share a text counts its share.
+            // Each owner of a shared text counts its share.
             Repr::String(bytes) | Repr::Bytes(bytes) => {
                 let owners = Rc::strong_count(bytes).max(1);
                 self.bytes += (bytes.len() + STRING_BYTES).div_ceil(owners);
@@ -122,7 +122,7 @@ impl Census {
         }
     }
 
-    fn look_into_table(&mut self, table: &crate::value::Table) {
+    fn look_into_table(&mut self, table: &crate::value::HashTable) {
         self.bytes += table.size();
         for (key, value) in table.iter() {
             self.look_at(key);

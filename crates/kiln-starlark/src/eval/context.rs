@@ -1,4 +1,4 @@
-//! What a run carries along: its counters, its outputs and what it must clean up.
+//! The state of a run: its counters, its outputs and what it must clean up.
 
 use std::rc::Rc;
 
@@ -10,29 +10,29 @@ use crate::limits::MAX_NATIVE_CALLS;
 use crate::usage::Usage;
 use crate::value::{Dict, List, Set, Value};
 
-/// What functions of the language and of the host may use while a program runs.
+/// What functions of the language and of the host can access while a program runs.
 pub struct Context<'a> {
     pub(crate) host: &'a mut Host<'a>,
     pub(crate) usage: &'a Usage<'a>,
     pub(crate) linked: Rc<Linked>,
     pub(crate) heap: Heap,
-    /// How many calls are under way.
+    /// The depth of calls.
     pub(crate) calls: usize,
-    /// The code of those calls, where a function must not call itself.
+    /// The code of those calls, to detect recursion.
     pub(crate) active: Vec<Rc<Code>>,
     pub(super) native_calls: usize,
 }
 
-/// Names with values: what a module has.
+/// The members of a module.
 pub type Members = Vec<(String, Value)>;
 
 /// What the host provides.
 pub struct Host<'a> {
-    /// Counts what the run uses.
+    /// The counters of the run.
     pub usage: &'a Usage<'a>,
-    /// Gets every line that is printed.
+    /// Receives every printed line.
     pub print: &'a mut dyn FnMut(&[u8]),
-    /// Finds a module: its names with their values, or why there is none.
+    /// Loads a module: its members, or an error message.
     pub load: &'a mut dyn FnMut(&str) -> Result<Members, String>,
 }
 
@@ -40,7 +40,7 @@ pub struct Host<'a> {
 pub(crate) struct Linked {
     pub(crate) code: Rc<ProgramCode>,
     pub(crate) constants: Vec<Value>,
-    /// By the number of the name; unset where a name is only an attribute.
+    /// By the index of the name; unset for names that are only attributes.
     pub(crate) predeclared: Vec<Value>,
     pub(crate) universal: Vec<Value>,
     pub(crate) globals: std::cell::RefCell<Vec<Value>>,
@@ -64,22 +64,22 @@ impl<'a> Context<'a> {
         self.usage
     }
 
-    /// Counts work of a function that the machine does not see.
+    /// Charges work of a function that the machine does not count.
     pub fn charge(&self, steps: usize) -> Result<(), Failure> {
         self.usage.charge(steps)
     }
 
-    /// Counts memory that is about to be allocated, and the time that filling it takes.
+    /// Charges memory that is about to be allocated, and the time to fill it.
     pub fn allocate(&self, bytes: usize) -> Result<(), Failure> {
         self.usage.allocate(bytes)
     }
 
-    /// Counts the memory of so many elements of a list or tuple, which may have room for twice as many.
+    /// Charges the memory of that many elements of a list or tuple, whose capacity may be twice as large.
     pub(crate) fn allocate_values(&self, count: usize) -> Result<(), Failure> {
         self.allocate(count.saturating_mul(2 * size_of::<Value>()))
     }
 
-    /// Counts the memory of exactly so many elements and of what holds them.
+    /// Charges the memory of exactly that many elements and of their container.
     pub(crate) fn allocate_exactly(&self, count: usize) -> Result<(), Failure> {
         self.allocate(count.saturating_mul(size_of::<Value>()).saturating_add(64))
     }
@@ -95,17 +95,17 @@ impl<'a> Context<'a> {
         result
     }
 
-    /// Notes that a list may now be part of a cycle.
+    /// Records that a list may now be part of a cycle.
     pub(crate) fn track_list(&mut self, list: &Rc<List>, element: &Value) {
         self.heap.track_list(list, element);
     }
 
-    /// Notes that a dict may now be part of a cycle.
+    /// Records that a dict may now be part of a cycle.
     pub(crate) fn track_dict(&mut self, dict: &Rc<Dict>, key: &Value, value: &Value) {
         self.heap.track_dict(dict, key, value);
     }
 
-    /// Notes that a set may now be part of a cycle.
+    /// Records that a set may now be part of a cycle.
     pub(crate) fn track_set(&mut self, set: &Rc<Set>, element: &Value) {
         self.heap.track_set(set, element);
     }

@@ -1,22 +1,22 @@
-//! Values that may be part of a cycle, and so would not be freed by themselves.
+//! Values that may be part of a cycle, which reference counting does not free.
 
 use std::rc::{Rc, Weak};
 
-use crate::value::{Dict, List, Repr, Set, Slot, Value, drop_all};
+use crate::value::{Dict, List, Repr, Set, SharedVariable, Value, drop_all};
 
-/// Everything of a run that may be part of a cycle. Dropping it takes those values apart.
+/// All values of a run that may be part of a cycle. Dropping it empties them.
 #[derive(Default)]
 pub(crate) struct Heap {
     lists: Tracked<List>,
     dicts: Tracked<Dict>,
     sets: Tracked<Set>,
-    cells: Tracked<Slot>,
+    cells: Tracked<SharedVariable>,
 }
 
-/// Values that are known but not owned. Those that are gone are forgotten now and then.
+/// Weak references to values. Dead ones are removed from time to time.
 struct Tracked<T> {
     values: Vec<Weak<T>>,
-    /// At how many values to look which of them are gone.
+    /// The number of values at which dead ones are removed.
     next_sweep: usize,
 }
 
@@ -44,34 +44,34 @@ impl<T> Tracked<T> {
 }
 
 impl Heap {
-    pub(crate) fn new_cell(&mut self, value: Value) -> Rc<Slot> {
-        let cell = Rc::new(Slot::new(value));
+    pub(crate) fn new_cell(&mut self, value: Value) -> Rc<SharedVariable> {
+        let cell = Rc::new(SharedVariable::new(value));
         self.cells.push(&cell);
         cell
     }
 
-    /// Notes that a list is about to hold an element.
+    /// Records that a list is about to contain an element.
     pub(crate) fn track_list(&mut self, list: &Rc<List>, element: &Value) {
         if is_container(element) && !list.tracked.replace(true) {
             self.lists.push(list);
         }
     }
 
-    /// Notes that a dict is about to hold an entry.
+    /// Records that a dict is about to contain an entry.
     pub(crate) fn track_dict(&mut self, dict: &Rc<Dict>, key: &Value, value: &Value) {
         if (is_container(value) || is_container(key)) && !dict.tracked.replace(true) {
             self.dicts.push(dict);
         }
     }
 
-    /// Notes that a set is about to hold an element.
+    /// Records that a set is about to contain an element.
     pub(crate) fn track_set(&mut self, set: &Rc<Set>, element: &Value) {
         if is_container(element) && !set.0.tracked.replace(true) {
             self.sets.push(set);
         }
     }
 
-    /// All values that are known, whether the program can reach them or not.
+    /// All recorded values, reachable or not.
     pub(super) fn values(&self) -> impl Iterator<Item = Value> {
         let lists = self.lists.live().map(|list| Value(Repr::List(list)));
         let dicts = self.dicts.live().map(|dict| Value(Repr::Dict(dict)));

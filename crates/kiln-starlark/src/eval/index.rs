@@ -6,7 +6,6 @@ use crate::error::{Failure, fail};
 use crate::usage::Usage;
 use crate::value::{Repr, Value, as_i32};
 
-/// Reads `object[key]`.
 pub(crate) fn index(usage: &Usage<'_>, object: &Value, key: &Value) -> Result<Value, Failure> {
     match &object.0 {
         Repr::Dict(dict) => match dict.get(usage, key)? {
@@ -66,7 +65,7 @@ fn place(object: &Value, key: &Value, length: usize) -> Result<usize, Failure> {
     resolve(index, length, object)
 }
 
-/// The place that an index, perhaps counted from the end, means.
+/// The position of an index, which may count from the end.
 fn resolve(index: i64, length: usize, object: &Value) -> Result<usize, Failure> {
     let size = i64::try_from(length).unwrap_or(i64::MAX);
     let place = if index < 0 { index + size } else { index };
@@ -87,7 +86,6 @@ pub(crate) fn out_of_range<T>(index: i64, length: usize, object: &Value) -> Resu
     ))
 }
 
-/// Sets `object[key]`.
 pub(super) fn set_index(
     ctx: &mut Context<'_>,
     object: &Value,

@@ -1,18 +1,23 @@
-//! Instructions that take more than a line.
+//! Longer instructions.
 
 use std::rc::Rc;
 
 use super::context::Context;
-use super::machine::{Machine, Step, collect};
+use super::machine::{ExecResult, Machine, collect};
 use super::operators::binary;
 use crate::compile::{Capture, Code};
 use crate::error::fail;
 use crate::spell;
 use crate::syntax::Operator;
-use crate::value::{Function, Iter, Repr, Value};
+use crate::value::{Iter, ProgramFunction, Repr, Value};
 
 impl Machine {
-    pub(super) fn unpack(&mut self, ctx: &Context<'_>, sequence: &Value, count: usize) -> Step {
+    pub(super) fn unpack(
+        &mut self,
+        ctx: &Context<'_>,
+        sequence: &Value,
+        count: usize,
+    ) -> ExecResult {
         let Some(iter) = Iter::new(sequence) else {
             return fail(format!(
                 "got {} in sequence assignment",
@@ -40,7 +45,7 @@ impl Machine {
         Ok(())
     }
 
-    pub(super) fn add_in_place(&mut self, ctx: &mut Context<'_>) -> Step {
+    pub(super) fn add_in_place(&mut self, ctx: &mut Context<'_>) -> ExecResult {
         let (y, x) = (self.pop(), self.pop());
         if let Repr::List(list) = &x.0
             && let Some(iter) = Iter::new(&y)
@@ -69,7 +74,7 @@ impl Machine {
         Ok(())
     }
 
-    pub(super) fn merge_in_place(&mut self, ctx: &mut Context<'_>) -> Step {
+    pub(super) fn merge_in_place(&mut self, ctx: &mut Context<'_>) -> ExecResult {
         let (y, x) = (self.pop(), self.pop());
         if let (Repr::Dict(dict), Repr::Dict(other)) = (&x.0, &y.0) {
             dict.check_mutable("apply |= to")?;
@@ -87,7 +92,7 @@ impl Machine {
 
     pub(super) fn make_function(
         &mut self,
-        around: &Function,
+        around: &ProgramFunction,
         base: usize,
         code: Rc<Code>,
         defaults: Vec<Value>,
@@ -100,14 +105,14 @@ impl Machine {
             Capture::Free(slot) => around.free.get(*slot).cloned(),
         });
         let free = free.collect();
-        Value(Repr::Function(Rc::new(Function {
+        Value(Repr::Function(Rc::new(ProgramFunction {
             code,
             defaults,
             free,
         })))
     }
 
-    pub(super) fn load(&mut self, ctx: &mut Context<'_>, count: u32) -> Step {
+    pub(super) fn load(&mut self, ctx: &mut Context<'_>, count: u32) -> ExecResult {
         let module = self.pop();
         let names = self.take(count);
         let module =

@@ -1,7 +1,7 @@
 //! The machine: a stack of values, a stack of calls, a stack of iterations.
 //!
-//! Functions of the program call each other without using Rust's stack. Only where a function of the language
-//! calls one of the program (`sorted` with a key) a second machine is started.
+//! Functions of the program call each other without using Rust's stack. A second machine is started only where a
+//! function of the language calls one of the program (`sorted` with a key).
 
 use std::rc::Rc;
 
@@ -16,36 +16,36 @@ use super::slice::slice;
 use crate::builtins::find_method;
 use crate::compile::{CallShape, Op, SlotName};
 use crate::error::{Failure, Frame, fail};
-use crate::value::{Dict, Function, Iter, Repr, Value, compare};
+use crate::value::{Dict, Iter, ProgramFunction, Repr, Value, compare};
 
 #[derive(Default)]
 pub(crate) struct Machine {
     pub(super) stack: Vec<Value>,
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ActiveCall>,
     pub(super) iterations: Vec<Iter>,
 }
 
 /// A call of a function of the program.
-pub(super) struct Call {
-    pub(super) function: Rc<Function>,
+pub(super) struct ActiveCall {
+    pub(super) function: Rc<ProgramFunction>,
     /// The next instruction.
     pub(super) next: usize,
     /// Where the variables begin on the stack; the function itself is below.
     pub(super) base: usize,
-    /// How many iterations were under way before.
+    /// How many iterations were active before.
     pub(super) iterations: usize,
 }
 
-pub(super) type Step<T = ()> = Result<T, Failure>;
+pub(super) type ExecResult<T = ()> = Result<T, Failure>;
 
 impl Machine {
     /// Runs a function of the program to its end.
     pub(crate) fn run_function(
         &mut self,
         ctx: &mut Context<'_>,
-        function: &Rc<Function>,
+        function: &Rc<ProgramFunction>,
         arguments: &[Value],
-    ) -> Step<Value> {
+    ) -> ExecResult<Value> {
         let (calls, active) = (ctx.calls, ctx.active.len());
         self.stack.push(Value(Repr::Function(Rc::clone(function))));
         self.stack.extend_from_slice(arguments);
@@ -61,13 +61,13 @@ impl Machine {
         result.map_err(|failure| self.with_frames(failure))
     }
 
-    /// Calls any value that can be called.
+    /// Calls any callable value.
     pub(super) fn call_from_outside(
         &mut self,
         ctx: &mut Context<'_>,
         callee: &Value,
         arguments: &[Value],
-    ) -> Step<Value> {
+    ) -> ExecResult<Value> {
         match &callee.0 {
             Repr::Function(function) => self.run_function(ctx, function, arguments),
             Repr::Builtin(builtin) => {
@@ -87,7 +87,7 @@ impl Machine {
         }
     }
 
-    /// Adds the calls that were under way to a failure.
+    /// Adds the current calls to a failure.
     fn with_frames(&self, mut failure: Failure) -> Failure {
         for call in self.calls.iter().rev() {
             let code = &call.function.code;
@@ -116,7 +116,7 @@ impl Machine {
     }
 
     /// Runs until the first call returns.
-    fn run(&mut self, ctx: &mut Context<'_>) -> Step<Value> {
+    fn run(&mut self, ctx: &mut Context<'_>) -> ExecResult<Value> {
         let mut next = 0;
         let result = self.execute(ctx, &mut next);
         if result.is_err() {
@@ -125,14 +125,14 @@ impl Machine {
         result
     }
 
-    /// Writes down how far the innermost call has come.
+    /// Records the position of the innermost call.
     fn note(&mut self, next: usize) {
         if let Some(call) = self.calls.last_mut() {
             call.next = next;
         }
     }
 
-    fn execute(&mut self, ctx: &mut Context<'_>, place: &mut usize) -> Step<Value> {
+    fn execute(&mut self, ctx: &mut Context<'_>, place: &mut usize) -> ExecResult<Value> {
         let Some(call) = self.calls.last() else {
             return Ok(self.pop());
         };
@@ -437,10 +437,10 @@ impl Machine {
         }
     }
 
-    /// Looks at the limits. If much memory has come together, counts how much of it is still needed.
+    /// Checks the limits. If much memory has been allocated, counts how much of it is still reachable.
     #[cold]
-    fn pause(&mut self, ctx: &mut Context<'_>) -> Step {
-        // What other machines hold cannot be seen from here.
+    fn pause(&mut self, ctx: &mut Context<'_>) -> ExecResult {
+        // The values of other machines are not visible here.
         if ctx.usage.is_census_due() && ctx.native_calls == 0 {
             let mut census = Census::default();
             census.add_all(&self.stack);
@@ -462,7 +462,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Takes the topmost values, in the order in which they came.
+    /// Pops the topmost values, in the order in which they were pushed.
     pub(super) fn take(&mut self, count: u32) -> Vec<Value> {
         let start = self.stack.len().saturating_sub(count as usize);
         self.stack.split_off(start)
@@ -473,14 +473,14 @@ fn name_of(names: &[String], name: u32) -> &str {
     names.get(name as usize).map_or("", String::as_str)
 }
 
-fn unassigned<T>(kind: &str, names: &[SlotName], slot: u32) -> Step<T> {
+fn unassigned<T>(kind: &str, names: &[SlotName], slot: u32) -> ExecResult<T> {
     let name = names.get(slot as usize).map_or("", |slot| &*slot.name);
     fail(format!(
         "{kind} variable {name} referenced before assignment"
     ))
 }
 
-/// All elements of an iteration, counted.
+/// All elements of an iteration, charged.
 pub(crate) fn collect(ctx: &Context<'_>, iter: Iter) -> Result<Vec<Value>, Failure> {
     let mut elements = Vec::new();
     let element_bytes = 2 * size_of::<Value>() + iter.new_bytes();

@@ -16,9 +16,9 @@ use crate::value::{
     Dict, Iter, Repr, Set, Struct, Value, as_byte, as_i32, equal, new_int, number_to_int,
 };
 
-type Outcome = Result<Value, Failure>;
+type OperatorResult = Result<Value, Failure>;
 
-pub(super) fn negate(usage: &Usage<'_>, value: &Value) -> Outcome {
+pub(super) fn negate(usage: &Usage<'_>, value: &Value) -> OperatorResult {
     match &value.0 {
         Repr::Int(int) => match int.checked_neg() {
             Some(negated) => Ok(Value::from(negated)),
@@ -30,14 +30,14 @@ pub(super) fn negate(usage: &Usage<'_>, value: &Value) -> Outcome {
     }
 }
 
-pub(super) fn plus(value: &Value) -> Outcome {
+pub(super) fn plus(value: &Value) -> OperatorResult {
     match &value.0 {
         Repr::Int(_) | Repr::Big(_) | Repr::Float(_) => Ok(value.clone()),
         _ => fail(format!("unknown unary op: + {}", value.type_name())),
     }
 }
 
-pub(super) fn invert(usage: &Usage<'_>, value: &Value) -> Outcome {
+pub(super) fn invert(usage: &Usage<'_>, value: &Value) -> OperatorResult {
     match &value.0 {
         Repr::Int(int) => Ok(Value::from(!int)),
         Repr::Big(big) => new_int(usage, !(**big).clone()),
@@ -45,7 +45,7 @@ pub(super) fn invert(usage: &Usage<'_>, value: &Value) -> Outcome {
     }
 }
 
-pub(super) fn binary(ctx: &Context<'_>, op: Operator, x: &Value, y: &Value) -> Outcome {
+pub(super) fn binary(ctx: &Context<'_>, op: Operator, x: &Value, y: &Value) -> OperatorResult {
     let usage = ctx.usage;
     let known = match op {
         Operator::Add => add(ctx, x, y)?,
@@ -84,7 +84,7 @@ fn floats(usage: &Usage<'_>, x: &Value, y: &Value) -> Result<Option<(f64, f64)>,
     }
 }
 
-/// A number as a float; an integer must not be beyond all of them.
+/// A number as a float; an integer must not exceed the range of floats.
 pub(crate) fn to_float(usage: &Usage<'_>, value: &Value) -> Result<f64, Failure> {
     let float = match &value.0 {
         Repr::Float(float) => return Ok(*float),
@@ -174,7 +174,7 @@ fn subtract(usage: &Usage<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Fa
     }))
 }
 
-/// Refuses integers that are too large.
+/// Rejects integers that are too large.
 fn check_bits(bits: u64) -> Result<(), Failure> {
     match bits > MAX_INT_BITS {
         true => fail(format!(
@@ -235,7 +235,7 @@ fn repeat(elements: &[Value], count: usize) -> Vec<Value> {
     out
 }
 
-/// How often a sequence is to be repeated; refuses what is too much.
+/// How often a sequence is repeated; rejects results that are too large.
 fn repetitions(
     ctx: &Context<'_>,
     length: usize,
@@ -318,7 +318,7 @@ fn modulo(ctx: &Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Fail
     Ok(Some(Value::from(rest)))
 }
 
-/// Quotient towards minus infinity and the rest that goes with it. The divisor is not zero.
+/// Floored quotient and remainder. The divisor is not zero.
 fn divide_ints(usage: &Usage<'_>, x: &Value, y: &Value) -> Result<(Value, Value), Failure> {
     if let (Repr::Int(a), Repr::Int(b)) = (&x.0, &y.0)
         && let (Some(quotient), Some(rest)) = (a.checked_div(*b), a.checked_rem(*b))
@@ -343,7 +343,6 @@ fn divide_ints(usage: &Usage<'_>, x: &Value, y: &Value) -> Result<(Value, Value)
     Ok((new_int(usage, quotient)?, new_int(usage, rest)?))
 }
 
-/// `x in y`.
 fn contains(ctx: &Context<'_>, x: &Value, y: &Value) -> Result<Option<Value>, Failure> {
     let usage = ctx.usage;
     if let Repr::String(text) | Repr::Bytes(text) = &y.0 {

@@ -1,4 +1,4 @@
-//! Parts of sequences: `x[low:high:step]`.
+//! Slices: `x[low:high:step]`.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use crate::builder::STRING_BYTES;
 use crate::error::{Failure, fail};
 use crate::value::{Repr, Value, as_i32};
 
-/// Where a part of a sequence begins and ends; both are inside of it.
+/// The bounds of a slice, clamped to the sequence.
 pub(crate) fn indices(
     start: Option<&Value>,
     end: Option<&Value>,
@@ -21,7 +21,6 @@ pub(crate) fn indices(
     Ok((start.map_or(0, clamp), end.map_or(length, clamp)))
 }
 
-/// Takes a part of a value.
 pub(crate) fn slice(
     ctx: &mut Context<'_>,
     value: &Value,

@@ -108,7 +108,7 @@ fn decode(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure>
     }
 }
 
-/// Decodes, skipping line ends; the error is the place that Go blames.
+/// Decodes, skipping line ends; the error is the offset that Go reports.
 fn decode_bytes(data: &[u8], encoding: Encoding) -> Result<Vec<u8>, usize> {
     let mut out = Vec::with_capacity(data.len() / 4 * 3);
     let mut group: Vec<u8> = Vec::with_capacity(4);
@@ -134,7 +134,7 @@ fn decode_bytes(data: &[u8], encoding: Encoding) -> Result<Vec<u8>, usize> {
                 None => return Err(data.len()),
             }
         }
-        // Go gives back nothing but the error, so what was decoded does not matter.
+        // Go returns only the error, so the decoded bytes do not matter.
         if let Some((place, _)) = bytes.next() {
             return Err(place);
         }
@@ -150,7 +150,7 @@ fn decode_bytes(data: &[u8], encoding: Encoding) -> Result<Vec<u8>, usize> {
     Ok(out)
 }
 
-/// Turns the sextets of a group, which may be short, to bytes.
+/// Converts the sextets of a group, which may be short, to bytes.
 fn flush(group: &mut Vec<u8>, out: &mut Vec<u8>) {
     let count = group.len().saturating_sub(1);
     let word = group

@@ -5,7 +5,7 @@ use crate::builder::TextBuilder;
 use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context, Want};
 use crate::usage::Usage;
-use crate::value::{Iter, Kind, Value, as_i64};
+use crate::value::{Iter, Value, ValueKind, as_i64};
 
 pub(super) fn module() -> Value {
     make_module(
@@ -31,11 +31,10 @@ fn one_char(
     }
 }
 
-/// What a field of a record needs beside its text.
+/// The bytes of a field besides its text.
 const FIELD_BYTES: usize = 2 * size_of::<Vec<u8>>() + 16;
 
-/// How to read.
-struct Reader<'a> {
+struct CsvReader<'a> {
     usage: &'a Usage<'a>,
     rest: &'a [u8],
     line: usize,
@@ -43,7 +42,7 @@ struct Reader<'a> {
     comment: Option<u8>,
     lazy_quotes: bool,
     trim: bool,
-    /// How many fields a record has: as many as the first if zero, any number if negative.
+    /// The number of fields of a record: as many as in the first if zero, any number if negative.
     fields: i64,
 }
 
@@ -67,12 +66,12 @@ fn read_all(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failur
             source.type_name()
         ));
     };
-    // With line ends and as a line.
+    // A copy with line ends, and each line.
     ctx.allocate(text.len().saturating_mul(3))?;
     ctx.charge(text.len() / 4)?;
     let text = line_ends(text);
     let int = |value: Option<Value>| value.and_then(|value| as_i64(&value).ok()).unwrap_or(0);
-    let mut reader = Reader {
+    let mut reader = CsvReader {
         usage: ctx.usage,
         rest: &text,
         line: 0,
@@ -97,7 +96,7 @@ fn read_all(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failur
     Ok(Value::list(rows))
 }
 
-/// A carriage return without a line feed ends a line too.
+/// Converts carriage returns without a line feed to line ends.
 fn line_ends(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for (i, byte) in text.iter().enumerate() {
@@ -109,8 +108,8 @@ fn line_ends(text: &[u8]) -> Vec<u8> {
     out
 }
 
-impl Reader<'_> {
-    /// The next record, nothing at the end.
+impl CsvReader<'_> {
+    /// The next record; `None` at the end.
     fn record(&mut self) -> Result<Option<Vec<Vec<u8>>>, Failure> {
         let line = loop {
             let Some(line) = self.next_line() else {
@@ -133,7 +132,7 @@ impl Reader<'_> {
         Ok(Some(fields))
     }
 
-    /// The next line with its end, which is a line feed.
+    /// The next line including its line feed.
     fn next_line(&mut self) -> Option<Vec<u8>> {
         if self.rest.is_empty() {
             return None;
@@ -195,7 +194,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A quoted field from behind its quote; where the next begins, if there is one.
+    /// Reads a quoted field after its quote; returns where the next field begins, if there is one.
     fn quoted(
         &mut self,
         line: &mut Vec<u8>,
@@ -255,7 +254,7 @@ fn write_all(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failu
     let [source, comma] = args.unpack([("source", Want::Any), ("comma?", Want::String)])?;
     let comma = one_char(comma.as_ref(), "comma", Some(b','))?.unwrap_or(b',');
     let source = source.unwrap_or(Value::NONE);
-    let is_rows = |value: &Value| matches!(value.kind(), Kind::List(_) | Kind::Tuple(_));
+    let is_rows = |value: &Value| matches!(value.kind(), ValueKind::List(_) | ValueKind::Tuple(_));
     if !is_rows(&source) {
         return fail("expected value to be an array type");
     }
@@ -279,16 +278,16 @@ fn write_all(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failu
     out.into_string()
 }
 
-/// A cell as Go prints the value.
+/// A cell in the format in which Go prints the value.
 fn cell_text(usage: &Usage<'_>, cell: &Value) -> Result<Vec<u8>, Failure> {
     Ok(match cell.kind() {
-        Kind::String(text) => {
+        ValueKind::String(text) => {
             usage.allocate(text.len())?;
             text.to_vec()
         }
-        Kind::None => b"<nil>".to_vec(),
-        Kind::Bool(bool) => bool.to_string().into_bytes(),
-        Kind::Float(float) => {
+        ValueKind::None => b"<nil>".to_vec(),
+        ValueKind::Bool(bool) => bool.to_string().into_bytes(),
+        ValueKind::Float(float) => {
             let text = crate::value::format_float(float, b'g');
             text.strip_suffix(".0")
                 .unwrap_or(&text)

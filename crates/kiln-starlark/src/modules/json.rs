@@ -7,7 +7,7 @@ use crate::error::{Failure, fail};
 use crate::eval::{Arguments, Context};
 use crate::text;
 use crate::usage::Usage;
-use crate::value::{Ancestors, Children, Iter, Repr, Value, format_float, write_repr};
+use crate::value::{Ancestors, Iter, Repr, Value, ValueChildren, format_float, write_repr};
 
 pub(super) fn module() -> Value {
     make_module(
@@ -39,8 +39,8 @@ fn encode_indent(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, F
 }
 
 /// A container that is being written.
-struct Open {
-    /// The entries of a dict, sorted by key; for all others the parts as they come.
+struct OpenContainer {
+    /// The entries of a dict, sorted by key; for other containers the parts in order.
     entries: Entries,
     end: &'static [u8],
     /// The key that is being written.
@@ -49,12 +49,12 @@ struct Open {
 
 enum Entries {
     Sorted(std::vec::IntoIter<(Value, Value)>),
-    Unsorted(Children),
+    Unsorted(ValueChildren),
 }
 
 fn write(usage: &Usage<'_>, value: &Value) -> Result<Vec<u8>, Failure> {
     let mut out = TextBuilder::new(usage);
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenContainer> = Vec::new();
     let mut ancestors = Ancestors::default();
     let mut next = Some(value.clone());
     loop {
@@ -64,7 +64,7 @@ fn write(usage: &Usage<'_>, value: &Value) -> Result<Vec<u8>, Failure> {
             match begun {
                 Ok(None) => {}
                 Ok(Some(container)) => {
-                    usage.allocate(2 * size_of::<Open>())?;
+                    usage.allocate(2 * size_of::<OpenContainer>())?;
                     open.push(container);
                 }
                 Err(failure) => return Err(within(usage, failure, &open)?),
@@ -96,7 +96,7 @@ fn write(usage: &Usage<'_>, value: &Value) -> Result<Vec<u8>, Failure> {
     }
 }
 
-impl Open {
+impl OpenContainer {
     fn is_first(&self) -> bool {
         match &self.entries {
             Entries::Sorted(_) => self.key.is_none(),
@@ -104,7 +104,7 @@ impl Open {
         }
     }
 
-    /// Where the part that is being written is, for messages.
+    /// The path of the part that is being written, for messages.
     fn place(&self, usage: &Usage<'_>) -> Result<String, Failure> {
         Ok(match (&self.entries, &self.key) {
             (Entries::Sorted(_), Some(key)) => format!("in dict key {}", key.shown(usage)?),
@@ -122,12 +122,12 @@ impl Open {
     }
 }
 
-/// The failure with the places that lead to it before its message.
-fn within(usage: &Usage<'_>, failure: Failure, open: &[Open]) -> Result<Failure, Failure> {
+/// The failure with the path before its message.
+fn within(usage: &Usage<'_>, failure: Failure, open: &[OpenContainer]) -> Result<Failure, Failure> {
     const SHOWN: usize = 500;
     let mut message = TextBuilder::new(usage);
     for (i, container) in open.iter().enumerate() {
-        // The way to a value that is nested deeper than anyone reads is shown in part.
+        // The path to a very deep value is shown in part.
         if (SHOWN..open.len().saturating_sub(SHOWN)).contains(&i) {
             continue;
         }
@@ -145,7 +145,7 @@ fn begin(
     value: &Value,
     out: &mut TextBuilder<'_>,
     ancestors: &mut Ancestors,
-) -> Result<Option<Open>, Failure> {
+) -> Result<Option<OpenContainer>, Failure> {
     match &value.0 {
         Repr::None => out.push(b"null")?,
         Repr::Bool(true) => out.push(b"true")?,
@@ -169,7 +169,7 @@ fn begin(
             }
             entries.sort_by(|(a, _), (b, _)| a.as_str_bytes().cmp(&b.as_str_bytes()));
             out.push(b"{")?;
-            return Ok(Some(Open {
+            return Ok(Some(OpenContainer {
                 entries: Entries::Sorted(entries.into_iter()),
                 end: b"}",
                 key: None,
@@ -178,8 +178,8 @@ fn begin(
         Repr::Struct(_) => {
             enter(ancestors, value)?;
             out.push(b"{")?;
-            return Ok(Some(Open {
-                entries: Entries::Unsorted(Children::new(value)),
+            return Ok(Some(OpenContainer {
+                entries: Entries::Unsorted(ValueChildren::new(value)),
                 end: b"}",
                 key: None,
             }));
@@ -190,8 +190,8 @@ fn begin(
             }
             enter(ancestors, value)?;
             out.push(b"[")?;
-            return Ok(Some(Open {
-                entries: Entries::Unsorted(Children::new(value)),
+            return Ok(Some(OpenContainer {
+                entries: Entries::Unsorted(ValueChildren::new(value)),
                 end: b"]",
                 key: None,
             }));
@@ -213,8 +213,8 @@ fn write_string(text: &[u8], out: &mut TextBuilder<'_>) -> Result<(), Failure> {
     out.push_with(most, |out| quote(text, out))
 }
 
-/// A string as JSON. Plain ASCII is quoted as Go quotes it; all else as Go's encoder does, which escapes what HTML
-/// could misunderstand.
+/// A string as JSON. Plain ASCII is quoted by Go's rules; other text as by Go's encoder, which escapes HTML
+/// characters.
 fn quote(bytes: &[u8], out: &mut Vec<u8>) {
     if bytes.iter().all(|byte| (0x20..0x80).contains(byte)) {
         text::quote(bytes, false, out);
@@ -223,7 +223,7 @@ fn quote(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let mut piece = String::new();
     for (place, char) in text::chars(bytes) {
-        // Only what was not UTF-8 is escaped, not the character itself.
+        // Only invalid UTF-8 is escaped, not the replacement character itself.
         if char == char::REPLACEMENT_CHARACTER && bytes.get(place) != Some(&0xEF) {
             out.extend_from_slice(b"\\ufffd");
             continue;

@@ -1,4 +1,4 @@
-//! `encoding/json.star`: decoding, and indenting what is JSON already.
+//! `encoding/json.star`: decoding, and indenting existing JSON.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::text;
 use crate::usage::Usage;
 use crate::value::{Dict, Repr, Value, int};
 
-/// What a value of the text needs while it is decoded and in what holds it.
+/// The bytes of a value while it is decoded and in its container.
 const VALUE_BYTES: usize = 3 * size_of::<Value>() + STRING_BYTES;
 
 pub(super) fn decode(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -23,57 +23,56 @@ pub(super) fn decode(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Valu
     }
     let text = text.unwrap_or(Value::NONE);
     let text = text.as_str_bytes().unwrap_or_default();
-    let mut decoder = Decoder {
+    let mut decoder = JsonDecoder {
         usage: ctx.usage,
         text,
         offset: 0,
     };
     match (decoder.document(), default) {
         (Ok(value), _) => Ok(value),
-        (Err(Trouble::Stopped(failure)), _) => Err(failure),
-        (Err(Trouble::Syntax(_)), Some(default)) => Ok(default),
-        (Err(Trouble::Syntax(message)), None) => fail(format!(
+        (Err(JsonDecodeError::Stopped(failure)), _) => Err(failure),
+        (Err(JsonDecodeError::Syntax(_)), Some(default)) => Ok(default),
+        (Err(JsonDecodeError::Syntax(message)), None) => fail(format!(
             "json.decode: at offset {}, {message}",
             decoder.offset
         )),
     }
 }
 
-struct Decoder<'a> {
+struct JsonDecoder<'a> {
     usage: &'a Usage<'a>,
     text: &'a [u8],
     offset: usize,
 }
 
 /// A container that is not closed yet.
-enum Open {
+enum OpenJson {
     Array(Vec<Value>),
     Object(Rc<Dict>, Option<Value>),
 }
 
-/// Why there is no value.
-enum Trouble {
+enum JsonDecodeError {
     /// The text is not JSON.
     Syntax(String),
-    /// A limit of the run, whatever the text is.
+    /// A limit of the run, regardless of the text.
     Stopped(Failure),
 }
 
-impl From<String> for Trouble {
-    fn from(message: String) -> Trouble {
-        Trouble::Syntax(message)
+impl From<String> for JsonDecodeError {
+    fn from(message: String) -> JsonDecodeError {
+        JsonDecodeError::Syntax(message)
     }
 }
 
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Trouble {
-        Trouble::Stopped(failure)
+impl From<Failure> for JsonDecodeError {
+    fn from(failure: Failure) -> JsonDecodeError {
+        JsonDecodeError::Stopped(failure)
     }
 }
 
-type Decoded<T> = Result<T, Trouble>;
+type Decoded<T> = Result<T, JsonDecodeError>;
 
-impl Decoder<'_> {
+impl JsonDecoder<'_> {
     fn document(&mut self) -> Decoded<Value> {
         let value = self.value()?;
         self.skip_space();
@@ -102,16 +101,16 @@ impl Decoder<'_> {
     }
 
     fn value(&mut self) -> Decoded<Value> {
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenJson> = Vec::new();
         loop {
-            // Begin a value, going down into containers.
+            // Begin a value, descending into containers.
             self.usage.charge(1)?;
             self.usage.allocate(VALUE_BYTES)?;
             let mut value = match self.peek()? {
                 b'[' => {
                     self.offset += 1;
                     if self.peek()? != b']' {
-                        open.push(Open::Array(Vec::new()));
+                        open.push(OpenJson::Array(Vec::new()));
                         continue;
                     }
                     self.offset += 1;
@@ -120,7 +119,7 @@ impl Decoder<'_> {
                 b'{' => {
                     self.offset += 1;
                     if self.peek()? != b'}' {
-                        open.push(Open::Object(Rc::default(), None));
+                        open.push(OpenJson::Object(Rc::default(), None));
                         continue;
                     }
                     self.offset += 1;
@@ -128,19 +127,19 @@ impl Decoder<'_> {
                 }
                 first => self.scalar(first)?,
             };
-            // End it, going up out of containers.
+            // End it, ascending out of containers.
             loop {
                 match open.pop() {
                     None => return Ok(value),
-                    Some(Open::Array(mut elements)) => {
+                    Some(OpenJson::Array(mut elements)) => {
                         elements.push(value);
                         if self.separator(b']', "got", "want ',' or ']'")? {
-                            open.push(Open::Array(elements));
+                            open.push(OpenJson::Array(elements));
                             break;
                         }
                         value = Value::list(elements);
                     }
-                    Some(Open::Object(dict, None)) => {
+                    Some(OpenJson::Object(dict, None)) => {
                         if value.as_str_bytes().is_none() {
                             let type_name = value.type_name();
                             let message = format!("got {type_name} for object key, want string");
@@ -153,13 +152,13 @@ impl Decoder<'_> {
                             return Err(message.into());
                         }
                         self.offset += 1;
-                        open.push(Open::Object(dict, Some(value)));
+                        open.push(OpenJson::Object(dict, Some(value)));
                         break;
                     }
-                    Some(Open::Object(dict, Some(key))) => {
+                    Some(OpenJson::Object(dict, Some(key))) => {
                         dict.insert(self.usage, key, value)?;
                         if self.separator(b'}', "in object, got", "want ',' or '}'")? {
-                            open.push(Open::Object(dict, None));
+                            open.push(OpenJson::Object(dict, None));
                             break;
                         }
                         value = Value(Repr::Dict(dict));
@@ -226,7 +225,7 @@ impl Decoder<'_> {
         if plain {
             return Ok(Value::new_string(self.usage, inner)?);
         }
-        // What is not UTF-8 becomes longer.
+        // Invalid UTF-8 becomes longer.
         self.usage.allocate(inner.len().saturating_mul(3))?;
         let text = unescape(inner)?;
         Ok(Value::new_string(self.usage, text)?)
@@ -311,7 +310,7 @@ fn next_char(rest: &mut &[u8]) -> Option<char> {
     (length > 0).then_some(char)
 }
 
-/// The character of the digits behind `\u`, and of a second escape if two are one character.
+/// The character of the digits after `\u`, including a second escape of a surrogate pair.
 fn code_point(rest: &mut &[u8]) -> Result<char, String> {
     let first = hex4(rest)?;
     if let Some(char) = char::from_u32(first) {
@@ -354,15 +353,15 @@ pub(super) fn indent(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Valu
     };
     positional.check(&[Want::String], 1)?;
     let text = args.text(0)?;
-    let mut decoder = Decoder {
+    let mut decoder = JsonDecoder {
         usage: ctx.usage,
         text,
         offset: 0,
     };
     match decoder.document() {
         Ok(_) => reindent(ctx.usage, text, &prefix, &unit),
-        Err(Trouble::Stopped(failure)) => Err(failure),
-        Err(Trouble::Syntax(message)) => {
+        Err(JsonDecodeError::Stopped(failure)) => Err(failure),
+        Err(JsonDecodeError::Syntax(message)) => {
             args.fail(format!("at offset {}, {message}", decoder.offset))
         }
     }
@@ -382,7 +381,7 @@ pub(super) fn indentation(args: &Arguments<'_>) -> Result<(Vec<u8>, Vec<u8>), Fa
     Ok((bytes(prefix, b""), bytes(unit, b"\t")))
 }
 
-/// JSON text with its structure shown by line breaks and indentation.
+/// JSON text with line breaks and indentation.
 pub(super) fn reindent(
     usage: &Usage<'_>,
     text: &[u8],

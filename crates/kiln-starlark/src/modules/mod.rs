@@ -1,6 +1,6 @@
 //! Modules that a host may offer: those of starlib that only compute.
 //!
-//! `encoding/yaml.star` and `krmfn.star` are not here, because they need to know YAML.
+//! `encoding/yaml.star` and `krmfn.star` are absent, because they need YAML.
 
 mod base64;
 mod csv;
@@ -13,7 +13,7 @@ mod re;
 use crate::eval::Members;
 use crate::value::{Builtin, Module, NativeFn, Value};
 
-/// What a module has, if there is such a module here.
+/// The members of a module, if it is known.
 pub fn find(module: &str) -> Option<Members> {
     let (name, value) = match module {
         "encoding/base64.star" => ("base64", base64::module()),
@@ -27,7 +27,6 @@ pub fn find(module: &str) -> Option<Members> {
     Some(vec![(name.to_owned(), value)])
 }
 
-/// A module of functions.
 fn module(name: &str, functions: &[(&str, &'static str, NativeFn)]) -> Value {
     let member = |(member, name, function): &(&str, &'static str, NativeFn)| {
         (

@@ -1,7 +1,7 @@
-//! `re.star`: regular expressions as Go's `regexp` has them.
+//! `re.star`: regular expressions of Go's `regexp`.
 //!
-//! The engine is another, of the same kind: no back-references, linear time, leftmost-first. What it says of a pattern
-//! that is wrong is brought into Go's words where they are the common ones.
+//! The `regex` crate works alike: no back-references, linear time, leftmost-first. Common errors about patterns have
+//! Go's wording.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -29,11 +29,10 @@ pub(super) fn module() -> Value {
     )
 }
 
-/// A compiled pattern.
 #[derive(Clone)]
 struct Pattern {
     regex: Regex,
-    /// What it needs at most.
+    /// The maximum of its memory.
     size: usize,
 }
 
@@ -80,21 +79,21 @@ impl Object for Pattern {
     }
 }
 
-/// How large a compiled pattern may be. The engine does not report a size, so one limit after the other is tried.
+/// Size limits of compiled patterns. The engine does not report a size, so these are tried in order.
 const SIZES: [usize; 5] = [1 << 14, 1 << 16, 1 << 18, 1 << 20, 10 << 20];
 
-/// How large the product of a pattern's size and a text's length may be, unless the pattern is small. The engine's time is
-/// in proportion to it in the worst case, and it cannot be interrupted.
+/// The maximum product of a pattern's size and a text's length, except for small patterns. The worst-case time of the
+/// engine is proportional to it, and the engine cannot be interrupted.
 const MAX_SEARCH: usize = 1 << 36;
 
-/// What the syntax tree of a pattern takes, for each of its bytes.
+/// The bytes of the syntax tree of a pattern per byte of the pattern.
 const BYTES_PER_PATTERN_BYTE: usize = 256;
 
 fn new_pattern(usage: &Usage<'_>, pattern: &Value) -> Result<Pattern, Failure> {
     let pattern = String::from_utf8_lossy(pattern.as_str_bytes().unwrap_or_default());
     let mut message = String::new();
     for size in SIZES {
-        // To compile takes time in proportion to the text of the pattern and to the result.
+        // Compiling takes time proportional to the text of the pattern and to the result.
         usage.charge(pattern.len().saturating_add(size / 16))?;
         let tree = pattern.len().saturating_mul(BYTES_PER_PATTERN_BYTE);
         usage.allocate(size.saturating_add(tree))?;
@@ -115,7 +114,7 @@ fn new_pattern(usage: &Usage<'_>, pattern: &Value) -> Result<Pattern, Failure> {
 }
 
 impl Pattern {
-    /// Counts the time of a search, and refuses one that would take too long.
+    /// Charges the time of a search, and rejects one that would take too long.
     fn charge(&self, usage: &Usage<'_>, text: &[u8]) -> Result<(), Failure> {
         let product = text.len().saturating_mul(self.size);
         if product > MAX_SEARCH && self.size > 1 << 17 {
@@ -128,7 +127,7 @@ impl Pattern {
     }
 }
 
-/// Go's words for what is wrong with a pattern.
+/// Go's message about an invalid pattern.
 fn go_message(pattern: &str, message: &str) -> String {
     let reason = message.rsplit("error: ").next().unwrap_or(message).trim();
     let words = if reason.starts_with("unclosed group") {
@@ -160,18 +159,18 @@ fn compile(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure
     Ok(Value::object(Rc::new(pattern)))
 }
 
-/// What the functions and the methods of the same name share: the pattern and the other arguments.
-struct Call {
+/// The pattern and the other arguments, for functions and methods of the same name.
+struct RegexCall {
     pattern: Result<Pattern, Failure>,
     text: Value,
     replacement: Value,
     limit: i64,
 }
 
-impl Call {
-    fn new(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Call, Failure> {
+impl RegexCall {
+    fn new(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<RegexCall, Failure> {
         let object = match args.receiver.kind() {
-            crate::value::Kind::Object(object) => object.as_any().downcast_ref::<Pattern>(),
+            crate::value::ValueKind::Object(object) => object.as_any().downcast_ref::<Pattern>(),
             _ => None,
         };
         let string = ("string", Want::String);
@@ -219,7 +218,7 @@ impl Call {
         let limit = limit
             .and_then(|limit| crate::value::as_i64(&limit).ok())
             .unwrap_or(0);
-        Ok(Call {
+        Ok(RegexCall {
             pattern,
             text,
             replacement: replacement.unwrap_or(Value::NONE),
@@ -233,7 +232,7 @@ impl Call {
 }
 
 fn search(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    let call = Call::new(ctx, args)?;
+    let call = RegexCall::new(ctx, args)?;
     let text = call.text.clone();
     let found = call
         .pattern?
@@ -246,7 +245,7 @@ fn search(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure>
 }
 
 fn matches(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    let call = Call::new(ctx, args)?;
+    let call = RegexCall::new(ctx, args)?;
     let text = call.text.clone();
     let text = text.as_str_bytes().unwrap_or_default();
     let mut out = Vec::new();
@@ -260,7 +259,6 @@ fn matches(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure
     Ok(Value::list(out))
 }
 
-/// A tuple of strings.
 fn strings<'p>(ctx: &Context<'_>, parts: impl Iterator<Item = &'p [u8]>) -> Result<Value, Failure> {
     let mut strings = Vec::new();
     for part in parts {
@@ -273,7 +271,7 @@ fn strings<'p>(ctx: &Context<'_>, parts: impl Iterator<Item = &'p [u8]>) -> Resu
 }
 
 fn split(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    let call = Call::new(ctx, args)?;
+    let call = RegexCall::new(ctx, args)?;
     let value = call.text.clone();
     let text = value.as_str_bytes().unwrap_or_default();
     let limit = usize::try_from(call.limit).ok().filter(|limit| *limit > 0);
@@ -302,7 +300,7 @@ fn split(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
 }
 
 fn findall(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    let call = Call::new(ctx, args)?;
+    let call = RegexCall::new(ctx, args)?;
     let text = call.text.clone();
     let text = text.as_str_bytes().unwrap_or_default();
     let regex = call.pattern?.regex;
@@ -310,9 +308,9 @@ fn findall(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure
 }
 
 fn sub(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    let call = Call::new(ctx, args)?;
+    let call = RegexCall::new(ctx, args)?;
     let Ok(pattern) = &call.pattern else {
-        // A pattern that is wrong is not reported here, in the original either.
+        // As in the original, an invalid pattern is not reported here.
         return Ok(Value::NONE);
     };
     let (text, template) = (
@@ -334,7 +332,7 @@ fn sub(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     out.into_string()
 }
 
-/// Puts groups into a template: `$name`, `${name}`, `$1`; `$$` is a dollar, and so is one that means nothing.
+/// Expands a template with groups: `$name`, `${name}`, `$1`; `$$` and a `$` without a name are dollars.
 fn expand(
     template: &[u8],
     captures: &Captures<'_>,

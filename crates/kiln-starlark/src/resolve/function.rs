@@ -8,7 +8,7 @@ impl Resolver<'_> {
     pub(super) fn function(&mut self, id: FunctionId) -> Resolved {
         let ast = self.ast;
         let function = ast.function(id);
-        // Defaults belong to the block outside.
+        // Defaults belong to the enclosing block.
         for param in &function.params {
             if let Param::Optional { default, .. } = param {
                 self.expr(*default)?;

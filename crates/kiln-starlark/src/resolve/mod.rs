@@ -1,7 +1,7 @@
-//! What each name means: local, cell, free, global, predeclared or universal.
+//! Resolves each name: local, cell, free, global, predeclared or universal.
 //!
-//! The rules, the order in which they are checked and the words are those of go.starlark.net, of whose list
-//! of complaints only the first is ever shown; so resolving stops at the first.
+//! The rules, the order of checks and the messages are those of go.starlark.net. It reports only the first of its
+//! errors, so resolving stops at the first.
 
 mod function;
 mod names;
@@ -10,13 +10,13 @@ use std::collections::HashMap;
 
 use crate::dialect::Dialect;
 use crate::syntax::ast::{
-    Argument, Ast, Body, Clause, Entry, ExprId, ExprKind, FunctionId, IdentId, Load, Stmt,
+    Argument, Ast, Body, Clause, DictEntry, ExprId, ExprKind, FunctionId, IdentId, Load, Stmt,
 };
-use crate::syntax::{Position, Token, Trouble};
+use crate::syntax::{ParseFailure, Position, Token};
 
-/// Where the value of a name is found.
+/// Where the value of a name is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum NameScope {
     /// In a slot of the function, or of the file.
     Local,
     /// In a slot that inner functions share.
@@ -30,17 +30,16 @@ pub(crate) enum Scope {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding {
-    pub(crate) scope: Scope,
+    pub(crate) scope: NameScope,
     pub(crate) index: usize,
     /// The identifier that introduced the name.
     pub(crate) first: IdentId,
 }
 
-/// The number of a [`Binding`].
+/// The index of a [`Binding`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BindingId(usize);
 
-/// What resolving found out.
 #[derive(Debug, Default)]
 pub(crate) struct Resolution {
     bindings: Vec<Binding>,
@@ -50,10 +49,9 @@ pub(crate) struct Resolution {
     pub(crate) module_globals: Vec<BindingId>,
 }
 
-/// What resolving found out about a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FunctionScope {
-    /// Parameters first, `*args` and `**kwargs` behind the others.
+    /// Parameters first, `*args` and `**kwargs` after the others.
     pub(crate) locals: Vec<BindingId>,
     pub(crate) free: Vec<BindingId>,
     pub(crate) has_varargs: bool,
@@ -66,21 +64,20 @@ impl Resolution {
         self.bindings[id.0]
     }
 
-    /// What an identifier means. Every one has a meaning once resolving has succeeded.
+    /// The binding of an identifier. Every identifier has one once resolving has succeeded.
     pub(crate) fn meaning(&self, ident: IdentId) -> Option<Binding> {
         let id = self.idents.get(ident.0 as usize).copied().flatten()?;
         self.bindings.get(id.0).copied()
     }
 }
 
-/// Resolves a file.
 pub(crate) fn resolve(
     program: &str,
     ast: &Ast,
     dialect: &Dialect,
     is_predeclared: &dyn Fn(&str) -> bool,
     is_universal: &dyn Fn(&str) -> bool,
-) -> Result<Resolution, Trouble> {
+) -> Result<Resolution, ParseFailure> {
     let mut resolver = Resolver {
         program,
         ast,
@@ -105,7 +102,6 @@ pub(crate) fn resolve(
     Ok(resolver.out)
 }
 
-/// The block of the file.
 const FILE: usize = 0;
 
 /// A lexical block: the file, a function or a comprehension.
@@ -115,12 +111,12 @@ struct Block {
     function: Option<FunctionId>,
     bindings: HashMap<String, BindingId>,
     children: Vec<usize>,
-    /// The identifiers seen in this container, with the blocks they are in.
+    /// The uses of identifiers in this container, with their blocks.
     uses: Vec<(IdentId, usize)>,
 }
 
 struct Resolver<'a> {
-    /// The name of the program, which one message needs.
+    /// The name of the program, for one message.
     program: &'a str,
     ast: &'a Ast,
     dialect: &'a Dialect,
@@ -131,15 +127,15 @@ struct Resolver<'a> {
     current: usize,
     globals: HashMap<String, BindingId>,
     predeclared: HashMap<String, BindingId>,
-    /// How many loops of the current function are around.
+    /// The depth of loops in the current function.
     loops: usize,
     conditionals: usize,
 }
 
-type Resolved<T = ()> = Result<T, Trouble>;
+type Resolved<T = ()> = Result<T, ParseFailure>;
 
 fn complain<T>(position: Position, message: impl Into<String>) -> Resolved<T> {
-    Err(Trouble {
+    Err(ParseFailure {
         position,
         message: message.into(),
     })
@@ -293,7 +289,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Resolves an expression. Chains that lean to the left, which can be long, are followed in a loop.
+    /// Resolves an expression. Left-leaning chains, which can be long, are followed in a loop.
     fn expr(&mut self, expr: ExprId) -> Resolved {
         let ast = self.ast;
         let mut chain = Vec::new();
@@ -365,13 +361,13 @@ impl Resolver<'_> {
         }
     }
 
-    fn entry(&mut self, entry: Entry) -> Resolved {
+    fn entry(&mut self, entry: DictEntry) -> Resolved {
         self.expr(entry.key)?;
         self.expr(entry.value)
     }
 
     fn comprehension(&mut self, body: Body, clauses: &[Clause]) -> Resolved {
-        // What the first clause goes over belongs to the block outside.
+        // The iterable of the first clause belongs to the enclosing block.
         if let Some(Clause::For { iterable, .. }) = clauses.first() {
             self.expr(*iterable)?;
         }
@@ -469,7 +465,7 @@ impl Resolver<'_> {
     }
 }
 
-/// What is said of a feature that the dialect does not have.
+/// The error about a feature that the dialect lacks.
 fn lacks(feature: &str) -> String {
     format!("this Starlark dialect does not support {feature}")
 }

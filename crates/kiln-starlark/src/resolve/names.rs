@@ -1,6 +1,6 @@
-//! Names, blocks and the ways from a use of a name to its meaning.
+//! Names, blocks, and resolving uses of names.
 
-use super::{Binding, BindingId, Block, FILE, Resolved, Resolver, Scope, complain, lacks};
+use super::{Binding, BindingId, Block, FILE, NameScope, Resolved, Resolver, complain, lacks};
 use crate::spell;
 use crate::syntax::ast::{FunctionId, IdentId};
 
@@ -21,7 +21,7 @@ impl Resolver<'_> {
         self.current = self.blocks[self.current].parent.unwrap_or(FILE);
     }
 
-    /// The block of the function around the current place, or of the file.
+    /// The block of the enclosing function, or of the file.
     fn container(&self) -> usize {
         let mut block = self.current;
         loop {
@@ -36,7 +36,7 @@ impl Resolver<'_> {
         self.blocks[self.container()].function
     }
 
-    fn add_binding(&mut self, scope: Scope, index: usize, first: IdentId) -> BindingId {
+    fn add_binding(&mut self, scope: NameScope, index: usize, first: IdentId) -> BindingId {
         let id = BindingId(self.out.bindings.len());
         self.out.bindings.push(Binding {
             scope,
@@ -46,7 +46,7 @@ impl Resolver<'_> {
         id
     }
 
-    /// Binds a name in the current block; says whether it was bound before.
+    /// Binds a name in the current block; returns whether it was bound before.
     pub(super) fn bind(&mut self, ident: IdentId) -> Resolved<bool> {
         if self.current != FILE {
             return Ok(self.bind_local(ident));
@@ -58,7 +58,7 @@ impl Resolver<'_> {
             Some(id) => id,
             None => {
                 let index = self.out.module_globals.len();
-                let id = self.add_binding(Scope::Global, index, ident);
+                let id = self.add_binding(NameScope::Global, index, ident);
                 self.globals.insert(node.name.clone(), id);
                 self.out.module_globals.push(id);
                 id
@@ -66,7 +66,7 @@ impl Resolver<'_> {
         };
         if before.is_some() && !self.dialect.global_reassign {
             let binding = self.out.binding(id);
-            let scope = if binding.scope == Scope::Global {
+            let scope = if binding.scope == NameScope::Global {
                 "global"
             } else {
                 "local"
@@ -81,7 +81,7 @@ impl Resolver<'_> {
         Ok(before.is_some())
     }
 
-    /// Binds a name as a local of the current block; says whether it was bound before.
+    /// Binds a name as a local of the current block; returns whether it was bound before.
     pub(super) fn bind_local(&mut self, ident: IdentId) -> bool {
         let name = &self.ast.ident(ident).name;
         let before = self.blocks[self.current].bindings.get(name).copied();
@@ -90,7 +90,7 @@ impl Resolver<'_> {
             None => {
                 let function = self.current_function();
                 let index = self.locals(function).len();
-                let id = self.add_binding(Scope::Local, index, ident);
+                let id = self.add_binding(NameScope::Local, index, ident);
                 self.locals(function).push(id);
                 self.blocks[self.current].bindings.insert(name.clone(), id);
                 id
@@ -108,7 +108,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn use_name(&mut self, ident: IdentId) -> Resolved {
-        // With reassignment, a name at the top means what it means up to here.
+        // With reassignment, a global name has its meaning up to this position.
         if self.dialect.global_reassign && self.current == FILE {
             let id = self.use_at_top(ident, FILE)?;
             self.out.idents[ident.0 as usize] = Some(id);
@@ -119,7 +119,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// The meaning of a name that no block but the file's has.
+    /// The binding of a name that only the block of the file can have.
     fn use_at_top(&mut self, ident: IdentId, block: usize) -> Resolved<BindingId> {
         let node = self.ast.ident(ident);
         let name = &node.name;
@@ -129,7 +129,7 @@ impl Resolver<'_> {
             return Ok(*id);
         }
         let scope = if (self.is_predeclared)(name) {
-            Scope::Predeclared
+            NameScope::Predeclared
         } else if (self.is_universal)(name) {
             let missing = match name.as_str() {
                 "set" if !self.dialect.sets => Some("sets"),
@@ -139,7 +139,7 @@ impl Resolver<'_> {
             if let Some(missing) = missing {
                 return complain(node.position, lacks(missing));
             }
-            Scope::Universal
+            NameScope::Universal
         } else {
             let hint = self.similar_name(name, block);
             return complain(node.position, format!("undefined: {name}{hint}"));
@@ -166,7 +166,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Resolves those uses of a container that its own blocks answer; the others are kept.
+    /// Resolves the uses of a container that its own blocks bind; the others are kept.
     pub(super) fn resolve_local_uses(&mut self, container: usize) {
         let uses = std::mem::take(&mut self.blocks[container].uses);
         let mut others = Vec::new();
@@ -184,7 +184,7 @@ impl Resolver<'_> {
         loop {
             if let Some(id) = self.blocks[block].bindings.get(name) {
                 let scope = self.out.binding(*id).scope;
-                return matches!(scope, Scope::Local | Scope::Cell).then_some(*id);
+                return matches!(scope, NameScope::Local | NameScope::Cell).then_some(*id);
             }
             if self.blocks[block].function.is_some() {
                 return None;
@@ -193,7 +193,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Resolves what is left once the whole file has been seen, inner blocks first.
+    /// Resolves the remaining uses at the end of the file, inner blocks first.
     pub(super) fn resolve_other_uses(&mut self) -> Resolved {
         let mut order = Vec::new();
         let mut stack = vec![(FILE, 0)];
@@ -215,7 +215,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Finds a name in the blocks around `place`, making cells and free variables on the way.
+    /// Finds a name in the blocks around `place`, and creates cells and free variables for it.
     fn lookup_lexical(&mut self, ident: IdentId, place: usize) -> Resolved<BindingId> {
         let name = &self.ast.ident(ident).name;
         let mut path = Vec::new();
@@ -232,17 +232,20 @@ impl Resolver<'_> {
         };
         for block in path.into_iter().rev() {
             let binding = self.out.binding(found);
-            let enclosed = matches!(binding.scope, Scope::Local | Scope::Cell | Scope::Free);
+            let enclosed = matches!(
+                binding.scope,
+                NameScope::Local | NameScope::Cell | NameScope::Free
+            );
             if let Some(function) = self.blocks[block].function
                 && enclosed
             {
-                if binding.scope == Scope::Local {
-                    self.out.bindings[found.0].scope = Scope::Cell;
+                if binding.scope == NameScope::Local {
+                    self.out.bindings[found.0].scope = NameScope::Cell;
                 }
                 let free = &mut self.out.functions[function.0 as usize].free;
                 let index = free.len();
                 free.push(found);
-                found = self.add_binding(Scope::Free, index, binding.first);
+                found = self.add_binding(NameScope::Free, index, binding.first);
             }
             self.blocks[block].bindings.insert(name.clone(), found);
         }

@@ -1,14 +1,14 @@
 //! The parsed program.
 //!
-//! Expressions live in one arena and name each other by number, so that neither dropping nor moving a
-//! program depends on how deep it is.
+//! Expressions are stored in one arena and refer to each other by index, so that neither dropping nor moving a
+//! program depends on its depth.
 
 use num_bigint::BigInt;
 
 use super::position::Position;
 use super::token::Token;
 
-/// The number of something in its arena.
+/// An index into an arena.
 macro_rules! ids {
     ($($name:ident),*) => {
         $(#[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +22,12 @@ ids!(ExprId, IdentId, FunctionId);
 pub(crate) struct Ast {
     pub(crate) exprs: Vec<Expr>,
     pub(crate) idents: Vec<Ident>,
-    pub(crate) functions: Vec<Function>,
+    pub(crate) functions: Vec<FunctionNode>,
     pub(crate) statements: Vec<Stmt>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Expr {
-    /// Where the expression begins.
     pub(crate) start: Position,
     pub(crate) kind: ExprKind,
 }
@@ -44,7 +43,7 @@ pub(crate) enum ExprKind {
     Paren(ExprId),
     List(Vec<ExprId>),
     Tuple(Vec<ExprId>),
-    Dict(Vec<Entry>),
+    Dict(Vec<DictEntry>),
     Comprehension(Box<Comprehension>),
     Cond {
         condition: ExprId,
@@ -81,7 +80,7 @@ pub(crate) enum ExprKind {
 }
 
 impl ExprKind {
-    /// What the resolver calls it when it cannot be assigned to.
+    /// The description in the resolver's error about an assignment to it.
     pub(crate) fn description(&self) -> &'static str {
         match self {
             ExprKind::Ident(_) => "ident",
@@ -108,7 +107,7 @@ impl ExprKind {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct DictEntry {
     pub(crate) key: ExprId,
     pub(crate) colon: Position,
     pub(crate) value: ExprId,
@@ -132,7 +131,7 @@ pub(crate) struct Comprehension {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Body {
     List(ExprId),
-    Dict(Entry),
+    Dict(DictEntry),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -189,7 +188,7 @@ pub(crate) enum Param {
 }
 
 #[derive(Debug)]
-pub(crate) struct Function {
+pub(crate) struct FunctionNode {
     pub(crate) name: String,
     pub(crate) position: Position,
     pub(crate) params: Vec<Param>,
@@ -276,11 +275,10 @@ impl Ast {
         &self.idents[id.0 as usize]
     }
 
-    pub(crate) fn function(&self, id: FunctionId) -> &Function {
+    pub(crate) fn function(&self, id: FunctionId) -> &FunctionNode {
         &self.functions[id.0 as usize]
     }
 
-    /// Where the first statement begins.
     pub(crate) fn first_position(&self) -> Position {
         match self.statements.first() {
             Some(Stmt::Expr(expr) | Stmt::Assign { target: expr, .. }) => self.expr(*expr).start,
@@ -319,13 +317,13 @@ impl Ast {
         IdentId(index(self.idents.len()))
     }
 
-    pub(crate) fn add_function(&mut self, function: Function) -> FunctionId {
+    pub(crate) fn add_function(&mut self, function: FunctionNode) -> FunctionId {
         self.functions.push(function);
         FunctionId(index(self.functions.len()))
     }
 }
 
-/// The number of the last of `length` things. A source is at most 4 GiB, which `Program::parse` checks.
+/// The index of the last of `length` elements. A source is at most 4 GiB, which `Program::parse` checks.
 fn index(length: usize) -> u32 {
     u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX)
 }

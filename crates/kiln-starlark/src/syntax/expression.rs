@@ -1,14 +1,15 @@
-//! Tokens to expressions.
+//! Parses expressions.
 
 use super::ast::{
-    Argument, Body, Clause, Comprehension, Entry, ExprId, ExprKind, Function, FunctionBody, Slice,
+    Argument, Body, Clause, Comprehension, DictEntry, ExprId, ExprKind, FunctionBody, FunctionNode,
+    Slice,
 };
 use super::parser::{Parser, ends_list};
 use super::position::Position;
 use super::scanner::{Scanned, trouble};
 use super::token::Token;
 
-/// The weakest binding; there are ten levels.
+/// The lowest precedence of ten.
 const LOWEST: u8 = 0;
 const NOT_LEVEL: u8 = 2;
 const COMPARISON_LEVEL: u8 = 3;
@@ -86,7 +87,7 @@ impl Parser<'_> {
         };
         let body = FunctionBody::Expression(body);
         let name = "lambda".to_owned();
-        let function = self.ast.add_function(Function {
+        let function = self.ast.add_function(FunctionNode {
             name,
             position,
             params,
@@ -95,7 +96,7 @@ impl Parser<'_> {
         Ok(self.ast.add_expr(position, ExprKind::Lambda(function)))
     }
 
-    /// Operands joined by operators that bind at least as strongly as `level`.
+    /// Operands joined by operators with at least the precedence `level`.
     fn operators(&mut self, level: u8) -> Scanned<ExprId> {
         let mut left = if self.token == Token::Not && level <= NOT_LEVEL {
             self.nested(|parser| {
@@ -241,7 +242,7 @@ impl Parser<'_> {
         Ok(arguments)
     }
 
-    /// `name = value`, of which the name was parsed as an expression.
+    /// `name = value`; the name was parsed as an expression.
     fn named_argument(&mut self, name: ExprId) -> Scanned<Argument> {
         let ExprKind::Ident(name) = self.ast.expr(name).kind else {
             return self.fail("keyword argument must have form name=expr");
@@ -342,11 +343,11 @@ impl Parser<'_> {
         Ok(self.ast.add_expr(brace, ExprKind::Dict(entries)))
     }
 
-    fn entry(&mut self) -> Scanned<Entry> {
+    fn entry(&mut self) -> Scanned<DictEntry> {
         let key = self.test()?;
         let colon = self.consume(Token::Colon)?;
         let value = self.test()?;
-        Ok(Entry { key, colon, value })
+        Ok(DictEntry { key, colon, value })
     }
 
     fn comprehension(&mut self, start: Position, body: Body, end: Token) -> Scanned<ExprId> {
@@ -357,7 +358,7 @@ impl Parser<'_> {
             .add_expr(start, ExprKind::Comprehension(Box::new(comprehension))))
     }
 
-    /// What follows the body of a comprehension, up to the bracket that ends it.
+    /// The clauses of a comprehension, up to its closing bracket.
     fn clauses(&mut self, end: Token) -> Scanned<Vec<Clause>> {
         let mut clauses = Vec::new();
         while self.token != end {
@@ -388,7 +389,7 @@ impl Parser<'_> {
     }
 }
 
-/// How strongly a binary operator binds.
+/// The precedence of a binary operator.
 fn strength(operator: Token) -> Option<u8> {
     Some(match operator {
         Token::Or => LOWEST,

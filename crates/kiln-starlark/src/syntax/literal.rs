@@ -18,7 +18,7 @@ pub(crate) fn int(text: &str) -> Option<(i64, Option<BigInt>)> {
     if let Ok(small) = i64::from_str_radix(digits, radix) {
         return Some((small, None));
     }
-    // The original reads big numbers in these two notations only.
+    // The original parses big numbers in these two notations only.
     if radix == 8 && lower.starts_with("0o") || radix == 2 {
         return None;
     }
@@ -29,9 +29,9 @@ pub(crate) fn int(text: &str) -> Option<(i64, Option<BigInt>)> {
     Some((0, Some(big)))
 }
 
-/// The value of a float literal; none if it is beyond all floats.
+/// The value of a float literal; `None` if it exceeds the range of floats.
 pub(crate) fn float(text: &str) -> Option<f64> {
-    // "1e" and "1." are as Go reads them: the first is wrong, the second is not.
+    // As in Go, "1e" is invalid and "1." is valid.
     let last = text.as_bytes().last()?;
     if matches!(last, b'e' | b'E') {
         return None;

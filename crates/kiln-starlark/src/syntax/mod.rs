@@ -1,6 +1,6 @@
-//! From text to a tree: scanning and parsing.
+//! Scanning and parsing.
 //!
-//! Nothing here knows what a name means; that is the resolver's business.
+//! Names are resolved later, in `resolve`.
 
 pub(crate) mod ast;
 mod expression;
@@ -15,5 +15,5 @@ mod unquote;
 pub use operator::Operator;
 pub(crate) use parser::parse;
 pub use position::{Position, SyntaxError};
-pub(crate) use scanner::Trouble;
+pub(crate) use scanner::ParseFailure;
 pub(crate) use token::Token;

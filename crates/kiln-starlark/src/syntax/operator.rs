@@ -1,8 +1,8 @@
-//! The operators that take two values and evaluate both.
+//! The operators that evaluate two values.
 
 use super::token::Token;
 
-/// A binary operator, comparisons apart.
+/// A binary operator, except comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// `+`

@@ -1,20 +1,19 @@
-//! Tokens to statements.
+//! Parses statements.
 //!
-//! A hand-written parser of one token of look-ahead. Where a complaint is placed (behind the token that was
-//! looked at, not at it) is go.starlark.net's habit and is kept. What is nested deeper than
-//! [`MAX_NESTING`] is refused, which the original does not do: it has a stack that grows.
+//! A hand-written parser with one token of look-ahead. Errors have go.starlark.net's position, which is after the
+//! current token. Nesting deeper than [`MAX_NESTING`] is rejected, unlike in the original, whose stack grows.
 
 use super::ast::{
-    Ast, ExprId, ExprKind, Function, FunctionBody, IdentId, IfArm, Load, LoadName, Param, Stmt,
+    Ast, ExprId, ExprKind, FunctionBody, FunctionNode, IdentId, IfArm, Load, LoadName, Param, Stmt,
 };
 use super::position::Position;
 use super::scanner::{Scanned, Scanner, TokenValue, trouble};
 use super::token::Token;
 
-/// How deep blocks and expressions may be nested.
+/// How deep blocks and expressions may nest.
 pub(crate) const MAX_NESTING: usize = 200;
 
-/// How many parameters a function may have: as many as an instruction can count.
+/// The number of parameters of a function: as many as an instruction can count.
 const MAX_PARAMS: usize = u16::MAX as usize;
 
 pub(crate) struct Parser<'a> {
@@ -26,7 +25,6 @@ pub(crate) struct Parser<'a> {
     pub(super) complains_at_token: bool,
 }
 
-/// Parses a file.
 pub(crate) fn parse(source: &[u8], complains_at_token: bool) -> Scanned<Ast> {
     let mut parser = Parser {
         scanner: Scanner::new(source),
@@ -50,7 +48,7 @@ pub(crate) fn parse(source: &[u8], complains_at_token: bool) -> Scanned<Ast> {
 }
 
 impl Parser<'_> {
-    /// Goes to the next token; returns where the old one was.
+    /// Reads the next token; returns the position of the current one.
     pub(super) fn advance(&mut self) -> Scanned<Position> {
         let old = self.value.position;
         self.token = self.scanner.next(&mut self.value)?;
@@ -65,7 +63,7 @@ impl Parser<'_> {
         self.advance()
     }
 
-    /// Complains where the scanner stands, which is behind the current token.
+    /// Fails at the position of the scanner, which is after the current token.
     pub(super) fn fail<T>(&self, message: impl Into<String>) -> Scanned<T> {
         trouble(self.scanner.position, message)
     }
@@ -102,7 +100,7 @@ impl Parser<'_> {
         self.consume(Token::Colon)?;
         let body = FunctionBody::Statements(self.suite()?);
         let text = self.ast.ident(name).name.clone();
-        let function = self.ast.add_function(Function {
+        let function = self.ast.add_function(FunctionNode {
             name: text,
             position,
             params,
@@ -163,7 +161,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The variables of a loop. Not an expression, which would swallow the `in`.
+    /// The variables of a loop. Parsed as an expression they would include the `in`.
     pub(super) fn loop_variables(&mut self) -> Scanned<ExprId> {
         let first = self.primary_with_suffix()?;
         if self.token != Token::Comma {

@@ -1,4 +1,4 @@
-//! Places in a source text.
+//! Positions in a source text.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ impl Position {
         Position { line, column }
     }
 
-    /// The place `columns` further right in the same line.
+    /// The position `columns` further right in the same line.
     pub(crate) fn right(self, columns: u32) -> Position {
         Position {
             line: self.line,
@@ -31,16 +31,16 @@ impl fmt::Display for Position {
     }
 }
 
-/// A program that cannot be run: it does not parse, or a name in it means nothing.
+/// A program that cannot be run: it does not parse, or a name in it is unknown.
 ///
-/// Its text is what go.starlark.net says, `name:line:column: message`.
+/// Its text is go.starlark.net's: `name:line:column: message`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{position}: {message}")]
 pub struct SyntaxError {
     /// The name of the program.
     pub name: String,
-    /// Where the trouble is.
+    /// The position of the error.
     pub position: Position,
-    /// What the trouble is.
+    /// The error message.
     pub message: String,
 }

@@ -1,7 +1,7 @@
-//! Source text to tokens, indentation included.
+//! Scans tokens, including indentation.
 //!
-//! Positions are those of go.starlark.net: lines and code points from 1, a line end of any kind is one
-//! character. A NUL ends the text, as it does there. Literals are decoded here.
+//! Positions are those of go.starlark.net: lines and code points from 1, a line end of any kind is one character. A
+//! NUL ends the text, as in the original. Literals are decoded here.
 
 use kiln_go::quote_char;
 use num_bigint::BigInt;
@@ -11,7 +11,7 @@ use super::token::Token;
 use super::{literal, unquote};
 use crate::text::decode_char;
 
-/// What a token is worth, beside its kind.
+/// The value of a token.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TokenValue {
     /// Where the token begins.
@@ -25,17 +25,17 @@ pub(crate) struct TokenValue {
     pub(crate) float: f64,
 }
 
-/// Where and why scanning or parsing stopped.
+/// The position and reason of an error in scanning or parsing.
 #[derive(Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct ParseFailure {
     pub(crate) position: Position,
     pub(crate) message: String,
 }
 
-pub(crate) type Scanned<T> = Result<T, Trouble>;
+pub(crate) type Scanned<T> = Result<T, ParseFailure>;
 
 pub(crate) fn trouble<T>(position: Position, message: impl Into<String>) -> Scanned<T> {
-    Err(Trouble {
+    Err(ParseFailure {
         position,
         message: message.into(),
     })
@@ -48,7 +48,7 @@ pub(crate) struct Scanner<'a> {
     pub(crate) position: Position,
     depth: usize,
     indents: Vec<u32>,
-    /// Indents (positive) or outdents (negative) still to be given out.
+    /// Indents (positive) or outdents (negative) still to be returned.
     dents: i64,
     line_start: bool,
 }
@@ -66,7 +66,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next token; its value goes to `value`.
+    /// The next token; its value is stored in `value`.
     pub(crate) fn next(&mut self, value: &mut TokenValue) -> Scanned<Token> {
         loop {
             let mut blank = false;
@@ -409,8 +409,8 @@ impl<'a> Scanner<'a> {
         Ok(Token::Int)
     }
 
-    /// Reads the letter of a prefix and the digits behind it. `blame` says what is wrong if there are
-    /// none, and where: at a fixed place or where the digits should be.
+    /// Reads the letter of a prefix and the digits after it. `blame` is the error if there are none: the message, and
+    /// whether it is at a fixed position or where the digits should be.
     fn radix(
         &mut self,
         radix: u32,

@@ -1,8 +1,7 @@
-//! The tokens of the language and how they are named in messages.
+//! The tokens of the language and their names in messages.
 //!
-//! The names are those that go.starlark.net prints: punctuation is quoted, everything else is not.
+//! The names are go.starlark.net's: punctuation is quoted, other tokens are not.
 
-/// What kind of token the scanner found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
     Eof,
@@ -72,12 +71,12 @@ pub(crate) enum Token {
     Pass,
     Return,
     While,
-    /// A word that Python uses and this language keeps free.
+    /// A word that Python uses and this language reserves.
     Reserved,
 }
 
 impl Token {
-    /// The keyword or reserved word that `text` is, if it is one.
+    /// The keyword or reserved word of a text, if it is one.
     pub(crate) fn keyword(text: &[u8]) -> Option<Token> {
         Some(match text {
             b"and" => Token::And,
@@ -136,7 +135,7 @@ impl Token {
         }
     }
 
-    /// The name as messages show it: punctuation in quotes.
+    /// The name in messages: punctuation in quotes.
     pub(crate) fn quoted(self) -> String {
         match self.punctuation() {
             Some(text) => format!("'{text}'"),

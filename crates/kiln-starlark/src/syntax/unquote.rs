@@ -1,6 +1,5 @@
-//! String literals to their text.
+//! Decodes string literals.
 
-/// A decoded literal.
 pub(crate) struct Unquoted {
     pub(crate) bytes: Vec<u8>,
     pub(crate) is_bytes: bool,
@@ -113,7 +112,7 @@ impl Escapes<'_> {
         Ok(())
     }
 
-    /// Takes an escape of `length` bytes whose digits are hexadecimal.
+    /// Reads an escape of `length` bytes with hexadecimal digits.
     fn digits(&mut self, length: usize) -> Result<(String, u32), String> {
         let Some(escape) = self.rest.get(..length) else {
             let rest = String::from_utf8_lossy(self.rest);

@@ -1,11 +1,11 @@
-//! The lists, dicts and sets around a value while it is walked through.
+//! The containers around a value during a walk.
 
 use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::{Repr, Value};
 
-/// Finds out whether a value is inside of itself, in constant time however deep it is.
+/// Detects whether a value contains itself, in constant time regardless of its depth.
 #[derive(Default)]
 pub struct Ancestors {
     path: Vec<*const ()>,
@@ -13,12 +13,12 @@ pub struct Ancestors {
     set: HashSet<*const ()>,
 }
 
-/// Up to so many ancestors are simply searched.
+/// Up to that many ancestors are searched linearly.
 const SHORT: usize = 16;
 
 impl Ancestors {
     /// Enters a container. Returns false, and does not enter it, if the value is its own ancestor. A tuple has an
-    /// identity too, but cannot be inside of itself without one of the others between.
+    /// identity too, but contains itself only through one of the others.
     pub fn enter(&mut self, container: &Value) -> bool {
         let identity = identity(container);
         let is_known = !identity.is_null()
@@ -47,18 +47,18 @@ impl Ancestors {
         }
     }
 
-    /// How many containers are around.
+    /// The number of enclosing containers.
     pub fn len(&self) -> usize {
         self.path.len()
     }
 
-    /// Whether there is no container around.
+    /// Whether there is no enclosing container.
     pub fn is_empty(&self) -> bool {
         self.path.is_empty()
     }
 }
 
-/// Where a container is; null for what cannot be inside of itself.
+/// The address of a container; null for values that cannot contain themselves.
 fn identity(value: &Value) -> *const () {
     match &value.0 {
         Repr::List(list) => Rc::as_ptr(list).cast(),

@@ -1,12 +1,12 @@
-//! The parts of a container, one after the other.
+//! Iterates over the parts of a container.
 
 use super::{Repr, Value};
 
-/// Goes over what is in a container without copying it: the elements of lists, tuples, sets and ranges, the entries of
-/// dicts, the fields of structs.
+/// Iterates over the content of a container without copying it: the elements of lists, tuples, sets and ranges, the
+/// entries of dicts, the fields of structs.
 ///
-/// The container must not change meanwhile. If it does, entries may be left out.
-pub struct Children {
+/// The container must not change meanwhile. If it does, entries may be skipped.
+pub struct ValueChildren {
     container: Value,
     next: usize,
     returned: usize,
@@ -14,16 +14,16 @@ pub struct Children {
 
 /// A part of a container.
 pub struct Child {
-    /// The key of an entry, the name of a field; nothing for an element.
+    /// The key of an entry, or the name of a field; `None` for an element.
     pub key: Option<Value>,
     /// The element, or the value of the entry or field.
     pub value: Value,
 }
 
-impl Children {
-    /// The parts of a value; there are none if it is not a container.
-    pub fn new(container: &Value) -> Children {
-        Children {
+impl ValueChildren {
+    /// The parts of a value; empty if it is not a container.
+    pub fn new(container: &Value) -> ValueChildren {
+        ValueChildren {
             container: container.clone(),
             next: 0,
             returned: 0,
@@ -41,7 +41,7 @@ impl Children {
     }
 }
 
-impl Iterator for Children {
+impl Iterator for ValueChildren {
     type Item = Child;
 
     fn next(&mut self) -> Option<Child> {

@@ -1,7 +1,7 @@
 //! Equality and order.
 //!
-//! What is nested deeper than ten levels is not compared, which is the original's guard against cycles. Values that share
-//! parts may still be large, so every comparison of two parts is counted.
+//! As in the original, values nested deeper than ten levels are not compared, as a guard against cycles. Values with
+//! shared parts may still be large, so every comparison of two parts is charged.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -46,7 +46,7 @@ impl Comparison {
         }
     }
 
-    /// The answer for two values of which it is only known whether they are equal.
+    /// The result for two values that can only be tested for equality.
     fn of_equality(self, equal: bool, x: &Value, y: &Value) -> Result<bool, Failure> {
         match self {
             Comparison::Equal => Ok(equal),
@@ -126,7 +126,7 @@ fn compare_deep(
     })
 }
 
-/// How many bytes a comparison may have to look at.
+/// How many bytes a comparison may read.
 fn size_of_text(value: &Value) -> usize {
     match &value.0 {
         Repr::String(bytes) | Repr::Bytes(bytes) => bytes.len(),
@@ -197,7 +197,7 @@ fn equal_structs(usage: &Usage<'_>, x: &Struct, y: &Struct, depth: u32) -> Resul
     Ok(true)
 }
 
-/// NaN equals itself and is above everything.
+/// NaN equals itself and is greater than everything else.
 fn order_floats(x: f64, y: f64) -> Ordering {
     x.partial_cmp(&y)
         .unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()))

@@ -1,18 +1,18 @@
-//! Dicts: values by key, in the order in which the keys came.
+//! Dicts: values by key, in insertion order.
 
 use std::cell::{Cell, Ref, RefCell};
 
-use super::table::Table;
+use super::table::HashTable;
 use super::{Value, drop_all};
 use crate::error::{Failure, fail};
 use crate::usage::Usage;
 
-/// A dict, shared by all values that are it.
+/// A dict, shared by all its values.
 #[derive(Default)]
 pub struct Dict {
-    table: RefCell<Table>,
+    table: RefCell<HashTable>,
     iterators: Cell<u32>,
-    /// Whether the run knows the dict as one that may be part of a cycle.
+    /// Whether the run has recorded that the dict may be part of a cycle.
     pub(crate) tracked: Cell<bool>,
 }
 
@@ -20,7 +20,7 @@ impl Dict {
     /// A dict with room for `capacity` entries.
     pub fn with_capacity(capacity: usize) -> Dict {
         Dict {
-            table: RefCell::new(Table::with_capacity(capacity)),
+            table: RefCell::new(HashTable::with_capacity(capacity)),
             iterators: Cell::new(0),
             tracked: Cell::new(false),
         }
@@ -36,12 +36,12 @@ impl Dict {
         self.len() == 0
     }
 
-    /// The value of a key that is a string.
+    /// The value of a string key.
     pub fn get_str(&self, key: &str) -> Option<Value> {
         self.table.borrow().get_str(key.as_bytes()).cloned()
     }
 
-    /// Sets the value of a key that is a string, whatever iterates.
+    /// Sets the value of a string key, even during an iteration.
     pub fn set_str(&self, key: &str, value: Value) {
         let key = Value::string(key);
         // Strings are hashable, so this cannot fail.
@@ -51,7 +51,7 @@ impl Dict {
             .insert(&Usage::unlimited(), key, value);
     }
 
-    /// Sets the value of any key, whatever iterates. Fails if there cannot be such a key.
+    /// Sets the value of any key, even during an iteration. Fails if the key is not hashable.
     pub fn set(&self, usage: &Usage<'_>, key: Value, value: Value) -> Result<(), Failure> {
         let old = self.table.borrow_mut().insert(usage, key, value)?;
         drop(old);
@@ -109,12 +109,12 @@ impl Dict {
             .map(|(key, _)| key.clone())
     }
 
-    /// The entries. The dict cannot be changed while they are looked at.
-    pub(crate) fn table(&self) -> Ref<'_, Table> {
+    /// The entries. The dict cannot be changed while they are borrowed.
+    pub(crate) fn table(&self) -> Ref<'_, HashTable> {
         self.table.borrow()
     }
 
-    /// Refuses if something iterates; `verb` is what was to be done.
+    /// Fails during an iteration; `verb` is the attempted operation.
     pub(crate) fn check_mutable(&self, verb: &str) -> Result<(), Failure> {
         if self.iterators.get() > 0 {
             return fail(format!("cannot {verb} hash table during iteration"));
@@ -134,7 +134,7 @@ impl Dict {
         self.table.take().take(work);
     }
 
-    /// Empties the dict, whatever iterates.
+    /// Empties the dict, even during an iteration.
     pub(crate) fn dismantle(&self) {
         let mut work = Vec::new();
         self.table.take().take(&mut work);

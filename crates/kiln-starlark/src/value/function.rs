@@ -9,21 +9,21 @@ use crate::error::Failure;
 use crate::eval::{Arguments, Context};
 
 /// A function of a program.
-pub(crate) struct Function {
+pub(crate) struct ProgramFunction {
     pub(crate) code: Rc<Code>,
     pub(crate) defaults: Vec<Value>,
     /// The cells of enclosing functions that the body uses.
-    pub(crate) free: Vec<Rc<Slot>>,
+    pub(crate) free: Vec<Rc<SharedVariable>>,
 }
 
-impl Function {
+impl ProgramFunction {
     pub(super) fn take(mut self, work: &mut Vec<Value>) {
         work.append(&mut self.defaults);
         work.extend(self.free.drain(..).map(|cell| Value(Repr::Cell(cell))));
     }
 }
 
-impl Drop for Function {
+impl Drop for ProgramFunction {
     fn drop(&mut self) {
         let mut work = std::mem::take(&mut self.defaults);
         work.extend(self.free.drain(..).map(|cell| Value(Repr::Cell(cell))));
@@ -32,11 +32,11 @@ impl Drop for Function {
 }
 
 /// A variable that functions share.
-pub(crate) struct Slot(RefCell<Value>);
+pub(crate) struct SharedVariable(RefCell<Value>);
 
-impl Slot {
-    pub(crate) fn new(value: Value) -> Slot {
-        Slot(RefCell::new(value))
+impl SharedVariable {
+    pub(crate) fn new(value: Value) -> SharedVariable {
+        SharedVariable(RefCell::new(value))
     }
 
     pub(crate) fn get(&self) -> Value {
@@ -53,25 +53,25 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for SharedVariable {
     fn drop(&mut self) {
         drop_all(vec![self.0.replace(Value::UNSET)]);
     }
 }
 
-/// How functions of the language and of modules are written.
+/// The signature of functions of the language and of modules.
 pub type NativeFn = fn(&mut Context<'_>, &Arguments<'_>) -> Result<Value, Failure>;
 
 /// A function of the language, of a module or of the host.
 pub struct Builtin {
     name: &'static str,
     pub(crate) function: NativeFn,
-    /// What a method belongs to.
+    /// The object of a method.
     pub(crate) receiver: Option<Value>,
 }
 
 impl Builtin {
-    /// A function.
+    /// A function without a receiver.
     pub fn new(name: &'static str, function: NativeFn) -> Builtin {
         Builtin {
             name,

@@ -1,10 +1,10 @@
-//! Hashes of values: equal values have equal ones.
+//! Hashes of values: equal values have equal hashes.
 //!
-//! Seeded once per thread, so that nobody can prepare keys that all collide. Order is never affected.
+//! Seeded once per thread, so that colliding keys cannot be prepared. Order is never affected.
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::{Children, Repr, Value};
+use super::{Repr, Value, ValueChildren};
 use crate::error::{Failure, fail};
 use crate::usage::Usage;
 
@@ -12,7 +12,7 @@ thread_local! {
     static SEED: u64 = RandomState::new().hash_one(0u8) | 1;
 }
 
-/// Refuses what cannot be a key.
+/// Rejects values that cannot be keys.
 pub(super) fn check_hashable(usage: &Usage<'_>, value: &Value) -> Result<(), Failure> {
     match &value.0 {
         Repr::Tuple(_) | Repr::Struct(_) | Repr::Object(_) => hash(usage, value).map(|_| ()),
@@ -29,7 +29,7 @@ pub(super) fn hash(usage: &Usage<'_>, value: &Value) -> Result<u64, Failure> {
     if !matches!(value.0, Repr::Tuple(_) | Repr::Struct(_)) {
         return Ok(state);
     }
-    let mut open = vec![Children::new(value)];
+    let mut open = vec![ValueChildren::new(value)];
     while let Some(children) = open.last_mut() {
         let Some(child) = children.next() else {
             open.pop();
@@ -40,13 +40,13 @@ pub(super) fn hash(usage: &Usage<'_>, value: &Value) -> Result<u64, Failure> {
         }
         state = hash_one(usage, state, &child.value)?;
         if matches!(child.value.0, Repr::Tuple(_) | Repr::Struct(_)) {
-            open.push(Children::new(&child.value));
+            open.push(ValueChildren::new(&child.value));
         }
     }
     Ok(state)
 }
 
-/// Mixes in a value without its parts.
+/// Hashes a value without its parts.
 fn hash_one(usage: &Usage<'_>, state: u64, value: &Value) -> Result<u64, Failure> {
     let length = match &value.0 {
         Repr::String(bytes) | Repr::Bytes(bytes) => bytes.len(),
@@ -71,7 +71,7 @@ fn hash_one(usage: &Usage<'_>, state: u64, value: &Value) -> Result<u64, Failure
     })
 }
 
-/// Floats that equal an int must hash like it.
+/// Floats that equal an int must have its hash.
 fn hash_float(float: f64) -> u64 {
     if !float.is_finite() {
         return 1_618_033;

@@ -8,7 +8,7 @@ use super::{Repr, Value};
 use crate::error::{Failure, fail};
 use crate::usage::Usage;
 
-/// An integer that a run makes, counted.
+/// An integer that a run creates, charged.
 pub(crate) fn new_int(usage: &Usage<'_>, big: BigInt) -> Result<Value, Failure> {
     let value = Value::from(big);
     if let Repr::Big(big) = &value.0 {
@@ -17,18 +17,17 @@ pub(crate) fn new_int(usage: &Usage<'_>, big: BigInt) -> Result<Value, Failure> 
     Ok(value)
 }
 
-/// How many bytes an integer needs.
 pub(crate) fn size(big: &BigInt) -> usize {
     usize::try_from(big.bits() / 8).unwrap_or(usize::MAX) + 48
 }
 
-/// Counts the time to multiply, divide, read or write integers of so many bits.
+/// Charges the time to multiply, divide, parse or print integers of that many bits.
 pub(crate) fn charge_bits(usage: &Usage<'_>, bits: u64) -> Result<(), Failure> {
     let steps = bits.saturating_mul(bits) / 65536;
     usage.charge(usize::try_from(steps).unwrap_or(usize::MAX))
 }
 
-/// How many bits an integer has; zero for what is not one.
+/// The bits of an integer; zero for other values.
 pub(crate) fn bits(value: &Value) -> u64 {
     match &value.0 {
         Repr::Int(_) => 64,
@@ -37,7 +36,7 @@ pub(crate) fn bits(value: &Value) -> u64 {
     }
 }
 
-/// The integer as a big one. Zero for what is not an integer.
+/// The integer as a big one; zero for other values.
 pub(crate) fn big(value: &Value) -> Cow<'_, BigInt> {
     match &value.0 {
         Repr::Int(int) => Cow::Owned(BigInt::from(*int)),

@@ -1,16 +1,16 @@
-//! Going over the elements of a value.
+//! Iterates over the elements of a value.
 
 use std::rc::Rc;
 
 use super::{Dict, List, Range, Repr, Tuple, Value, View};
 
-/// An iteration under way. While it lives, its list, dict or set does not change.
+/// An active iteration. While it exists, its list, dict or set cannot change.
 pub(crate) struct Iter {
-    source: Source,
+    source: IterSource,
     next: usize,
 }
 
-enum Source {
+enum IterSource {
     List(Rc<List>),
     Tuple(Rc<Tuple>),
     Dict(Rc<Dict>),
@@ -20,45 +20,45 @@ enum Source {
 }
 
 impl Iter {
-    /// Starts an iteration, if the value can be iterated over. A string cannot.
+    /// Starts an iteration, if the value is iterable. A string is not.
     pub(crate) fn new(value: &Value) -> Option<Iter> {
         let source = match &value.0 {
             Repr::List(list) => {
                 list.start_iteration();
-                Source::List(Rc::clone(list))
+                IterSource::List(Rc::clone(list))
             }
-            Repr::Tuple(tuple) => Source::Tuple(Rc::clone(tuple)),
+            Repr::Tuple(tuple) => IterSource::Tuple(Rc::clone(tuple)),
             Repr::Dict(dict) => {
                 dict.start_iteration();
-                Source::Dict(Rc::clone(dict))
+                IterSource::Dict(Rc::clone(dict))
             }
             Repr::Set(set) => {
                 set.0.start_iteration();
-                Source::Set(Rc::clone(set))
+                IterSource::Set(Rc::clone(set))
             }
-            Repr::Range(range) => Source::Range(Rc::clone(range)),
-            Repr::View(view) => Source::View(Rc::clone(view)),
+            Repr::Range(range) => IterSource::Range(Rc::clone(range)),
+            Repr::View(view) => IterSource::View(Rc::clone(view)),
             _ => return None,
         };
         Some(Iter { source, next: 0 })
     }
 
-    /// What is iterated over.
+    /// The value that is iterated over.
     pub(crate) fn source(&self) -> Value {
         Value(match &self.source {
-            Source::List(list) => Repr::List(Rc::clone(list)),
-            Source::Tuple(tuple) => Repr::Tuple(Rc::clone(tuple)),
-            Source::Dict(dict) => Repr::Dict(Rc::clone(dict)),
-            Source::Set(set) => Repr::Set(Rc::clone(set)),
-            Source::Range(range) => Repr::Range(Rc::clone(range)),
-            Source::View(view) => Repr::View(Rc::clone(view)),
+            IterSource::List(list) => Repr::List(Rc::clone(list)),
+            IterSource::Tuple(tuple) => Repr::Tuple(Rc::clone(tuple)),
+            IterSource::Dict(dict) => Repr::Dict(Rc::clone(dict)),
+            IterSource::Set(set) => Repr::Set(Rc::clone(set)),
+            IterSource::Range(range) => Repr::Range(Rc::clone(range)),
+            IterSource::View(view) => Repr::View(Rc::clone(view)),
         })
     }
 
-    /// How many bytes every step of the iteration allocates: those of a new string, or none.
+    /// The bytes that every step allocates: those of a new string, or zero.
     pub(crate) fn new_bytes(&self) -> usize {
         match &self.source {
-            Source::View(_) => crate::builder::STRING_BYTES,
+            IterSource::View(_) => crate::builder::STRING_BYTES,
             _ => 0,
         }
     }
@@ -69,15 +69,15 @@ impl Iterator for Iter {
 
     fn next(&mut self) -> Option<Value> {
         let (value, next) = match &self.source {
-            Source::List(list) => (list.get(self.next)?, self.next + 1),
-            Source::Tuple(tuple) => (tuple.0.get(self.next)?.clone(), self.next + 1),
-            Source::Dict(dict) => dict.table().key_from(self.next)?,
-            Source::Set(set) => set.0.table().key_from(self.next)?,
-            Source::Range(range) if self.next < range.length => {
+            IterSource::List(list) => (list.get(self.next)?, self.next + 1),
+            IterSource::Tuple(tuple) => (tuple.0.get(self.next)?.clone(), self.next + 1),
+            IterSource::Dict(dict) => dict.table().key_from(self.next)?,
+            IterSource::Set(set) => set.0.table().key_from(self.next)?,
+            IterSource::Range(range) if self.next < range.length => {
                 (range.get(self.next), self.next + 1)
             }
-            Source::Range(_) => return None,
-            Source::View(view) => view.at(self.next)?,
+            IterSource::Range(_) => return None,
+            IterSource::View(view) => view.at(self.next)?,
         };
         self.next = next;
         Some(value)
@@ -87,9 +87,9 @@ impl Iterator for Iter {
 impl Drop for Iter {
     fn drop(&mut self) {
         match &self.source {
-            Source::List(list) => list.end_iteration(),
-            Source::Dict(dict) => dict.end_iteration(),
-            Source::Set(set) => set.0.end_iteration(),
+            IterSource::List(list) => list.end_iteration(),
+            IterSource::Dict(dict) => dict.end_iteration(),
+            IterSource::Set(set) => set.0.end_iteration(),
             _ => {}
         }
     }

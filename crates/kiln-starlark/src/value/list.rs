@@ -5,11 +5,11 @@ use std::cell::{Cell, Ref, RefCell};
 use super::{Value, drop_all};
 use crate::error::{Failure, fail};
 
-/// A list, shared by all values that are it.
+/// A list, shared by all its values.
 pub struct List {
     elements: RefCell<Vec<Value>>,
     iterators: Cell<u32>,
-    /// Whether the run knows the list as one that may be part of a cycle.
+    /// Whether the run has recorded that the list may be part of a cycle.
     pub(crate) tracked: Cell<bool>,
 }
 
@@ -37,12 +37,12 @@ impl List {
         self.elements.borrow().get(index).cloned()
     }
 
-    /// Appends an element, whatever iterates.
+    /// Appends an element, even during an iteration.
     pub fn push(&self, element: Value) {
         self.elements.borrow_mut().push(element);
     }
 
-    /// All elements. The list cannot be changed while they are looked at.
+    /// All elements. The list cannot be changed while they are borrowed.
     pub fn elements(&self) -> Ref<'_, Vec<Value>> {
         self.elements.borrow()
     }
@@ -51,7 +51,7 @@ impl List {
         self.elements.borrow().clone()
     }
 
-    /// Refuses if something iterates; `verb` is what was to be done.
+    /// Fails during an iteration; `verb` is the attempted operation.
     pub(crate) fn check_mutable(&self, verb: &str) -> Result<(), Failure> {
         if self.iterators.get() > 0 {
             return fail(format!("cannot {verb} list during iteration"));
@@ -59,7 +59,7 @@ impl List {
         Ok(())
     }
 
-    /// Changes the elements. The caller has checked that it may.
+    /// Changes the elements. The caller has called [`List::check_mutable`].
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Vec<Value>) -> T) -> T {
         change(&mut self.elements.borrow_mut())
     }

@@ -1,7 +1,7 @@
-//! What programs compute with.
+//! The values of programs.
 //!
-//! A [`Value`] is small and cheap to clone; lists, dicts and sets are shared by their clones. Nothing here
-//! recurses as deep as a value is nested, not even dropping one.
+//! A [`Value`] is small and cheap to clone; clones share lists, dicts and sets. Nothing here recurses as deep as a
+//! value nests, not even dropping one.
 
 mod ancestors;
 mod children;
@@ -25,11 +25,11 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 
 pub use ancestors::Ancestors;
-pub use children::Children;
+pub use children::ValueChildren;
 pub(crate) use compare::{Comparison, compare, equal};
 pub use dict::Dict;
 pub use function::{Builtin, NativeFn};
-pub(crate) use function::{Function, Slot};
+pub(crate) use function::{ProgramFunction, SharedVariable};
 pub(crate) use int::{as_byte, as_i32, as_i64, new_int, number_to_int};
 pub(crate) use iterate::Iter;
 pub use list::List;
@@ -39,7 +39,7 @@ pub use repr::format_float;
 pub(crate) use repr::write_repr;
 pub use set::Set;
 pub use structure::{Module, Struct};
-pub(crate) use table::Table;
+pub(crate) use table::HashTable;
 pub(crate) use view::{View, ViewKind};
 
 use crate::builder::{STRING_BYTES, TextBuilder};
@@ -51,13 +51,13 @@ use crate::usage::Usage;
 #[derive(Clone)]
 pub struct Value(pub(crate) Repr);
 
-/// How a value is held. A program never sees the last four.
+/// The representation of a value. The last four are internal to the machine.
 #[derive(Clone)]
 pub(crate) enum Repr {
     None,
     Bool(bool),
     Int(i64),
-    /// An integer that does not fit the one above.
+    /// An integer that does not fit the variant above.
     Big(Rc<BigInt>),
     Float(f64),
     String(Rc<[u8]>),
@@ -67,34 +67,34 @@ pub(crate) enum Repr {
     Dict(Rc<Dict>),
     Set(Rc<Set>),
     Range(Rc<Range>),
-    Function(Rc<Function>),
+    Function(Rc<ProgramFunction>),
     Builtin(Rc<Builtin>),
     Struct(Rc<Struct>),
     Module(Rc<Module>),
     View(Rc<View>),
     Object(Rc<dyn Object>),
-    /// A variable that has no value yet.
+    /// A variable without a value yet.
     Unset,
     /// A variable that inner functions share.
-    Cell(Rc<Slot>),
+    Cell(Rc<SharedVariable>),
     /// A method about to be called.
     Method(&'static Method),
-    /// The default of a keyword-only parameter that has none.
+    /// A placeholder for the missing default of a keyword-only parameter.
     Mandatory,
 }
 
 /// The elements of a tuple.
 pub(crate) struct Tuple(pub(crate) Vec<Value>);
 
-/// A value taken apart, for those outside.
-pub enum Kind<'a> {
+/// The kind of a value and its content, for hosts.
+pub enum ValueKind<'a> {
     /// `None`
     None,
     /// `True` or `False`
     Bool(bool),
     /// An integer of 64 bits.
     Int(i64),
-    /// An integer beyond that.
+    /// A larger integer.
     BigInt(&'a BigInt),
     /// A floating-point number.
     Float(f64),
@@ -112,7 +112,7 @@ pub enum Kind<'a> {
     Set(&'a Rc<Set>),
     /// A struct.
     Struct(&'a Rc<Struct>),
-    /// Something of the host's.
+    /// A value of the host.
     Object(&'a Rc<dyn Object>),
     /// Functions, modules, ranges and the like.
     Other,
@@ -143,32 +143,32 @@ impl Value {
         Value(Repr::Tuple(Rc::new(Tuple(elements))))
     }
 
-    /// A value with a type of its own.
+    /// A value with its own type.
     pub fn object(object: Rc<dyn Object>) -> Value {
         Value(Repr::Object(object))
     }
 
-    /// The value taken apart.
-    pub fn kind(&self) -> Kind<'_> {
+    /// The kind of the value and its content.
+    pub fn kind(&self) -> ValueKind<'_> {
         match &self.0 {
-            Repr::None => Kind::None,
-            Repr::Bool(bool) => Kind::Bool(*bool),
-            Repr::Int(int) => Kind::Int(*int),
-            Repr::Big(big) => Kind::BigInt(big),
-            Repr::Float(float) => Kind::Float(*float),
-            Repr::String(text) => Kind::String(text),
-            Repr::Bytes(bytes) => Kind::Bytes(bytes),
-            Repr::List(list) => Kind::List(list),
-            Repr::Tuple(tuple) => Kind::Tuple(&tuple.0),
-            Repr::Dict(dict) => Kind::Dict(dict),
-            Repr::Set(set) => Kind::Set(set),
-            Repr::Struct(structure) => Kind::Struct(structure),
-            Repr::Object(object) => Kind::Object(object),
-            _ => Kind::Other,
+            Repr::None => ValueKind::None,
+            Repr::Bool(bool) => ValueKind::Bool(*bool),
+            Repr::Int(int) => ValueKind::Int(*int),
+            Repr::Big(big) => ValueKind::BigInt(big),
+            Repr::Float(float) => ValueKind::Float(*float),
+            Repr::String(text) => ValueKind::String(text),
+            Repr::Bytes(bytes) => ValueKind::Bytes(bytes),
+            Repr::List(list) => ValueKind::List(list),
+            Repr::Tuple(tuple) => ValueKind::Tuple(&tuple.0),
+            Repr::Dict(dict) => ValueKind::Dict(dict),
+            Repr::Set(set) => ValueKind::Set(set),
+            Repr::Struct(structure) => ValueKind::Struct(structure),
+            Repr::Object(object) => ValueKind::Object(object),
+            _ => ValueKind::Other,
         }
     }
 
-    /// The name of the value's type, as `type` gives it.
+    /// The name of the value's type, as `type` returns it.
     pub fn type_name(&self) -> &str {
         match &self.0 {
             Repr::None => "NoneType",
@@ -193,7 +193,7 @@ impl Value {
         }
     }
 
-    /// Whether a condition holds for the value.
+    /// The truth value.
     pub fn truth(&self) -> bool {
         match &self.0 {
             Repr::None | Repr::Mandatory | Repr::Unset => false,
@@ -233,21 +233,21 @@ impl Value {
         })
     }
 
-    /// A string that a run makes, counted.
+    /// A string that a run creates, charged.
     pub fn new_string(usage: &Usage<'_>, text: impl AsRef<[u8]>) -> Result<Value, Failure> {
         let text = text.as_ref();
         usage.allocate(text.len() + STRING_BYTES)?;
         Ok(Value::string(text))
     }
 
-    /// The value in the notation of the language, as `repr` gives it.
+    /// The value in the notation of the language, as `repr` returns it.
     pub fn repr(&self, usage: &Usage<'_>) -> Result<Vec<u8>, Failure> {
         let mut out = TextBuilder::new(usage);
         write_repr(self, &mut out)?;
         Ok(out.into_bytes())
     }
 
-    /// The value as `repr` gives it, for messages.
+    /// The same for messages.
     pub(crate) fn shown(&self, usage: &Usage<'_>) -> Result<String, Failure> {
         Ok(String::from_utf8_lossy(&self.repr(usage)?).into_owned())
     }
@@ -278,7 +278,7 @@ impl Value {
 
 impl std::fmt::Debug for Value {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The whole value may be too long to write.
+        // The whole value may be too long to print.
         write!(out, "Value({})", self.type_name())
     }
 }
@@ -358,8 +358,7 @@ impl Drop for Tuple {
     }
 }
 
-/// Drops values and what they hold without recursing: whatever was the last owner of its elements hands
-/// them over first.
+/// Drops values and their content without recursion: the last owner of elements moves them to the work list first.
 pub(crate) fn drop_all(mut work: Vec<Value>) {
     while let Some(value) = work.pop() {
         if !value.has_children() {
@@ -397,7 +396,7 @@ pub(crate) fn drop_all(mut work: Vec<Value>) {
             Repr::Builtin(builtin) => {
                 work.extend(Rc::into_inner(builtin).and_then(Builtin::take_receiver));
             }
-            Repr::Cell(cell) => work.extend(Rc::into_inner(cell).map(Slot::take)),
+            Repr::Cell(cell) => work.extend(Rc::into_inner(cell).map(SharedVariable::take)),
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Values that are not of the language: those of modules and of the host.
+//! Values with types outside of the language: those of modules and of the host.
 
 use std::any::Any;
 use std::cmp::Ordering;
@@ -6,20 +6,20 @@ use std::cmp::Ordering;
 use super::Value;
 use crate::syntax::Operator;
 
-/// A value with a type of its own.
+/// A value with its own type.
 pub trait Object {
     /// The name of its type.
     fn type_name(&self) -> &str;
 
-    /// The value as `repr` gives it.
+    /// The value as `repr` returns it.
     fn repr(&self) -> Vec<u8>;
 
-    /// How many bytes it needs, as far as it is not small.
+    /// Its size in bytes, unless it is small.
     fn size(&self) -> usize {
         0
     }
 
-    /// Whether a condition holds for it.
+    /// The truth value.
     fn truth(&self) -> bool {
         true
     }
@@ -29,7 +29,7 @@ pub trait Object {
         false
     }
 
-    /// The attribute `name` of the value, which `this` is.
+    /// The attribute `name` of the value; `this` is the value itself.
     fn attribute(&self, this: &Value, name: &str) -> Option<Value> {
         let _ = (this, name);
         None
@@ -40,20 +40,19 @@ pub trait Object {
         Vec::new()
     }
 
-    /// The value of a key, for objects that are mappings, or why it cannot be had; nothing for all others.
+    /// The value of a key for mappings, or an error message; `None` for other objects.
     fn lookup(&self, key: &Value) -> Option<Result<Option<Value>, String>> {
         let _ = key;
         None
     }
 
-    /// How it compares with another object of its type, if the type has an order.
+    /// Compares it with another object of its type, if the type has an order.
     fn order(&self, other: &dyn Object) -> Option<Ordering> {
         let _ = other;
         None
     }
 
-    /// What an operator gives for it and another value, if it knows. `on_the_left` says on which side it
-    /// is.
+    /// The result of an operator, if the object supports it. `on_the_left` is whether it is the left operand.
     fn binary(
         &self,
         operator: Operator,
@@ -64,6 +63,6 @@ pub trait Object {
         None
     }
 
-    /// The object itself, to find out what it is.
+    /// The object itself, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }

@@ -1,4 +1,4 @@
-//! Ranges: what `range` gives.
+//! Ranges: the result of `range`.
 
 use super::{Repr, Value};
 

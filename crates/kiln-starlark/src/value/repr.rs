@@ -1,13 +1,13 @@
 //! Values in the notation of the language.
 
-use super::{Ancestors, Children, Repr, Value, int};
+use super::{Ancestors, Repr, Value, ValueChildren, int};
 use crate::builder::TextBuilder;
 use crate::error::Failure;
 use crate::text;
 
-/// Appends the notation of a value. A list or dict inside itself is three dots.
+/// Appends the notation of a value. A list or dict inside itself is written as three dots.
 pub(crate) fn write_repr(value: &Value, out: &mut TextBuilder<'_>) -> Result<(), Failure> {
-    let mut open: Vec<Children> = Vec::new();
+    let mut open: Vec<ValueChildren> = Vec::new();
     let mut ancestors = Ancestors::default();
     begin(value, out, &mut open, &mut ancestors)?;
     while let Some(children) = open.last_mut() {
@@ -45,7 +45,7 @@ pub(crate) fn write_repr(value: &Value, out: &mut TextBuilder<'_>) -> Result<(),
     Ok(())
 }
 
-/// How the notation of a container ends.
+/// The end of the notation of a container.
 fn end(container: &Value, length: usize) -> &'static [u8] {
     match &container.0 {
         Repr::List(_) => b"]",
@@ -60,7 +60,7 @@ fn end(container: &Value, length: usize) -> &'static [u8] {
 fn begin(
     value: &Value,
     out: &mut TextBuilder<'_>,
-    open: &mut Vec<Children>,
+    open: &mut Vec<ValueChildren>,
     ancestors: &mut Ancestors,
 ) -> Result<(), Failure> {
     let (start, inside_itself): (&[u8], &[u8]) = match &value.0 {
@@ -74,8 +74,8 @@ fn begin(
     if !ancestors.enter(value) {
         return out.push(inside_itself);
     }
-    out.allocate(size_of::<Children>())?;
-    open.push(Children::new(value));
+    out.allocate(size_of::<ValueChildren>())?;
+    open.push(ValueChildren::new(value));
     out.push(start)
 }
 
@@ -132,8 +132,8 @@ pub(crate) fn write_quoted(
     out.push_with(most, |out| text::quote(bytes, is_bytes, out))
 }
 
-/// A float as Go's `strconv.FormatFloat` prints it: with `g` and `G` as short as can be but always with a
-/// point or an exponent, with the others six digits behind the point.
+/// A float in the format of Go's `strconv.FormatFloat`: with `g` and `G` as short as possible but always with a point
+/// or an exponent, otherwise with six decimals.
 pub fn format_float(float: f64, conversion: u8) -> String {
     if float.is_nan() {
         return "nan".to_owned();
@@ -159,7 +159,7 @@ fn shortest(float: f64) -> String {
         .split_once('e')
         .and_then(|(_, exponent)| exponent.parse().ok());
     let exponent: i32 = exponent.unwrap_or(0);
-    // Where Go changes to exponents when it looks for the shortest form.
+    // Where Go switches to exponents for the shortest form.
     if !(-4..6).contains(&exponent) {
         return with_exponent(&scientific);
     }
@@ -170,7 +170,7 @@ fn shortest(float: f64) -> String {
     text
 }
 
-/// Gives an exponent its sign and at least two digits.
+/// Adds a sign and at least two digits to an exponent.
 fn with_exponent(text: &str) -> String {
     let Some((mantissa, exponent)) = text.split_once('e') else {
         return text.to_owned();

@@ -1,11 +1,11 @@
 //! Sets: a dict without values.
 
-use super::table::Table;
+use super::table::HashTable;
 use super::{Dict, Value};
 use crate::error::Failure;
 use crate::usage::Usage;
 
-/// A set, shared by all values that are it.
+/// A set, shared by all its values.
 #[derive(Default)]
 pub struct Set(pub(crate) Dict);
 
@@ -41,7 +41,7 @@ impl Set {
     }
 
     /// Whether all elements of `other` are in the set.
-    pub(crate) fn includes(&self, usage: &Usage<'_>, other: &Table) -> Result<bool, Failure> {
+    pub(crate) fn includes(&self, usage: &Usage<'_>, other: &HashTable) -> Result<bool, Failure> {
         for (element, _) in other.iter() {
             if !self.contains(usage, element)? {
                 return Ok(false);

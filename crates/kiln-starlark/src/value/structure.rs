@@ -2,7 +2,7 @@
 
 use super::{Value, drop_all};
 
-/// A struct: fields by name, which do not change.
+/// A struct: immutable fields by name.
 pub struct Struct {
     /// Sorted by name.
     fields: Vec<(String, Value)>,
@@ -43,7 +43,7 @@ impl Drop for Struct {
     }
 }
 
-/// A module: what `load` finds under a name.
+/// A module: the result of `load`.
 pub struct Module {
     pub(crate) name: String,
     /// Sorted by name.

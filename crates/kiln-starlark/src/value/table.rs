@@ -1,43 +1,43 @@
-//! The hash table under dicts and sets.
+//! The hash table of dicts and sets.
 //!
-//! Entries are kept in one vector in the order in which they came. Few of them are simply searched; more get
-//! an index. A removed entry leaves a hole until enough of them are there to close up.
+//! Entries are stored in one vector in insertion order. A few entries are searched linearly; more get an index. A
+//! removed entry leaves a hole until there are enough holes to compact.
 
 use super::hash::{check_hashable, hash};
 use super::{Repr, Value, equal};
 use crate::error::Failure;
 use crate::usage::Usage;
 
-/// Up to so many entries there is no index.
+/// Up to that many entries there is no index.
 const SMALL: usize = 8;
 const FREE: u32 = u32::MAX;
 
-/// What an entry needs: a vector has room for up to twice as many, and an index for four times as many numbers.
-pub(crate) const ENTRY_BYTES: usize = 2 * size_of::<Entry>() + 4 * size_of::<u32>();
+/// The bytes of an entry: a vector has a capacity of up to twice as many, and an index of four times as many numbers.
+pub(crate) const ENTRY_BYTES: usize = 2 * size_of::<TableEntry>() + 4 * size_of::<u32>();
 
 #[derive(Default)]
-pub(crate) struct Table {
-    entries: Vec<Entry>,
+pub(crate) struct HashTable {
+    entries: Vec<TableEntry>,
     live: usize,
-    /// How many holes are before all entries, so that taking the first one again and again is cheap.
+    /// How many holes come before all entries, so that removing the first one repeatedly is cheap.
     head: usize,
-    /// Numbers of entries by hash, of a power of two in length; empty if there is no index.
+    /// Indices of entries by hash, with a power of two as length; empty if there is no index.
     index: Vec<u32>,
 }
 
-struct Entry {
-    /// Only right if there is an index.
+struct TableEntry {
+    /// Valid only if there is an index.
     hash: u64,
     /// Unset in a hole.
     key: Value,
     value: Value,
 }
 
-impl Table {
-    pub(crate) fn with_capacity(capacity: usize) -> Table {
-        Table {
+impl HashTable {
+    pub(crate) fn with_capacity(capacity: usize) -> HashTable {
+        HashTable {
             entries: Vec::with_capacity(capacity),
-            ..Table::default()
+            ..HashTable::default()
         }
     }
 
@@ -51,28 +51,28 @@ impl Table {
         entries.map(|entry| (&entry.key, &entry.value))
     }
 
-    /// The first key at or behind a place, and the place behind it.
+    /// The first key at or after a position, and the next position.
     pub(crate) fn key_from(&self, place: usize) -> Option<(Value, usize)> {
         let (place, entry) = self.from(place)?;
         Some((entry.key.clone(), place + 1))
     }
 
-    /// The first entry at or behind a place, and the place behind it.
+    /// The first entry at or after a position, and the next position.
     pub(crate) fn entry_from(&self, place: usize) -> Option<(Value, Value, usize)> {
         let (place, entry) = self.from(place)?;
         Some((entry.key.clone(), entry.value.clone(), place + 1))
     }
 
-    fn from(&self, place: usize) -> Option<(usize, &Entry)> {
+    fn from(&self, place: usize) -> Option<(usize, &TableEntry)> {
         let start = place.max(self.head);
         let rest = self.entries.get(start..)?;
         let skipped = rest.iter().position(|entry| !entry.key.is_unset())?;
         Some((start + skipped, rest.get(skipped)?))
     }
 
-    /// How many bytes the table has allocated.
+    /// The allocated bytes of the table.
     pub(crate) fn size(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.index.capacity() * size_of::<u32>()
+        self.entries.capacity() * size_of::<TableEntry>() + self.index.capacity() * size_of::<u32>()
     }
 
     pub(crate) fn get(&self, usage: &Usage<'_>, key: &Value) -> Result<Option<&Value>, Failure> {
@@ -95,7 +95,7 @@ impl Table {
         self.entries.get(place).map(|entry| &entry.value)
     }
 
-    /// Sets a value and counts the memory of a new entry; gives back the old value.
+    /// Sets a value and charges the memory of a new entry; returns the old value.
     pub(crate) fn insert(
         &mut self,
         usage: &Usage<'_>,
@@ -107,7 +107,7 @@ impl Table {
             return Ok(Some(std::mem::replace(&mut entry.value, value)));
         }
         usage.allocate(ENTRY_BYTES)?;
-        self.entries.push(Entry { hash, key, value });
+        self.entries.push(TableEntry { hash, key, value });
         self.live += 1;
         if self.entries.len() > SMALL {
             if (self.entries.len() + 1) * 4 > self.index.len() * 3 {
@@ -165,7 +165,7 @@ impl Table {
         }
     }
 
-    /// The hash of a key, if there is an index, and the place of its entry, if there is one.
+    /// The hash of a key, if there is an index, and the position of its entry, if it exists.
     fn find(&self, usage: &Usage<'_>, key: &Value) -> Result<(u64, Option<usize>), Failure> {
         if self.index.is_empty() {
             if let Repr::String(text) = &key.0 {

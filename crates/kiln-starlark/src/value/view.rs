@@ -1,4 +1,4 @@
-//! Strings and bytes seen as sequences: what `elems`, `codepoints` and their like give.
+//! Strings and bytes as sequences: the results of `elems`, `codepoints` and the like.
 
 use std::rc::Rc;
 
@@ -38,7 +38,7 @@ impl View {
         self.kind == ViewKind::Bytes
     }
 
-    /// The call that gives such a view, as `repr` shows it.
+    /// The call that returns such a view, in the notation of `repr`.
     pub(super) fn method(&self) -> &'static [u8] {
         match self.kind {
             ViewKind::Elements | ViewKind::Bytes => b".elems()",
@@ -48,7 +48,7 @@ impl View {
         }
     }
 
-    /// The length, where it is known without looking at the text.
+    /// The length, if it is known without reading the text.
     pub(super) fn length(&self) -> Option<usize> {
         match self.kind {
             ViewKind::Elements | ViewKind::ElementOrds => Some(self.bytes.len()),
@@ -56,7 +56,7 @@ impl View {
         }
     }
 
-    /// The element at an offset, and the offset behind it.
+    /// The element at an offset, and the next offset.
     pub(crate) fn at(&self, offset: usize) -> Option<(Value, usize)> {
         let rest = self.bytes.get(offset..)?;
         let byte = *rest.first()?;

@@ -1,6 +1,6 @@
-//! Programs that would go on for ever, or use up everything, end with a clear failure.
+//! Programs that would not end, or would use all memory, end with a clear failure.
 //!
-//! A test ends because the limits are small. That a hang would be noticed is for the test runner.
+//! A test ends because the limits are small. The test runner detects a hang.
 
 use std::cell::Cell;
 
@@ -107,7 +107,7 @@ fn calls_are_bounded() {
 
 #[test]
 fn depth_of_values_is_no_matter() {
-    // Making, printing, hashing, comparing and dropping must not use the stack.
+    // Building, printing, hashing, comparing and dropping must not use the stack.
     let nest = "x = ()\nfor i in range(200000): x = (x,)\n";
     check(&format!("{nest}{{x: 1}}"), "no failure");
     check(&format!("{nest}len(str(x))"), "no failure");
@@ -163,7 +163,7 @@ fn depth_of_programs_is_bounded() {
         &format!("def f({params}): pass"),
         "too many parameters (limit is 65535)",
     );
-    // What only leans to the left may be as long as it likes.
+    // Left-leaning chains may have any length.
     check(&format!("x = 1{}", " + 1".repeat(100_000)), "no failure");
     check(
         &format!("x = ''{}", ".strip()".repeat(100_000)),
@@ -264,7 +264,7 @@ fn values_that_share_parts_are_counted_as_often_as_they_are_looked_at() {
 
 #[test]
 fn depth_does_not_cost_more_than_size() {
-    // Each of these takes time in proportion to the depth, not to its square, and no stack.
+    // Each of these takes time proportional to the depth, not to its square, and no stack.
     let limits = Limits {
         steps: 12_000_000,
         bytes: 256_000_000,
@@ -393,7 +393,7 @@ fn integers_are_counted() {
 
 #[test]
 fn garbage_does_not_count() {
-    // Much more than the limit is allocated in all, but little at a time.
+    // Much more than the limit is allocated in total, but little at a time.
     let limits = Limits {
         steps: 1_000_000_000,
         bytes: 20_000_000,
@@ -439,7 +439,7 @@ fn messages_are_bounded() {
             "{source}"
         );
     }
-    // A message that fits is whole.
+    // A message that fits is complete.
     let got = run_within(&limits, "fail('v' * 500000)");
     assert_eq!(got.len(), "fail: ".len() + 500_000);
     let name = "f".repeat(10_000);

@@ -1,4 +1,4 @@
-//! What the crate promises to its host, and what go.starlark.net made of the same programs.
+//! The crate's guarantees to its host, and the output of go.starlark.net for the same programs.
 
 mod limits;
 mod recorded;

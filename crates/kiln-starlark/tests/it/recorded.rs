@@ -1,12 +1,12 @@
-//! Every program under `tests/recorded` prints and fails as it does in go.starlark.net, in the usual dialect and in the
-//! strict one. The answers were made by go.starlark.net of 2025-04-17 and starlib v0.5.0.
+//! Every program under `tests/recorded` prints and fails as in go.starlark.net, in the usual dialect and in the
+//! strict one. The outputs were recorded with go.starlark.net of 2025-04-17 and starlib v0.5.0.
 
 use std::fs;
 use std::path::Path;
 
 use kiln_starlark::{
-    Arguments, Builtin, Context, Dialect, Failure, Host, Kind, Limits, Program, Struct, Usage,
-    Value, modules,
+    Arguments, Builtin, Context, Dialect, Failure, Host, Limits, Program, Struct, Usage, Value,
+    ValueKind, modules,
 };
 
 #[test]
@@ -96,7 +96,7 @@ fn run(name: &str, source: &str, strict: bool) -> serde_json::Value {
     serde_json::json!({"print": lines, "error": error, "backtrace": backtrace})
 }
 
-/// Calls a function and gives back what it fails with.
+/// Calls a function and returns its failure.
 fn catch(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let function = args.get(0).cloned().unwrap_or(Value::NONE);
     Ok(match ctx.call(&function, &[]) {
@@ -107,7 +107,7 @@ fn catch(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
 
 fn make_struct(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let field = |(name, value): (&Value, &Value)| match name.kind() {
-        Kind::String(name) => (String::from_utf8_lossy(name).into_owned(), value.clone()),
+        ValueKind::String(name) => (String::from_utf8_lossy(name).into_owned(), value.clone()),
         _ => (String::new(), value.clone()),
     };
     Ok(Value::from(Struct::new(args.named().map(field).collect())))

@@ -1,6 +1,6 @@
-//! What a host does with values.
+//! How a host uses values.
 
-use kiln_starlark::{Dialect, Dict, Host, Kind, Limits, Program, Usage, Value};
+use kiln_starlark::{Dialect, Dict, Host, Limits, Program, Usage, Value, ValueKind};
 
 #[test]
 fn a_program_changes_what_the_host_gave_it() {
@@ -24,14 +24,14 @@ fn a_program_changes_what_the_host_gave_it() {
     let shown = String::from_utf8(value.repr(&usage).expect("it is short"));
     assert_eq!(shown.as_deref(), Ok(r#"{"a": {"c": True}, "b": [2]}"#));
     let global = run.global("y").expect("y is a global");
-    assert!(matches!(global.kind(), Kind::Dict(dict) if dict.len() == 2));
+    assert!(matches!(global.kind(), ValueKind::Dict(dict) if dict.len() == 2));
 }
 
 #[test]
 fn cycles_are_taken_apart_with_the_run() {
     for source in [
         "x.append(x)\nx.append({'x': x})\ndef f():\n  def g(): return g\n  x.append(g)\nf()",
-        // Functions and methods can be keys and elements of sets, and hold what they are in.
+        // Functions and methods can be keys and elements of sets, and hold their containers.
         "d = {}\ndef f(d=d, x=x): pass\nd[f] = 1",
         "d = {}\ndef f(d=d, x=x): pass\nd.setdefault((1, f), 1)",
         "d = {}\ndef f(d=d, x=x): pass\nd.update([(f, 1)])",
@@ -47,7 +47,7 @@ fn cycles_are_taken_apart_with_the_run() {
 #[track_caller]
 fn check_cycles(source: &str) {
     let list = Value::list(Vec::new());
-    let Kind::List(shared) = list.kind() else {
+    let ValueKind::List(shared) = list.kind() else {
         panic!("a list is a list");
     };
     let weak = std::rc::Rc::downgrade(shared);

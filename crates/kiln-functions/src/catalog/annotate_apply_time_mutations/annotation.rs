@@ -1,5 +1,5 @@
-//! The text of the annotation: YAML as go-yaml's second version writes it, which quotes what YAML 1.1 would misread and
-//! breaks lines at spaces beyond a width of 80.
+//! The text of the annotation: YAML as go-yaml v2 writes it, which quotes strings that YAML 1.1 reads as another type
+//! and breaks lines at spaces beyond a width of 80.
 
 use kiln_krm::record::is_base_60;
 use kiln_yaml::{Document, SequenceStyle, Style, is_yaml_1_1_non_string};
@@ -9,7 +9,6 @@ use super::substitution::Substitution;
 /// Beyond this column a line is broken at the next space.
 const WIDTH: usize = 80;
 
-/// A list of substitutions as YAML.
 pub(super) fn annotation_text(substitutions: &[Substitution]) -> String {
     let mut text = String::new();
     for substitution in substitutions {
@@ -35,7 +34,7 @@ pub(super) fn annotation_text(substitutions: &[Substitution]) -> String {
     text
 }
 
-/// Adds `name: value`. What stands before the name's first letter is how deep the field is.
+/// Adds `name: value`. The characters before the first letter of the name are the indentation.
 fn push_field(text: &mut String, name: &str, value: &str) {
     let depth = name.len() - name.trim_start_matches(['-', ' ']).len();
     let start = format!("{name}: ");
@@ -57,7 +56,7 @@ fn push_field(text: &mut String, name: &str, value: &str) {
     text.push('\n');
 }
 
-/// A string as the value of a field at the margin; the first line without the field.
+/// A string as the value of an unindented field; the first line comes without the field.
 fn scalar_text(value: &str) -> String {
     let mut document = Document::new_mapping();
     let root = document.root().id();
@@ -73,7 +72,7 @@ fn scalar_text(value: &str) -> String {
     text.strip_suffix('\n').unwrap_or(text).to_owned()
 }
 
-/// Whether a text would be something other than a string without quotes, taken by itself.
+/// Whether an unquoted text would be read as something other than a string.
 fn is_misread(text: &str) -> bool {
     if text.is_empty() || text == "<<" || is_base_60(text) {
         return true;
@@ -88,7 +87,7 @@ fn is_misread(text: &str) -> bool {
         })
 }
 
-/// Adds a scalar of one line, with breaks where the line gets too long.
+/// Adds a scalar of one line, broken where the line gets too long.
 fn push_folded(text: &mut String, scalar: &str, mut column: usize, indent: usize) {
     let is_double_quoted = scalar.starts_with('"');
     let is_quoted = is_double_quoted || scalar.starts_with('\'');
@@ -97,7 +96,7 @@ fn push_folded(text: &mut String, scalar: &str, mut column: usize, indent: usize
     let mut follows_space = false;
     while let Some((at, c)) = chars.next() {
         let next_is_space = chars.peek().is_some_and(|(_, next)| *next == ' ');
-        // Within quotes neither the first nor the last character is a place to break.
+        // Within quotes a line is not broken at the first or the last character.
         let is_inner = !is_quoted || at > 1 && at + 2 < count;
         let may_break = c == ' '
             && !follows_space

@@ -1,4 +1,4 @@
-//! Comments that say what a field gets, and the walk that finds them.
+//! Comments that declare substitutions, and the walk that finds them.
 
 use std::sync::LazyLock;
 
@@ -6,22 +6,20 @@ use kiln_go::quote;
 use kiln_yaml::{Document, NodeId, NodeRef, Slot};
 use regex::Regex;
 
-use super::substitution::{Reference, Substitution};
+use super::substitution::{MutationReference, Substitution};
 use super::value::{key_step, value_text};
 use crate::output::Printed;
 use crate::port::kyaml::Visitor;
 
-/// What such a comment begins with.
 const MARK: &str = "# apply-time-mutation: ";
 
-// The patterns are constants: a test reads them, and without them no comment says anything.
+// The patterns are constants, and a test compiles them. If one were invalid, no comment would match.
 static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let group = r"\$\{([^/]+)/(?:([^/]+)/)?namespaces/";
     Regex::new(&format!(r"{group}([^/]+)/([^/]+)/([^:]+):([^}}]+)\}}")).ok()
 });
 
-/// A comment that was found.
-pub(super) struct Found {
+pub(super) struct FoundComment {
     pub(super) comment: String,
     pub(super) value: String,
     pub(super) substitution: Substitution,
@@ -38,16 +36,16 @@ pub(super) enum CommentError {
     Value { path: String, reason: String },
 }
 
-/// Finds the comments of a resource, and puts tokens into the fields that they are behind.
+/// Finds the comments of a resource, and puts tokens into the fields that they follow.
 #[derive(Default)]
-pub(super) struct Scan {
-    pub(super) found: Vec<Found>,
-    /// What is said on the way.
+pub(super) struct CommentScan {
+    pub(super) found: Vec<FoundComment>,
+    /// Messages for standard error.
     pub(super) log: Printed,
     pub(super) has_changed: bool,
 }
 
-impl Visitor for Scan {
+impl Visitor for CommentScan {
     type Error = CommentError;
 
     fn step_into(&self, key: NodeRef<'_>, path: &mut String) {
@@ -97,7 +95,7 @@ impl Visitor for Scan {
             }
             None => token.clear(),
         }
-        self.found.push(Found {
+        self.found.push(FoundComment {
             comment,
             value,
             substitution: Substitution {
@@ -111,15 +109,15 @@ impl Visitor for Scan {
     }
 }
 
-/// The first reference of a comment, and the path in what it refers to.
-fn reference(pattern: &str) -> Option<(Reference, String)> {
+/// The first reference in a comment, and the path in the resource that it refers to.
+fn reference(pattern: &str) -> Option<(MutationReference, String)> {
     let groups = REFERENCE.as_ref()?.captures(pattern)?;
     let text = |at: usize| groups.get(at).map_or("", |group| group.as_str()).to_owned();
     let (api_version, group) = match text(2).as_str() {
         "" => (String::new(), text(1)),
         version => (format!("{}/{version}", text(1)), String::new()),
     };
-    let reference = Reference {
+    let reference = MutationReference {
         api_version,
         group,
         namespace: text(3),
@@ -129,7 +127,7 @@ fn reference(pattern: &str) -> Option<(Reference, String)> {
     Some((reference, text(6)))
 }
 
-/// A comment with the token in place of its references; nothing if it is nothing but a reference.
+/// A comment with its references replaced by the token; `None` if the comment is only a reference.
 fn with_token(pattern: &str, token: &str) -> Option<String> {
     let expression = REFERENCE.as_ref()?;
     let is_all = |found: regex::Match<'_>| found.range() == (0..pattern.len());

@@ -1,25 +1,25 @@
-//! What people are told about annotate-apply-time-mutations, and its versions.
+//! The registry entry of annotate-apply-time-mutations: documentation and versions.
 
 use super::AnnotateApplyTimeMutations;
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "annotate-apply-time-mutations",
     former_names: &[],
-    summary: "Notes which fields get their values from other resources when they are applied",
+    summary: "Annotates resources with the fields that get values of other resources at apply time",
     doc: "\
-Some values are known only once another resource is in the cluster. This function writes down where they are to come
-from, in the annotation `config.kubernetes.io/apply-time-mutation`, which `kpt live apply` and its relatives follow.
+Some values are known only once another resource is in the cluster. This function writes their sources to the annotation
+`config.kubernetes.io/apply-time-mutation`, which `kpt live apply` and similar tools read.
 
-It takes no configuration. A comment behind a field says what is put there, as
-`${GROUP/namespaces/NAMESPACE/KIND/NAME:PATH}`, with a version behind the group if it matters:
+It takes no configuration. A comment after a field declares its source, as
+`${GROUP/namespaces/NAMESPACE/KIND/NAME:PATH}`, with an optional version after the group:
 
     spec:
       member: x # apply-time-mutation: user-${example.com/namespaces/prod/Project/main:$.status.number}@example.com
 
-The field becomes `user-${ref0}@example.com`, unless the comment is nothing but the reference. The other way is a
-resource that names the one to annotate:
+The field becomes `user-${ref0}@example.com`, unless the comment is only the reference. Alternatively, a resource
+declares the substitutions of another one:
 
     apiVersion: fn.kpt.dev/v1alpha1
     kind: ApplyTimeMutation
@@ -43,7 +43,7 @@ resource that names the one to annotate:
         targetPath: $.spec.member
         token: ${number}
 ",
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["v0.1.0", "unstable", "latest"],
         sdk: Sdk::Kyaml {
             results: ResultsForm::List,

@@ -1,6 +1,6 @@
-//! annotate-apply-time-mutations: an annotation that says which fields get values of other resources.
+//! annotate-apply-time-mutations: writes an annotation that lists which fields get values of other resources.
 //!
-//! Values in results are texts, so that the number 5 and the text "5" look alike there.
+//! Values in results are strings, so that the number 5 and the string "5" look alike there.
 
 mod annotation;
 mod comment;
@@ -22,21 +22,19 @@ use kiln_yaml::EditError;
 
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
 use crate::output::{Printed, Results};
-use crate::port::kyaml::{Generation, annotation_map, families, set_annotation_map, walk};
+use crate::port::kyaml::{KyamlRelease, annotation_map, families, set_annotation_map, walk};
 use annotation::annotation_text;
-use comment::Scan;
-use substitution::{Declaration, Reference, Substitution};
+use comment::CommentScan;
+use substitution::{Declaration, MutationReference, Substitution};
 
-/// The annotation that is written.
 const ANNOTATION: &str = "config.kubernetes.io/apply-time-mutation";
 
-/// The function, in its only version.
 struct AnnotateApplyTimeMutations;
 
 #[derive(Debug, thiserror::Error)]
 enum AnnotateError {
     #[error(transparent)]
-    Families(#[from] FamilyError),
+    AnnotationFamilies(#[from] FamilyError),
     #[error("item {item} has invalid file index: {}", quote(.index))]
     Index { item: usize, index: String },
     #[error("stopped")]
@@ -53,7 +51,7 @@ enum WriteError {
 
 impl Function for AnnotateApplyTimeMutations {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let mut work = Work::default();
+        let mut work = MutationRun::default();
         let outcome = families(&list.items)
             .map_err(AnnotateError::from)
             .and_then(|_| work.perform(&mut list.items, ctx));
@@ -71,27 +69,27 @@ impl Function for AnnotateApplyTimeMutations {
 }
 
 #[derive(Default)]
-struct Work {
-    declared: HashMap<Reference, Vec<Substitution>>,
+struct MutationRun {
+    declared: HashMap<MutationReference, Vec<Substitution>>,
     results: Results,
     log: Printed,
-    /// The places of resources that are not what they were.
+    /// The indices of the resources that changed.
     changed: Vec<usize>,
 }
 
-/// A resource on one of the rounds.
+/// A resource in one of the passes.
 struct Visited {
     item: usize,
     resource_ref: ResourceRef,
     file: File,
 }
 
-impl Work {
+impl MutationRun {
     fn perform(&mut self, items: &mut [Resource], ctx: &Context<'_>) -> Result<(), AnnotateError> {
-        let rounds: [(&str, Round); 3] = [
-            ("ApplyTimeMutation objects", Work::take_declaration),
-            ("mutation targets", Work::annotate_target),
-            ("apply-time-mutation comments", Work::follow_comments),
+        let rounds: [(&str, Pass); 3] = [
+            ("ApplyTimeMutation objects", MutationRun::take_declaration),
+            ("mutation targets", MutationRun::annotate_target),
+            ("apply-time-mutation comments", MutationRun::follow_comments),
         ];
         for (sought, round) in rounds {
             self.say(&format!("Scanning items for {sought}"));
@@ -124,7 +122,7 @@ impl Work {
     }
 
     fn annotate_target(&mut self, resource: &mut Resource, visited: &Visited) {
-        let names = Reference::to_resource(resource);
+        let names = MutationReference::to_resource(resource);
         let declared = names.iter().find_map(|name| self.declared.get(name));
         if let Some(substitutions) = declared.cloned() {
             self.annotate(resource, &substitutions, visited);
@@ -133,8 +131,8 @@ impl Work {
 
     fn follow_comments(&mut self, resource: &mut Resource, visited: &Visited) {
         let item = visited.item;
-        let mut scan = Scan::default();
-        // Whoever finds nothing leaves no trace.
+        let mut scan = CommentScan::default();
+        // A resource without comments stays unchanged.
         let mut document = resource.document().clone();
         let outcome = walk(&mut document, &mut scan);
         self.log.push_str(&scan.log);
@@ -204,8 +202,8 @@ impl Work {
     }
 }
 
-/// What is done with each resource on one round.
-type Round = fn(&mut Work, &mut Resource, &Visited);
+/// What a pass does with each resource.
+type Pass = fn(&mut MutationRun, &mut Resource, &Visited);
 
 fn write_annotation(
     resource: &mut Resource,
@@ -216,9 +214,9 @@ fn write_annotation(
     }
     let mut annotations = annotation_map(resource);
     annotations.insert(ANNOTATION.to_owned(), annotation_text(substitutions));
-    // The kyaml of this function does not care for YAML 1.1 here, other than later ones.
-    let generation = Generation::Second;
-    set_annotation_map(resource.document_mut(), &annotations, generation)?;
+    // Unlike later releases, the kyaml of this function ignores YAML 1.1 here.
+    let kyaml = KyamlRelease::V0_12;
+    set_annotation_map(resource.document_mut(), &annotations, kyaml)?;
     Ok(())
 }
 
@@ -255,7 +253,7 @@ impl Visited {
     }
 }
 
-/// As Go prints the structs.
+/// The format in which Go prints the structs.
 impl std::fmt::Display for Visited {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let id = &self.resource_ref;

@@ -1,26 +1,26 @@
-//! What is put where, and the resource of the kind ApplyTimeMutation that says so for another one.
+//! Substitutions, and the resource of kind ApplyTimeMutation that declares them for another resource.
 //!
-//! Of metadata only texts, labels and annotations are looked at.
+//! Of metadata only strings, labels and annotations are checked.
 
 use kiln_krm::Resource;
 
 use crate::port::kustomize::decode::{
-    DecodeError, FieldShape, Reader, Shape, StructShape, Value, decode,
+    ConfigShape, ConfigValue, DecodeError, FieldShape, StructShape, YamlReader, decode,
 };
 
-/// One value that goes from one resource to another.
+/// One value that is copied from one resource to another.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Substitution {
-    pub(super) source: Reference,
+    pub(super) source: MutationReference,
     pub(super) source_path: String,
     pub(super) target_path: String,
-    /// What is replaced in the target; all of it if empty.
+    /// The text that is replaced in the target; the whole value if empty.
     pub(super) token: String,
 }
 
-/// A resource, with the group or with group and version.
+/// A reference to a resource, by group or by apiVersion.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Hash)]
-pub(super) struct Reference {
+pub(super) struct MutationReference {
     pub(super) api_version: String,
     pub(super) group: String,
     pub(super) kind: String,
@@ -28,10 +28,10 @@ pub(super) struct Reference {
     pub(super) namespace: String,
 }
 
-/// A resource that says what another one gets.
+/// A resource that declares substitutions for another one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Declaration {
-    pub(super) target: Reference,
+    pub(super) target: MutationReference,
     pub(super) substitutions: Vec<Substitution>,
 }
 
@@ -39,8 +39,8 @@ static DECLARATION: StructShape = StructShape {
     name: "ApplyTimeMutation",
     go_type: "pkg.ApplyTimeMutation",
     fields: &[
-        FieldShape::new("metadata", Shape::Struct(&METADATA)),
-        FieldShape::new("spec", Shape::Struct(&SPEC)),
+        FieldShape::new("metadata", ConfigShape::Struct(&METADATA)),
+        FieldShape::new("spec", ConfigShape::Struct(&SPEC)),
     ],
 };
 
@@ -48,15 +48,15 @@ static METADATA: StructShape = StructShape {
     name: "ObjectMeta",
     go_type: "v1.ObjectMeta",
     fields: &[
-        FieldShape::new("annotations", Shape::TextMap),
-        FieldShape::new("clusterName", Shape::Text),
-        FieldShape::new("finalizers", Shape::List(&Shape::Text)),
-        FieldShape::new("generateName", Shape::Text),
-        FieldShape::new("labels", Shape::TextMap),
-        FieldShape::new("name", Shape::Text),
-        FieldShape::new("namespace", Shape::Text),
-        FieldShape::new("resourceVersion", Shape::Text),
-        FieldShape::new("selfLink", Shape::Text),
+        FieldShape::new("annotations", ConfigShape::TextMap),
+        FieldShape::new("clusterName", ConfigShape::Text),
+        FieldShape::new("finalizers", ConfigShape::List(&ConfigShape::Text)),
+        FieldShape::new("generateName", ConfigShape::Text),
+        FieldShape::new("labels", ConfigShape::TextMap),
+        FieldShape::new("name", ConfigShape::Text),
+        FieldShape::new("namespace", ConfigShape::Text),
+        FieldShape::new("resourceVersion", ConfigShape::Text),
+        FieldShape::new("selfLink", ConfigShape::Text),
     ],
 };
 
@@ -66,9 +66,12 @@ static SPEC: StructShape = StructShape {
     fields: &[
         FieldShape::new(
             "substitutions",
-            Shape::NamedList("mutation.ApplyTimeMutation", &Shape::Struct(&SUBSTITUTION)),
+            ConfigShape::NamedList(
+                "mutation.ApplyTimeMutation",
+                &ConfigShape::Struct(&SUBSTITUTION),
+            ),
         ),
-        FieldShape::new("targetRef", Shape::Struct(&REFERENCE)),
+        FieldShape::new("targetRef", ConfigShape::Struct(&REFERENCE)),
     ],
 };
 
@@ -76,10 +79,10 @@ static SUBSTITUTION: StructShape = StructShape {
     name: "FieldSubstitution",
     go_type: "mutation.FieldSubstitution",
     fields: &[
-        FieldShape::new("sourcePath", Shape::Text),
-        FieldShape::new("sourceRef", Shape::Struct(&REFERENCE)),
-        FieldShape::new("targetPath", Shape::Text),
-        FieldShape::new("token", Shape::Text),
+        FieldShape::new("sourcePath", ConfigShape::Text),
+        FieldShape::new("sourceRef", ConfigShape::Struct(&REFERENCE)),
+        FieldShape::new("targetPath", ConfigShape::Text),
+        FieldShape::new("token", ConfigShape::Text),
     ],
 };
 
@@ -87,15 +90,15 @@ static REFERENCE: StructShape = StructShape {
     name: "ResourceReference",
     go_type: "mutation.ResourceReference",
     fields: &[
-        FieldShape::new("apiVersion", Shape::Text),
-        FieldShape::new("group", Shape::Text),
-        FieldShape::new("kind", Shape::Text),
-        FieldShape::new("name", Shape::Text),
-        FieldShape::new("namespace", Shape::Text),
+        FieldShape::new("apiVersion", ConfigShape::Text),
+        FieldShape::new("group", ConfigShape::Text),
+        FieldShape::new("kind", ConfigShape::Text),
+        FieldShape::new("name", ConfigShape::Text),
+        FieldShape::new("namespace", ConfigShape::Text),
     ],
 };
 
-/// A resource that was meant to say what another one gets, and does not.
+/// A resource of that kind that cannot be decoded.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "failed to parse ApplyTimeMutation object: error unmarshaling JSON: while decoding JSON: {0}"
@@ -103,16 +106,16 @@ static REFERENCE: StructShape = StructShape {
 pub(super) struct DeclarationError(#[from] DecodeError);
 
 impl Declaration {
-    /// What a resource says, if it is one that says such things.
+    /// Reads a resource; `None` if it is not of that kind.
     pub(super) fn read(resource: &Resource) -> Result<Option<Declaration>, DeclarationError> {
         let is_one = resource.kind() == "ApplyTimeMutation"
             && resource.api_version() == "fn.kpt.dev/v1alpha1";
         if !is_one {
             return Ok(None);
         }
-        let value = decode(resource.document(), &DECLARATION, Reader::Kubernetes)?;
-        let spec = value.field("spec").unwrap_or(&Value::Null);
-        let substitutions = spec.field("substitutions").and_then(Value::items);
+        let value = decode(resource.document(), &DECLARATION, YamlReader::Kubernetes)?;
+        let spec = value.field("spec").unwrap_or(&ConfigValue::Null);
+        let substitutions = spec.field("substitutions").and_then(ConfigValue::items);
         Ok(Some(Declaration {
             target: reference(spec.field("targetRef")),
             substitutions: substitutions
@@ -124,7 +127,7 @@ impl Declaration {
     }
 }
 
-fn substitution(value: &Value) -> Substitution {
+fn substitution(value: &ConfigValue) -> Substitution {
     let text = |name| value.field_text(name).to_owned();
     Substitution {
         source: reference(value.field("sourceRef")),
@@ -134,10 +137,10 @@ fn substitution(value: &Value) -> Substitution {
     }
 }
 
-fn reference(value: Option<&Value>) -> Reference {
+fn reference(value: Option<&ConfigValue>) -> MutationReference {
     let text = |name| value.map(|value| value.field_text(name).to_owned());
     let text = |name| text(name).unwrap_or_default();
-    Reference {
+    MutationReference {
         api_version: text("apiVersion"),
         group: text("group"),
         kind: text("kind"),
@@ -146,27 +149,27 @@ fn reference(value: Option<&Value>) -> Reference {
     }
 }
 
-impl Reference {
-    /// The two references that a resource answers to: with its version, and with its group alone.
-    pub(super) fn to_resource(resource: &Resource) -> [Reference; 2] {
-        let without_type = Reference {
+impl MutationReference {
+    /// The two references that match a resource: by its apiVersion, and by its group.
+    pub(super) fn to_resource(resource: &Resource) -> [MutationReference; 2] {
+        let without_type = MutationReference {
             kind: resource.kind().to_owned(),
             name: resource.name().to_owned(),
             namespace: resource.namespace().to_owned(),
-            ..Reference::default()
+            ..MutationReference::default()
         };
         let api_version = resource.api_version();
-        // What has more than one slash is no version at all, and has no group.
+        // An apiVersion with more than one slash is invalid and has no group.
         let group = match api_version.split_once('/') {
             Some((group, version)) if !version.contains('/') => group,
             _ => "",
         };
         [
-            Reference {
+            MutationReference {
                 api_version: api_version.to_owned(),
                 ..without_type.clone()
             },
-            Reference {
+            MutationReference {
                 group: group.to_owned(),
                 ..without_type
             },

@@ -1,21 +1,21 @@
-//! Texts of annotations, and what the function leaves alone.
+//! The text of annotations, and which resources stay unchanged.
 
 use super::annotation::annotation_text;
-use super::substitution::{Reference, Substitution};
+use super::substitution::{MutationReference, Substitution};
 use crate::function::{Context, NoFiles};
 use crate::registry::Registry;
 use crate::wire;
 use kiln_runtime::RunContext;
 
 fn annotate(items: &str) -> String {
-    let behaviour = Registry::builtin().find_image("annotate-apply-time-mutations");
+    let version = Registry::builtin().find_image("annotate-apply-time-mutations");
     let ctx = Context {
         environment: &[],
         files: &NoFiles,
         run: &RunContext::default(),
     };
     let input = format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}");
-    let answer = wire::run(behaviour.unwrap(), input.as_bytes(), &ctx).unwrap();
+    let answer = wire::run(version.unwrap(), input.as_bytes(), &ctx).unwrap();
     assert_eq!(answer.exit_code, 0, "{}", answer.stderr);
     let (items, _) = answer
         .stdout
@@ -27,7 +27,7 @@ fn annotate(items: &str) -> String {
 
 fn token_text(token: &str) -> String {
     let text = annotation_text(&[Substitution {
-        source: Reference::default(),
+        source: MutationReference::default(),
         token: token.to_owned(),
         ..Substitution::default()
     }]);

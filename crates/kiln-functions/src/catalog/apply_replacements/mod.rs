@@ -1,4 +1,4 @@
-//! `apply-replacements`: values of resources in fields of others.
+//! `apply-replacements`: copies values of resources into fields of other resources.
 
 mod string_typing;
 #[cfg(test)]
@@ -9,59 +9,58 @@ use kiln_krm::results::Severity;
 use kiln_yaml::Document;
 
 use crate::function::{Context, Ending, Function, FunctionList};
-use crate::port::kustomize::Generation;
-use crate::port::kustomize::decode::{DecodeError, FieldShape, Reader, StructShape, decode};
+use crate::port::kustomize::KustomizeRelease;
+use crate::port::kustomize::decode::{DecodeError, FieldShape, StructShape, YamlReader, decode};
 use crate::port::kustomize::replacement::{self, Replacement, replace};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::Sdk;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "apply-replacements",
     former_names: &[],
-    summary: "Puts values of resources into fields of others",
+    summary: "Copies values of resources into fields of other resources",
     doc: include_str!("doc.md"),
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.0"],
             sdk: Sdk::SilentGo,
-            function: &ApplyReplacements(Edition::First),
+            function: &ApplyReplacements(ApplyReplacementsRelease::V0_1_0),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.1"],
             sdk: Sdk::Go,
-            function: &ApplyReplacements(Edition::Second),
+            function: &ApplyReplacements(ApplyReplacementsRelease::V0_1_1),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.2", "v0.1.3", "unstable"],
             sdk: Sdk::Go,
-            function: &ApplyReplacements(Edition::Third),
+            function: &ApplyReplacements(ApplyReplacementsRelease::V0_1_2),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.5", "latest"],
             sdk: Sdk::Go,
-            function: &ApplyReplacements(Edition::Newest),
+            function: &ApplyReplacements(ApplyReplacementsRelease::V0_1_5),
         },
     ],
 };
 
-/// What sets its versions apart.
+/// Releases that behave differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-enum Edition {
-    /// Takes no configuration for one of the wrong kind.
-    First,
-    /// Says that there is no configuration.
-    Second,
-    /// With the engine of 2025.
-    Third,
-    /// Also takes plain values, and strings stay strings.
-    Newest,
+enum ApplyReplacementsRelease {
+    /// Reports a missing configuration as one of the wrong kind.
+    V0_1_0,
+    /// Reports that the configuration is missing.
+    V0_1_1,
+    /// Uses kustomize's replacements of 2025.
+    V0_1_2,
+    /// Also takes literal source values, and keeps strings strings.
+    V0_1_5,
 }
 
-struct ApplyReplacements(Edition);
+struct ApplyReplacements(ApplyReplacementsRelease);
 
-/// Why a configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-enum ConfigError {
+enum ApplyReplacementsConfigError {
     #[error("FunctionConfig is missing. Expect `ApplyReplacements`")]
     Missing,
     #[error(
@@ -78,19 +77,23 @@ enum ConfigError {
 
 impl Function for ApplyReplacements {
     fn run(&self, list: &mut FunctionList, _: &Context<'_>) -> Ending {
-        let generation = match self.0 {
-            Edition::First | Edition::Second => Generation::December2021,
-            Edition::Third | Edition::Newest => Generation::Of2025,
+        let kustomize = match self.0 {
+            ApplyReplacementsRelease::V0_1_0 | ApplyReplacementsRelease::V0_1_1 => {
+                KustomizeRelease::Api0_10
+            }
+            ApplyReplacementsRelease::V0_1_2 | ApplyReplacementsRelease::V0_1_5 => {
+                KustomizeRelease::Api0_19
+            }
         };
         let replacements = match self.read(list.config.as_ref()) {
             Ok(replacements) => replacements,
             Err(error) => return self.fail(list, error.to_string()),
         };
-        match replace(&mut list.items, &replacements, generation) {
+        match replace(&mut list.items, &replacements, kustomize) {
             Ok(changed) => list.unsettled = changed,
             Err(error) => return self.fail(list, error.to_string()),
         }
-        if self.0 == Edition::Newest {
+        if self.0 == ApplyReplacementsRelease::V0_1_5 {
             let changed = string_typing::keep_strings(&mut list.items, &replacements);
             list.unsettled.extend(changed);
             list.unsettled.sort_unstable();
@@ -103,8 +106,8 @@ impl ApplyReplacements {
     fn fail(&self, list: &mut FunctionList, message: String) -> Ending {
         list.report(Severity::Error, message);
         match self.0 {
-            // Its SDK says nothing about a failure.
-            Edition::First => Ending::Exit {
+            // The SDK of this release prints nothing on failure.
+            ApplyReplacementsRelease::V0_1_0 => Ending::Exit {
                 code: 1,
                 stderr: String::new(),
             },
@@ -112,27 +115,31 @@ impl ApplyReplacements {
         }
     }
 
-    fn read(&self, config: Option<&Document>) -> Result<Vec<Replacement>, ConfigError> {
+    fn read(
+        &self,
+        config: Option<&Document>,
+    ) -> Result<Vec<Replacement>, ApplyReplacementsConfigError> {
         let config = config.filter(|config| !config.root().is_empty());
         let Some(document) = config else {
             return Err(match self.0 {
-                Edition::First => ConfigError::Kind {
+                ApplyReplacementsRelease::V0_1_0 => ApplyReplacementsConfigError::Kind {
                     kind: String::new(),
                     api_version: String::new(),
                 },
-                _ => ConfigError::Missing,
+                _ => ApplyReplacementsConfigError::Missing,
             });
         };
         let meta = Meta::of(document.root());
         if (meta.api_version, meta.kind) != ("fn.kpt.dev/v1alpha1", "ApplyReplacements") {
-            return Err(ConfigError::Kind {
+            return Err(ApplyReplacementsConfigError::Kind {
                 kind: meta.kind.to_owned(),
                 api_version: meta.api_version.to_owned(),
             });
         }
-        let value = decode(document, &REPLACEMENTS, Reader::Json).map_err(ConfigError::Type)?;
+        let value = decode(document, &REPLACEMENTS, YamlReader::Json)
+            .map_err(ApplyReplacementsConfigError::Type)?;
         let mut replacements = Replacement::list(value.field("replacements"));
-        if self.0 != Edition::Newest {
+        if self.0 != ApplyReplacementsRelease::V0_1_5 {
             for replacement in &mut replacements {
                 replacement.source_value = None;
             }

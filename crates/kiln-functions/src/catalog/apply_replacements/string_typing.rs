@@ -1,16 +1,16 @@
-//! Strings stay strings: a target gets the type and the quotes of a source that is one.
+//! Keeps strings strings: the target of a source that is a string gets its tag and its quotes.
 
 use kiln_krm::Resource;
 use kiln_yaml::{NodeRef, Style};
 
 use crate::budget::is_stopped;
 use crate::port::kustomize::replacement::{
-    DEFAULT_FIELD, Replacement, Source, is_nothing, look_up, path_elements,
+    DEFAULT_FIELD, Replacement, ReplacementSource, is_nothing, look_up, path_elements,
 };
-use crate::port::kustomize::{Generation, ResourceId};
+use crate::port::kustomize::{KustomizeRelease, ResourceId};
 
-/// Goes over the replacements again. As in the original it is the resources after all replacements that count, and
-/// neither labels nor what is rejected does. Returns the places of what changed.
+/// Goes through the replacements again. As in the original, it reads the resources after all replacements and ignores
+/// label selectors and `reject`. Returns the indices of the changed resources.
 pub(super) fn keep_strings(items: &mut [Resource], replacements: &[Replacement]) -> Vec<usize> {
     let mut changed = Vec::new();
     for replacement in replacements {
@@ -40,8 +40,8 @@ pub(super) fn keep_strings(items: &mut [Resource], replacements: &[Replacement])
     changed
 }
 
-/// The type and style of a source that is a string.
-fn string_source(items: &[Resource], source: &Source) -> Option<(String, Style)> {
+/// The tag and style of a source, if the source is a string.
+fn string_source(items: &[Resource], source: &ReplacementSource) -> Option<(String, Style)> {
     let is_source = |item: &&Resource| ResourceId::of(item.root()).is_selected_by(&source.id);
     let item = items.iter().find(is_source)?;
     let field = match source.field_path.as_str() {
@@ -69,7 +69,7 @@ fn set_type(item: &mut Resource, field: &str, tag: &str, style: Style) -> bool {
 }
 
 fn node_at<'a>(item: &'a Resource, field: &str) -> Option<NodeRef<'a>> {
-    let path = path_elements(field, Generation::Of2025);
-    let found = look_up(item.document(), &path, Generation::Of2025).ok()??;
+    let path = path_elements(field, KustomizeRelease::Api0_19);
+    let found = look_up(item.document(), &path, KustomizeRelease::Api0_19).ok()??;
     Some(item.document().node(found.node))
 }

@@ -1,10 +1,10 @@
-//! Both engines on the same resources.
+//! Both releases of kustomize on the same resources.
 
 use kiln_runtime::RunContext;
 
 use super::INFO;
 use crate::function::{Context, NoFiles};
-use crate::wire::{self, Answer};
+use crate::wire::{self, ProgramOutput};
 
 const ITEMS: &str = "\
 - apiVersion: v1
@@ -24,7 +24,7 @@ const ITEMS: &str = "\
     list: [a, b]
 ";
 
-fn run(version: &str, field: &str, fields: &str, options: &str) -> Answer {
+fn run(version: &str, field: &str, fields: &str, options: &str) -> ProgramOutput {
     let input = format!(
         "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{ITEMS}functionConfig:\n  \
          apiVersion: fn.kpt.dev/v1alpha1\n  kind: ApplyReplacements\n  replacements:\n  - source: {{name: from, \
@@ -35,8 +35,8 @@ fn run(version: &str, field: &str, fields: &str, options: &str) -> Answer {
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    let behaviour = INFO.behaviour(version).unwrap();
-    wire::run(behaviour, input.as_bytes(), &ctx).unwrap()
+    let version = INFO.version(version).unwrap();
+    wire::run(version, input.as_bytes(), &ctx).unwrap()
 }
 
 #[track_caller]

@@ -1,7 +1,7 @@
-//! What people are told about apply-setters, and its versions.
+//! The registry entry of apply-setters: documentation and versions.
 
 use super::{ApplySetters, NothingToDo};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 const SDK: Sdk = Sdk::Kyaml {
@@ -16,11 +16,11 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     doc: "\
 Sets the values of fields whose line has a comment such as `# kpt-set: ${name}`.
 
-The comment is a pattern: text with one or more names in it. Names for which no value is given keep what they stand for
-now, as far as that can be told from the field's value. A list is set as a whole; its comment is a single name, and its
-value is given as a YAML list. An empty value makes an empty list.
+The comment is a pattern: text with one or more names in it. Names without a new value keep their
+current one, if it can be derived from the value of the field. A list is set as a whole; its comment is a single name, and
+its value is a YAML list. An empty value gives an empty list.
 
-Configuration: a ConfigMap whose data gives values for names.
+Configuration: a ConfigMap whose data maps names to values.
 
     apiVersion: v1
     kind: ConfigMap
@@ -45,15 +45,15 @@ becomes
     - dev
     - prod
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.1"],
             sdk: SDK,
             function: &ApplySetters {
                 nothing_to_do: NothingToDo::Fails,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.0", "v0.2.1", "v0.2.2", "unstable", "latest"],
             sdk: SDK,
             function: &ApplySetters {

@@ -1,6 +1,7 @@
-//! apply-setters: values for the fields that have a `# kpt-set:` comment.
+//! apply-setters: sets the fields that have a `# kpt-set:` comment.
 //!
-//! The order of several setters in one pattern is that of the configuration; the original has none.
+//! Several setters in one pattern are applied in the order of the configuration; the original uses Go's random map
+//! order.
 
 mod info;
 
@@ -16,16 +17,15 @@ use crate::catalog::setter_comments::{
 use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
 use crate::output::Results;
 use crate::port::kyaml::{
-    Generation, MissingMetadata, Visitor, data_map, failure, file_path, item, note, walk,
+    KyamlRelease, MissingMetadata, Visitor, data_map, failure, file_path, item, note, walk,
 };
 use crate::settle::is_surely_plain;
 
-/// The function, in all its versions.
 struct ApplySetters {
     nothing_to_do: NothingToDo,
 }
 
-/// What it means that there are no setters, or no fields for them.
+/// What happens if there are no setters, or no fields to set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum NothingToDo {
     Fails,
@@ -57,7 +57,7 @@ impl Function for ApplySetters {
     }
 
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let mut work = Work::new(list.config.as_ref());
+        let mut work = SetterRun::new(list.config.as_ref());
         let outcome = match (self.nothing_to_do, work.setters.is_empty()) {
             (NothingToDo::Fails, true) => Err(SetError::NoSetters),
             _ => Ok(()),
@@ -67,7 +67,7 @@ impl Function for ApplySetters {
                 if ctx.check().is_err() {
                     return Ok(Some(Ending::Stopped));
                 }
-                work.file_path = file_path(resource, Generation::First)?;
+                work.file_path = file_path(resource, KyamlRelease::V0_10)?;
                 work.needs_settling = false;
                 if !work.has_something_in(resource.document()) {
                     continue;
@@ -101,28 +101,28 @@ impl Function for ApplySetters {
     }
 }
 
-struct Work {
-    setters: Vec<Setter>,
+struct SetterRun {
+    setters: Vec<SetterValue>,
     results: Results,
     file_path: String,
-    /// Whether something was written that may read differently.
+    /// Whether a value was written that may be read as another type.
     needs_settling: bool,
 }
 
-struct Setter {
+struct SetterValue {
     name: String,
     value: String,
     reference: String,
 }
 
-impl Work {
-    fn new(config: Option<&Document>) -> Work {
-        let setter = |(name, value): (String, String)| Setter {
+impl SetterRun {
+    fn new(config: Option<&Document>) -> SetterRun {
+        let setter = |(name, value): (String, String)| SetterValue {
             reference: reference_to(&name),
             name,
             value,
         };
-        Work {
+        SetterRun {
             setters: data_map(config).into_iter().map(setter).collect(),
             results: Results::default(),
             file_path: String::new(),
@@ -130,7 +130,7 @@ impl Work {
         }
     }
 
-    /// Whether there is a field to set, so that a document without one is not even touched.
+    /// Whether there is a field to set; a document without one is not changed.
     fn has_something_in(&self, document: &Document) -> bool {
         let mut found = false;
         document.root().visit(|visit| {
@@ -142,7 +142,7 @@ impl Work {
         found
     }
 
-    /// Whether a pattern has a name for which there is a value.
+    /// Whether a pattern contains a setter with a value.
     fn concerns(&self, pattern: &str) -> bool {
         let mut setters = self.setters.iter();
         setters.any(|setter| is_stopped() || pattern.contains(&setter.reference))
@@ -198,7 +198,7 @@ impl Work {
     }
 }
 
-impl Visitor for Work {
+impl Visitor for SetterRun {
     type Error = SetError;
 
     fn mapping(

@@ -1,4 +1,4 @@
-//! Comments of lists. The lines of v0.1.1 and v0.2.0 are those that the originals print, but for their indentation.
+//! Comments of lists. The output of v0.1.1 and v0.2.0 is that of the originals, except for indentation.
 
 use kiln_runtime::RunContext;
 
@@ -42,8 +42,8 @@ fn check(version: &str, expected: &str) {
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    let behaviour = INFO.behaviour(version).unwrap();
-    let answer = wire::run(behaviour, input.as_bytes(), &ctx).unwrap();
+    let version = INFO.version(version).unwrap();
+    let answer = wire::run(version, input.as_bytes(), &ctx).unwrap();
     let items = answer.stdout.split("items:\n").nth(1).unwrap();
     assert_eq!(items.split("functionConfig:").next().unwrap(), expected);
 }

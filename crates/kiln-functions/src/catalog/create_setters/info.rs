@@ -1,7 +1,7 @@
-//! What people are told about create-setters, and its versions.
+//! The registry entry of create-setters: documentation and versions.
 
 use super::CreateSetters;
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 const SDK: Sdk = Sdk::Kyaml {
@@ -12,13 +12,13 @@ const SDK: Sdk = Sdk::Kyaml {
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "create-setters",
     former_names: &[],
-    summary: "Marks fields that have certain values with `# kpt-set:` comments",
+    summary: "Adds `# kpt-set:` comments to fields that have certain values",
     doc: "\
-Puts a comment such as `# kpt-set: ${name}` behind every field that has the value of a setter, or has it as a part of its
-value, so that apply-setters can set it. Longer values take precedence. A list gets its comment if it has exactly the
-values of a setter that is a list, in any order. Values of several lines get none.
+Adds a comment such as `# kpt-set: ${name}` after every field whose value is, or contains, the value of a setter, so that
+apply-setters can set it. Longer values take precedence. A list gets a comment if it has exactly the values of a list
+setter, in any order. Values of several lines get no comment.
 
-Configuration: a ConfigMap whose data gives the values of setters.
+Configuration: a ConfigMap whose data maps setters to values.
 
     apiVersion: v1
     kind: ConfigMap
@@ -43,7 +43,7 @@ becomes
     - prod
     - dev
 ",
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["v0.1.0", "v0.1.1", "unstable", "latest"],
         sdk: SDK,
         function: &CreateSetters,

@@ -1,6 +1,7 @@
-//! create-setters: `# kpt-set:` comments for all fields that have certain values.
+//! create-setters: adds `# kpt-set:` comments to all fields that have certain values.
 //!
-//! Values that are equally long take precedence in the order of the configuration; the original has none.
+//! Of values with equal length the one that comes first in the configuration takes precedence; the original uses Go's
+//! random map order.
 
 mod info;
 mod replacer;
@@ -15,11 +16,10 @@ use crate::catalog::setter_comments::reference_to;
 use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
 use crate::output::Results;
 use crate::port::kyaml::{
-    Generation, MissingMetadata, Visitor, data_map, failure, file_path, item, walk,
+    KyamlRelease, MissingMetadata, Visitor, data_map, failure, file_path, item, walk,
 };
 use replacer::Replacer;
 
-/// The function, which is the same in all its versions.
 struct CreateSetters;
 
 #[derive(Debug, thiserror::Error)]
@@ -40,14 +40,14 @@ impl Function for CreateSetters {
     }
 
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let outcome = Work::new(list.config.as_ref()).and_then(|mut work| {
+        let outcome = CreateRun::new(list.config.as_ref()).and_then(|mut work| {
             for (place, resource) in list.items.iter_mut().enumerate() {
                 if ctx.check().is_err() {
                     return Ok(None);
                 }
-                work.file_path = file_path(resource, Generation::First)?;
+                work.file_path = file_path(resource, KyamlRelease::V0_10)?;
                 let before = work.results.len();
-                // Whoever finds nothing leaves no trace, except that a list may have changed its style.
+                // A resource without matches stays unchanged, except that a list may have changed its style.
                 let mut document = resource.document().clone();
                 let Ok(()) = walk(&mut document, &mut work);
                 if !document.is_unchanged() || work.results.len() > before {
@@ -75,7 +75,7 @@ impl Function for CreateSetters {
     }
 }
 
-struct Work {
+struct CreateRun {
     scalars: Replacer,
     lists: Vec<ListSetter>,
     results: Results,
@@ -84,12 +84,11 @@ struct Work {
 
 struct ListSetter {
     name: String,
-    /// Sorted.
     values: Vec<String>,
 }
 
-impl Work {
-    fn new(config: Option<&Document>) -> Result<Work, CreateError> {
+impl CreateRun {
+    fn new(config: Option<&Document>) -> Result<CreateRun, CreateError> {
         let data = data_map(config);
         if data.is_empty() {
             return Err(CreateError::NoSetters);
@@ -107,7 +106,7 @@ impl Work {
             }
         }
         scalars.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
-        Ok(Work {
+        Ok(CreateRun {
             scalars: Replacer::new(scalars),
             lists,
             results: Results::default(),
@@ -156,7 +155,7 @@ impl Work {
     }
 }
 
-impl Visitor for Work {
+impl Visitor for CreateRun {
     type Error = std::convert::Infallible;
 
     fn mapping(
@@ -195,7 +194,7 @@ impl Visitor for Work {
     }
 }
 
-/// The texts of a list's items, sorted; items that are not scalars have none.
+/// The texts of the scalar items of a list, sorted.
 fn sorted_values(document: &Document, list: NodeId) -> Vec<String> {
     let items = document.node(list).items();
     let mut values: Vec<String> = items.map(|item| item.value().to_owned()).collect();

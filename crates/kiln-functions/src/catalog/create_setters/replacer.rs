@@ -1,20 +1,20 @@
-//! Replacing several texts at once, as Go's `strings.Replacer` does: from left to right, and where two texts begin at the
-//! same place the earlier pair wins.
+//! Replaces several strings at once, as Go's `strings.Replacer` does: from left to right, and where two of them begin
+//! at the same position the earlier pair takes precedence.
 
 use crate::budget::is_stopped;
 
-/// Pairs of texts, in order of precedence.
+/// Pairs of old and new strings, in order of precedence.
 pub(super) struct Replacer {
     pairs: Vec<(String, String)>,
 }
 
 impl Replacer {
-    /// No text to be replaced may be empty.
+    /// No old string may be empty.
     pub(super) fn new(pairs: Vec<(String, String)>) -> Replacer {
         Replacer { pairs }
     }
 
-    /// Whether a text has anything to be replaced.
+    /// Whether a text contains one of the old strings.
     pub(super) fn finds_in(&self, text: &str) -> bool {
         self.pairs
             .iter()

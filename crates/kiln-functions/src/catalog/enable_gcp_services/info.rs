@@ -1,7 +1,7 @@
-//! What people are told about enable-gcp-services, and its versions.
+//! The registry entry of enable-gcp-services: documentation and versions.
 
 use super::{EnableGcpServices, Words};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 const SDK: Sdk = Sdk::Kyaml {
@@ -14,12 +14,11 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Generates a Service of Config Connector for each service of a ProjectServiceSet",
     doc: "\
-Looks for resources of the kind ProjectServiceSet and generates a Service of Config Connector for each service they
-list, into files beside them. What it has generated before is annotated with its owner and is replaced, or removed if it is not
-listed any more. The annotations of a set are given to its services, and the set itself is marked as local
-configuration.
+Finds resources of kind ProjectServiceSet and generates a Service of Config Connector for each service that they list, in
+files next to them. Services of earlier runs are annotated with their owner and are replaced, or removed if they are no
+longer listed. The annotations of a set are copied to its services, and the set itself is marked as local configuration.
 
-Configuration: none. What is to be enabled is among the resources:
+Configuration: none. The sets are part of the package:
 
     apiVersion: blueprints.cloud.google.com/v1alpha1
     kind: ProjectServiceSet
@@ -33,15 +32,15 @@ Configuration: none. What is to be enabled is among the resources:
 
 A service has a name of at least three parts. Without `projectID` the services belong to the project of their namespace.
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.0"],
             sdk: SDK,
             function: &EnableGcpServices {
                 words: Words::AsTheyAre,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.1", "unstable", "latest"],
             sdk: SDK,
             function: &EnableGcpServices {

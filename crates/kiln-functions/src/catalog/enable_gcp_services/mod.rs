@@ -1,7 +1,7 @@
-//! enable-gcp-services: a Service of Config Connector for each service that a ProjectServiceSet lists.
+//! enable-gcp-services: generates a Service of Config Connector for each service that a ProjectServiceSet lists.
 //!
-//! Generated resources carry the name of their set; with it they are found and replaced the next time. Where the
-//! original copies annotations in random order, they come sorted.
+//! Generated resources are annotated with their set, by which the next run finds and replaces them. Annotations are
+//! copied in sorted order; the original copies them in random order.
 
 mod info;
 mod report;
@@ -19,21 +19,19 @@ use kiln_yaml::EditError;
 
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
 use crate::output::Results;
-use crate::port::kyaml::{Families, failure, families};
-use report::Report;
+use crate::port::kyaml::{AnnotationFamilies, failure, families};
+use report::ServiceReport;
 use set::{OWNER, ServiceSet};
 
-/// The function, in all its versions.
 struct EnableGcpServices {
     words: Words,
 }
 
-/// What becomes of a namespace that YAML 1.1 takes for something else than a string, such as `y`.
+/// How a namespace is written that YAML 1.1 reads as another type than a string, such as `y`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Words {
-    /// It is written as it is, by the kyaml of 2021.
+    /// Unquoted, by the kyaml of 2021.
     AsTheyAre,
-    /// It is quoted.
     Quoted,
 }
 
@@ -50,14 +48,14 @@ enum EnableError {
     #[error(transparent)]
     Edit(#[from] EditError),
     #[error(transparent)]
-    Families(#[from] FamilyError),
+    AnnotationFamilies(#[from] FamilyError),
     #[error("stopped")]
     Stopped(Stopped),
 }
 
 impl Function for EnableGcpServices {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        // The framework's own complaints are no results.
+        // Errors of the framework are not results.
         let families = match prepare(&mut list.items) {
             Ok(families) => families,
             Err(error) => return Ending::Error(error.to_string()),
@@ -77,7 +75,7 @@ impl Function for EnableGcpServices {
     }
 }
 
-fn prepare(items: &mut [Resource]) -> Result<Families, FamilyError> {
+fn prepare(items: &mut [Resource]) -> Result<AnnotationFamilies, FamilyError> {
     let families = families(items)?;
     families.complete(items)?;
     Ok(families)
@@ -87,19 +85,19 @@ impl EnableGcpServices {
     fn enable(
         &self,
         list: &mut FunctionList,
-        families: Families,
+        families: AnnotationFamilies,
         ctx: &Context<'_>,
     ) -> Result<Results, EnableError> {
         let items = &mut list.items;
         let sets = declared(items)?;
-        // Sets are treated in turn; one that lists nothing is an error, but not for those before it.
+        // Sets are processed in order; a set without services is an error, but the sets before it are processed.
         let valid = sets.iter().take_while(|set| set.lists_something());
         let valid: Vec<&ServiceSet> = valid.collect();
-        let mut reports: Vec<Report> = Vec::new();
+        let mut reports: Vec<ServiceReport> = Vec::new();
         let mut generated = Vec::new();
         for set in &valid {
             ctx.check().map_err(EnableError::Stopped)?;
-            let mut report = Report::default();
+            let mut report = ServiceReport::default();
             match set.services(families, self.words) {
                 Ok(services) => {
                     for (service, path) in services {
@@ -108,7 +106,7 @@ impl EnableGcpServices {
                     }
                 }
                 Err(error) => {
-                    // The original loses all resources here.
+                    // The original drops all resources here.
                     items.clear();
                     return Err(error);
                 }
@@ -126,7 +124,7 @@ impl EnableGcpServices {
     }
 }
 
-/// The sets of a list. They become local configuration.
+/// Takes the sets of a list, and marks them as local configuration.
 fn declared(items: &mut [Resource]) -> Result<Vec<ServiceSet>, EnableError> {
     let mut sets = Vec::new();
     for resource in items.iter_mut().filter(|item| set::is_set(item)) {
@@ -136,11 +134,11 @@ fn declared(items: &mut [Resource]) -> Result<Vec<ServiceSet>, EnableError> {
     Ok(sets)
 }
 
-/// Removes what was generated for the sets before.
-fn prune(items: &mut Vec<Resource>, sets: &[&ServiceSet], reports: &mut [Report]) {
+/// Removes the resources that an earlier run generated for the sets.
+fn prune(items: &mut Vec<Resource>, sets: &[&ServiceSet], reports: &mut [ServiceReport]) {
     let mut owners = HashMap::new();
     for (place, set) in sets.iter().enumerate() {
-        // Of sets of one name the first takes it all.
+        // Of several sets with the same name the first owns the resources.
         owners.entry(set.owner()).or_insert(place);
     }
     items.retain(|resource| {

@@ -1,4 +1,4 @@
-//! What was done for a set, and the order in which it is told.
+//! The results for a set, and their order.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use kiln_krm::results::{File, ResourceRef, ResultItem, Severity};
 
 use crate::output::Results;
 
-/// What was done for one set. What has been removed and generated again has been recreated.
+/// The results for one set. A service that was pruned and generated again is reported as recreated.
 #[derive(Default)]
-pub(super) struct Report {
+pub(super) struct ServiceReport {
     pruned: BTreeMap<Id, ResultItem>,
     generated: BTreeMap<Id, ResultItem>,
 }
 
-/// What tells resources apart: type, name and namespace.
+/// Type, name and namespace.
 type Id = [String; 4];
 
-impl Report {
+impl ServiceReport {
     pub(super) fn pruned(&mut self, resource: &Resource) {
         let path = resource.file_place().0.to_owned();
         let result = result("pruned service", resource, path);
@@ -43,14 +43,14 @@ impl Report {
     }
 }
 
-/// All results by file, then by what they say.
-pub(super) fn sorted(reports: Vec<Report>) -> Results {
-    let results = reports.into_iter().flat_map(Report::into_results);
+/// All results, sorted by file, then by message.
+pub(super) fn sorted(reports: Vec<ServiceReport>) -> Results {
+    let results = reports.into_iter().flat_map(ServiceReport::into_results);
     let mut results: Results = results.collect();
     results.sort_by_cached_key(|result| {
         let path = result.file.as_ref().map(|file| file.path.clone());
         let about = result.resource_ref.as_ref().map(|about| {
-            // As Go prints such a reference.
+            // The format in which Go prints such a reference.
             let ResourceRef {
                 api_version,
                 kind,

@@ -1,4 +1,4 @@
-//! A set of services as it is declared, and the resources that it stands for.
+//! A declared set of services, and the resources that are generated from it.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,27 @@ use kiln_yaml::{Document, EditError, NodeRef, SequenceStyle};
 use super::{EnableError, Words};
 use crate::budget::is_stopped;
 use crate::function::Stopped;
-use crate::port::kyaml::Families;
+use crate::port::kyaml::AnnotationFamilies;
 
-/// The annotation that says for which set a service was generated.
+/// The annotation that names the set that a service was generated for.
 pub(super) const OWNER: &str = "blueprints.cloud.google.com/ownerReference";
 
 const GROUP: &str = "blueprints.cloud.google.com";
 const API_VERSION: &str = "blueprints.cloud.google.com/v1alpha1";
 const KIND: &str = "ProjectServiceSet";
 
-/// The annotations of a set that are about the set itself.
+/// Annotations that are not copied to the services of a set.
 const OWN_ANNOTATIONS: [&str; 5] = [PATH, LEGACY_PATH, INDEX, LEGACY_INDEX, LOCAL_CONFIG];
 
 records! {
-    /// A set of services.
     pub(super) struct ServiceSet = "gcpservices.ProjectServiceSet" {
         api_version: String = "apiVersion",
         kind: String = "kind",
-        metadata: Metadata = "metadata",
+        metadata: ServiceMetadata = "metadata",
         spec: SetSpec = "spec",
     }
 
-    pub(super) struct Metadata = "yaml.ObjectMeta" {
+    pub(super) struct ServiceMetadata = "yaml.ObjectMeta" {
         name: String = "name",
         namespace: String = "namespace",
         labels: BTreeMap<String, String> = "labels",
@@ -48,7 +47,7 @@ records! {
     struct Service = "gcpservices.Service" {
         api_version: String = "apiVersion",
         kind: String = "kind",
-        metadata: Metadata = "metadata",
+        metadata: ServiceMetadata = "metadata",
         spec: ServiceSpec = "spec",
     }
 
@@ -62,7 +61,6 @@ records! {
     }
 }
 
-/// Whether a resource is a set.
 pub(super) fn is_set(resource: &Resource) -> bool {
     resource.api_version() == API_VERSION && resource.kind() == KIND
 }
@@ -70,7 +68,7 @@ pub(super) fn is_set(resource: &Resource) -> bool {
 impl ServiceSet {
     pub(super) fn read(resource: &Resource) -> Result<ServiceSet, EnableError> {
         ServiceSet::read_text(resource).or_else(|_| {
-            // Messages speak of lines, and the framework adds some.
+            // Error messages contain line numbers, and the framework adds lines.
             let mut counted = resource.clone();
             counted.set_annotation(MIGRATION_ID, "0")?;
             mirror(&mut counted)?;
@@ -88,15 +86,15 @@ impl ServiceSet {
         !self.spec.services.is_empty()
     }
 
-    /// What the services of the set say of their owner.
+    /// The value of [`OWNER`] for the services of the set.
     pub(super) fn owner(&self) -> String {
         paths::join(&[GROUP, KIND, &self.metadata.name])
     }
 
-    /// A resource for each service, with the file that it belongs into.
+    /// A resource for each service, with the path of its file.
     pub(super) fn services(
         &self,
-        families: Families,
+        families: AnnotationFamilies,
         words: Words,
     ) -> Result<Vec<(Resource, String)>, EnableError> {
         for service in &self.spec.services {
@@ -113,7 +111,7 @@ impl ServiceSet {
     fn resource(
         &self,
         service: &str,
-        families: Families,
+        families: AnnotationFamilies,
         words: Words,
     ) -> Result<(Resource, String), EnableError> {
         if is_stopped() {
@@ -135,8 +133,8 @@ impl ServiceSet {
         resource.set_annotation(PATH, &path)?;
         mirror(&mut resource)?;
         if !self.annotation(INDEX, LEGACY_INDEX).is_empty() {
-            // The framework takes it for the set, because it has all of the set's annotations, and for one that has lost
-            // its index.
+            // The resource has all annotations of the set, so the framework takes it for the set and assumes that its
+            // index was removed.
             resource.set_annotation(LEGACY_INDEX, "")?;
         }
         families.adapt(&mut resource)?;
@@ -165,9 +163,9 @@ impl ServiceSet {
         Service {
             api_version: "serviceusage.cnrm.cloud.google.com/v1beta1".to_owned(),
             kind: "Service".to_owned(),
-            metadata: Metadata {
+            metadata: ServiceMetadata {
                 name: format!("{}-{short_name}", self.metadata.name),
-                ..Metadata::default()
+                ..ServiceMetadata::default()
             },
             spec: ServiceSpec {
                 resource_id: service.to_owned(),

@@ -1,4 +1,5 @@
-//! Sets and what becomes of them, on trees: nothing else is touched, and nothing is lost but by the original's rule.
+//! Sets and the resources generated from them: no other resource changes, and resources are lost only where the
+//! original loses them.
 
 use kiln_krm::{Resource, Wrapper, write_list};
 use kiln_runtime::RunContext;
@@ -30,10 +31,10 @@ fn run(items: &[&str]) -> (FunctionList, Ending) {
         run: &RunContext::default(),
         files: &NoFiles,
     };
-    let behaviour = Registry::builtin()
+    let version = Registry::builtin()
         .find_image("enable-gcp-services")
         .unwrap();
-    let ending = behaviour.function.run(&mut list, &ctx);
+    let ending = version.function.run(&mut list, &ctx);
     (list, ending)
 }
 

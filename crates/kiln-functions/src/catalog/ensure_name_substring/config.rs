@@ -1,18 +1,17 @@
-//! What names are to have in them, and where.
+//! Which substring names must contain, and in which fields.
 
 use kiln_krm::Resource;
 use kiln_yaml::Document;
 
 use crate::port::kustomize::decode::{
-    DecodeError, FieldShape, Reader, Shape, StructShape, Value, decode,
+    ConfigShape, ConfigValue, DecodeError, FieldShape, StructShape, YamlReader, decode,
 };
-use crate::port::kustomize::{FieldSpec, MapError, Marks, check_metadata};
+use crate::port::kustomize::{FieldSpec, MapError, ResourceMarks, check_metadata};
 
-/// The configuration of a call.
-pub(super) struct Config {
+pub(super) struct EnsureNameSubstringConfig {
     pub(super) substring: String,
     pub(super) mode: Mode,
-    /// Where names are, besides the usual place.
+    /// Fields with names, in addition to the default one.
     pub(super) additional: Vec<FieldSpec>,
 }
 
@@ -21,13 +20,12 @@ pub(super) struct Config {
 pub(super) enum Mode {
     Prepend,
     Append,
-    /// Nowhere. The original takes any word for a mode.
+    /// Ignored. The original accepts any string as a mode.
     Unknown,
 }
 
-/// Why a configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub(super) enum ConfigError {
+pub(super) enum EnsureNameSubstringConfigError {
     #[error("substring must not be empty")]
     Empty,
     #[error(transparent)]
@@ -46,31 +44,35 @@ pub(super) enum ConfigError {
     BothFields,
 }
 
-impl Config {
-    pub(super) fn read(config: Option<&Document>) -> Result<Config, ConfigError> {
+impl EnsureNameSubstringConfig {
+    pub(super) fn read(
+        config: Option<&Document>,
+    ) -> Result<EnsureNameSubstringConfig, EnsureNameSubstringConfigError> {
         let Some(document) = config.filter(|config| !config.root().is_null()) else {
-            return Err(ConfigError::Empty);
+            return Err(EnsureNameSubstringConfigError::Empty);
         };
         let resource = Resource::new(document.clone());
-        check_metadata(&resource, Marks::Nothing, 0)?;
+        check_metadata(&resource, ResourceMarks::Nothing, 0)?;
         let config = match (resource.api_version(), resource.kind()) {
-            ("v1", "ConfigMap") => from_map(&decode(document, &CONFIG_MAP, Reader::Kubernetes)?)?,
+            ("v1", "ConfigMap") => {
+                from_map(&decode(document, &CONFIG_MAP, YamlReader::Kubernetes)?)?
+            }
             ("fn.kpt.dev/v1alpha1", "EnsureNameSubstring") => {
-                typed(&decode(document, &TYPED, Reader::Kubernetes)?)?
+                typed(&decode(document, &TYPED, YamlReader::Kubernetes)?)?
             }
             (api_version, kind) => {
                 let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
                 let text = format!("{group}/{version}, Kind={kind}");
-                return Err(ConfigError::Kind(text));
+                return Err(EnsureNameSubstringConfigError::Kind(text));
             }
         };
         match config.substring.is_empty() {
-            true => Err(ConfigError::Empty),
+            true => Err(EnsureNameSubstringConfigError::Empty),
             false => Ok(config),
         }
     }
 
-    /// A name with the substring put where it belongs.
+    /// A name with the substring added.
     pub(super) fn extend(&self, name: &str) -> String {
         match self.mode {
             Mode::Prepend => format!("{}{name}", self.substring),
@@ -80,32 +82,36 @@ impl Config {
     }
 }
 
-fn from_map(value: &Value) -> Result<Config, ConfigError> {
+fn from_map(
+    value: &ConfigValue,
+) -> Result<EnsureNameSubstringConfig, EnsureNameSubstringConfigError> {
     let data = value.field_map("data");
     let count = data.len();
     let mut entries = data.into_iter();
     let (Some((mode, substring)), None) = (entries.next(), entries.next()) else {
-        return Err(ConfigError::Entries(count));
+        return Err(EnsureNameSubstringConfigError::Entries(count));
     };
-    Ok(Config {
+    Ok(EnsureNameSubstringConfig {
         substring,
         mode: match mode.as_str() {
             "prepend" => Mode::Prepend,
             "append" => Mode::Append,
-            _ => return Err(ConfigError::Mode(mode)),
+            _ => return Err(EnsureNameSubstringConfigError::Mode(mode)),
         },
         additional: Vec::new(),
     })
 }
 
-fn typed(value: &Value) -> Result<Config, ConfigError> {
+fn typed(value: &ConfigValue) -> Result<EnsureNameSubstringConfig, EnsureNameSubstringConfigError> {
     let substring = value.field_text("substring").to_owned();
     let additional = FieldSpec::list(value.field("additionalNameFields"));
     let additional = match (additional, FieldSpec::list(value.field("fieldSpecs"))) {
-        (Some(_), Some(_)) if !substring.is_empty() => return Err(ConfigError::BothFields),
+        (Some(_), Some(_)) if !substring.is_empty() => {
+            return Err(EnsureNameSubstringConfigError::BothFields);
+        }
         (additional, former) => additional.or(former).unwrap_or_default(),
     };
-    Ok(Config {
+    Ok(EnsureNameSubstringConfig {
         substring,
         mode: match value.field_text("editMode") {
             "" | "prepend" => Mode::Prepend,
@@ -120,9 +126,9 @@ static CONFIG_MAP: StructShape = StructShape {
     name: "ConfigMap",
     go_type: "v1.ConfigMap",
     fields: &[
-        FieldShape::new("metadata", Shape::Struct(&METADATA)),
-        FieldShape::new("immutable", Shape::Bool),
-        FieldShape::new("data", Shape::TextMap),
+        FieldShape::new("metadata", ConfigShape::Struct(&METADATA)),
+        FieldShape::new("immutable", ConfigShape::Bool),
+        FieldShape::new("data", ConfigShape::TextMap),
     ],
 };
 
@@ -130,10 +136,10 @@ static METADATA: StructShape = StructShape {
     name: "ObjectMeta",
     go_type: "v1.ObjectMeta",
     fields: &[
-        FieldShape::new("name", Shape::Text),
-        FieldShape::new("namespace", Shape::Text),
-        FieldShape::new("labels", Shape::TextMap),
-        FieldShape::new("annotations", Shape::TextMap),
+        FieldShape::new("name", ConfigShape::Text),
+        FieldShape::new("namespace", ConfigShape::Text),
+        FieldShape::new("labels", ConfigShape::TextMap),
+        FieldShape::new("annotations", ConfigShape::TextMap),
     ],
 };
 
@@ -141,8 +147,8 @@ static TYPED: StructShape = StructShape {
     name: "EnsureNameSubstring",
     go_type: "main.EnsureNameSubstring",
     fields: &[
-        FieldShape::new("substring", Shape::Text),
-        FieldShape::new("editMode", Shape::Text),
+        FieldShape::new("substring", ConfigShape::Text),
+        FieldShape::new("editMode", ConfigShape::Text),
         FieldShape::new("fieldSpecs", FieldSpec::SHAPE),
         FieldShape::new("additionalNameFields", FieldSpec::SHAPE),
     ],

@@ -1,4 +1,4 @@
-//! `ensure-name-substring`: a prefix or a suffix for names, and for what refers to them.
+//! `ensure-name-substring`: adds a prefix or a suffix to names, and to references to them.
 
 mod config;
 mod rename;
@@ -7,38 +7,38 @@ mod tests;
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::kustomize::{
-    FieldSpec, Generation, History, Marks, check_resources, fix_references,
+    FieldSpec, History, KustomizeRelease, ResourceMarks, check_resources, fix_references,
 };
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
-use config::Config;
+use config::EnsureNameSubstringConfig;
 use rename::Renamer;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "ensure-name-substring",
     former_names: &[],
-    summary: "Puts a prefix or a suffix to names that do not have it",
+    summary: "Adds a prefix or a suffix to names that do not contain it",
     doc: include_str!("doc.md"),
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.1"],
             sdk: sdk(ErrorsPrinted::Twice),
-            function: &EnsureNameSubstring(Edition::First),
+            function: &EnsureNameSubstring(EnsureNameSubstringRelease::V0_1_1),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.0"],
             sdk: sdk(ErrorsPrinted::Once),
-            function: &EnsureNameSubstring(Edition::Second),
+            function: &EnsureNameSubstring(EnsureNameSubstringRelease::V0_2_0),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.1", "unstable", "latest"],
             sdk: sdk(ErrorsPrinted::Once),
-            function: &EnsureNameSubstring(Edition::Third),
+            function: &EnsureNameSubstring(EnsureNameSubstringRelease::V0_2_1),
         },
     ],
 };
 
-/// None of them has results.
+/// No release has results.
 const fn sdk(errors: ErrorsPrinted) -> Sdk {
     Sdk::Kyaml {
         results: ResultsForm::List,
@@ -46,31 +46,33 @@ const fn sdk(errors: ErrorsPrinted) -> Sdk {
     }
 }
 
-/// The releases, as far as they differ.
+/// Releases that behave differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Edition {
-    /// Knows of no `depends-on` and renames Kptfiles; says which fields have names.
-    First,
-    Second,
-    /// Takes off where resources are kept, so that they get new files.
-    Third,
+enum EnsureNameSubstringRelease {
+    /// Ignores `depends-on`, renames Kptfiles, and prints the field specs.
+    V0_1_1,
+    V0_2_0,
+    /// Removes the path annotations of resources, so that they are written to new files.
+    V0_2_1,
 }
 
-struct EnsureNameSubstring(Edition);
+struct EnsureNameSubstring(EnsureNameSubstringRelease);
 
 impl Function for EnsureNameSubstring {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let generation = match self.0 {
-            Edition::First | Edition::Second => Generation::June2021,
-            Edition::Third => Generation::December2021,
+        let kustomize = match self.0 {
+            EnsureNameSubstringRelease::V0_1_1 | EnsureNameSubstringRelease::V0_2_0 => {
+                KustomizeRelease::Api0_8
+            }
+            EnsureNameSubstringRelease::V0_2_1 => KustomizeRelease::Api0_10,
         };
-        let config = match Config::read(list.config.as_ref()) {
+        let config = match EnsureNameSubstringConfig::read(list.config.as_ref()) {
             Ok(config) => config,
             Err(error) => {
                 return Ending::Error(format!("failed to load the `functionConfig`: {error}"));
             }
         };
-        if self.0 == Edition::First {
+        if self.0 == EnsureNameSubstringRelease::V0_1_1 {
             let specs: Vec<String> = rename::specs(&config).map(go_syntax).collect();
             let line = format!(
                 "ens.AdditionalNameFields: []types.FieldSpec{{{}}}\n",
@@ -78,12 +80,12 @@ impl Function for EnsureNameSubstring {
             );
             list.stderr.push_str(&line);
         }
-        if let Err(error) = check_resources(&mut list.items, Marks::Nothing, generation) {
+        if let Err(error) = check_resources(&mut list.items, ResourceMarks::Nothing, kustomize) {
             let error = format!("failed to convert items to resource map: {error}");
             return Ending::Error(error);
         }
-        let is_first = self.0 == Edition::First;
-        let mut renamer = Renamer::new(&config, generation, is_first, &list.items);
+        let is_first = self.0 == EnsureNameSubstringRelease::V0_1_1;
+        let mut renamer = Renamer::new(&config, kustomize, is_first, &list.items);
         for (place, resource) in list.items.iter_mut().enumerate() {
             if let Err(stopped) = ctx.check() {
                 return stopped.into();
@@ -96,7 +98,7 @@ impl Function for EnsureNameSubstring {
                 }
             }
         }
-        match fix_references(&mut list.items, generation) {
+        match fix_references(&mut list.items, kustomize) {
             Ok(unsettled) => list.unsettled.extend(unsettled),
             Err(error) => {
                 return Ending::Error(format!("failed to fix name back reference: {error}"));
@@ -106,7 +108,7 @@ impl Function for EnsureNameSubstring {
             if let Err(stopped) = ctx.check() {
                 return stopped.into();
             }
-            if History::of(resource, generation).forget() {
+            if History::of(resource, kustomize).forget() {
                 list.unsettled.push(place);
             }
         }
@@ -115,7 +117,7 @@ impl Function for EnsureNameSubstring {
     }
 }
 
-/// A field spec as Go prints it.
+/// A field spec in the format in which Go prints it.
 fn go_syntax(spec: &FieldSpec) -> String {
     let quote = kiln_go::quote;
     format!(

@@ -1,24 +1,23 @@
-//! Renaming one resource: its name, other fields that were asked for, and the one that it depends on.
+//! Renames one resource: its name, additional fields, and its `depends-on` annotation.
 
 use std::collections::HashSet;
 
 use kiln_krm::Resource;
 use kiln_yaml::{Document, NodeId, NodeRef, SequenceStyle, to_string};
 
-use super::config::{Config, Mode};
+use super::config::{EnsureNameSubstringConfig, Mode};
 use crate::budget::is_stopped;
 use crate::catalog::depends_on::{DEPENDS_ON, parts};
 use crate::port::kustomize::replacement::look_up;
 use crate::port::kustomize::{
-    Creation, FieldPath, FieldSpec, FilterError, Generation, History, PreviousIdsError, ResourceId,
-    apply_spec, expect_scalar, original_id, overwrite_scalar, round_trip,
+    Creation, FieldPath, FieldSpec, FilterError, History, KustomizeRelease, PreviousIdsError,
+    ResourceId, apply_spec, expect_scalar, original_id, overwrite_scalar, round_trip,
 };
 use crate::settle::is_surely_plain;
 
 const NAME: &str = "metadata/name";
 static DEFAULT: FieldSpec = FieldSpec::new("", "", "", NAME, false);
 
-/// Why a resource could not be renamed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum RenameError {
     #[error(transparent)]
@@ -33,25 +32,24 @@ pub(super) enum RenameError {
     },
 }
 
-/// The fields that have names: the usual one, then what was asked for.
-pub(super) fn specs(config: &Config) -> impl Iterator<Item = &FieldSpec> {
+/// The fields that contain names: the default one, then the additional ones.
+pub(super) fn specs(config: &EnsureNameSubstringConfig) -> impl Iterator<Item = &FieldSpec> {
     std::iter::once(&DEFAULT).chain(&config.additional)
 }
 
-/// Renames the resources of one list.
 pub(super) struct Renamer<'c> {
-    config: &'c Config,
-    generation: Generation,
+    config: &'c EnsureNameSubstringConfig,
+    kustomize: KustomizeRelease,
     skipped: Vec<ResourceId>,
-    /// Group, kind and name of each resource before any was renamed; none if nobody asks for them.
+    /// Group, kind and name of each resource before the first was renamed; `None` if `depends-on` is ignored.
     given: Option<HashSet<(String, String, String)>>,
 }
 
 impl<'c> Renamer<'c> {
-    /// The first release knows less.
+    /// `is_first`: v0.1.1, which ignores `depends-on`.
     pub(super) fn new(
-        config: &'c Config,
-        generation: Generation,
+        config: &'c EnsureNameSubstringConfig,
+        kustomize: KustomizeRelease,
         is_first: bool,
         items: &[Resource],
     ) -> Renamer<'c> {
@@ -69,15 +67,15 @@ impl<'c> Renamer<'c> {
         };
         Renamer {
             config,
-            generation,
+            kustomize,
             skipped,
             given: (!is_first).then(|| items.iter().map(key).collect()),
         }
     }
 
-    /// Renames one. Says whether it is to be read again to look as it will.
+    /// Renames a resource. Returns whether it must be parsed again.
     pub(super) fn rename(&mut self, resource: &mut Resource) -> Result<bool, RenameError> {
-        let original = original_id(resource, self.generation)?;
+        let original = original_id(resource, self.kustomize)?;
         if self.skipped.iter().any(|s| original.is_selected_by(s)) {
             return Ok(false);
         }
@@ -94,7 +92,7 @@ impl<'c> Renamer<'c> {
                 continue;
             }
             if spec.path == NAME {
-                let mut history = History::of(resource, self.generation);
+                let mut history = History::of(resource, self.kustomize);
                 history.note_id();
                 match self.config.mode {
                     Mode::Prepend => history.note_prefix(&self.config.substring),
@@ -103,7 +101,7 @@ impl<'c> Renamer<'c> {
                 }
             }
             let mut set = |document: &mut Document, node: NodeId, path: FieldPath<'_>| {
-                expect_scalar(document, node, path, self.generation)?;
+                expect_scalar(document, node, path, self.kustomize)?;
                 let name = self.config.extend(document.node(node).value());
                 needs_reading |= !is_surely_plain(&name);
                 if !name.is_empty() {
@@ -112,7 +110,7 @@ impl<'c> Renamer<'c> {
                 Ok(())
             };
             let document = resource.document_mut();
-            apply_spec(document, spec, Creation::Scalar, self.generation, &mut set)?;
+            apply_spec(document, spec, Creation::Scalar, self.kustomize, &mut set)?;
             self.update_dependency(resource);
         }
         Ok(needs_reading)
@@ -123,13 +121,13 @@ impl<'c> Renamer<'c> {
         if spec.path == NAME {
             return Ok(resource.name().contains(substring));
         }
-        // The original reads the resource into maps first; what of it has no form in JSON is looked at as it is.
+        // The original decodes the resource into maps first; parts that JSON cannot represent are read as they are.
         let document = resource.document();
         let plain = round_trip(document).unwrap_or_else(|_| document.clone());
         let path: Vec<String> = spec.path.split('/').map(str::to_owned).collect();
-        let found = look_up(&plain, &path, self.generation).map_err(|error| {
+        let found = look_up(&plain, &path, self.kustomize).map_err(|error| {
             let path = spec.path.to_string();
-            match original_id(resource, self.generation) {
+            match original_id(resource, self.kustomize) {
                 Ok(id) => {
                     let id = id.former_text();
                     RenameError::LookUp { path, id, error }
@@ -141,12 +139,12 @@ impl<'c> Renamer<'c> {
         let Some(found) = found.filter(|found| !found.is_null()) else {
             return Ok(false);
         };
-        // Large numbers come out of JSON in another form.
-        let given = look_up(document, &path, self.generation).ok().flatten();
+        // Large numbers change their format in JSON.
+        let given = look_up(document, &path, self.kustomize).ok().flatten();
         let given = given.map(|given| document.node(given.node));
         let is_text = |node: &NodeRef<'_>| !node.is_scalar() || node.tag() == "!!str";
         let number = given.filter(|given| !is_text(given));
-        // What counts is how the value is written, be it a text or a tree.
+        // The written form of the value counts, whether it is a scalar or a collection.
         let text = match number {
             Some(number) => number.value().to_owned(),
             None => to_string(&Document::from_node(found), SequenceStyle::Compact),
@@ -154,7 +152,7 @@ impl<'c> Renamer<'c> {
         Ok(text.contains(substring))
     }
 
-    /// Renames the resource that this one depends on, if it is one of the list.
+    /// Renames the resource in `depends-on` if the list contains it.
     fn update_dependency(&self, resource: &mut Resource) {
         let (Some(given), Some(text)) = (&self.given, resource.annotation(DEPENDS_ON)) else {
             return;
@@ -173,7 +171,7 @@ impl<'c> Renamer<'c> {
         let name = self.config.extend(name);
         let before = parts.split_last().map(|(_, before)| before.join("/"));
         let text = format!("{}/{name}", before.unwrap_or_default());
-        History::of(resource, self.generation).set_annotation(DEPENDS_ON, text);
+        History::of(resource, self.kustomize).set_annotation(DEPENDS_ON, text);
     }
 }
 

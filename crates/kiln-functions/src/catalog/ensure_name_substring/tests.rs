@@ -1,4 +1,4 @@
-//! What is renamed, what is not, and what is said of bad configurations.
+//! Renamed resources, unchanged resources, and error messages for invalid configurations.
 
 use kiln_runtime::RunContext;
 
@@ -6,7 +6,7 @@ use super::INFO;
 use crate::function::{Context, NoFiles};
 use crate::wire;
 
-fn run(version: &str, items: &str, config: &str) -> wire::Answer {
+fn run(version: &str, items: &str, config: &str) -> wire::ProgramOutput {
     let input = format!(
         "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}functionConfig: {config}\n"
     );
@@ -15,8 +15,8 @@ fn run(version: &str, items: &str, config: &str) -> wire::Answer {
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    let behaviour = INFO.behaviour(version).unwrap();
-    wire::run(behaviour, input.as_bytes(), &ctx).unwrap()
+    let version = INFO.version(version).unwrap();
+    wire::run(version, input.as_bytes(), &ctx).unwrap()
 }
 
 const PREPEND: &str =

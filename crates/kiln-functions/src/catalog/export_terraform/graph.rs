@@ -1,12 +1,13 @@
-//! The resources with what they belong to and what they refer to.
+//! Resources with their parents and references.
 //!
-//! What is only referred to is there too, without an object. Cycles do no harm: nothing walks further than one step.
+//! Resources that are only referenced are part of the graph, without an object. Cycles are harmless: no walk takes
+//! more than one step.
 
 use std::collections::{BTreeMap, HashMap};
 
 use kiln_krm::records;
 
-use super::Version;
+use super::ExportTerraformRelease;
 use super::object::Object;
 use crate::budget::is_stopped;
 
@@ -15,33 +16,32 @@ use crate::budget::is_stopped;
 pub(super) struct Id(usize);
 
 pub(super) struct Graph<'a> {
-    version: Version,
-    entries: Vec<Entry<'a>>,
+    release: ExportTerraformRelease,
+    entries: Vec<ResourceEntry<'a>>,
     /// By `kind/name`.
     by_key: BTreeMap<String, Id>,
-    /// In the order of their names; filled when all are there.
+    /// Sorted by name; filled by [`Graph::finish`].
     by_kind: HashMap<String, Vec<Id>>,
-    /// What is at places that do not exist.
-    nothing: Entry<'a>,
+    /// The entry for ids that do not exist.
+    nothing: ResourceEntry<'a>,
 }
 
-/// What is known of a resource.
 #[derive(Default, Debug)]
-pub(super) struct Entry<'a> {
+pub(super) struct ResourceEntry<'a> {
     pub(super) name: String,
     pub(super) kind: String,
-    /// None if it is only referred to.
+    /// `None` if it is only referenced.
     pub(super) object: Option<Object<'a>>,
     pub(super) parent: Option<Id>,
-    /// Those that belong or refer to it, as often as they do.
+    /// Resources that have it as parent or refer to it, once for each reference.
     pub(super) children: Vec<Id>,
     references: BTreeMap<&'static str, Id>,
     pub(super) variable: Option<&'static Variable>,
-    /// Its place among those of its kind, counted from one.
+    /// Its index among the resources of its kind, from one.
     number: usize,
 }
 
-/// A value that becomes a variable if there is only one of its kind.
+/// A value that becomes a variable if the input contains exactly one.
 #[derive(Debug)]
 pub(super) struct Variable {
     pub(super) name: &'static str,
@@ -49,7 +49,7 @@ pub(super) struct Variable {
     pub(super) kind: &'static str,
 }
 
-/// By name.
+/// Sorted by name.
 pub(super) static VARIABLES: [Variable; 2] = [
     Variable {
         name: "billing_account",
@@ -63,65 +63,65 @@ pub(super) static VARIABLES: [Variable; 2] = [
     },
 ];
 
-/// Where a resource names another one.
-enum Source {
+/// Where a resource refers to another one.
+enum ReferenceSource {
     /// A field.
     Text(&'static [&'static str]),
-    /// The name of a list's first item.
+    /// The name of the first item of a list.
     FirstItem(&'static [&'static str]),
-    /// What follows the last slash of a field.
+    /// The text after the last slash of a field.
     LastPart(&'static [&'static str]),
 }
 
-const REFERENCES: [(&str, Source, Version); 9] = [
+const REFERENCES: [(&str, ReferenceSource, ExportTerraformRelease); 9] = [
     (
         "BillingAccount",
-        Source::Text(&["spec", "billingAccountRef", "external"]),
-        Version::First,
+        ReferenceSource::Text(&["spec", "billingAccountRef", "external"]),
+        ExportTerraformRelease::V0_1_0,
     ),
     (
         "BigQueryDataset",
-        Source::Text(&["spec", "destination", "bigQueryDatasetRef", "name"]),
-        Version::Second,
+        ReferenceSource::Text(&["spec", "destination", "bigQueryDatasetRef", "name"]),
+        ExportTerraformRelease::V0_2_0,
     ),
     (
         "PubSubTopic",
-        Source::Text(&["spec", "destination", "pubSubTopicRef", "name"]),
-        Version::Second,
+        ReferenceSource::Text(&["spec", "destination", "pubSubTopicRef", "name"]),
+        ExportTerraformRelease::V0_2_0,
     ),
     (
         "StorageBucket",
-        Source::Text(&["spec", "destination", "storageBucketRef", "name"]),
-        Version::Second,
+        ReferenceSource::Text(&["spec", "destination", "storageBucketRef", "name"]),
+        ExportTerraformRelease::V0_2_0,
     ),
     (
         "ComputeNetwork",
-        Source::Text(&["spec", "networkRef", "name"]),
-        Version::Second,
+        ReferenceSource::Text(&["spec", "networkRef", "name"]),
+        ExportTerraformRelease::V0_2_0,
     ),
     (
         "ComputeRouter",
-        Source::Text(&["spec", "routerRef", "name"]),
-        Version::Second,
+        ReferenceSource::Text(&["spec", "routerRef", "name"]),
+        ExportTerraformRelease::V0_2_0,
     ),
     (
         "ComputeAddress",
-        Source::FirstItem(&["spec", "natIps"]),
-        Version::Second,
+        ReferenceSource::FirstItem(&["spec", "natIps"]),
+        ExportTerraformRelease::V0_2_0,
     ),
     (
         "ComputeAddress",
-        Source::FirstItem(&["spec", "reservedPeeringRanges"]),
-        Version::Second,
+        ReferenceSource::FirstItem(&["spec", "reservedPeeringRanges"]),
+        ExportTerraformRelease::V0_2_0,
     ),
     (
         "LoggingLogBucket",
-        Source::LastPart(&["spec", "destination", "loggingLogBucketRef", "external"]),
-        Version::Second,
+        ReferenceSource::LastPart(&["spec", "destination", "loggingLogBucketRef", "external"]),
+        ExportTerraformRelease::V0_2_0,
     ),
 ];
 
-/// The annotation with the project that a resource belongs to.
+/// The annotation with the project of a resource.
 pub(super) const PROJECT: &str = "cnrm.cloud.google.com/project-id";
 
 records! {
@@ -131,18 +131,18 @@ records! {
 }
 
 impl<'a> Graph<'a> {
-    pub(super) fn new(version: Version) -> Graph<'a> {
+    pub(super) fn new(release: ExportTerraformRelease) -> Graph<'a> {
         Graph {
-            version,
+            release,
             entries: Vec::new(),
             by_key: BTreeMap::new(),
             by_kind: HashMap::new(),
-            nothing: Entry::default(),
+            nothing: ResourceEntry::default(),
         }
     }
 
-    /// Adds a resource with its relations. The second of two with the same name takes the place of the first, but both
-    /// have their relations.
+    /// Adds a resource with its references. The second of two resources with the same name replaces the first, but
+    /// the references of both are kept.
     pub(super) fn add(&mut self, object: Object<'a>) {
         let kind = object.text(&["kind"]).unwrap_or_default();
         let name = object.text(&["metadata", "name"]).unwrap_or_default();
@@ -150,7 +150,7 @@ impl<'a> Graph<'a> {
         let mut references = BTreeMap::new();
         for (kind, source, since) in &REFERENCES {
             let name = source.name(object);
-            if *since <= self.version && !name.is_empty() {
+            if *since <= self.release && !name.is_empty() {
                 let target = self.entry_of(kind, &name);
                 self.add_child(target, id);
                 references.insert(*kind, target);
@@ -168,7 +168,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// To be called when all resources are there.
+    /// Must be called when all resources have been added.
     pub(super) fn finish(&mut self) {
         for id in self.by_key.values() {
             if let Some(entry) = self.entries.get_mut(id.0) {
@@ -186,11 +186,11 @@ impl<'a> Graph<'a> {
         }
     }
 
-    pub(super) fn entry(&self, id: Id) -> &Entry<'a> {
+    pub(super) fn entry(&self, id: Id) -> &ResourceEntry<'a> {
         self.entries.get(id.0).unwrap_or(&self.nothing)
     }
 
-    /// All resources of a kind, by name.
+    /// All resources of a kind, sorted by name.
     pub(super) fn of_kind(&self, kind: &str) -> &[Id] {
         match is_stopped() {
             true => &[],
@@ -198,7 +198,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Those of a kind that belong or refer to a resource.
+    /// The resources of a kind that have `id` as parent or refer to it.
     pub(super) fn children_of_kind(&self, id: Id, kind: &str) -> Vec<Id> {
         let children = self.entry(id).children.iter().copied();
         children
@@ -226,7 +226,6 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// What people call a resource.
     pub(super) fn display_name(&self, id: Id) -> &'a str {
         let text = |path: &[&str]| self.entry(id).object.and_then(|object| object.text(path));
         text(&["spec", "displayName"])
@@ -235,7 +234,7 @@ impl<'a> Graph<'a> {
             .unwrap_or_default()
     }
 
-    /// An expression for a folder or an organization with its type.
+    /// The expression for a folder or an organization, with its type.
     pub(super) fn typed_id(&self, id: Id) -> String {
         let entry = self.entry(id);
         let type_ = match entry.kind.as_str() {
@@ -249,7 +248,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// An expression for a resource without its type.
+    /// The expression for a resource, without its type.
     pub(super) fn bare_id(&self, id: Id) -> String {
         let entry = self.entry(id);
         match (entry.object, entry.variable) {
@@ -267,10 +266,10 @@ impl<'a> Graph<'a> {
         let next = Id(self.entries.len());
         let id = *self.by_key.entry(format!("{kind}/{name}")).or_insert(next);
         if id == next {
-            self.entries.push(Entry {
+            self.entries.push(ResourceEntry {
                 name: name.to_owned(),
                 kind: kind.to_owned(),
-                ..Entry::default()
+                ..ResourceEntry::default()
             });
         }
         id
@@ -282,12 +281,12 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Kind and name of what a resource belongs to.
+    /// Kind and name of the parent of a resource.
     fn parent_of(&self, object: Object<'a>) -> Option<(&'a str, &'a str)> {
         let text = |path: &[&str]| object.text(path).filter(|text| !text.is_empty());
-        let project = || match self.version {
-            // It was looked for where it cannot be.
-            Version::First => None,
+        let project = || match self.release {
+            // This release looks for it in a field that does not exist.
+            ExportTerraformRelease::V0_1_0 => None,
             _ => text(&["metadata", "annotations", PROJECT]),
         };
         let of_kind = |kind: &'static str| move |name: &'a str| (kind, name);
@@ -305,11 +304,11 @@ impl<'a> Graph<'a> {
     }
 }
 
-impl Source {
+impl ReferenceSource {
     fn name(&self, object: Object<'_>) -> String {
         match self {
-            Source::Text(path) => object.text(path).unwrap_or_default().trim().to_owned(),
-            Source::FirstItem(path) => {
+            ReferenceSource::Text(path) => object.text(path).unwrap_or_default().trim().to_owned(),
+            ReferenceSource::FirstItem(path) => {
                 let list = object.list::<Named>(path);
                 let first = list.items.into_iter().next();
                 first
@@ -317,7 +316,7 @@ impl Source {
                     .unwrap_or_default()
                     .name
             }
-            Source::LastPart(path) => {
+            ReferenceSource::LastPart(path) => {
                 let text = object.text(path).unwrap_or_default();
                 text.rsplit('/').next().unwrap_or_default().to_owned()
             }

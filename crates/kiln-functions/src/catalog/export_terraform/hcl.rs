@@ -1,23 +1,23 @@
-//! Writing Terraform's language, line by line, in the layout that is asked for.
+//! Writes Terraform's configuration language line by line, in a given layout.
 
 use std::fmt::{Display, Write};
 
 use crate::output::Printed;
 
-/// A text that grows by lines. Each begins with its line break, so that what follows decides whether there is one.
+/// A text that grows by lines. Each line begins with its line break, so that the next call decides whether the text
+/// ends with one.
 #[derive(Default)]
 pub(super) struct Hcl {
     text: Printed,
 }
 
-/// How the attributes of a block are set: how far to the right, and where their values begin.
+/// The layout of the attributes of a block: indentation, and the column of the values.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
     pub(super) indent: usize,
     pub(super) width: usize,
 }
 
-/// A layout.
 pub(super) const fn layout(indent: usize, width: usize) -> Layout {
     Layout { indent, width }
 }
@@ -28,7 +28,7 @@ impl Hcl {
         let _ = write!(self.text, "\n{line}");
     }
 
-    /// The beginning of a module, up to what it is told.
+    /// The beginning of a module, up to its arguments.
     pub(super) fn module(
         &mut self,
         indent: usize,
@@ -43,12 +43,12 @@ impl Hcl {
         self.line("");
     }
 
-    /// A line without anything, on which the next thing may still be written.
+    /// An empty line, to which [`Hcl::more`] may append.
     pub(super) fn blank(&mut self) {
         self.text.push_str("\n");
     }
 
-    /// Something more on the same line.
+    /// Appends to the current line.
     pub(super) fn more(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -64,26 +64,26 @@ impl Hcl {
         self.attribute(layout, name, format_args!("\"{value}\""));
     }
 
-    /// The same, unless there is no value.
+    /// The same, unless the value is empty.
     pub(super) fn text_if_any(&mut self, layout: Layout, name: &str, value: &str) {
         if !value.is_empty() {
             self.text(layout, name, value);
         }
     }
 
-    /// The same for a number, which is none if it is zero.
+    /// The same for a number, unless it is zero.
     pub(super) fn number_text_if_any(&mut self, layout: Layout, name: &str, value: i64) {
         if value != 0 {
             self.text(layout, name, value);
         }
     }
 
-    /// The end of a block, and of its line.
+    /// Ends a block and its line.
     pub(super) fn end(&mut self) {
         self.text.push_str("\n}\n");
     }
 
-    /// The text without space around it; none if it is empty.
+    /// The trimmed text; `None` if it is empty.
     pub(super) fn finish(self) -> Option<String> {
         let text = self.text.trim();
         (!text.is_empty()).then(|| format!("{text}\n"))

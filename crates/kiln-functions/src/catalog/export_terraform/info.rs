@@ -1,44 +1,44 @@
-//! What people are told about export-terraform, and its versions.
+//! The registry entry of export-terraform: documentation and versions.
 
-use super::{ExportTerraform, Version};
-use crate::registry::{Behaviour, FunctionInfo};
+use super::{ExportTerraform, ExportTerraformRelease};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::Sdk;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "export-terraform",
     former_names: &[],
-    summary: "Exports resources of Config Connector as Terraform",
+    summary: "Exports Config Connector resources as Terraform",
     doc: "\
-Writes the resources of Config Connector among the input as Terraform into the ConfigMap `terraform`, in the file
-`terraform.yaml`: one entry for each file of a Terraform configuration. Folders, projects, IAM policies and audits, sinks of
-logs and networks are exported; other kinds are passed over, and so are resources with the annotation
-`cnrm.cloud.google.com/ignore-clusterless: \"true\"`. A ConfigMap `terraform` that is there already is left as it is: remove
-it to export again. What cannot be exported is a result and does not make the function fail.
+Writes the Config Connector resources of the input as Terraform to the ConfigMap `terraform`, in the file `terraform.yaml`:
+one entry for each file of a Terraform configuration. Folders, projects, IAM policies and audit configuration, log sinks
+and networks are exported; other kinds are ignored, and so are resources with the annotation
+`cnrm.cloud.google.com/ignore-clusterless: \"true\"`. An existing ConfigMap `terraform` is not changed: remove it to export
+again. An error is a result and does not make the function fail.
 
 Configuration: none.
 
     kiln fn eval --image export-terraform
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.0"],
             sdk: Sdk::Go,
             function: &ExportTerraform {
-                version: Version::First,
+                release: ExportTerraformRelease::V0_1_0,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.0"],
             sdk: Sdk::Go,
             function: &ExportTerraform {
-                version: Version::Second,
+                release: ExportTerraformRelease::V0_2_0,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.3.0", "v0.3.1", "unstable", "latest"],
             sdk: Sdk::Go,
             function: &ExportTerraform {
-                version: Version::Third,
+                release: ExportTerraformRelease::V0_3_0,
             },
         },
     ],

@@ -1,8 +1,9 @@
-//! export-terraform: resources of Config Connector as Terraform, in the files of a ConfigMap.
+//! export-terraform: exports Config Connector resources as Terraform, in the files of a ConfigMap.
 //!
-//! The resources become a [`graph`], each of the [`files`] is written from it, and what comes out goes into one new resource;
-//! nothing that is there is touched, a ConfigMap of an earlier run included. Whatever goes wrong is a result and no failure, as in
-//! the original. The layout of the files, its oddities included, is what people compare with, and is kept.
+//! The resources become a [`graph`], the [`files`] are written from the graph, and the output is one new resource.
+//! Existing resources do not change, including the ConfigMap of an earlier run. As in the original, every error is a
+//! result and does not fail the function. The layout of the files, including its oddities, is the original's, because
+//! users compare it.
 
 mod files;
 mod graph;
@@ -24,59 +25,64 @@ use crate::function::{Context, Ending, Function, FunctionList};
 use graph::Graph;
 use object::Object;
 
-/// The function, in all its versions.
 struct ExportTerraform {
-    version: Version,
+    release: ExportTerraformRelease,
 }
 
-/// What is exported grew.
+/// Each release exports more kinds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Version {
-    /// Folders, projects and who may do what with them.
-    First,
-    /// Also sinks of logs, audits and networks.
-    Second,
-    /// Also routes, and projects that host networks for others.
-    Third,
+enum ExportTerraformRelease {
+    /// Folders, projects and IAM policies.
+    V0_1_0,
+    /// Also log sinks, audit configuration and networks.
+    V0_2_0,
+    /// Also routes and shared VPC host projects.
+    V0_3_0,
 }
 
 const GROUP: &str = "cnrm.cloud.google.com";
 const SKIPPED: &str = "cnrm.cloud.google.com/ignore-clusterless";
 
-/// The kinds that are exported, with the version that began to.
-const KINDS: [(&str, Version); 21] = [
-    ("Folder", Version::First),
-    ("Organization", Version::First),
-    ("IAMPolicyMember", Version::First),
-    ("IAMPartialPolicy", Version::First),
-    ("IAMPolicy", Version::First),
-    ("Project", Version::First),
-    ("LoggingLogSink", Version::Second),
-    ("BigQueryDataset", Version::Second),
-    ("PubSubTopic", Version::Second),
-    ("StorageBucket", Version::Second),
-    ("IAMAuditConfig", Version::Second),
-    ("ComputeNetwork", Version::Second),
-    ("ComputeSubnetwork", Version::Second),
-    ("ComputeRouter", Version::Second),
-    ("ComputeRouterNAT", Version::Second),
-    ("ComputeAddress", Version::Second),
-    ("ServiceNetworkingConnection", Version::Second),
-    ("ComputeFirewall", Version::Second),
-    ("LoggingLogBucket", Version::Second),
-    ("ComputeRoute", Version::Third),
-    ("ComputeSharedVPCHostProject", Version::Third),
+/// The exported kinds, with the first release that exports them.
+const KINDS: [(&str, ExportTerraformRelease); 21] = [
+    ("Folder", ExportTerraformRelease::V0_1_0),
+    ("Organization", ExportTerraformRelease::V0_1_0),
+    ("IAMPolicyMember", ExportTerraformRelease::V0_1_0),
+    ("IAMPartialPolicy", ExportTerraformRelease::V0_1_0),
+    ("IAMPolicy", ExportTerraformRelease::V0_1_0),
+    ("Project", ExportTerraformRelease::V0_1_0),
+    ("LoggingLogSink", ExportTerraformRelease::V0_2_0),
+    ("BigQueryDataset", ExportTerraformRelease::V0_2_0),
+    ("PubSubTopic", ExportTerraformRelease::V0_2_0),
+    ("StorageBucket", ExportTerraformRelease::V0_2_0),
+    ("IAMAuditConfig", ExportTerraformRelease::V0_2_0),
+    ("ComputeNetwork", ExportTerraformRelease::V0_2_0),
+    ("ComputeSubnetwork", ExportTerraformRelease::V0_2_0),
+    ("ComputeRouter", ExportTerraformRelease::V0_2_0),
+    ("ComputeRouterNAT", ExportTerraformRelease::V0_2_0),
+    ("ComputeAddress", ExportTerraformRelease::V0_2_0),
+    (
+        "ServiceNetworkingConnection",
+        ExportTerraformRelease::V0_2_0,
+    ),
+    ("ComputeFirewall", ExportTerraformRelease::V0_2_0),
+    ("LoggingLogBucket", ExportTerraformRelease::V0_2_0),
+    ("ComputeRoute", ExportTerraformRelease::V0_3_0),
+    (
+        "ComputeSharedVPCHostProject",
+        ExportTerraformRelease::V0_3_0,
+    ),
 ];
 
 records! {
     struct ConfigMap = "v1.ConfigMap" {
         api_version: String = "apiVersion",
         kind: String = "kind",
-        metadata: Metadata = "metadata",
+        metadata: TerraformMetadata = "metadata",
         data: BTreeMap<String, String> = "data",
     }
 
-    struct Metadata = "v1.ObjectMeta" {
+    struct TerraformMetadata = "v1.ObjectMeta" {
         name: String = "name",
         annotations: BTreeMap<String, String> = "annotations",
     }
@@ -84,9 +90,8 @@ records! {
 
 impl Function for ExportTerraform {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        // Earlier results are not kept.
         list.results.clear();
-        let mut graph = Graph::new(self.version);
+        let mut graph = Graph::new(self.release);
         for resource in &list.items {
             if let Err(stopped) = ctx.check() {
                 return stopped.into();
@@ -97,7 +102,7 @@ impl Function for ExportTerraform {
             }
         }
         graph.finish();
-        match files::write(&graph, self.version, &mut list.stderr) {
+        match files::write(&graph, self.release, &mut list.stderr) {
             Ok(_) if list.items.iter().any(is_export) => {}
             Ok(files) => {
                 list.unsettled.push(list.items.len());
@@ -113,14 +118,16 @@ impl ExportTerraform {
     fn exports(&self, object: Object<'_>) -> bool {
         let text = |path: &[&str]| object.text(path).unwrap_or_default();
         let kind = text(&["kind"]);
-        let is_known = |(known, since): &(&str, Version)| *known == kind && *since <= self.version;
+        let is_known = |(known, since): &(&str, ExportTerraformRelease)| {
+            *known == kind && *since <= self.release
+        };
         text(&["apiVersion"]).contains(GROUP)
             && text(&["metadata", "annotations", SKIPPED]) != "true"
             && KINDS.iter().any(is_known)
     }
 }
 
-/// Whether a resource is what a run has left.
+/// Whether a resource is the output of an earlier run.
 fn is_export(resource: &Resource) -> bool {
     let object = Object::new(resource.root());
     let text = |path: &[&str]| object.text(path).unwrap_or_default();
@@ -141,7 +148,7 @@ fn config_map(files: BTreeMap<String, String>) -> Resource {
     Resource::new(to_document(&ConfigMap {
         api_version: "v1".to_owned(),
         kind: "ConfigMap".to_owned(),
-        metadata: Metadata {
+        metadata: TerraformMetadata {
             name: "terraform".to_owned(),
             annotations: annotations.into(),
         },

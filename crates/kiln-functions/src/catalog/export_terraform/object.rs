@@ -1,27 +1,25 @@
-//! Fields of a resource as the original's SDK reads them: a value of another type is as good as none, and aliases are
+//! Fields of a resource as the original's SDK reads them: a value of another type counts as missing, and aliases are
 //! not followed.
 
 use kiln_krm::record::{Reader, UnknownKeys, Value};
 use kiln_yaml::{Kind, NodeRef};
 
-/// A resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Object<'a> {
     root: NodeRef<'a>,
 }
 
-/// A list of records that was asked for.
-pub(super) struct List<V> {
+pub(super) struct RecordList<V> {
     pub(super) is_found: bool,
-    /// As many as could be read.
+    /// The records before the first invalid one.
     pub(super) items: Vec<V>,
-    /// Why not all of them could.
+    /// Why a record is invalid.
     pub(super) error: Option<String>,
 }
 
 enum Lookup<'a> {
     Missing,
-    /// There is something on the way that has no fields; holds what the SDK calls it.
+    /// A parent of the field has no fields; holds the SDK's name of its type.
     Obstructed(&'static str),
     Found(NodeRef<'a>),
 }
@@ -31,24 +29,23 @@ impl<'a> Object<'a> {
         Object { root }
     }
 
-    /// A string.
     pub(super) fn text(self, path: &[&str]) -> Option<&'a str> {
         self.scalar(path, "!!str")
     }
 
-    /// A boolean; false if there is none.
+    /// A boolean; false if it is missing.
     pub(super) fn flag(self, path: &[&str]) -> bool {
         let value = self.scalar(path, "!!bool");
         value.is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
-    /// An integer in decimal digits; zero if there is none.
+    /// A decimal integer; zero if it is missing.
     pub(super) fn integer(self, path: &[&str]) -> i64 {
         let value = self.scalar(path, "!!int");
         value.and_then(|value| value.parse().ok()).unwrap_or(0)
     }
 
-    /// A number that is written as a fraction; zero if there is none.
+    /// A floating-point number; zero if it is missing.
     pub(super) fn fraction(self, path: &[&str]) -> f64 {
         let value = self.scalar(path, "!!float");
         let number = value.and_then(|value| value.parse().ok());
@@ -57,7 +54,7 @@ impl<'a> Object<'a> {
             .unwrap_or(0.0)
     }
 
-    /// A list of strings; empty if there is none, or if not all items fit.
+    /// A list of strings; empty if it is missing or an item is not a string.
     pub(super) fn texts(self, path: &[&str]) -> Vec<String> {
         let list = self.list(path);
         match list.error {
@@ -66,19 +63,18 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A list of records.
-    pub(super) fn list<V: Value>(self, path: &[&str]) -> List<V> {
+    pub(super) fn list<V: Value>(self, path: &[&str]) -> RecordList<V> {
         let failure = |why: String| {
             let (fields, type_name) = (path.join(" "), V::type_name());
             format!("unable to get fields [{fields}] as *[]{type_name} with error: {why}")
         };
-        let wrong = |why: String| List {
+        let wrong = |why: String| RecordList {
             is_found: true,
             items: Vec::new(),
             error: Some(failure(why)),
         };
         match self.find(path) {
-            Lookup::Missing => List {
+            Lookup::Missing => RecordList {
                 is_found: false,
                 items: Vec::new(),
                 error: None,
@@ -90,7 +86,7 @@ impl<'a> Object<'a> {
             Lookup::Found(node) => {
                 let (items, error) =
                     Reader::what_fits(node.document(), node.id(), UnknownKeys::Ignore);
-                List {
+                RecordList {
                     is_found: true,
                     items,
                     error: error.map(|error| failure(error.to_string())),

@@ -1,4 +1,4 @@
-//! Small inputs on trees: what is written, what is left alone, and what is said when something is missing.
+//! Small inputs on trees: exported resources, unchanged resources, and messages about missing fields.
 
 use kiln_krm::Resource;
 use kiln_runtime::RunContext;
@@ -30,8 +30,8 @@ fn run_version(version: &str, items: &[&str]) -> FunctionList {
         files: &NoFiles,
     };
     let info = Registry::builtin().function("export-terraform").unwrap();
-    let behaviour = info.behaviour(version).unwrap();
-    let ending = behaviour.function.run(&mut list, &ctx);
+    let version = info.version(version).unwrap();
+    let ending = version.function.run(&mut list, &ctx);
     assert_eq!(ending, Ending::Success);
     list
 }

@@ -1,22 +1,21 @@
-//! Comments about setters, from the old form to the new one.
+//! Converts setter comments from the old format to the new one.
 
 use std::rc::Rc;
 
 use kiln_krm::Resource;
 use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style};
 
-use super::Edition;
+use super::FixRelease;
 use super::setters::{Definition, SETTER, SUBSTITUTION, Setters, meaning};
 use crate::budget::is_stopped;
 use crate::port::kyaml::{as_comment, fields};
 
-/// Rewrites the comments of a resource.
 pub(super) fn fix(
     resource: &mut Resource,
     setters: Option<&Setters>,
-    edition: Edition,
+    release: FixRelease,
 ) -> Result<(), String> {
-    let changes = changes(resource.document(), setters, edition)?;
+    let changes = changes(resource.document(), setters, release)?;
     if !changes.is_empty() {
         let document = resource.document_mut();
         for (node, comment) in changes {
@@ -26,29 +25,28 @@ pub(super) fn fix(
     Ok(())
 }
 
-/// A node, and what the key or the list says that it stands in.
-struct Place<'a> {
+/// A node, and the comment of the key or list that contains it.
+struct VisitedNode<'a> {
     node: NodeRef<'a>,
     outer: Option<Rc<Declared>>,
 }
 
-/// What a comment declares: the comment that takes its place, if it is about a setter. What is wrong with the setter
-/// matters only to a scalar.
+/// The comment that replaces a setter comment. An invalid setter is an error only for a scalar.
 type Declared = Result<Option<String>, String>;
 
 fn changes(
     document: &Document,
     setters: Option<&Setters>,
-    edition: Edition,
+    release: FixRelease,
 ) -> Result<Vec<(NodeId, String)>, String> {
     let mut changes = Vec::new();
-    let mut open = vec![Place {
+    let mut open = vec![VisitedNode {
         node: document.root(),
         outer: None,
     }];
-    // All items of a list may get the comment of the list.
+    // Each item of a list may get the comment of the list.
     let mut bytes = 0;
-    while let Some(Place { node, outer }) = open.pop() {
+    while let Some(VisitedNode { node, outer }) = open.pop() {
         if is_stopped() || !kiln_yaml::may_build(bytes) {
             break;
         }
@@ -58,20 +56,20 @@ fn changes(
                 for (key, value) in fields(document, node.id()) {
                     let (key, value) = (document.node(key), document.node(value));
                     let about_list = (value.is_sequence() && !value.is_empty())
-                        .then(|| list_comment(key.comment(Slot::Line), edition))
+                        .then(|| list_comment(key.comment(Slot::Line), release))
                         .flatten();
                     let outer = match &about_list {
-                        // It has been rewritten before anybody reads it.
+                        // The comment was rewritten before.
                         Some(_) => None,
                         None => declared(key, setters).map(Rc::new),
                     };
                     changes.extend(about_list.map(|comment| (key.id(), comment)));
-                    open.push(Place { node: value, outer });
+                    open.push(VisitedNode { node: value, outer });
                 }
             }
             Kind::Sequence => {
                 let outer = declared(node, setters).map(Rc::new);
-                open.extend(node.items().map(|node| Place {
+                open.extend(node.items().map(|node| VisitedNode {
                     node,
                     outer: outer.clone(),
                 }));
@@ -96,21 +94,21 @@ fn changes(
     Ok(changes)
 }
 
-/// The new comment behind the key of a list.
-fn list_comment(comment: &str, edition: Edition) -> Option<String> {
+/// The new comment after the key of a list.
+fn list_comment(comment: &str, release: FixRelease) -> Option<String> {
     const SHORT: &str = "# {\"$kpt-set\":\"";
     const LONG: &str = "# {\"$ref\":\"#/definitions/io.k8s.cli.";
-    let prefix = match edition {
-        Edition::First => comment.contains("$kpt-set").then_some(SHORT)?,
-        // Of both the one that is looked for last counts.
-        Edition::Second => [LONG, SHORT].into_iter().find(|it| comment.contains(it))?,
+    let prefix = match release {
+        FixRelease::V0_2_0 => comment.contains("$kpt-set").then_some(SHORT)?,
+        // If both occur, the one that is searched for last counts.
+        FixRelease::V0_2_1 => [LONG, SHORT].into_iter().find(|it| comment.contains(it))?,
     };
     let name = comment.strip_prefix(prefix).unwrap_or(comment);
     let name = name.strip_suffix("\"}").unwrap_or(name);
     Some(format!("kpt-set: ${{{name}}}"))
 }
 
-/// What the first comment of a node declares, if it declares anything.
+/// The replacement for the first comment of a node, if that is a setter comment.
 fn declared(node: NodeRef<'_>, setters: Option<&Setters>) -> Option<Declared> {
     let comments = [Slot::Line, Slot::Head].map(|slot| node.comment(slot));
     let comment = comments.into_iter().find(|comment| !comment.is_empty())?;
@@ -144,7 +142,7 @@ fn new_comment(declaration: NodeRef<'_>, setters: Option<&Setters>) -> Declared 
     })
 }
 
-/// The name in `{"$kpt-set":"name"}`, beside which there may be other texts only.
+/// The name in `{"$kpt-set":"name"}`; other fields must be strings.
 fn short_name(root: NodeRef<'_>) -> Option<&str> {
     let is_text = |(_, value): (NodeRef<'_>, NodeRef<'_>)| {
         value.is_scalar() && matches!(value.tag(), "!!str" | "!!null")
@@ -153,7 +151,7 @@ fn short_name(root: NodeRef<'_>) -> Option<&str> {
     (root.entries().all(is_text) && !name.is_empty()).then_some(name)
 }
 
-/// Whether a flow mapping could have been read as JSON: keys and texts in double quotes.
+/// Whether a flow mapping is valid JSON: keys and strings are double-quoted.
 fn is_json(root: NodeRef<'_>) -> bool {
     let quoted = |node: NodeRef<'_>| node.is_scalar() && node.style() == Style::DOUBLE_QUOTED;
     let mut fits = true;

@@ -1,7 +1,7 @@
-//! What people are told about fix, and its versions.
+//! The registry entry of fix: documentation and versions.
 
-use super::{Edition, Fix};
-use crate::registry::{Behaviour, FunctionInfo};
+use super::{Fix, FixRelease};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 const SDK: Sdk = Sdk::Kyaml {
@@ -12,51 +12,51 @@ const SDK: Sdk = Sdk::Kyaml {
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "fix",
     former_names: &[],
-    summary: "Makes packages of kpt before v1 ready for v1",
+    summary: "Migrates packages of kpt before v1 to v1",
     doc: "\
-Gives Kptfiles of `kpt.dev/v1alpha1` and `v1alpha2` the form of v1. Setters and substitutions of the older one become a
-call of apply-setters with a file `setters.yaml`, and comments such as `# {\"$kpt-set\":\"name\"}` the newer
-`# kpt-set: ${name}`. Functions that resources declare by annotations become steps of the pipeline.
+Converts Kptfiles of `kpt.dev/v1alpha1` and `v1alpha2` to v1. Setters and substitutions of v1alpha1 become a call of
+apply-setters with a file `setters.yaml`, and comments such as `# {\"$kpt-set\":\"name\"}` become `# kpt-set: ${name}`.
+Functions that resources declare with annotations become steps of the pipeline.
 
-It takes no configuration. There must be a Kptfile among the resources.
+It takes no configuration. The input must contain a Kptfile.
 
     kiln fn eval --image fix
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.2.0"],
             sdk: SDK,
             function: &Fix {
                 apply_setters: "gcr.io/kpt-fn/apply-setters:v0.1",
                 moved: "apply-setters:v0.1",
-                edition: Edition::First,
+                release: FixRelease::V0_2_0,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.1"],
             sdk: SDK,
             function: &Fix {
                 apply_setters: "gcr.io/kpt-fn/apply-setters:v0.1",
                 moved: "apply-setters:v0.1",
-                edition: Edition::Second,
+                release: FixRelease::V0_2_1,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["unstable"],
             sdk: SDK,
             function: &Fix {
                 apply_setters: "gcr.io/kpt-fn/apply-setters:v0.2",
                 moved: "gcr.io/kpt-fn/apply-setters:",
-                edition: Edition::Second,
+                release: FixRelease::V0_2_1,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["latest"],
             sdk: SDK,
             function: &Fix {
                 apply_setters: "ghcr.io/kptdev/krm-functions-catalog/apply-setters:v0.2",
                 moved: "ghcr.io/kptdev/krm-functions-catalog/apply-setters:",
-                edition: Edition::Second,
+                release: FixRelease::V0_2_1,
             },
         },
     ],

@@ -1,4 +1,4 @@
-//! Kptfiles, from v1alpha1 and v1alpha2 to v1.
+//! Converts Kptfiles of v1alpha1 and v1alpha2 to v1.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,21 @@ use kiln_krm::paths::{base, directory, join};
 use kiln_yaml::{Document, NodeRef, SequenceStyle};
 
 use super::packages::Packages;
-use super::{Edition, Fix, FixError, Report, path, setters};
+use super::{Fix, FixError, FixRelease, FixReport, path, setters};
 use crate::budget::is_stopped;
 use crate::function::FunctionList;
-use crate::port::kyaml::{Generation, annotation_map, set_annotation_map};
+use crate::port::kyaml::{KyamlRelease, annotation_map, set_annotation_map};
 
 impl Fix {
     fn setters_file(&self) -> &'static str {
-        match self.edition {
-            Edition::First => "setters-config.yaml",
-            Edition::Second => "setters.yaml",
+        match self.release {
+            FixRelease::V0_2_0 => "setters-config.yaml",
+            FixRelease::V0_2_1 => "setters.yaml",
         }
     }
 
-    /// The functions that resources of a package declare. They become plain configuration, each in a file of its own.
+    /// Takes the functions that resources of a package declare. The resources become plain configuration, each in its
+    /// own file.
     pub(super) fn take_functions(
         &self,
         list: &mut FunctionList,
@@ -47,9 +48,9 @@ impl Fix {
             if let Some(problem) = declared.problem {
                 list.stderr.push_str(&format!("{problem}\n"));
             }
-            let file = match self.edition {
-                Edition::First => base(path(resource)).to_owned(),
-                Edition::Second => format!("{}.yaml", resource.name()),
+            let file = match self.release {
+                FixRelease::V0_2_0 => base(path(resource)).to_owned(),
+                FixRelease::V0_2_1 => format!("{}.yaml", resource.name()),
             };
             functions.push(FirstFunction {
                 image: declared.declaration.container.image,
@@ -62,20 +63,20 @@ impl Fix {
                 annotations.remove(key);
             }
             let document = resource.document_mut();
-            if set_annotation_map(document, &annotations, Generation::First).is_err() {
+            if set_annotation_map(document, &annotations, KyamlRelease::V0_10).is_err() {
                 break;
             }
         }
         functions
     }
 
-    /// Replaces a Kptfile by one of v1.
+    /// Replaces a Kptfile with one of v1.
     pub(super) fn fix_kptfile(
         &self,
         list: &mut FunctionList,
         place: usize,
         functions: Vec<FirstFunction>,
-        report: &mut Report,
+        report: &mut FixReport,
     ) -> Result<(), FixError> {
         let Some(resource) = list.items.get_mut(place) else {
             return Ok(());
@@ -93,7 +94,7 @@ impl Fix {
             self.upgrade_first_alpha(resource, functions, report)?
         };
         let mut document = new.into_document();
-        let set = set_annotation_map(&mut document, &annotations, Generation::First);
+        let set = set_annotation_map(&mut document, &annotations, KyamlRelease::V0_10);
         set.map_err(|error| FixError::Setters(error.to_string()))?;
         *resource = Resource::new(document).with_origin(resource.origin().cloned());
         Ok(())
@@ -102,7 +103,7 @@ impl Fix {
     fn upgrade_second_alpha(
         &self,
         resource: &mut Resource,
-        report: &mut Report,
+        report: &mut FixReport,
     ) -> Result<FirstKptfile, FixError> {
         let file = path(resource).to_owned();
         let note = format!("Updated apiVersion to {API_VERSION}");
@@ -120,7 +121,7 @@ impl Fix {
             if is_stopped() {
                 break;
             }
-            // Whichever function it is, those of the first are taken.
+            // The original takes the setters of the first mutator, whatever its image is.
             let first = mutators.first().map(|it| it.config_map.clone());
             let Some(function) = mutators.get_mut(at) else {
                 break;
@@ -129,7 +130,7 @@ impl Fix {
                 continue;
             }
             let first = first.unwrap_or_default();
-            let created = setters::resource(&first, &setters_path, self.edition)?;
+            let created = setters::resource(&first, &setters_path, self.release)?;
             report.created.push(created);
             function.config_map = BTreeMap::new();
             self.setters_file().clone_into(&mut function.config_path);
@@ -143,7 +144,7 @@ impl Fix {
         &self,
         resource: &Resource,
         functions: Vec<FirstFunction>,
-        report: &mut Report,
+        report: &mut FixReport,
     ) -> Result<FirstKptfile, FixError> {
         let file = path(resource).to_owned();
         let invalid = |error: String| FixError::Kptfile("v1alpha1", error);
@@ -203,7 +204,7 @@ impl Fix {
         let mut pipeline = FirstPipeline::default();
         if !values.is_empty() {
             let setters_path = join(&[&directory(&file), self.setters_file()]);
-            let created = setters::resource(&values, &setters_path, self.edition)?;
+            let created = setters::resource(&values, &setters_path, self.release)?;
             report.created.push(created);
             pipeline.mutators.push(FirstFunction {
                 image: self.apply_setters.to_owned(),
@@ -226,7 +227,7 @@ impl Fix {
     }
 }
 
-/// A resource as it is in its own text: messages speak of its lines.
+/// Parses a resource again from its own text, because messages contain its line numbers.
 fn read_again(resource: &Resource) -> Result<Document, String> {
     let text = kiln_yaml::to_string(resource.document(), SequenceStyle::Compact);
     let document = kiln_yaml::parse(&text).map_err(|error| error.to_string())?;

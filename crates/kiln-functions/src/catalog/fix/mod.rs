@@ -1,7 +1,7 @@
-//! fix: packages of kpt before v1 made ready for v1.
+//! fix: migrates packages of kpt before v1 to v1.
 //!
-//! Kptfiles get their new form, setters go to a file of their own, declared functions to the pipeline, and comments about
-//! setters are written in the new way. Built with kyaml 0.10, which is why only the older annotations about places count.
+//! Kptfiles are converted, setters move to a file, declared functions move to the pipeline, and setter comments get
+//! the new format. Built with kyaml 0.10, which reads only the legacy path and index annotations.
 
 mod comments;
 mod info;
@@ -26,34 +26,30 @@ use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::kyaml::{MissingMetadata, failure, item, lift_comments};
 
-/// The function, in all its versions.
 struct Fix {
-    /// The image that is called for setters.
+    /// The image of the added apply-setters call.
     apply_setters: &'static str,
-    /// What the images of pipelines contain whose setters are moved to a file.
+    /// The setters of pipeline functions whose image contains this text move to a file.
     moved: &'static str,
-    edition: Edition,
+    release: FixRelease,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Edition {
-    /// v0.2.0
-    First,
-    /// Since v0.2.1: other names of files, and values of setters in quotes.
-    Second,
+enum FixRelease {
+    V0_2_0,
+    /// Other file names, and quoted setter values.
+    V0_2_1,
 }
 
-/// What is done to a package, and what is told about it.
 #[derive(Default)]
-struct Report {
+struct FixReport {
     /// (file, message)
     notes: Vec<(String, String)>,
-    /// Files with setters that are new.
+    /// New files with setters.
     created: Vec<Resource>,
 }
 
-impl Report {
-    /// Notes something about a file.
+impl FixReport {
     fn note(&mut self, file: &str, note: String) {
         if kiln_yaml::take_for_good(file.len() + note.len()) {
             self.notes.push((file.to_owned(), note));
@@ -67,7 +63,7 @@ enum FixError {
     Grouping(MissingMetadata),
     #[error("{0}")]
     Setters(String),
-    /// After which nothing is left of the package.
+    /// The package is discarded.
     #[error("{0}")]
     Comments(String),
     #[error("please make sure the package has a valid '{0}' Kptfile: {1}")]
@@ -80,7 +76,7 @@ enum FixError {
 
 impl Function for Fix {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let mut report = Report::default();
+        let mut report = FixReport::default();
         let outcome = self.fix(list, ctx, &mut report);
         lift_comments(list);
         match outcome {
@@ -111,7 +107,7 @@ impl Fix {
         &self,
         list: &mut FunctionList,
         ctx: &Context<'_>,
-        report: &mut Report,
+        report: &mut FixReport,
     ) -> Result<Ending, FixError> {
         if list.items.iter().any(|resource| resource.meta().is_missing) {
             return Err(FixError::Grouping(MissingMetadata));
@@ -154,7 +150,7 @@ impl Fix {
             let package = packages.of_file(path(resource));
             let setters = package.and_then(|package| setters.get(package));
             if let Some(resource) = list.items.get_mut(place) {
-                comments::fix(resource, setters, self.edition).map_err(FixError::Comments)?;
+                comments::fix(resource, setters, self.release).map_err(FixError::Comments)?;
             }
         }
         match has_kptfile {
@@ -164,7 +160,6 @@ impl Fix {
     }
 }
 
-/// The file that a resource says it is in.
 fn path(resource: &Resource) -> &str {
     resource.annotation(LEGACY_PATH).unwrap_or_default()
 }

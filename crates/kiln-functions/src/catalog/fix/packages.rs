@@ -1,4 +1,4 @@
-//! Which files belong to which package.
+//! Assigns files to packages.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,13 +9,13 @@ use kiln_krm::paths::{base, directory, join};
 use super::path;
 use crate::budget::is_stopped;
 
-/// The packages of files that are no Kptfiles.
+/// The packages of all files except Kptfiles.
 pub(super) struct Packages {
     by_file: HashMap<String, String>,
 }
 
 impl Packages {
-    /// A file belongs to the nearest directory above it that has a Kptfile.
+    /// A file belongs to the nearest directory above it that contains a Kptfile.
     pub(super) fn of(items: &[Resource]) -> Packages {
         let (kptfiles, files): (BTreeSet<&str>, BTreeSet<&str>) = {
             let all = items.iter().map(path);

@@ -1,42 +1,37 @@
-//! The setters and substitutions of a Kptfile of v1alpha1, and the file that they go to.
+//! The setters and substitutions of a v1alpha1 Kptfile, and the file that they move to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kiln_krm::Resource;
 use kiln_yaml::{Document, NodeRef, SequenceStyle, Style};
 
-use super::{Edition, FixError};
-use crate::port::kyaml::{Generation, format};
+use super::{FixError, FixRelease};
+use crate::port::kyaml::{KyamlRelease, format};
 
 pub(super) const SETTER: &str = "io.k8s.cli.setters.";
 pub(super) const SUBSTITUTION: &str = "io.k8s.cli.substitutions.";
 
-/// How deep substitutions may be nested, and how long patterns may get by it. The original knows no end.
+/// How deep substitutions may nest, and how long patterns may get. The original has no limit.
 const MAX_DEPTH: usize = 200;
 const MAX_PATTERN: usize = 1 << 20;
 
-/// The `openAPI` of a Kptfile.
+/// The `openAPI` section of a Kptfile.
 pub(super) struct Setters {
     document: Document,
 }
 
-/// What a definition stands for.
 pub(super) enum Definition<'a> {
-    /// A setter of this name.
     Setter {
-        /// The name.
         name: &'a str,
-        /// The text that its value stands for, if that is another.
+        /// The text that `enumValues` maps its value to.
         meaning: Option<&'a str>,
     },
-    /// A substitution.
     Substitution(NodeRef<'a>),
-    /// Neither.
     Neither,
 }
 
 impl Setters {
-    /// Those of a Kptfile, if it has any.
+    /// The setters of a Kptfile, if it has some.
     pub(super) fn of(kptfile: NodeRef<'_>) -> Result<Option<Setters>, FixError> {
         let Some(section) = kptfile.get("openAPI") else {
             return Ok(None);
@@ -66,7 +61,7 @@ impl Setters {
         self.document.root().get("definitions")?.get(name)
     }
 
-    /// The pattern of a substitution, made of nothing but setters.
+    /// The pattern of a substitution, with nested substitutions expanded.
     pub(super) fn pattern(&self, substitution: NodeRef<'_>) -> Result<String, String> {
         self.expand(substitution, &mut BTreeSet::new(), 0)
     }
@@ -126,7 +121,7 @@ impl Setters {
     }
 }
 
-/// What a node is in JSON.
+/// The JSON type of a node.
 fn json_kind(node: NodeRef<'_>) -> &'static str {
     match node.tag() {
         "!!str" | "!!timestamp" => "string",
@@ -138,7 +133,7 @@ fn json_kind(node: NodeRef<'_>) -> &'static str {
     }
 }
 
-/// What a definition stands for. Texts must be texts.
+/// Reads a definition. Names and values must be strings.
 pub(super) fn meaning(definition: NodeRef<'_>) -> Result<Definition<'_>, String> {
     let Some(extension) = definition.get("x-k8s-cli").filter(|node| !node.is_null()) else {
         return Ok(Definition::Neither);
@@ -220,7 +215,7 @@ pub(super) fn values(kptfile: NodeRef<'_>) -> Result<BTreeMap<String, String>, F
     Ok(values)
 }
 
-/// Whether the texts of a setter are texts. Messages speak of the lines of the setter alone.
+/// Checks that the strings of a setter are strings. Line numbers in messages count from the setter.
 fn check_texts(setter: NodeRef<'_>) -> Result<(), FixError> {
     let text = kiln_yaml::to_string(&Document::from_node(setter), SequenceStyle::Compact);
     let Ok(Some(document)) = kiln_yaml::parse(&text) else {
@@ -247,15 +242,14 @@ fn check_texts(setter: NodeRef<'_>) -> Result<(), FixError> {
     }
 }
 
-/// The resource that holds setters.
 pub(super) fn resource(
     setters: &BTreeMap<String, String>,
     path: &str,
-    edition: Edition,
+    release: FixRelease,
 ) -> Result<Resource, FixError> {
-    let name = match edition {
-        Edition::First => "setters-config",
-        Edition::Second => "setters",
+    let name = match release {
+        FixRelease::V0_2_0 => "setters-config",
+        FixRelease::V0_2_1 => "setters",
     };
     let text = format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  annotations:\n    \
@@ -265,7 +259,7 @@ pub(super) fn resource(
     let mut document = document.unwrap_or_else(Document::new_mapping);
     let data = document.new_mapping_node();
     for (name, value) in setters {
-        let value = list_text(value, edition)?;
+        let value = list_text(value, release)?;
         let key = document.new_scalar(name, "");
         let node = document.new_scalar(&value, "");
         if value.is_empty() {
@@ -277,22 +271,22 @@ pub(super) fn resource(
         let (root, key) = (document.root().id(), document.new_scalar("data", ""));
         document.push_entry(root, key, data);
     }
-    if edition == Edition::Second {
-        let formatted = format(&mut document, Some(Generation::First));
+    if release == FixRelease::V0_2_1 {
+        let formatted = format(&mut document, Some(KyamlRelease::V0_10));
         formatted.map_err(|error| FixError::Setters(error.to_string()))?;
     }
     Ok(Resource::new(document))
 }
 
-/// A list with an item in each line; anything else as it is.
-fn list_text(value: &str, edition: Edition) -> Result<String, FixError> {
-    if edition == Edition::Second && !value.starts_with('[') {
+/// A list with one item per line; any other value unchanged.
+fn list_text(value: &str, release: FixRelease) -> Result<String, FixError> {
+    if release == FixRelease::V0_2_1 && !value.starts_with('[') {
         return Ok(value.to_owned());
     }
     let parsed = kiln_yaml::parse(value).map_err(|error| {
-        FixError::Setters(match edition {
-            Edition::First => error.to_string(),
-            Edition::Second => format!(
+        FixError::Setters(match release {
+            FixRelease::V0_2_0 => error.to_string(),
+            FixRelease::V0_2_1 => format!(
                 "failed to parse the array node value {} with error {}",
                 kiln_go::quote(value),
                 kiln_go::quote(&error.to_string())
@@ -300,9 +294,9 @@ fn list_text(value: &str, edition: Edition) -> Result<String, FixError> {
         })
     })?;
     let Some(mut document) = parsed else {
-        return match edition {
-            Edition::First => Err(FixError::Setters("EOF".to_owned())),
-            Edition::Second => Ok(value.to_owned()),
+        return match release {
+            FixRelease::V0_2_0 => Err(FixError::Setters("EOF".to_owned())),
+            FixRelease::V0_2_1 => Ok(value.to_owned()),
         };
     };
     if !document.root().is_sequence() {

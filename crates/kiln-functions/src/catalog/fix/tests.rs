@@ -1,24 +1,24 @@
-//! What becomes of packages, in all versions, and how it fails.
+//! Migrated packages in all releases, and failures.
 
 use kiln_runtime::RunContext;
 
 use super::INFO;
 use crate::function::{Context, NoFiles};
-use crate::wire::{self, Answer};
+use crate::wire::{self, ProgramOutput};
 
 const VERSIONS: [&str; 4] = ["v0.2.0", "v0.2.1", "unstable", "latest"];
 
-fn run(version: &str, items: &str) -> Answer {
+fn run(version: &str, items: &str) -> ProgramOutput {
     let input = format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}");
     let ctx = Context {
         environment: &[],
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    wire::run(INFO.behaviour(version).unwrap(), input.as_bytes(), &ctx).unwrap()
+    wire::run(INFO.version(version).unwrap(), input.as_bytes(), &ctx).unwrap()
 }
 
-/// An error as it is told.
+/// An error as it is printed.
 fn twice(error: &str) -> String {
     format!("{error}{error}\n")
 }
@@ -37,7 +37,7 @@ fn package(api_version: &str, kptfile: &str, data: &str) -> String {
     )
 }
 
-/// The `openAPI` of a Kptfile, with definitions as (name, extension).
+/// The `openAPI` section of a Kptfile, with definitions as (name, extension).
 fn definitions(definitions: &[(&str, &str)]) -> String {
     let lines = definitions.iter().map(|(name, extension)| {
         format!("      io.k8s.cli.{name}:\n        x-k8s-cli: {extension}\n")
@@ -106,8 +106,8 @@ fn which_image_has_its_setters_moved_depends_on_the_version() {
     for (image, moved) in images {
         for (version, moved) in VERSIONS.into_iter().zip(moved) {
             let answer = run(version, &package("v1alpha2", &step(image), "    a: b\n"));
-            let told = "Moved setters from configMap to configPath";
-            assert_eq!(answer.stdout.contains(told), moved, "{version} {image}");
+            let reported = "Moved setters from configMap to configPath";
+            assert_eq!(answer.stdout.contains(reported), moved, "{version} {image}");
             assert_eq!(
                 answer.stdout.contains("configMap:"),
                 !moved,

@@ -1,4 +1,4 @@
-//! format: fields of all resources in the order that people expect, and quotes as the types of Kubernetes want them.
+//! format: sorts the fields of all resources and quotes scalars as the Kubernetes types require.
 
 #[cfg(test)]
 mod tests;
@@ -7,9 +7,9 @@ use kiln_krm::annotations::FamilyError;
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::kyaml::{
-    FormatError, Generation, SetFieldError, check_path, format, in_step, lift_comments,
+    FormatError, KyamlRelease, SetFieldError, check_path, format, in_step, lift_comments,
 };
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
@@ -17,23 +17,23 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Formats the fields of resources",
     doc: "\
-Puts the fields of every resource in the order that people expect: `apiVersion`, `kind`, `metadata` and so on, those
-that are not known by the alphabet. Containers of workloads are sorted by name. Where the type of a field is known,
-texts that look like something else get quotes, and numbers and booleans lose theirs. Comments stay.
+Sorts the fields of every resource in the usual order: `apiVersion`, `kind`, `metadata` and so on, unknown fields
+alphabetically. Containers of workloads are sorted by name. Where the type of a field is known, strings that look like
+another type get quotes, and numbers and booleans lose theirs. Comments are kept.
 
-It takes no configuration. A resource with the annotation `config.kubernetes.io/formatting: none` is left alone;
-`standard` is the only other value there is.
+It takes no configuration. A resource with the annotation `config.kubernetes.io/formatting: none` is not
+formatted; the only other valid value is `standard`.
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.0"],
             sdk: SDK,
-            function: &Format(Generation::First),
+            function: &Format(KyamlRelease::V0_10),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["unstable", "latest"],
             sdk: SDK,
-            function: &Format(Generation::Third),
+            function: &Format(KyamlRelease::V0_13),
         },
     ],
 };
@@ -43,11 +43,10 @@ const SDK: Sdk = Sdk::Kyaml {
     errors: ErrorsPrinted::BelowTheList,
 };
 
-/// The function as the kyaml of a generation makes it.
-struct Format(Generation);
+struct Format(KyamlRelease);
 
 #[derive(Debug, thiserror::Error)]
-enum RunError {
+enum FormatFunctionError {
     #[error("failed to format resources: {0}")]
     Format(FormatError),
     #[error(transparent)]
@@ -59,25 +58,29 @@ enum RunError {
 impl Function for Format {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let outcome = match self.0 {
-            Generation::First | Generation::Second => {
+            KyamlRelease::V0_10 | KyamlRelease::V0_12 => {
                 let outcome = self.format(list, ctx);
                 lift_comments(list);
                 check_metadata(list).and(outcome)
             }
-            Generation::Third => in_step(list, |list| self.format(list, ctx)),
+            KyamlRelease::V0_13 => in_step(list, |list| self.format(list, ctx)),
         };
         outcome.unwrap_or_else(|error| Ending::Error(error.to_string()))
     }
 }
 
 impl Format {
-    fn format(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Result<Ending, RunError> {
+    fn format(
+        &self,
+        list: &mut FunctionList,
+        ctx: &Context<'_>,
+    ) -> Result<Ending, FormatFunctionError> {
         for (place, resource) in list.items.iter_mut().enumerate() {
             if let Err(stopped) = ctx.check() {
                 return Ok(stopped.into());
             }
-            let is_changed =
-                format(resource.document_mut(), Some(self.0)).map_err(RunError::Format)?;
+            let is_changed = format(resource.document_mut(), Some(self.0))
+                .map_err(FormatFunctionError::Format)?;
             if is_changed {
                 list.unsettled.push(place);
             }
@@ -86,8 +89,8 @@ impl Format {
     }
 }
 
-/// What the writer asks of resources. It has the last word.
-fn check_metadata(list: &FunctionList) -> Result<(), RunError> {
+/// The final check of the writer.
+fn check_metadata(list: &FunctionList) -> Result<(), FormatFunctionError> {
     for resource in &list.items {
         check_path(resource.document(), &["metadata"])?;
     }

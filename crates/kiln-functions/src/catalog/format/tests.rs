@@ -1,19 +1,19 @@
-//! How it fails, and what older kyaml does to comments.
+//! Failures, and how older kyaml moves comments.
 
 use kiln_runtime::RunContext;
 
 use super::INFO;
 use crate::function::{Context, NoFiles};
-use crate::wire::{self, Answer};
+use crate::wire::{self, ProgramOutput};
 
-fn run(version: &str, items: &str) -> Answer {
+fn run(version: &str, items: &str) -> ProgramOutput {
     let input = format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}");
     let ctx = Context {
         environment: &[],
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    wire::run(INFO.behaviour(version).unwrap(), input.as_bytes(), &ctx).unwrap()
+    wire::run(INFO.version(version).unwrap(), input.as_bytes(), &ctx).unwrap()
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! The built-in functions of the engine, with bounds.
+//! The built-in functions of the engine, with limits.
 //!
-//! Most are called as they are, and what they return is charged. Those whose result or work can be much larger than
-//! their arguments are measured first, or done here. The engine looks for added functions before its own, so that these
-//! take their place.
+//! Most are called as they are, and their results are charged. Functions whose result or work can be much larger than
+//! their arguments are measured first, or implemented here. The engine looks up added functions before its own, so
+//! that these replace its own.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use super::limits::{MAX_COMPARISONS, MAX_NUMBER_BITS, Meter, OverLimit, bits};
 use super::scan::is_short_number;
 use super::{pattern, sprintf};
 
-/// What a function returns; nothing stands for undefined.
-pub(super) type Answer = Result<Option<Value>, OverLimit>;
+/// `None` stands for undefined.
+pub(super) type BuiltinResult = Result<Option<Value>, OverLimit>;
 
-/// Bytes that a value takes in an array, and about what it takes in a set or object.
+/// Bytes that a value takes in an array, and approximately in a set or object.
 pub(super) const SLOT: u64 = 48;
 
-/// A function of the engine that is called for us.
+/// A function of the engine.
 #[derive(Clone)]
 struct Original {
     function: BuiltinFcn,
@@ -28,7 +28,7 @@ struct Original {
     params: Vec<Ref<Expr>>,
 }
 
-/// Adds all functions of the engine with bounds.
+/// Adds all functions of the engine, with limits.
 pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String> {
     let source = Source::from_contents(String::new(), " ".to_owned());
     let source = source.map_err(|error| error.to_string())?;
@@ -40,7 +40,7 @@ pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String>
         end: 0,
     };
     for (name, function) in BUILTINS.iter() {
-        // The engine remembers what these return, which it does not for added functions; they return little.
+        // The engine caches the results of these, which it does not for added functions; the results are small.
         if regorus::unstable::must_cache(name).is_some() {
             continue;
         }
@@ -67,7 +67,7 @@ pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String>
     Ok(())
 }
 
-fn call(name: &str, original: &Original, args: &[Value], meter: &Meter) -> Answer {
+fn call(name: &str, original: &Original, args: &[Value], meter: &Meter) -> BuiltinResult {
     meter.check()?;
     let own = match (name, args) {
         ("product", [items]) => Some(product(items, meter)?),
@@ -112,19 +112,19 @@ fn call(name: &str, original: &Original, args: &[Value], meter: &Meter) -> Answe
 }
 
 impl Original {
-    fn call(&self, args: &[Value], meter: &Meter) -> Answer {
+    fn call(&self, args: &[Value], meter: &Meter) -> BuiltinResult {
         match (self.function.0)(&self.span, &self.params, args, false) {
             Ok(value) => Ok(Some(value)),
             Err(error) => match error.downcast_ref::<regorus::LimitError>() {
                 Some(limit) => Err(meter.record(OverLimit::new(&limit.to_string()))),
-                // Calls that make no sense are undefined.
+                // Calls with invalid arguments are undefined.
                 None => Ok(None),
             },
         }
     }
 }
 
-/// Checks what a call would need before it is made. Whether it makes sense to make it.
+/// Checks the cost of a call before it is made. Returns false for invalid arguments.
 fn measure(name: &str, args: &[Value], meter: &Meter) -> Result<bool, OverLimit> {
     match (name, args) {
         ("concat", [between, items]) => {
@@ -157,7 +157,7 @@ fn measure(name: &str, args: &[Value], meter: &Meter) -> Result<bool, OverLimit>
         }
         ("json.marshal" | "json.marshal_with_options", [value, ..]) => {
             let size = meter.size(value)?;
-            // Each byte of a string can take six. Options can give each line a prefix, and indent it.
+            // Each byte of a string can take six bytes. Options can prefix and indent each line.
             let options = args.get(1).map(|options| meter.size(options)).transpose()?;
             let option = options.map_or(0, |options| 64 + options.text);
             let lines = (size.paths + 2 * size.parts).saturating_mul(2 * option);
@@ -216,7 +216,7 @@ fn fits_comparisons(count: u64, meter: &Meter) -> Result<(), OverLimit> {
     }
 }
 
-/// What a result takes beside the values that it is made of.
+/// The bytes of a result, without the values that it contains.
 pub(super) fn shallow_size(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.len() as u64,
@@ -250,7 +250,7 @@ fn replaced_length(text: &Value, old: &Value, new: &Value) -> u64 {
     text.len() as u64 + times.saturating_mul(length(new))
 }
 
-/// Whether no number of a JSON text has a long exponent. What stands in strings is not looked at.
+/// Whether all numbers of a JSON text have short exponents. Strings are skipped.
 fn has_short_numbers(text: &str) -> bool {
     let mut is_string = false;
     let mut is_escaped = false;
@@ -285,7 +285,7 @@ fn hosts(network: &str) -> u64 {
     1_u64.checked_shl(bits - prefix).unwrap_or(u64::MAX)
 }
 
-fn product(items: &Value, meter: &Meter) -> Answer {
+fn product(items: &Value, meter: &Meter) -> BuiltinResult {
     if !matches!(items, Value::Array(_) | Value::Set(_)) {
         return Ok(None);
     }
@@ -303,7 +303,7 @@ fn product(items: &Value, meter: &Meter) -> Answer {
     Ok(Some(product))
 }
 
-fn range(from: &Value, to: &Value, step: &Value, meter: &Meter) -> Answer {
+fn range(from: &Value, to: &Value, step: &Value, meter: &Meter) -> BuiltinResult {
     let whole = |value: &Value| match value {
         Value::Number(number) => number.as_i64(),
         _ => None,
@@ -336,7 +336,7 @@ fn position(text: &Value, part: &Value) -> Option<Value> {
     })
 }
 
-fn positions(text: &Value, part: &Value, meter: &Meter) -> Answer {
+fn positions(text: &Value, part: &Value, meter: &Meter) -> BuiltinResult {
     let (Value::String(text), Value::String(part)) = (text, part) else {
         return Ok(None);
     };
@@ -374,7 +374,7 @@ fn trim(text: &Value, cut: &Value, (start, end): (bool, bool)) -> Option<Value> 
     Some(Value::from(rest))
 }
 
-fn replace_all(parts: &Value, text: &Value, meter: &Meter) -> Answer {
+fn replace_all(parts: &Value, text: &Value, meter: &Meter) -> BuiltinResult {
     let (Value::Object(parts), Value::String(_)) = (parts, text) else {
         return Ok(None);
     };
@@ -390,5 +390,5 @@ fn replace_all(parts: &Value, text: &Value, meter: &Meter) -> Answer {
     Ok(Some(text))
 }
 
-/// Limits of whole numbers are about bits, those of their texts about digits.
+/// The limit of integers is in bits, that of their text in digits.
 const _: () = assert!(MAX_NUMBER_BITS / 4 > 400);

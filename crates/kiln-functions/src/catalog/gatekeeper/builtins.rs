@@ -1,6 +1,6 @@
-//! Functions of Rego that the engine lacks, and those that charge what policies make.
+//! Functions of Rego that the engine lacks, and functions that charge the values that policies build.
 //!
-//! OPA has since dropped `any`, `all`, `re_match` and others; policies for Gatekeeper are full of them.
+//! OPA has dropped `any`, `all`, `re_match` and others since; many policies for Gatekeeper use them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use std::sync::Arc;
 use regorus::unstable::BUILTINS;
 use regorus::{Engine, Value};
 
-use super::bounded::{self, Answer, SLOT};
+use super::bounded::{self, BuiltinResult, SLOT};
 use super::limits::{Meter, bits};
 use super::pattern;
 use super::rewrite::{ELEMENT, RESULT, VALUE};
 
-/// A function; nothing stands for undefined.
+/// `None` stands for undefined.
 type Builtin = fn(&[Value]) -> Option<Value>;
 
-/// Functions of OPA that the engine lacks, and how many arguments they have.
+/// Functions of OPA that the engine lacks, with the number of their arguments.
 const FUNCTIONS: [(&str, u8, Builtin); 10] = [
     ("re_match", 2, |args| {
         let [pattern, text] = args else { return None };
@@ -60,7 +60,7 @@ const FUNCTIONS: [(&str, u8, Builtin); 10] = [
     }),
 ];
 
-/// Makes the functions known. Calls that make no sense are undefined, as OPA has it.
+/// Registers the functions. As in OPA, calls with invalid arguments are undefined.
 pub(super) fn add(engine: &mut Engine, meter: &Arc<Meter>) -> Result<(), String> {
     bounded::add(engine, meter)?;
     for (name, arguments, function) in FUNCTIONS {
@@ -107,11 +107,10 @@ pub(super) fn is_known(name: &str) -> bool {
     name == "print" || BUILTINS.contains_key(name) || added.any(|added| added == name)
 }
 
-type Charge = fn(Vec<Value>, &Meter) -> Answer;
+type Charge = fn(Vec<Value>, &Meter) -> BuiltinResult;
 
-/// Charges a value, of which at most so many parts are new. The others have been charged before, or are shared with the
-/// input.
-fn charge(args: Vec<Value>, slot: u64, meter: &Meter) -> Answer {
+/// Charges a value with at most that many new parts. The other parts have been charged, or are shared with the input.
+fn charge(args: Vec<Value>, slot: u64, meter: &Meter) -> BuiltinResult {
     let mut args = args.into_iter();
     let (Some(value), Some(built)) = (args.next(), args.next()) else {
         return Ok(None);

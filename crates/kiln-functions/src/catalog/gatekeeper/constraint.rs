@@ -1,4 +1,4 @@
-//! Constraints: where a policy applies, with which parameters, and how grave it is to break it.
+//! Constraints: to which resources a policy applies, with which parameters and which enforcement action.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,8 @@ use crate::port::go_json::JsonRef;
 use super::matching::{self, Review};
 use super::openapi;
 use super::policy::{self, Policy};
-use super::release::Release;
+use super::release::GatekeeperRelease;
 
-/// A constraint of a known kind.
 pub(super) struct Constraint<'a> {
     pub(super) kind: &'a str,
     pub(super) name: &'a str,
@@ -24,11 +23,11 @@ pub(super) struct Constraint<'a> {
 const GROUP: &str = "constraints.gatekeeper.sh";
 
 impl<'a> Constraint<'a> {
-    /// The constraint that an object is, if it is one.
+    /// Reads an object as a constraint, if it is one.
     pub(super) fn read(
         object: JsonRef<'a>,
         policies: &BTreeMap<String, Policy>,
-        release: Release,
+        release: GatekeeperRelease,
     ) -> Result<Option<Constraint<'a>>, String> {
         let string = |path: &[&str]| object.get_path(path).and_then(JsonRef::as_str);
         let api_version = string(&["apiVersion"]).unwrap_or_default();
@@ -53,7 +52,6 @@ impl<'a> Constraint<'a> {
         }))
     }
 
-    /// Whether it applies to a resource.
     pub(super) fn matches(
         &self,
         review: &Review<'_>,
@@ -72,7 +70,7 @@ fn check(
     object: JsonRef<'_>,
     (kind, name, version): (&str, &str, &str),
     policy: &Policy,
-    release: Release,
+    release: GatekeeperRelease,
 ) -> Result<(), String> {
     if name.is_empty() {
         return Err("creating Constraint subpath: invalid Constraint: missing name".to_owned());
@@ -107,7 +105,7 @@ fn check(
     Ok(())
 }
 
-/// What is wrong with a name that should be a subdomain.
+/// The errors of a name that must be a subdomain.
 fn subdomain_faults(name: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if name.len() > 253 {
@@ -131,7 +129,7 @@ fn subdomain_faults(name: &str) -> Vec<String> {
     faults
 }
 
-/// What is wrong with the expressions of a selector, as far as a schema does not say it.
+/// The errors in the expressions of a selector that a schema does not report.
 fn selector_faults(selector: JsonRef<'_>) -> Vec<String> {
     let expressions = selector.get("matchExpressions").into_iter();
     let mut faults = Vec::new();

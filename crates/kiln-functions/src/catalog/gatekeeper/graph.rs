@@ -1,34 +1,31 @@
-//! Which rules and functions use each other: that none of them uses itself, and that the chains are short.
+//! The call graph of rules and functions: recursion and long chains are errors.
 //!
-//! OPA refuses recursion when it compiles. The engine does not, and its stack grows with every rule that is evaluated
-//! for another. A policy that passes here needs a stack of at most [`MAX_LEVELS`] levels.
+//! OPA rejects recursion when it compiles. The engine does not, and its stack grows with every rule that another one
+//! evaluates. A policy that passes needs a stack of at most [`MAX_LEVELS`] levels.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::limits::{MAX_EDGES, MAX_LEVELS, unsupported};
 use super::rules::{RuleInfo, Rules, overlaps};
 
-/// Why the rules of a policy cannot be evaluated.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum GraphError {
-    /// Rules that use themselves: where they are, and how.
     Recursive(Vec<Recursion>),
     TooDeep(String),
 }
 
-/// A rule that uses itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Recursion {
     pub(super) module: usize,
     pub(super) line: u32,
-    /// What OPA reports.
+    /// The reason that OPA reports.
     pub(super) reason: String,
 }
 
-/// How many recursive rules are reported, as by OPA.
+/// OPA's limit of reported recursive rules.
 const MAX_REPORTED: usize = 10;
 
-/// Rules by path, and which of them they use.
+/// Rules by path, and the paths that they use.
 struct Graph<'a> {
     rules: &'a [RuleInfo],
     /// The rules of each path.
@@ -86,8 +83,8 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// Checks how deep chains of rules are, beginning with those that use no other. Returns the paths that are left
-    /// over because they use themselves, or rules that do.
+    /// Checks the depth of chains of rules, starting with the rules that use no other. Returns the remaining paths,
+    /// which are recursive or use recursive rules.
     fn check_levels(&self) -> Result<BTreeSet<usize>, String> {
         let count = self.members.len();
         let mut missing = vec![0_usize; count];
@@ -150,7 +147,7 @@ impl<'a> Graph<'a> {
         recursions
     }
 
-    /// The shortest way from a rule to itself, with both ends.
+    /// The shortest path from a rule to itself, including both ends.
     fn path_to_itself(&self, start: usize, rest: &BTreeSet<usize>) -> Option<Vec<usize>> {
         let mut before: BTreeMap<usize, usize> = BTreeMap::new();
         let mut queue = VecDeque::from([start]);
@@ -161,7 +158,7 @@ impl<'a> Graph<'a> {
                     while let Some(rule) = path.last().and_then(|rule| before.get(rule)) {
                         path.push(*rule);
                     }
-                    // A rule that uses itself is found at once, and is its own way.
+                    // A rule that uses itself directly is a path of its own.
                     path.reverse();
                     return Some(path);
                 }
@@ -177,7 +174,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// The paths that a reference is about.
+/// The paths that a reference may mean.
 fn targets(paths: &BTreeMap<&[String], usize>, reference: &[Option<String>]) -> Vec<usize> {
     let fixed: Vec<String> = reference.iter().map_while(Clone::clone).collect();
     let above = (0..fixed.len()).filter_map(|length| paths.get(&fixed[..length]));

@@ -1,8 +1,8 @@
-//! What one call of the function may use, and the meter that counts it.
+//! The limits of one call of the function, and the meter that counts usage.
 //!
-//! Rego can ask for any amount of time and memory in a few bytes. The sizes of policies are bounded before they are
-//! evaluated ([`super::scan`], [`super::graph`]); what they make while they run is charged to a [`Meter`], which also
-//! notices the deadline and the cancellation of the call. All numbers are in this file.
+//! A few bytes of Rego can use any amount of time and memory. The size of a policy is limited before it is evaluated
+//! ([`super::scan`], [`super::graph`]); the values that it builds are charged to a [`Meter`], which also checks the
+//! deadline and cancellation of the call. All limits are in this file.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -22,54 +22,53 @@ pub(super) const MAX_NESTING: usize = 40;
 /// How deep expressions may nest, where each operator of a chain and each bracket is a level.
 pub(super) const MAX_EXPRESSION_DEPTH: usize = 300;
 
-/// How many tokens the engine's parser may read. It reads some brackets again and again.
+/// How many tokens the engine's parser may read. It reads some brackets several times.
 pub(super) const MAX_PARSER_WORK: u64 = 4_000_000;
 
 /// How many references between rules a policy may have.
 pub(super) const MAX_EDGES: usize = 500_000;
 
-/// How deep statements, expressions, rules and functions that use each other may nest when they are evaluated.
+/// How deep statements, expressions, rules and functions that use each other may nest during evaluation.
 ///
-/// The engine needs at most [`STACK_PER_LEVEL`] bytes of stack for each of these levels.
+/// The engine needs at most [`STACK_PER_LEVEL`] bytes of stack per level.
 pub(super) const MAX_LEVELS: u32 = 3_000;
 
-/// Optimized code needs 2 KiB; a test evaluates the deepest policies that are accepted.
+/// Optimized code needs 2 KiB; a test evaluates the deepest accepted policies.
 const STACK_PER_LEVEL: usize = 16 * 1024;
 
-/// The stack of the thread that evaluates policies. Pages that are not used take no memory.
+/// The stack of the thread that evaluates policies. Unused pages take no memory.
 pub(super) const STACK: usize = 8 * 1024 * 1024 + MAX_LEVELS as usize * STACK_PER_LEVEL;
 
 /// How deep a value may nest. The stack is deep enough for many more levels of a value.
 pub(super) const MAX_VALUE_DEPTH: usize = 5_000;
 
-/// How many parts a value may have that a rule or function returns, where parts that occur twice count twice.
+/// How many parts a value of a rule or function may have. Parts that occur twice count twice.
 pub(super) const MAX_VALUE_PARTS: u64 = 4_000_000;
 
-/// How long a whole number may be.
+/// The size of an integer.
 pub(super) const MAX_NUMBER_BITS: u64 = 16_384;
 
 /// How many comparisons one call of a built-in function may need.
 pub(super) const MAX_COMPARISONS: u64 = 200_000_000;
 
-/// What one evaluation of one policy may make, in bytes.
+/// Bytes that one evaluation of one policy may allocate.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What all results of a call may take together, in bytes.
+/// Bytes that all results of a call may take.
 pub(super) const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
 
-/// How long the faults of one constraint may be together, in bytes. The first of many will do.
+/// Bytes that the errors of one constraint may take. Further errors are dropped.
 pub(super) const MAX_FAULT_BYTES: usize = 1024 * 1024;
 
 /// How long policies may run if the call has no deadline.
 const MAX_TIME: Duration = Duration::from_secs(600);
 
-/// A limit that a policy goes over.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct OverLimit(String);
 
 impl OverLimit {
-    /// `what` names the policy's demand.
+    /// `what` describes what the policy uses.
     pub(super) fn new(what: &str) -> OverLimit {
         OverLimit(unsupported(what))
     }
@@ -80,10 +79,8 @@ pub(super) fn unsupported(what: &str) -> String {
     format!("{what}, which is not supported natively; use --no-native")
 }
 
-/// Counts what policies use.
 pub(super) struct Meter {
     run: RunContext,
-    /// When evaluation must end.
     end: Instant,
     stop: AtomicBool,
     /// Bytes that the evaluation may still make.
@@ -106,7 +103,7 @@ impl Meter {
         }
     }
 
-    /// Grants the next evaluation all bytes; the last one has freed its own.
+    /// Grants all bytes to the next evaluation; the previous one has freed its own.
     pub(super) fn renew(&self) {
         self.bytes.store(MAX_BYTES, Ordering::Relaxed);
     }
@@ -115,7 +112,7 @@ impl Meter {
         self.end.saturating_duration_since(Instant::now())
     }
 
-    /// Whether the call was cancelled or is past its deadline.
+    /// Fails if the call was cancelled or is past its deadline.
     pub(super) fn stopped(&self) -> Result<(), Stopped> {
         let is_late = |deadline: kiln_runtime::Deadline| Instant::now() >= deadline.at;
         match self.run.cancel.is_cancelled() || self.run.deadline.is_some_and(is_late) {
@@ -124,7 +121,6 @@ impl Meter {
         }
     }
 
-    /// Makes every later check fail.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -140,7 +136,6 @@ impl Meter {
         }
     }
 
-    /// Charges bytes that a policy makes.
     pub(super) fn charge(&self, bytes: u64) -> Result<(), OverLimit> {
         self.check()?;
         let taken = self
@@ -151,7 +146,7 @@ impl Meter {
         taken.map(|_| ()).map_err(|_| self.too_much_memory())
     }
 
-    /// Whether that many bytes can be charged. For results whose size is known only after they are made.
+    /// Whether that many bytes can be charged, for results whose size is known only after they are built.
     pub(super) fn fits(&self, bytes: u64) -> Result<(), OverLimit> {
         self.check()?;
         match bytes <= self.bytes.load(Ordering::Relaxed) {
@@ -169,13 +164,12 @@ impl Meter {
         }
     }
 
-    /// The first limit that was exceeded.
     pub(super) fn over(&self) -> Option<OverLimit> {
         let over = self.over.lock();
         over.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The engine drops some errors of functions that are defined twice, so the meter keeps the first.
+    /// The engine drops some errors of functions with several definitions, so the meter keeps the first.
     pub(super) fn record(&self, over: OverLimit) -> OverLimit {
         let kept = self.over.lock();
         let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
@@ -190,19 +184,18 @@ impl Meter {
     }
 }
 
-/// The size of a value.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Size {
-    /// How many parts it has. Parts that occur twice count twice.
+    /// Parts that occur twice count twice.
     pub(super) parts: u64,
-    /// Bytes of its strings and long numbers, of its keys and its values.
+    /// Bytes of strings and long numbers, in keys and values.
     pub(super) text: u64,
     /// The sum of the depths of its parts.
     pub(super) paths: u64,
 }
 
 impl Meter {
-    /// Measures a value. Few bytes can hold a value that takes years to walk, so that it must not be walked unmeasured.
+    /// Measures a value. A value of few bytes can take years to walk, so every walk is metered.
     pub(super) fn size(&self, value: &Value) -> Result<Size, OverLimit> {
         let mut size = Size::default();
         self.add_size(value, 0, &mut size)?;
@@ -250,7 +243,7 @@ impl Meter {
     }
 }
 
-/// How long a number is, if it is too long for a machine word.
+/// The size of a number that does not fit a machine word.
 pub(super) fn bits(value: &Value) -> u64 {
     match value {
         Value::Number(number) if number.as_i64().is_none() && number.as_u64().is_none() => {

@@ -1,28 +1,31 @@
-//! To which resources a constraint applies.
+//! Whether a constraint applies to a resource.
 
 use std::collections::BTreeMap;
 
 use regorus::Value;
 
-use crate::port::go_json::{Content, JsonRef};
+use crate::port::go_json::{JsonContent, JsonRef};
 
 use super::policy;
-use super::release::Release;
+use super::release::GatekeeperRelease;
 
-/// A resource that is looked at.
+/// A resource under review.
 pub(super) struct Review<'a> {
     pub(super) api_version: &'a str,
     pub(super) group: &'a str,
     pub(super) version: &'a str,
     pub(super) kind: &'a str,
     pub(super) name: &'a str,
-    /// Empty for what belongs to no namespace.
+    /// Empty for cluster-scoped resources.
     pub(super) namespace: &'a str,
     pub(super) object: JsonRef<'a>,
 }
 
 impl<'a> Review<'a> {
-    pub(super) fn new(object: JsonRef<'a>, release: Release) -> Result<Review<'a>, String> {
+    pub(super) fn new(
+        object: JsonRef<'a>,
+        release: GatekeeperRelease,
+    ) -> Result<Review<'a>, String> {
         let string = |path: &[&str]| {
             let value = object.get_path(path).and_then(JsonRef::as_str);
             value.unwrap_or_default()
@@ -48,7 +51,7 @@ impl<'a> Review<'a> {
         })
     }
 
-    /// What tells it from others.
+    /// What identifies the resource in the inventory.
     pub(super) fn place(&self) -> [&'a str; 4] {
         [self.namespace, self.api_version, self.kind, self.name]
     }
@@ -57,7 +60,7 @@ impl<'a> Review<'a> {
         self.group.is_empty() && self.kind == "Namespace"
     }
 
-    /// The review as policies see it.
+    /// The review as policies get it.
     pub(super) fn value(&self) -> Value {
         let kind = policy::object([
             ("group", self.group.into()),
@@ -76,7 +79,7 @@ impl<'a> Review<'a> {
     }
 }
 
-/// Whether what a constraint says in `match` holds for a resource.
+/// Whether the `match` of a constraint selects a resource.
 pub(super) fn matches(
     rules: Option<JsonRef<'_>>,
     review: &Review<'_>,
@@ -97,7 +100,7 @@ pub(super) fn matches(
 }
 
 fn is_null(value: JsonRef<'_>) -> bool {
-    value.content() == Content::Null
+    value.content() == JsonContent::Null
 }
 
 fn strings<'a>(value: Option<JsonRef<'a>>) -> impl Iterator<Item = &'a str> {
@@ -115,7 +118,7 @@ fn of_kind(kinds: JsonRef<'_>, review: &Review<'_>) -> bool {
     })
 }
 
-/// Whether the namespace of a resource is in a list, or is not. What has none always passes.
+/// Whether the namespace of a resource is in a list. Cluster-scoped resources always pass.
 fn in_namespaces(list: JsonRef<'_>, review: &Review<'_>, wanted: bool) -> bool {
     let namespace = match review.is_namespace() {
         true => review.name,
@@ -125,7 +128,7 @@ fn in_namespaces(list: JsonRef<'_>, review: &Review<'_>, wanted: bool) -> bool {
     namespace.is_empty() || strings(Some(list)).any(fits) == wanted
 }
 
-/// A star at the beginning or the end stands for anything but dots.
+/// A `*` at the beginning or the end matches anything but dots.
 fn fits_glob(pattern: &str, text: &str) -> bool {
     let rest = match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(suffix), None) => text.strip_suffix(suffix),
@@ -162,13 +165,12 @@ fn has_name(name: JsonRef<'_>, review: &Review<'_>) -> bool {
     })
 }
 
-/// Whether a selector chooses an object by its labels.
 fn selects(selector: JsonRef<'_>, object: JsonRef<'_>) -> bool {
     let label = |key: &str| {
         let labels = object.get_path(&["metadata", "labels"])?;
         labels
             .get(key)
-            .filter(|label| label.content() != Content::Null)
+            .filter(|label| label.content() != JsonContent::Null)
     };
     let mut wanted = selector
         .get("matchLabels")

@@ -1,11 +1,11 @@
-//! `gatekeeper`: whether resources keep to the policies that stand among them.
+//! `gatekeeper`: checks resources against the policies in the same list.
 //!
-//! A ConstraintTemplate brings a policy in Rego, a constraint says where it applies and with which parameters. Every
-//! item of the list is reviewed, templates and constraints included, and all items together are the inventory that
-//! policies may look at. The constraint framework is ours; Rego is evaluated by regorus, in the dialect of OPA before 1.0.
+//! A ConstraintTemplate contains a policy in Rego; a constraint selects resources and gives parameters. Every item of
+//! the list is reviewed, including templates and constraints, and all items together are the inventory that policies
+//! can read. The constraint framework is implemented here; regorus evaluates Rego, in the dialect of OPA before 1.0.
 //!
-//! What OPA says about broken Rego is not reproduced to the letter: the place and the kind of an error are told in its
-//! form, the reason in the words of the engine that found it.
+//! Errors about invalid Rego are not OPA's word for word: position and code have OPA's format, the reason comes from
+//! the engine.
 
 mod bounded;
 mod builtins;
@@ -38,14 +38,14 @@ use regorus::Value;
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
 use crate::port::go_json::{Json, JsonRef, Scalars, read};
 use crate::port::kyaml::failure;
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 use constraint::Constraint;
 use limits::{MAX_RESULT_BYTES, MAX_TOKENS, Meter};
 use matching::Review;
 use policy::Policy;
-use release::Release;
+use release::GatekeeperRelease;
 use report::Finding;
 use template::Template;
 
@@ -54,16 +54,16 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     former_names: &["enforce-gatekeeper"],
     summary: "Checks resources against policies written in Rego",
     doc: include_str!("doc.md"),
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.2.1"],
             sdk: SDK,
-            function: &Gatekeeper(Release::V0_2_1),
+            function: &Gatekeeper(GatekeeperRelease::V0_2_1),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.2", "unstable", "latest"],
             sdk: SDK,
-            function: &Gatekeeper(Release::V0_2_2),
+            function: &Gatekeeper(GatekeeperRelease::V0_2_2),
         },
     ],
 };
@@ -73,14 +73,13 @@ const SDK: Sdk = Sdk::Kyaml {
     errors: ErrorsPrinted::Once,
 };
 
-/// The only target that there is.
 const TARGET: &str = "admission.k8s.gatekeeper.sh";
 
-struct Gatekeeper(Release);
+struct Gatekeeper(GatekeeperRelease);
 
-/// Why there is no verdict.
+/// Why there are no results.
 enum Halt {
-    /// Something is wrong with what was given.
+    /// The input is invalid.
     Fault(String),
     /// The call was cancelled, or is past its deadline.
     Stopped(Stopped),
@@ -114,8 +113,8 @@ impl Function for Gatekeeper {
     }
 }
 
-/// The items as Kubernetes' decoders see them.
-fn objects(list: &FunctionList, release: Release) -> Result<Vec<Json>, String> {
+/// The items as the decoders of Kubernetes read them.
+fn objects(list: &FunctionList, release: GatekeeperRelease) -> Result<Vec<Json>, String> {
     let mut objects = Vec::with_capacity(list.items.len());
     for item in &list.items {
         let json = read(item.root(), Scalars::Yaml11)
@@ -126,7 +125,9 @@ fn objects(list: &FunctionList, release: Release) -> Result<Vec<Json>, String> {
         if let Some(fault) = release.metadata_fault(json.root()) {
             return Err(fault);
         }
-        if let (Release::V0_2_1, Some(fault)) = (release, template::decoding_fault(json.root())) {
+        if let (GatekeeperRelease::V0_2_1, Some(fault)) =
+            (release, template::decoding_fault(json.root()))
+        {
             return Err(fault);
         }
         let kind = json.root().get("kind").and_then(JsonRef::as_str);
@@ -142,7 +143,7 @@ fn objects(list: &FunctionList, release: Release) -> Result<Vec<Json>, String> {
 
 fn results(
     objects: &[Json],
-    release: Release,
+    release: GatekeeperRelease,
     meter: &Arc<Meter>,
 ) -> Result<Vec<ResultItem>, Halt> {
     Ok(report::results(validate(objects, release, meter)?)?)
@@ -150,7 +151,7 @@ fn results(
 
 fn validate<'a>(
     objects: &'a [Json],
-    release: Release,
+    release: GatekeeperRelease,
     meter: &Arc<Meter>,
 ) -> Result<Vec<Finding<'a>>, Halt> {
     let mut policies = policies(objects, release, meter)?;
@@ -203,7 +204,7 @@ fn validate<'a>(
 /// By kind in lower case, which is the name of the template.
 fn policies(
     objects: &[Json],
-    release: Release,
+    release: GatekeeperRelease,
     meter: &Arc<Meter>,
 ) -> Result<BTreeMap<String, Policy>, Halt> {
     let mut policies = BTreeMap::new();
@@ -219,11 +220,11 @@ fn policies(
     Ok(policies)
 }
 
-/// By kind and name, as the original keeps them.
+/// By kind and name, as in the original.
 fn constraints<'a>(
     objects: &'a [Json],
     policies: &BTreeMap<String, Policy>,
-    release: Release,
+    release: GatekeeperRelease,
 ) -> Result<BTreeMap<(&'a str, &'a str), Constraint<'a>>, String> {
     let mut constraints = BTreeMap::new();
     for object in objects {
@@ -234,16 +235,19 @@ fn constraints<'a>(
     Ok(constraints)
 }
 
-/// What is reviewed, by the place it has in the inventory. Of resources with the same name the last is kept.
-fn reviews(objects: &[Json], release: Release) -> Result<BTreeMap<[&str; 4], Review<'_>>, String> {
+/// The reviews by inventory path. Of several resources with the same name the last is kept.
+fn reviews(
+    objects: &[Json],
+    release: GatekeeperRelease,
+) -> Result<BTreeMap<[&str; 4], Review<'_>>, String> {
     let mut reviews = BTreeMap::new();
     for object in objects {
-        // v0.2.1 reads templates into types that its target does not review.
-        if release == Release::V0_2_1 && template::is_template(object.root()) {
+        // v0.2.1 decodes templates into types that its target does not review.
+        if release == GatekeeperRelease::V0_2_1 && template::is_template(object.root()) {
             continue;
         }
         let review = Review::new(object.root(), release)?;
-        // The original puts what has no name in the place of all others of its kind, where nothing finds it.
+        // In the original a resource without a name replaces all others of its kind, where no policy finds it.
         if !review.name.is_empty() {
             reviews.insert(review.place(), review);
         }
@@ -268,7 +272,7 @@ fn inventory(reviews: &BTreeMap<[&str; 4], Review<'_>>) -> Value {
             (api_version, policy::object(kinds))
         }))
     };
-    // What belongs to no namespace stands apart.
+    // Cluster-scoped resources have their own section.
     let cluster = namespaces.remove("").map(of_kinds);
     let cluster = cluster.map(|cluster| ("cluster", cluster));
     let namespaced = (!namespaces.is_empty()).then(|| {
@@ -279,7 +283,7 @@ fn inventory(reviews: &BTreeMap<[&str; 4], Review<'_>>) -> Value {
     policy::object(cluster.into_iter().chain(namespaced))
 }
 
-/// What is the same is told once.
+/// Removes duplicate messages.
 fn unique(messages: impl Iterator<Item = (String, Value)>) -> Vec<String> {
     let messages: BTreeSet<(String, Value)> = messages.collect();
     messages.into_iter().map(|(message, _)| message).collect()

@@ -1,31 +1,29 @@
-//! Whether constraints look as their templates want them to, in the words of Kubernetes' API server.
+//! Checks constraints against the schemas of their templates, with the messages of the Kubernetes API server.
 //!
-//! Known are types, required fields, enumerations and patterns, which is what the schemas of templates consist of;
+//! Supported are types, required fields, enumerations and patterns, which are what the schemas of templates use;
 //! limits of numbers and lengths are left to the policies.
 
 use kiln_go::quote;
 
-use crate::port::go_json::{Content, JsonRef};
+use crate::port::go_json::{JsonContent, JsonRef};
 
 use super::limits::MAX_FAULT_BYTES;
 use super::pattern;
 
-/// What a value must look like.
 #[derive(Debug, Default)]
-pub(super) struct Schema {
+pub(super) struct ParameterSchema {
     type_: Option<String>,
     is_nullable: bool,
-    properties: Vec<(String, Schema)>,
+    properties: Vec<(String, ParameterSchema)>,
     required: Vec<String>,
-    /// Of items, or of fields that have no schema of their own.
-    others: Option<Box<Schema>>,
-    /// Strings only; an enumeration of anything else is not looked at.
+    /// Of items, or of fields without their own schema.
+    others: Option<Box<ParameterSchema>>,
+    /// Strings only; other enumerations are ignored.
     values: Vec<String>,
-    /// Compiled when it is needed: many patterns, each of them small, can be large together once they are compiled.
+    /// Compiled when needed: many small patterns can be large together once compiled.
     pattern: Option<String>,
 }
 
-/// What is wrong, up to a limit.
 #[derive(Default)]
 struct Faults {
     texts: Vec<String>,
@@ -46,11 +44,10 @@ impl Faults {
     }
 }
 
-/// What is wrong with a constraint whose parameters have a schema, or have none; `namespaces` is the pattern for names of
-/// namespaces.
+/// The errors of a constraint, whose parameters may have a schema. `namespaces` is the pattern for namespace names.
 pub(super) fn faults_of_constraint(
     constraint: JsonRef<'_>,
-    parameters: Option<&Schema>,
+    parameters: Option<&ParameterSchema>,
     namespaces: &str,
 ) -> Vec<String> {
     let mut faults = Faults::default();
@@ -64,12 +61,12 @@ pub(super) fn faults_of_constraint(
     let Some(spec) = constraint.get("spec") else {
         return faults.texts;
     };
-    let mut check = |schema: &Schema, field: &str| {
+    let mut check = |schema: &ParameterSchema, field: &str| {
         if let Some(value) = spec.get(field) {
             schema.check(value, &format!("spec.{field}"), &mut faults);
         }
     };
-    check(&Schema::of("string"), "enforcementAction");
+    check(&ParameterSchema::of("string"), "enforcementAction");
     check(&match_schema(namespaces), "match");
     if let Some(parameters) = parameters {
         check(parameters, "parameters");
@@ -77,25 +74,25 @@ pub(super) fn faults_of_constraint(
     faults.texts
 }
 
-impl Schema {
-    /// The schema that a template has.
-    pub(super) fn read(json: JsonRef<'_>) -> Schema {
+impl ParameterSchema {
+    pub(super) fn read(json: JsonRef<'_>) -> ParameterSchema {
         let items = |name: &str| json.get(name).into_iter().flat_map(JsonRef::items);
         let strings = |name: &str| items(name).filter_map(JsonRef::as_str).map(str::to_owned);
         let string = |name: &str| json.get(name).and_then(JsonRef::as_str);
         let others = json.get("items").or(json.get("additionalProperties"));
         let fields = json.get("properties").into_iter().flat_map(JsonRef::fields);
         let values: Vec<String> = strings("enum").collect();
-        Schema {
+        ParameterSchema {
             type_: string("type").map(str::to_owned),
-            is_nullable: json.get("nullable").map(JsonRef::content) == Some(Content::Bool(true)),
+            is_nullable: json.get("nullable").map(JsonRef::content)
+                == Some(JsonContent::Bool(true)),
             properties: fields
-                .map(|(name, schema)| (name.to_owned(), Schema::read(schema)))
+                .map(|(name, schema)| (name.to_owned(), ParameterSchema::read(schema)))
                 .collect(),
             required: strings("required").collect(),
             others: others
                 .filter(|schema| schema.is_object())
-                .map(|schema| Box::new(Schema::read(schema))),
+                .map(|schema| Box::new(ParameterSchema::read(schema))),
             values: match values.len() == items("enum").count() {
                 true => values,
                 false => Vec::new(),
@@ -104,34 +101,34 @@ impl Schema {
         }
     }
 
-    fn of(type_: &str) -> Schema {
-        Schema {
+    fn of(type_: &str) -> ParameterSchema {
+        ParameterSchema {
             type_: Some(type_.to_owned()),
-            ..Schema::default()
+            ..ParameterSchema::default()
         }
     }
 
-    fn list_of(schema: Schema) -> Schema {
-        Schema {
+    fn list_of(schema: ParameterSchema) -> ParameterSchema {
+        ParameterSchema {
             others: Some(Box::new(schema)),
-            ..Schema::of("array")
+            ..ParameterSchema::of("array")
         }
     }
 
-    fn one_of(values: &[&str]) -> Schema {
-        Schema {
+    fn one_of(values: &[&str]) -> ParameterSchema {
+        ParameterSchema {
             values: values.iter().map(|value| (*value).to_owned()).collect(),
-            ..Schema::of("string")
+            ..ParameterSchema::of("string")
         }
     }
 
-    fn object(properties: Vec<(&str, Schema)>) -> Schema {
+    fn object(properties: Vec<(&str, ParameterSchema)>) -> ParameterSchema {
         let properties = properties.into_iter();
-        Schema {
+        ParameterSchema {
             properties: properties
                 .map(|(name, schema)| (name.to_owned(), schema))
                 .collect(),
-            ..Schema::of("object")
+            ..ParameterSchema::of("object")
         }
     }
 
@@ -192,61 +189,67 @@ impl Schema {
     }
 }
 
-/// What `match` must look like.
-fn match_schema(namespaces: &str) -> Schema {
-    let pattern = || Schema {
+/// The schema of `match`.
+fn match_schema(namespaces: &str) -> ParameterSchema {
+    let pattern = || ParameterSchema {
         pattern: Some(namespaces.to_owned()),
-        ..Schema::of("string")
+        ..ParameterSchema::of("string")
     };
     let strings = || {
-        Schema::list_of(Schema {
+        ParameterSchema::list_of(ParameterSchema {
             is_nullable: true,
-            ..Schema::of("string")
+            ..ParameterSchema::of("string")
         })
     };
     let selector = || {
         let operators = ["In", "NotIn", "Exists", "DoesNotExist"];
-        let labels = Schema {
-            others: Some(Box::new(Schema::of("string"))),
-            ..Schema::of("object")
+        let labels = ParameterSchema {
+            others: Some(Box::new(ParameterSchema::of("string"))),
+            ..ParameterSchema::of("object")
         };
-        let expression = Schema::object(vec![
-            ("key", Schema::of("string")),
-            ("operator", Schema::one_of(&operators)),
-            ("values", Schema::list_of(Schema::of("string"))),
+        let expression = ParameterSchema::object(vec![
+            ("key", ParameterSchema::of("string")),
+            ("operator", ParameterSchema::one_of(&operators)),
+            (
+                "values",
+                ParameterSchema::list_of(ParameterSchema::of("string")),
+            ),
         ]);
-        Schema::object(vec![
+        ParameterSchema::object(vec![
             ("matchLabels", labels),
-            ("matchExpressions", Schema::list_of(expression)),
+            ("matchExpressions", ParameterSchema::list_of(expression)),
         ])
     };
-    let kinds = Schema::object(vec![("apiGroups", strings()), ("kinds", strings())]);
-    Schema::object(vec![
-        ("kinds", Schema::list_of(kinds)),
-        ("namespaces", Schema::list_of(pattern())),
-        ("excludedNamespaces", Schema::list_of(pattern())),
+    let kinds = ParameterSchema::object(vec![("apiGroups", strings()), ("kinds", strings())]);
+    ParameterSchema::object(vec![
+        ("kinds", ParameterSchema::list_of(kinds)),
+        ("namespaces", ParameterSchema::list_of(pattern())),
+        ("excludedNamespaces", ParameterSchema::list_of(pattern())),
         ("labelSelector", selector()),
         ("namespaceSelector", selector()),
-        ("scope", Schema::one_of(&["*", "Cluster", "Namespaced"])),
+        (
+            "scope",
+            ParameterSchema::one_of(&["*", "Cluster", "Namespaced"]),
+        ),
         ("name", pattern()),
     ])
 }
 
 fn fits(value: JsonRef<'_>, wanted: &str) -> bool {
     match (value.content(), wanted) {
-        (Content::Int(_), "integer") => true,
-        (Content::Float(number), "integer") => number.fract() == 0.0,
+        (JsonContent::Int(_), "integer") => true,
+        (JsonContent::Float(number), "integer") => number.fract() == 0.0,
         _ => type_name(value) == wanted,
     }
 }
 
 fn type_name(value: JsonRef<'_>) -> &'static str {
     match value.content() {
-        Content::Null => "null",
-        Content::Bool(_) => "boolean",
-        Content::Int(_) | Content::Float(_) => "number",
-        Content::String(_) => "string",
-        Content::Array => "array",
-        Content::Object => "object",
+        JsonContent::Null => "null",
+        JsonContent::Bool(_) => "boolean",
+        JsonContent::Int(_) | JsonContent::Float(_) => "number",
+        JsonContent::String(_) => "string",
+        JsonContent::Array => "array",
+        JsonContent::Object => "object",
     }
 }

@@ -1,18 +1,18 @@
-//! Regular expressions, compiled within bounds, and the functions of Rego that apply one again and again, with a look at
-//! the clock for every match.
+//! Regular expressions, compiled within limits, and the functions of Rego that apply one repeatedly, which check the
+//! clock for every match.
 
 use regex::Regex;
 use regorus::Value;
 
 use crate::budget::pattern_bytes;
 
-use super::bounded::{Answer, SLOT};
+use super::bounded::{BuiltinResult, SLOT};
 use super::limits::{Meter, OverLimit};
 
-/// The longest pattern that is compiled where no policy is charged for it.
+/// The longest pattern that is compiled outside of policies, where nothing is charged.
 const MAX_PATTERN: usize = 64 * 1024;
 
-/// A pattern that is not part of a policy. One that cannot be compiled matches everything.
+/// Compiles a pattern that is not part of a policy. An invalid pattern matches everything.
 pub(super) fn compile(pattern: &str) -> Option<Regex> {
     let pattern = Some(pattern).filter(|pattern| pattern.len() <= MAX_PATTERN);
     pattern.and_then(|pattern| Regex::new(pattern).ok())
@@ -35,7 +35,7 @@ fn regex(pattern: &Value, meter: &Meter) -> Result<Option<Regex>, OverLimit> {
     })
 }
 
-/// How many matches are asked for; a negative number stands for all.
+/// The number of requested matches; a negative number means all.
 fn most(count: &Value) -> Option<usize> {
     let Value::Number(count) = count else {
         return None;
@@ -44,7 +44,7 @@ fn most(count: &Value) -> Option<usize> {
     count.is_integer().then(|| most.unwrap_or(usize::MAX))
 }
 
-pub(super) fn find(pattern: &Value, text: &Value, count: &Value, meter: &Meter) -> Answer {
+pub(super) fn find(pattern: &Value, text: &Value, count: &Value, meter: &Meter) -> BuiltinResult {
     let (Some(regex), Value::String(text), Some(most)) =
         (regex(pattern, meter)?, text, most(count))
     else {
@@ -59,7 +59,12 @@ pub(super) fn find(pattern: &Value, text: &Value, count: &Value, meter: &Meter) 
 }
 
 /// Every match with its groups.
-pub(super) fn find_groups(pattern: &Value, text: &Value, count: &Value, meter: &Meter) -> Answer {
+pub(super) fn find_groups(
+    pattern: &Value,
+    text: &Value,
+    count: &Value,
+    meter: &Meter,
+) -> BuiltinResult {
     let (Some(regex), Value::String(text), Some(most)) =
         (regex(pattern, meter)?, text, most(count))
     else {
@@ -79,7 +84,7 @@ pub(super) fn find_groups(pattern: &Value, text: &Value, count: &Value, meter: &
     Ok(Some(Value::from(found)))
 }
 
-pub(super) fn split(pattern: &Value, text: &Value, meter: &Meter) -> Answer {
+pub(super) fn split(pattern: &Value, text: &Value, meter: &Meter) -> BuiltinResult {
     let (Some(regex), Value::String(text)) = (regex(pattern, meter)?, text) else {
         return Ok(None);
     };
@@ -91,12 +96,12 @@ pub(super) fn split(pattern: &Value, text: &Value, meter: &Meter) -> Answer {
     Ok(Some(Value::from(parts)))
 }
 
-pub(super) fn replace(text: &Value, pattern: &Value, by: &Value, meter: &Meter) -> Answer {
+pub(super) fn replace(text: &Value, pattern: &Value, by: &Value, meter: &Meter) -> BuiltinResult {
     let (Value::String(text), Some(regex), Value::String(by)) = (text, regex(pattern, meter)?, by)
     else {
         return Ok(None);
     };
-    // A replacement can repeat groups as often as it has room for their names.
+    // A replacement can repeat groups as often as their names fit into it.
     let groups = by.matches('$').count() as u64;
     let mut replaced = String::new();
     let mut rest = 0;
@@ -114,13 +119,13 @@ pub(super) fn replace(text: &Value, pattern: &Value, by: &Value, meter: &Meter) 
     Ok(Some(Value::from(replaced)))
 }
 
-/// Whether a text matches a template in which patterns stand between delimiters.
+/// Whether a text matches a template that contains patterns between delimiters.
 pub(super) fn template_match(
     template: &Value,
     text: &Value,
     (start, end): (&Value, &Value),
     meter: &Meter,
-) -> Answer {
+) -> BuiltinResult {
     let (Value::String(template), Value::String(text)) = (template, text) else {
         return Ok(None);
     };

@@ -8,28 +8,27 @@ use regorus::unstable::{Module, Parser};
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, PolicyLengthConfig, Source, Value};
 
-use crate::port::go_json::{Content, JsonRef};
+use crate::port::go_json::{JsonContent, JsonRef};
 
 use super::graph::GraphError;
 use super::limits::{Meter, OverLimit, unsupported};
-use super::release::Release;
+use super::release::GatekeeperRelease;
 use super::rules::Rules;
 use super::template::Template;
 use super::{Halt, TARGET, builtins, graph, openapi, references, rewrite, scan, unique};
 
-/// A policy that can be asked.
 pub(super) struct Policy {
     kind: String,
-    parameters: Option<openapi::Schema>,
+    parameters: Option<openapi::ParameterSchema>,
     engine: Engine,
-    /// The path of what it finds.
+    /// The path of its violations.
     rule: String,
 }
 
-/// How much work is done between looks at the clock. One step can be a call that takes milliseconds.
+/// How much work is done between two checks of the clock. One step can be a call that takes milliseconds.
 const STEPS: NonZeroU32 = NonZeroU32::MIN.saturating_add(15);
 
-/// What the engine accepts of texts that [`rewrite`] has made longer. Users' texts have the engine's own limits.
+/// The limits for texts that [`rewrite`] has made longer. The texts of users have the engine's own limits.
 const REWRITTEN: PolicyLengthConfig = PolicyLengthConfig {
     max_col: NonZeroU32::MAX,
     max_file_bytes: NonZeroUsize::MAX,
@@ -39,7 +38,7 @@ const REWRITTEN: PolicyLengthConfig = PolicyLengthConfig {
 impl Policy {
     pub(super) fn new(
         template: Template<'_>,
-        release: Release,
+        release: GatekeeperRelease,
         meter: &Arc<Meter>,
         tokens: &mut usize,
     ) -> Result<Policy, String> {
@@ -68,7 +67,7 @@ impl Policy {
         let mut package = String::new();
         for (number, (path, rego)) in sources.iter().enumerate() {
             let module = parse(path, rego)
-                .map_err(|error| invalid(told(path, "rego_parse_error", &error)))?;
+                .map_err(|error| invalid(in_opa_format(path, "rego_parse_error", &error)))?;
             let rewritten = rewrite::rewrite(rego, &module);
             let added = rewritten.map(|rego| engine.add_policy(path.clone(), rego));
             let Some(Ok(added)) = added else {
@@ -95,10 +94,10 @@ impl Policy {
         if let Err(GraphError::TooDeep(why)) = &checked {
             return Err(invalid(format!("{path}: {why}")));
         }
-        // OPA looks for unsafe variables before it looks for recursion.
+        // OPA checks for unsafe variables before it checks for recursion.
         let mut probe = engine.clone();
         if let Err(error) = probe.compile_with_entrypoint(&rule.as_str().into()) {
-            let why = told(&entries[0], "rego_type_error", &error.to_string());
+            let why = in_opa_format(&entries[0], "rego_type_error", &error.to_string());
             return Err(uncompiled(why));
         }
         if let Err(GraphError::Recursive(recursions)) = checked {
@@ -111,19 +110,18 @@ impl Policy {
         }
         Ok(Policy {
             kind: template.kind.to_owned(),
-            parameters: template.parameters.map(openapi::Schema::read),
+            parameters: template.parameters.map(openapi::ParameterSchema::read),
             engine,
             rule,
         })
     }
 
-    /// The kind of its constraints.
     pub(super) fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// What parameters must look like.
-    pub(super) fn parameters(&self) -> Option<&openapi::Schema> {
+    /// The schema of the parameters.
+    pub(super) fn parameters(&self) -> Option<&openapi::ParameterSchema> {
         self.parameters.as_ref()
     }
 
@@ -132,7 +130,7 @@ impl Policy {
         added.map_err(|error| in_target(&error.to_string()))
     }
 
-    /// What the policy has against a resource, each thing once.
+    /// The violations of a resource, without duplicates.
     pub(super) fn violations(
         &mut self,
         review: Value,
@@ -158,7 +156,7 @@ impl Policy {
             Ok(found) => found,
             Err(error) => {
                 let path = format!("__modset_templates[\"{TARGET}\"][\"{}\"]_idx_0", self.kind);
-                let why = told(&path, "eval_internal_error", &error.to_string());
+                let why = in_opa_format(&path, "eval_internal_error", &error.to_string());
                 let why = why.strip_prefix(ONE_ERROR).unwrap_or(&why);
                 return Err(in_target(why).into());
             }
@@ -197,8 +195,13 @@ fn parse(path: &str, rego: &str) -> Result<Module, String> {
     module.map_err(|error| error.to_string())
 }
 
-/// Checks what the template's own module must have, and must not.
-fn check_template(engine: &Engine, path: &str, rego: &str, release: Release) -> Result<(), String> {
+/// Checks what the template's own module must and must not define.
+fn check_template(
+    engine: &Engine,
+    path: &str,
+    rego: &str,
+    release: GatekeeperRelease,
+) -> Result<(), String> {
     let has_rule = engine.has_declared_rule_rooted_at(path, "violation");
     if !has_rule.unwrap_or_default() {
         return Err(release.no_violation_rule().to_owned());
@@ -209,7 +212,7 @@ fn check_template(engine: &Engine, path: &str, rego: &str, release: Release) -> 
     }
 }
 
-/// Checks that functions that are called exist, and that none is replaced.
+/// Checks that called functions exist, and that none is redefined.
 fn check_calls(rules: &Rules, entries: &[String]) -> Result<(), String> {
     let unknown = rules
         .other_calls
@@ -229,7 +232,7 @@ fn check_calls(rules: &Rules, entries: &[String]) -> Result<(), String> {
     )]))
 }
 
-/// Errors as OPA lists them.
+/// A list of errors in OPA's format.
 fn listed(errors: Vec<String>) -> String {
     match errors.as_slice() {
         [error] => format!("{ONE_ERROR}{error}"),
@@ -237,7 +240,7 @@ fn listed(errors: Vec<String>) -> String {
     }
 }
 
-/// An error of evaluation as the original's client tells it.
+/// An evaluation error in the format of the original's client.
 fn in_target(why: &str) -> String {
     format!("{TARGET}: {why}\n")
 }
@@ -251,7 +254,7 @@ fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// Whether there is nothing but comments.
+/// Whether a module contains only comments.
 fn is_blank(rego: &str) -> bool {
     let mut lines = rego.lines().map(str::trim);
     lines.all(|line| line.is_empty() || line.starts_with('#'))
@@ -259,8 +262,8 @@ fn is_blank(rego: &str) -> bool {
 
 const ONE_ERROR: &str = "1 error occurred: ";
 
-/// An error of the engine in OPA's form. The engine draws the place; the reason follows `error: `.
-fn told(path: &str, code: &str, error: &str) -> String {
+/// An error of the engine in OPA's format. The engine draws the source line; the reason follows `error: `.
+fn in_opa_format(path: &str, code: &str, error: &str) -> String {
     let mut lines = error.lines();
     let place = lines.find_map(|line| line.trim().strip_prefix("--> "));
     let line = place.and_then(|place| place.rsplit(':').nth(1));
@@ -272,7 +275,7 @@ fn told(path: &str, code: &str, error: &str) -> String {
     }
 }
 
-/// The reasons that OPA has words of its own for.
+/// Reasons for which OPA has its own wording.
 fn in_words_of_opa<'a>(code: &'a str, reason: &str) -> (&'a str, String) {
     let between = |start: &str, end: &str| reason.strip_prefix(start)?.strip_suffix(end);
     if let Some(function) = between("could not find function ", "") {
@@ -288,20 +291,19 @@ fn in_words_of_opa<'a>(code: &'a str, reason: &str) -> (&'a str, String) {
     (code, reason.to_owned())
 }
 
-/// A value for the engine. Nesting was limited when the value was written as text.
+/// Converts a value for the engine. Nesting was limited when the value was text.
 pub(super) fn value(json: JsonRef<'_>) -> Value {
     match json.content() {
-        Content::Null => Value::Null,
-        Content::Bool(value) => Value::from(value),
-        Content::Int(value) => Value::from(value),
-        Content::Float(value) => Value::from(value),
-        Content::String(text) => Value::from(text),
-        Content::Array => Value::from(json.items().map(value).collect::<Vec<_>>()),
-        Content::Object => object(json.fields().map(|(name, part)| (name, value(part)))),
+        JsonContent::Null => Value::Null,
+        JsonContent::Bool(value) => Value::from(value),
+        JsonContent::Int(value) => Value::from(value),
+        JsonContent::Float(value) => Value::from(value),
+        JsonContent::String(text) => Value::from(text),
+        JsonContent::Array => Value::from(json.items().map(value).collect::<Vec<_>>()),
+        JsonContent::Object => object(json.fields().map(|(name, part)| (name, value(part)))),
     }
 }
 
-/// An object from its fields.
 pub(super) fn object<'a>(fields: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let fields = fields.into_iter();
     let fields = fields.map(|(name, value)| (Value::from(name), value));

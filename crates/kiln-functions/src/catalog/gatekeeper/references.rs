@@ -1,6 +1,6 @@
-//! What a policy may refer to. Of `data` it sees the inventory and its own libraries, nothing else.
+//! What a policy may refer to: of `data`, only the inventory and its own libraries.
 
-/// References to other parts of `data`, each once and in order.
+/// References to other parts of `data`, sorted and without duplicates.
 pub(super) fn disallowed(rego: &str) -> Vec<String> {
     let mut found = Vec::new();
     for reference in references(rego) {
@@ -12,7 +12,7 @@ pub(super) fn disallowed(rego: &str) -> Vec<String> {
     found
 }
 
-/// All that looks like `data.x.y`, outside of strings and comments.
+/// All text of the form `data.x.y` outside of strings and comments.
 fn references(rego: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut word = String::new();

@@ -1,22 +1,22 @@
-//! What the releases of the function do differently.
+//! The differences between the releases of the function.
 //!
-//! v0.2.1 uses an earlier constraint framework (October 2021, OPA v0.29.4): it reports the same faults in fewer words,
-//! wants every resource to have a name, and does not review ConstraintTemplates. Its texts are those of the function
-//! built from the tag `functions/go/gatekeeper/v0.2.1`.
+//! v0.2.1 uses an earlier constraint framework (October 2021, OPA v0.29.4): it reports the same errors in fewer
+//! words, requires a name for every resource, and does not review ConstraintTemplates. Its messages are those of the
+//! function built from the tag `functions/go/gatekeeper/v0.2.1`.
 
 use kiln_go::quote;
 
 use crate::port::go_json::JsonRef;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Release {
+pub(super) enum GatekeeperRelease {
     V0_2_1,
     V0_2_2,
 }
 
-use Release::{V0_2_1, V0_2_2};
+use GatekeeperRelease::{V0_2_1, V0_2_2};
 
-impl Release {
+impl GatekeeperRelease {
     pub(super) fn refused_template(self, name: &str, why: &str) -> String {
         match self {
             V0_2_1 => why.to_owned(),
@@ -45,7 +45,7 @@ impl Release {
         }
     }
 
-    /// `path` is that of the module.
+    /// `path` is the path of the module.
     pub(super) fn disallowed_references(self, path: &str, references: &[String]) -> String {
         let lines = references.iter();
         let lines: String = lines
@@ -98,7 +98,7 @@ impl Release {
     pub(super) fn wrong_kind(self, name: &str, kind: &str, wanted: &str) -> String {
         match self {
             V0_2_1 => format!("wrong kind for constraint {name}. Have {kind}, want {wanted}"),
-            // The original has kind and name the wrong way round.
+            // The original swaps kind and name.
             V0_2_2 => format!(
                 "invalid Constraint: wrong kind {} for constraint {}; want {}",
                 quote(name),
@@ -122,7 +122,7 @@ impl Release {
         }
     }
 
-    /// What the names of namespaces in a constraint must look like.
+    /// The pattern for namespace names in a constraint.
     pub(super) fn namespaces(self) -> &'static str {
         match self {
             V0_2_1 => r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\*|-\*)?$",
@@ -140,7 +140,7 @@ impl Release {
         }
     }
 
-    /// What is wrong with the metadata of a resource, as far as the release looks at it before anything else.
+    /// The error in the metadata of a resource that the release reports before all other errors.
     pub(super) fn metadata_fault(self, object: JsonRef<'_>) -> Option<String> {
         if self == V0_2_2 {
             return None;

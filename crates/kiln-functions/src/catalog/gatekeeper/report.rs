@@ -1,11 +1,11 @@
-//! What was found, in order and in words.
+//! Results: order and messages.
 
 use kiln_go::atoi;
 use kiln_krm::results::{File, ResourceRef, ResultItem, Severity};
 
-use crate::port::go_json::{Content, JsonRef};
+use crate::port::go_json::{JsonContent, JsonRef};
 
-/// A resource that breaks a constraint.
+/// A violation of a constraint by a resource.
 pub(super) struct Finding<'a> {
     pub(super) message: String,
     pub(super) constraint: &'a str,
@@ -14,7 +14,7 @@ pub(super) struct Finding<'a> {
 }
 
 impl Finding<'_> {
-    /// About what its result takes, which has a copy of the names.
+    /// The approximate bytes of its result, which copies the names.
     pub(super) fn size(&self) -> usize {
         let length = |path: &[&str]| {
             let value = self.object.get_path(path).and_then(JsonRef::as_str);
@@ -34,7 +34,7 @@ impl Finding<'_> {
 
 const PATH: &str = "config.kubernetes.io/path";
 
-/// The results, by file, place in it, gravity and text.
+/// The results, sorted by file, index, severity and message.
 pub(super) fn results(findings: Vec<Finding<'_>>) -> Result<Vec<ResultItem>, String> {
     let mut results = Vec::with_capacity(findings.len());
     for finding in findings {
@@ -65,7 +65,7 @@ pub(super) fn results(findings: Vec<Finding<'_>>) -> Result<Vec<ResultItem>, Str
     Ok(results)
 }
 
-/// The results as one text, for standard error.
+/// The results as text for standard error.
 pub(super) fn text(results: &[ResultItem]) -> String {
     let texts: Vec<String> = results.iter().map(item_text).collect();
     texts.join("\n\n")
@@ -114,12 +114,12 @@ fn result(finding: &Finding<'_>) -> Result<ResultItem, String> {
     })
 }
 
-/// The file that an object came from. Annotations count only if all of them are strings.
+/// The file of an object. Annotations count only if all of them are strings.
 fn file(object: JsonRef<'_>) -> Result<Option<File>, String> {
     let annotations = object.get_path(&["metadata", "annotations"]);
     let are_strings = |annotations: &JsonRef<'_>| {
         let mut fields = annotations.fields();
-        fields.all(|(_, value)| matches!(value.content(), Content::String(_)))
+        fields.all(|(_, value)| matches!(value.content(), JsonContent::String(_)))
     };
     let Some(annotations) = annotations.filter(are_strings) else {
         return Ok(None);

@@ -1,21 +1,21 @@
-//! Policies with calls that charge what they make.
+//! Adds calls to policies that charge the values they build.
 //!
-//! The engine has no limit for the memory that a policy takes, so each element that a comprehension or a rule collects,
-//! each value that a rule or function builds, and each result of an operator that can be large is passed through a function
-//! of ours. The text is changed where the parsed policy has these expressions; lines stay where they are. `print` does
-//! nothing, as in the original.
+//! The engine does not limit the memory of a policy. Therefore each element that a comprehension or a rule collects,
+//! each value that a rule or function builds, and each result of an operator that can be large is passed through a
+//! function of ours. The text is changed at the positions of these expressions in the parsed policy; line numbers
+//! stay the same. `print` does nothing, as in the original.
 
 use regorus::Source;
 use regorus::unstable::{
     ArithOp, Expr, Lexer, Module, Query, Ref, Rule, RuleHead, Span, TokenKind,
 };
 
-use super::syntax::{Part, parts, path, statement_parts};
+use super::syntax::{SyntaxNode, parts, path, statement_parts};
 
-/// Charges an element of a collection: the element, and how many parts its rule can have built of it.
+/// Charges an element of a collection: the element, and the number of parts that its rule can build of it.
 pub(super) const ELEMENT: &str = "__kiln_element";
 
-/// Charges a value that a rule or function returns, in the same way.
+/// Charges a value that a rule or function returns in the same way.
 pub(super) const VALUE: &str = "__kiln_value";
 
 /// Charges the result of an operator: a product, or a set.
@@ -25,8 +25,8 @@ pub(super) fn is_reserved(name: &str) -> bool {
     name.starts_with("__kiln_")
 }
 
-/// A call around a part of the text, or text in place of it.
-struct Change {
+/// A call around a part of the text, or text that replaces it.
+struct TextChange {
     start: usize,
     end: usize,
     before: String,
@@ -34,7 +34,7 @@ struct Change {
     replaces: bool,
 }
 
-/// The text of a module with calls that charge. Nothing if the module's places do not fit its text.
+/// The text of a module with charging calls. `None` if the positions of the module do not match its text.
 pub(super) fn rewrite(rego: &str, module: &Module) -> Option<String> {
     let mut rewrite = Rewrite {
         edges: Edges::read(rego)?,
@@ -66,10 +66,10 @@ fn is_named(rule: &Rule, name: &str) -> bool {
 
 struct Rewrite {
     edges: Edges,
-    /// How many parts the literals of the current rule have.
+    /// The number of parts in the literals of the current rule.
     built: usize,
     has_print: bool,
-    changes: Vec<Change>,
+    changes: Vec<TextChange>,
     is_lost: bool,
 }
 
@@ -78,7 +78,7 @@ impl Rewrite {
         let (head, bodies) = match rule {
             Rule::Spec { head, bodies, .. } => (head, bodies),
             Rule::Default { value, .. } => {
-                // A default must not be a call, but its comprehensions can collect what calls return.
+                // A default must not be a call, but its comprehensions can collect results of calls.
                 self.built = built(value);
                 self.expr(value);
                 return;
@@ -120,10 +120,10 @@ impl Rewrite {
         }
     }
 
-    fn part(&mut self, part: Part<'_>) {
+    fn part(&mut self, part: SyntaxNode<'_>) {
         match part {
-            Part::Expr(expr) => self.expr(expr),
-            Part::Query(query) => self.query(query),
+            SyntaxNode::Expr(expr) => self.expr(expr),
+            SyntaxNode::Query(query) => self.query(query),
         }
     }
 
@@ -173,13 +173,13 @@ impl Rewrite {
                 | Expr::RawString { .. }
         );
         let is_empty_set = matches!(expr, Expr::Set { items, .. } if items.is_empty());
-        // A value that was not built takes no memory; an element takes some in any case.
+        // A value that was not built takes no memory; an element always takes some.
         let is_free = is_scalar || is_empty_set || self.built == 0;
         if charge == VALUE && is_free {
             return;
         }
         if is_empty_set {
-            // Its place is not known, and it is the same each time that it is collected.
+            // Its position is not known, and every collected element is the same value.
             return;
         }
         self.wrap(expr, charge, format!(", {}", self.built));
@@ -191,7 +191,7 @@ impl Rewrite {
 
     fn change(&mut self, expr: &Expr, before: String, after: String, replaces: bool) {
         match self.edges.of(expr) {
-            Some((start, end)) => self.changes.push(Change {
+            Some((start, end)) => self.changes.push(TextChange {
                 start,
                 end,
                 before,
@@ -203,7 +203,7 @@ impl Rewrite {
     }
 }
 
-/// Whether a difference with it is one of numbers. Others can be of sets.
+/// Whether a difference with this operand is one of numbers, not of sets.
 fn is_number(expr: &Expr) -> bool {
     matches!(expr, Expr::Number { .. })
 }
@@ -212,7 +212,7 @@ fn is_print(function: &Expr) -> bool {
     matches!(function, Expr::Var { span, .. } if span.text() == "print")
 }
 
-/// How many parts the literals in an expression have, those of its statements included.
+/// The number of parts in the literals of an expression, including its statements.
 fn built(expr: &Expr) -> usize {
     let own = match expr {
         Expr::Array { items, .. } | Expr::Set { items, .. } => 1 + items.len(),
@@ -221,8 +221,8 @@ fn built(expr: &Expr) -> usize {
         _ => 0,
     };
     let of_parts = parts(expr).into_iter().map(|part| match part {
-        Part::Expr(expr) => built(expr),
-        Part::Query(query) => built_by(query),
+        SyntaxNode::Expr(expr) => built(expr),
+        SyntaxNode::Query(query) => built_by(query),
     });
     own + of_parts.sum::<usize>()
 }
@@ -230,14 +230,14 @@ fn built(expr: &Expr) -> usize {
 fn built_by(query: &Query) -> usize {
     let parts = query.stmts.iter().flat_map(statement_parts);
     let built = parts.map(|part| match part {
-        Part::Expr(expr) => built(expr),
-        Part::Query(query) => built_by(query),
+        SyntaxNode::Expr(expr) => built(expr),
+        SyntaxNode::Query(query) => built_by(query),
     });
     built.sum()
 }
 
-/// Where tokens begin and end. The engine's places of strings are without quotes, and those of objects begin with their
-/// last field.
+/// Where tokens begin and end. The engine's positions of strings exclude the quotes, and those of objects begin with
+/// the last field.
 struct Edges {
     tokens: Vec<(Span, TokenKind)>,
 }
@@ -283,19 +283,19 @@ impl Edges {
     }
 }
 
-/// Text that is put into a policy. At one place, what ends there comes first, the inner before the outer; then what
-/// begins there, the outer before the inner.
+/// Text that is inserted into a policy. At one position, closing text comes first, inner before outer; then opening
+/// text, outer before inner.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Insertion<'a> {
     place: usize,
     begins: bool,
     order: (usize, usize),
     text: &'a str,
-    /// Where the policy's text goes on.
+    /// Where the remaining text of the policy begins.
     next: usize,
 }
 
-fn apply(rego: &str, changes: Vec<Change>) -> Option<String> {
+fn apply(rego: &str, changes: Vec<TextChange>) -> Option<String> {
     let mut insertions: Vec<Insertion<'_>> = Vec::with_capacity(2 * changes.len());
     for (number, change) in changes.iter().enumerate() {
         insertions.push(Insertion {

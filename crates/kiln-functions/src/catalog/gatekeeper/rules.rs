@@ -1,22 +1,21 @@
-//! The rules of a policy: their paths, what they refer to, and how deep their evaluation nests without those.
+//! The rules of a policy: their paths, their references, and their evaluation depth without references.
 
 use std::collections::BTreeSet;
 
 use regorus::unstable::{Expr, Literal, Module, Query, Ref, Rule, RuleAssign, RuleBody, RuleHead};
 
-use super::syntax::{Part, declared, parts, path, statement_parts, variables};
+use super::syntax::{SyntaxNode, declared, parts, path, statement_parts, variables};
 
-/// A rule or a function.
 pub(super) struct RuleInfo {
-    /// Its path below `data`, up to where only evaluation knows it.
+    /// Its path below `data`, up to the first part that only evaluation knows.
     pub(super) path: Vec<String>,
     /// Its name in messages.
     pub(super) name: String,
     pub(super) module: usize,
     pub(super) line: u32,
-    /// How deep its own statements and expressions nest when they are evaluated.
+    /// The evaluation depth of its own statements and expressions.
     pub(super) levels: u32,
-    /// What it refers to below `data`. A missing part can be anything.
+    /// Its references below `data`. `None` stands for any part.
     pub(super) references: Vec<Vec<Option<String>>>,
 }
 
@@ -27,12 +26,11 @@ pub(super) struct OtherCall {
     pub(super) line: u32,
 }
 
-/// What the modules of a policy hold.
 #[derive(Default)]
 pub(super) struct Rules {
     pub(super) rules: Vec<RuleInfo>,
     pub(super) other_calls: Vec<OtherCall>,
-    /// Targets of `with` that are neither `input` nor `data`: their lines by module.
+    /// Targets of `with` other than `input` and `data`: lines by module.
     pub(super) mocks: Vec<(usize, u32)>,
 }
 
@@ -48,7 +46,7 @@ impl Rules {
             }
         }
         for (number, module) in modules.iter().enumerate() {
-            let mut reader = Reader {
+            let mut reader = RuleReader {
                 rules: &mut rules,
                 prefixes: &prefixes,
                 module: number,
@@ -71,7 +69,7 @@ fn package(module: &Module) -> Vec<String> {
     path.into_iter().flatten().collect()
 }
 
-/// Names that stand for paths of `data`; what stands for parts of the input has an empty path.
+/// Imported names and their paths below `data`; imports of `input` have an empty path.
 fn imports(module: &Module) -> Vec<(String, Vec<Option<String>>)> {
     let mut imports = Vec::new();
     for import in &module.imports {
@@ -105,9 +103,9 @@ fn rule_path(rule: &Rule) -> Vec<String> {
     path.into_iter().map_while(|part| part).collect()
 }
 
-struct Reader<'a> {
+struct RuleReader<'a> {
     rules: &'a mut Rules,
-    /// The paths of all rules, and what is above them.
+    /// The paths of all rules, and their prefixes.
     prefixes: &'a BTreeSet<Vec<String>>,
     module: usize,
     package: Vec<String>,
@@ -119,7 +117,7 @@ struct Reader<'a> {
     loops: u32,
 }
 
-impl Reader<'_> {
+impl RuleReader<'_> {
     fn rule(&mut self, rule: &Ref<Rule>) {
         self.references.clear();
         let mut levels = 8;
@@ -176,7 +174,7 @@ impl Reader<'_> {
         self.loops.saturating_add(depth.unwrap_or(0))
     }
 
-    /// Statements nest in the loops of those before them.
+    /// Statements nest in the loops of the statements before them.
     fn statements(&mut self, query: &Query) -> u32 {
         let mut nested: u32 = 2;
         let mut deepest = 0;
@@ -215,10 +213,10 @@ impl Reader<'_> {
         }
     }
 
-    fn part(&mut self, part: Part<'_>) -> u32 {
+    fn part(&mut self, part: SyntaxNode<'_>) -> u32 {
         match part {
-            Part::Expr(expr) => self.expr(expr),
-            Part::Query(query) => {
+            SyntaxNode::Expr(expr) => self.expr(expr),
+            SyntaxNode::Query(query) => {
                 self.locals.push(declared(query));
                 let levels = self.statements(query);
                 self.locals.pop();
@@ -227,7 +225,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes what an expression refers to, and returns how deep it nests.
+    /// Records the references of an expression, and returns its depth.
     fn expr(&mut self, expr: &Expr) -> u32 {
         match expr {
             Expr::Var { .. } | Expr::RefDot { .. } | Expr::RefBrack { .. } => {
@@ -246,13 +244,13 @@ impl Reader<'_> {
             Expr::ArrayCompr { query, .. }
             | Expr::SetCompr { query, .. }
             | Expr::ObjectCompr { query, .. } => {
-                // What is collected is evaluated inside of the statements.
+                // The collected value is evaluated inside of the statements.
                 let around = std::mem::take(&mut self.loops);
                 self.locals.push(declared(query));
                 let statements = self.statements(query);
                 let outputs = parts(expr).into_iter().filter_map(|part| match part {
-                    Part::Expr(expr) => Some(expr),
-                    Part::Query(_) => None,
+                    SyntaxNode::Expr(expr) => Some(expr),
+                    SyntaxNode::Query(_) => None,
                 });
                 let outputs: Vec<&Ref<Expr>> = outputs.collect();
                 let levels = statements.saturating_add(self.outputs(&outputs));
@@ -289,7 +287,7 @@ impl Reader<'_> {
         self.locals.iter().flatten().any(|local| local == name)
     }
 
-    /// A reference as a path below `data`, unless it is about something else.
+    /// A reference as a path below `data`; `None` if it refers to something else.
     fn resolve(&self, path: &[Option<String>]) -> Option<Vec<Option<String>>> {
         let (root, rest) = path.split_first()?;
         let root = root.as_deref()?;
@@ -347,7 +345,7 @@ fn value(assign: &Option<RuleAssign>) -> Option<&Ref<Expr>> {
     assign.as_ref().map(|assign| &assign.value)
 }
 
-/// What stands in the brackets of a rule's head.
+/// The expressions in the brackets of a rule's head.
 fn indices(mut refr: &Ref<Expr>) -> Vec<&Ref<Expr>> {
     let mut indices = Vec::new();
     loop {
@@ -364,7 +362,7 @@ fn indices(mut refr: &Ref<Expr>) -> Vec<&Ref<Expr>> {
     }
 }
 
-/// Whether a reference is about a rule, about a part of it, or about something that it is a part of.
+/// Whether a reference means a rule, a part of it, or an object that contains it.
 pub(super) fn overlaps(reference: &[Option<String>], rule: &[String]) -> bool {
     let mut pairs = reference.iter().zip(rule);
     pairs.all(|(part, name)| part.as_ref().is_none_or(|part| part == name))

@@ -1,8 +1,8 @@
-//! The look at a policy before it is parsed.
+//! Checks a policy before it is parsed.
 //!
-//! The engine's parser calls itself for every bracket and every sign, reads the inside of some brackets several times,
-//! and builds trees as deep as chains of operators are long. So tokens are counted first: a policy that passes can be
-//! parsed in little time and on a stack of a known size.
+//! The engine's parser recurses for every bracket and every sign, reads the content of some brackets several times,
+//! and builds trees as deep as chains of operators are long. Therefore tokens are counted first: a policy that passes
+//! can be parsed in little time and on a stack of a known size.
 
 use regorus::Source;
 use regorus::unstable::{Lexer, Token, TokenKind};
@@ -16,7 +16,7 @@ use super::rewrite;
 struct Level {
     /// Operators since the current expression began.
     chain: usize,
-    /// How often the parser reads a token here.
+    /// How often the parser reads a token at this level.
     readings: u64,
     is_comprehension: bool,
     takes_comprehension: bool,
@@ -33,7 +33,7 @@ impl Level {
     }
 }
 
-struct Scan {
+struct TokenScan {
     levels: Vec<Level>,
     work: u64,
     /// Whether an operand ended with the last token.
@@ -42,14 +42,14 @@ struct Scan {
     end: u32,
 }
 
-/// Whether a policy can be parsed; its tokens are taken from those that all policies may have.
+/// Whether a policy can be parsed; its tokens are deducted from the limit of all policies.
 pub(super) fn check(rego: &str, tokens: &mut usize) -> Result<(), String> {
-    // What cannot be read as tokens is refused by the parser, which has words for it.
+    // The parser reports text that cannot be tokenized.
     let Ok(source) = Source::from_contents(String::new(), rego.to_owned()) else {
         return Ok(());
     };
     let mut lexer = Lexer::new(&source);
-    let mut scan = Scan {
+    let mut scan = TokenScan {
         levels: vec![Level::new(2, false)],
         work: 0,
         after_operand: false,
@@ -73,7 +73,7 @@ pub(super) fn check(rego: &str, tokens: &mut usize) -> Result<(), String> {
     Ok(())
 }
 
-impl Scan {
+impl TokenScan {
     fn token(&mut self, token: &Token) -> Result<(), String> {
         let Token(kind, span) = token;
         let text = match kind {
@@ -87,7 +87,7 @@ impl Scan {
         let mut after_operand = false;
         match text {
             "(" | "[" | "{" | "set(" => {
-                // `a[b]` and `f(x)` are read once; arrays, sets and objects may be comprehensions and are tried as such.
+                // `a[b]` and `f(x)` are read once; arrays, sets and objects are tried as comprehensions first.
                 let continues = self.after_operand && span.start == self.end;
                 if continues && text == "[" {
                     level.chain += 1;
@@ -114,7 +114,7 @@ impl Scan {
             }
             _ if *kind == TokenKind::Symbol || text == "in" => level.chain += 1,
             _ => {
-                // `a -1` is a difference; other operands that follow each other are separate expressions.
+                // `a -1` is a difference; other adjacent operands are separate expressions.
                 let is_difference = *kind == TokenKind::Number && text.starts_with('-');
                 if is_difference {
                     level.chain += 1;
@@ -154,7 +154,7 @@ impl Scan {
     }
 }
 
-/// Whether a number as text stands for few digits. The engine writes out `1e9` in full.
+/// Whether a number in text has few digits. The engine writes out `1e9` in full.
 pub(super) fn is_short_number(text: &str) -> bool {
     let max_digits = MAX_NUMBER_BITS as usize / 4;
     let (digits, exponent) = match text.split_once(['e', 'E']) {
@@ -185,7 +185,7 @@ mod tests {
         refused(&body(&"(".repeat(50)), "nested deeper than 40");
         refused(&body(&"[".repeat(30)), "are nested");
         refused(&body(&"{1 | ".repeat(12)), "are nested");
-        // Line breaks keep to the engine's limit for the length of lines.
+        // Line breaks keep lines within the engine's limit.
         for more in [
             "\n+ a",
             "\n| a",

@@ -1,10 +1,10 @@
-//! Go's `fmt.Sprintf` for what OPA gives to it: whole numbers, other numbers and strings; everything else is a string by
-//! the time it gets there.
+//! Go's `fmt.Sprintf` for the arguments that OPA passes: integers, other numbers and strings; every other value has
+//! been converted to a string.
 
 use kiln_go::quote;
 use regorus::Value;
 
-use super::bounded::Answer;
+use super::bounded::BuiltinResult;
 use super::limits::{Meter, OverLimit};
 
 enum Argument {
@@ -14,7 +14,7 @@ enum Argument {
 }
 
 #[derive(Default)]
-struct Flags {
+struct FormatFlags {
     minus: bool,
     plus: bool,
     sharp: bool,
@@ -24,18 +24,18 @@ struct Flags {
     precision: Option<usize>,
 }
 
-/// Widths beyond this are a mistake, and are cut.
+/// Larger widths are cut.
 const MAX_WIDTH: usize = 10_000;
 
 /// `sprintf` of Rego.
-pub(super) fn call(format: &Value, values: &Value, meter: &Meter) -> Answer {
+pub(super) fn call(format: &Value, values: &Value, meter: &Meter) -> BuiltinResult {
     let (Value::String(format), Value::Array(values)) = (format, values) else {
         return Ok(None);
     };
     let mut size = format.len() as u64;
     for value in values.iter() {
         let value = meter.size(value)?;
-        // Quotes can make ten bytes of one, and parts are separated.
+        // Quoting can turn one byte into ten, and parts have separators.
         size += value.text * 10 + value.parts * 4;
     }
     meter.fits(size)?;
@@ -43,7 +43,7 @@ pub(super) fn call(format: &Value, values: &Value, meter: &Meter) -> Answer {
     Ok(Some(Value::from(text)))
 }
 
-/// The text, unless `fits` refuses its length on the way.
+/// The text, unless `fits` rejects its length.
 fn sprintf<'a>(
     format: &str,
     values: impl IntoIterator<Item = &'a Value>,
@@ -57,7 +57,7 @@ fn sprintf<'a>(
             text.push(c);
             continue;
         }
-        let mut flags = Flags::default();
+        let mut flags = FormatFlags::default();
         while let Some(flag) = chars.next_if(|c| "-+# 0".contains(*c)) {
             match flag {
                 '-' => flags.minus = true,
@@ -98,7 +98,7 @@ fn sprintf<'a>(
     Ok(text)
 }
 
-/// Numbers and strings are themselves, everything else is written as Rego has it.
+/// Numbers and strings stay as they are; every other value is written as Rego.
 fn argument(value: &Value) -> Argument {
     match value {
         Value::String(text) => Argument::Text(text.to_string()),
@@ -111,7 +111,7 @@ fn argument(value: &Value) -> Argument {
     }
 }
 
-/// A value in Rego. Its size and depth were checked.
+/// A value as Rego. Its size and depth were checked.
 fn term(value: &Value) -> String {
     let list = |items: Vec<String>| items.join(", ");
     match value {
@@ -128,7 +128,7 @@ fn term(value: &Value) -> String {
     }
 }
 
-fn formatted(argument: &Argument, verb: char, flags: &Flags) -> String {
+fn formatted(argument: &Argument, verb: char, flags: &FormatFlags) -> String {
     let signed = |negative: bool| match (negative, flags.plus, flags.space) {
         (true, ..) => "-",
         (false, true, _) => "+",
@@ -179,7 +179,7 @@ fn formatted(argument: &Argument, verb: char, flags: &Flags) -> String {
     }
 }
 
-fn string(text: &str, verb: char, flags: &Flags) -> String {
+fn string(text: &str, verb: char, flags: &FormatFlags) -> String {
     let cut: String = match flags.precision {
         Some(precision) => text.chars().take(precision).collect(),
         None => text.to_owned(),
@@ -192,7 +192,7 @@ fn string(text: &str, verb: char, flags: &Flags) -> String {
     }
 }
 
-fn float(number: f64, verb: char, flags: &Flags) -> String {
+fn float(number: f64, verb: char, flags: &FormatFlags) -> String {
     let scientific = |text: String| {
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let (sign, exponent) = match exponent.strip_prefix('-') {
@@ -209,7 +209,7 @@ fn float(number: f64, verb: char, flags: &Flags) -> String {
         }
         (_, None) => number.to_string(),
         (_, Some(precision)) => {
-            // So many digits that count.
+            // The number of significant digits.
             let rounded = format!("{number:.*e}", precision.saturating_sub(1));
             rounded.parse::<f64>().unwrap_or(number).to_string()
         }
@@ -220,7 +220,7 @@ fn float(number: f64, verb: char, flags: &Flags) -> String {
     }
 }
 
-fn padded(text: &str, flags: &Flags) -> String {
+fn padded(text: &str, flags: &FormatFlags) -> String {
     let missing = flags
         .width
         .unwrap_or(0)
@@ -232,7 +232,7 @@ fn padded(text: &str, flags: &Flags) -> String {
     }
 }
 
-/// What Go writes for a verb that does not fit.
+/// Go's text for a verb that does not match its argument.
 fn wrong(argument: &Argument, verb: char) -> String {
     format!("%!{verb}({})", described(argument))
 }
@@ -246,7 +246,7 @@ fn described(argument: &Argument) -> String {
 }
 
 fn float_text(number: f64) -> String {
-    formatted(&Argument::Float(number), 'v', &Flags::default())
+    formatted(&Argument::Float(number), 'v', &FormatFlags::default())
 }
 
 #[cfg(test)]
@@ -254,7 +254,7 @@ mod tests {
     use super::sprintf;
     use regorus::Value;
 
-    /// Texts are Go's.
+    /// The texts are Go's.
     #[test]
     fn formats_are_those_of_go() {
         let values = |json: &str| match Value::from_json_str(json).unwrap() {

@@ -1,7 +1,7 @@
-//! The thread that evaluates policies, with a stack that is deep enough for every policy that is accepted.
+//! The thread that evaluates policies, with a stack that suffices for every accepted policy.
 //!
-//! The engine looks at the clock between steps, but one step can be a comparison of values that takes minutes. The
-//! caller waits no longer than a moment beyond the deadline: a thread that has not ended by then is left behind.
+//! The engine checks the clock between steps, but one step can be a comparison of values that takes minutes. The
+//! caller waits only briefly beyond the deadline: a thread that has not ended by then is abandoned.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -10,13 +10,12 @@ use std::time::{Duration, Instant};
 use super::Halt;
 use super::limits::{Meter, STACK};
 
-/// How often the caller looks whether the call was cancelled.
+/// How often the caller checks for cancellation.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// How long a thread may take to notice that it must stop.
+/// How long a thread may take to stop.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Does work on the thread.
 pub(super) fn run<T: Send + 'static>(
     meter: &Arc<Meter>,
     work: impl FnOnce(&Arc<Meter>) -> Result<T, Halt> + Send + 'static,

@@ -1,18 +1,18 @@
-//! The parts of Rego's syntax trees, for walks that treat most of them alike.
+//! Access to the parts of Rego's syntax trees, for walks that treat most of them alike.
 //!
-//! Walks call themselves. [`super::scan`] has bounded how deep the trees are.
+//! Walks recurse. [`super::scan`] has limited the depth of the trees.
 
 use regorus::unstable::{Expr, Literal, LiteralStmt, Query, Ref};
 
 /// A part of an expression or statement.
-pub(super) enum Part<'a> {
+pub(super) enum SyntaxNode<'a> {
     Expr(&'a Ref<Expr>),
     /// The statements of a comprehension or of `every`.
     Query(&'a Query),
 }
 
-/// The parts that an expression is made of. Those of comprehensions include what they collect.
-pub(super) fn parts(expr: &Expr) -> Vec<Part<'_>> {
+/// The parts of an expression. Those of comprehensions include the collected value.
+pub(super) fn parts(expr: &Expr) -> Vec<SyntaxNode<'_>> {
     match expr {
         Expr::String { .. }
         | Expr::RawString { .. }
@@ -21,46 +21,52 @@ pub(super) fn parts(expr: &Expr) -> Vec<Part<'_>> {
         | Expr::Null { .. }
         | Expr::Var { .. } => Vec::new(),
         Expr::Array { items, .. } | Expr::Set { items, .. } => {
-            items.iter().map(Part::Expr).collect()
+            items.iter().map(SyntaxNode::Expr).collect()
         }
         Expr::Object { fields, .. } => {
             let fields = fields.iter();
             fields
-                .flat_map(|(_, name, value)| [Part::Expr(name), Part::Expr(value)])
+                .flat_map(|(_, name, value)| [SyntaxNode::Expr(name), SyntaxNode::Expr(value)])
                 .collect()
         }
         Expr::ArrayCompr { term, query, .. } | Expr::SetCompr { term, query, .. } => {
-            vec![Part::Query(query), Part::Expr(term)]
+            vec![SyntaxNode::Query(query), SyntaxNode::Expr(term)]
         }
         Expr::ObjectCompr {
             key, value, query, ..
-        } => vec![Part::Query(query), Part::Expr(key), Part::Expr(value)],
+        } => vec![
+            SyntaxNode::Query(query),
+            SyntaxNode::Expr(key),
+            SyntaxNode::Expr(value),
+        ],
         Expr::Call { fcn, params, .. } => {
-            let params = params.iter().map(Part::Expr);
-            std::iter::once(Part::Expr(fcn)).chain(params).collect()
+            let params = params.iter().map(SyntaxNode::Expr);
+            std::iter::once(SyntaxNode::Expr(fcn))
+                .chain(params)
+                .collect()
         }
-        Expr::UnaryExpr { expr, .. } => vec![Part::Expr(expr)],
-        Expr::RefDot { refr, .. } => vec![Part::Expr(refr)],
-        Expr::RefBrack { refr, index, .. } => vec![Part::Expr(refr), Part::Expr(index)],
+        Expr::UnaryExpr { expr, .. } => vec![SyntaxNode::Expr(expr)],
+        Expr::RefDot { refr, .. } => vec![SyntaxNode::Expr(refr)],
+        Expr::RefBrack { refr, index, .. } => vec![SyntaxNode::Expr(refr), SyntaxNode::Expr(index)],
         Expr::BinExpr { lhs, rhs, .. }
         | Expr::BoolExpr { lhs, rhs, .. }
         | Expr::ArithExpr { lhs, rhs, .. }
-        | Expr::AssignExpr { lhs, rhs, .. } => vec![Part::Expr(lhs), Part::Expr(rhs)],
+        | Expr::AssignExpr { lhs, rhs, .. } => vec![SyntaxNode::Expr(lhs), SyntaxNode::Expr(rhs)],
         Expr::Membership {
             key,
             value,
             collection,
             ..
         } => {
-            let key = key.iter().map(Part::Expr);
-            key.chain([Part::Expr(value), Part::Expr(collection)])
+            let key = key.iter().map(SyntaxNode::Expr);
+            key.chain([SyntaxNode::Expr(value), SyntaxNode::Expr(collection)])
                 .collect()
         }
     }
 }
 
-/// The parts that a statement is made of.
-pub(super) fn statement_parts(statement: &LiteralStmt) -> Vec<Part<'_>> {
+/// The parts of a statement.
+pub(super) fn statement_parts(statement: &LiteralStmt) -> Vec<SyntaxNode<'_>> {
     let mut parts = match &statement.literal {
         Literal::SomeVars { .. } => Vec::new(),
         Literal::SomeIn {
@@ -69,23 +75,25 @@ pub(super) fn statement_parts(statement: &LiteralStmt) -> Vec<Part<'_>> {
             collection,
             ..
         } => {
-            let key = key.iter().map(Part::Expr);
-            key.chain([Part::Expr(value), Part::Expr(collection)])
+            let key = key.iter().map(SyntaxNode::Expr);
+            key.chain([SyntaxNode::Expr(value), SyntaxNode::Expr(collection)])
                 .collect()
         }
-        Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => vec![Part::Expr(expr)],
-        Literal::Every { domain, query, .. } => vec![Part::Expr(domain), Part::Query(query)],
+        Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => vec![SyntaxNode::Expr(expr)],
+        Literal::Every { domain, query, .. } => {
+            vec![SyntaxNode::Expr(domain), SyntaxNode::Query(query)]
+        }
     };
     parts.extend(
         statement
             .with_mods
             .iter()
-            .map(|with| Part::Expr(&with.r#as)),
+            .map(|with| SyntaxNode::Expr(&with.r#as)),
     );
     parts
 }
 
-/// A reference: its root and what follows, where parts that only evaluation knows are missing.
+/// A reference: its root and its parts, with `None` for parts that only evaluation knows.
 pub(super) fn path(expr: &Expr) -> Option<Vec<Option<String>>> {
     let mut path = Vec::new();
     let mut expr = expr;
@@ -149,7 +157,7 @@ pub(super) fn variables(pattern: &Expr, names: &mut Vec<String>) {
     }
     if let Expr::Array { .. } | Expr::Object { .. } | Expr::Set { .. } = pattern {
         for part in parts(pattern) {
-            if let Part::Expr(part) = part {
+            if let SyntaxNode::Expr(part) = part {
                 variables(part, names);
             }
         }

@@ -1,30 +1,29 @@
-//! ConstraintTemplates.
+//! Reads ConstraintTemplates.
 
 use kiln_go::quote;
 
-use crate::port::go_json::{Content, JsonRef};
+use crate::port::go_json::{JsonContent, JsonRef};
 
 use super::TARGET;
-use super::release::Release;
+use super::release::GatekeeperRelease;
 
-/// A policy as it stands in the list.
 pub(super) struct Template<'a> {
     pub(super) name: &'a str,
     /// The kind of its constraints.
     pub(super) kind: &'a str,
     pub(super) rego: &'a str,
     pub(super) libs: Vec<&'a str>,
-    /// What its parameters must look like.
+    /// The schema of its parameters.
     pub(super) parameters: Option<JsonRef<'a>>,
 }
 
 const GROUP: &str = "templates.gatekeeper.sh";
 
 impl<'a> Template<'a> {
-    /// The template that an object is, if it is one.
+    /// Reads an object as a template, if it is one.
     pub(super) fn read(
         object: JsonRef<'a>,
-        release: Release,
+        release: GatekeeperRelease,
     ) -> Result<Option<Template<'a>>, String> {
         let string = |path: &[&str]| {
             let value = object.get_path(path).and_then(JsonRef::as_str);
@@ -41,7 +40,7 @@ impl<'a> Template<'a> {
             format!("converting unstructured {name} to template: adding template: {why}")
         };
         if !matches!(version, "v1" | "v1beta1" | "v1alpha1") {
-            if release == Release::V0_2_1 {
+            if release == GatekeeperRelease::V0_2_1 {
                 return Ok(None);
             }
             let api_version = quote(api_version);
@@ -77,17 +76,17 @@ impl<'a> Template<'a> {
     }
 }
 
-/// The one target, unless something is wrong.
+/// The only target; anything else is an error.
 fn check<'a>(
     name: &str,
     kind: &str,
     targets: &[JsonRef<'a>],
-    release: Release,
+    release: GatekeeperRelease,
 ) -> Result<JsonRef<'a>, String> {
     if name.is_empty() {
         return Err(release.invalid_template("missing name"));
     }
-    if kind.is_empty() && release == Release::V0_2_2 {
+    if kind.is_empty() && release == GatekeeperRelease::V0_2_2 {
         let name = quote(name);
         let why = format!("ConstraintTemplate {name} does not specify CRD Kind");
         return Err(release.invalid_template(&why));
@@ -116,7 +115,7 @@ fn check<'a>(
     }
 }
 
-/// The fault of a template that v0.2.1 finds when it reads the resource, before anything else.
+/// The error in a template that v0.2.1 reports when it decodes the resource, before all other errors.
 pub(super) fn decoding_fault(object: JsonRef<'_>) -> Option<String> {
     let version = template_version(object)?;
     let wrong = not_an_array(object.get_path(&["spec", "targets"])?)?;
@@ -145,13 +144,13 @@ fn wrong_targets(wrong: &str, version: &str) -> String {
     )
 }
 
-/// What Go calls a value that is no array, and does not take for one.
+/// Go's name of the type of a value that is not an array.
 fn not_an_array(value: JsonRef<'_>) -> Option<&'static str> {
     match value.content() {
-        Content::Array | Content::Null => None,
-        Content::Bool(_) => Some("bool"),
-        Content::Int(_) | Content::Float(_) => Some("number"),
-        Content::String(_) => Some("string"),
-        Content::Object => Some("object"),
+        JsonContent::Array | JsonContent::Null => None,
+        JsonContent::Bool(_) => Some("bool"),
+        JsonContent::Int(_) | JsonContent::Float(_) => Some("number"),
+        JsonContent::String(_) => Some("string"),
+        JsonContent::Object => Some("object"),
     }
 }

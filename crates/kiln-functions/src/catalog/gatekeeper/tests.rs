@@ -1,4 +1,4 @@
-//! Policies, constraints and what is said of them. Texts are those of the original on the same input.
+//! Policies, constraints and messages. Texts are those of the original on the same input.
 
 mod bounds;
 mod v0_2_1;
@@ -30,22 +30,22 @@ fn constraint(spec: &str) -> String {
 
 const THING: &str = "- {apiVersion: v1, kind: Thing, metadata: {name: o, namespace: ns1, labels: {a: b}}, spec: {x: bad}}\n";
 
-fn run(items: &str) -> wire::Answer {
+fn run(items: &str) -> wire::ProgramOutput {
     run_in("gatekeeper:latest", items, &RunContext::default()).unwrap()
 }
 
-fn run_in(image: &str, items: &str, run: &RunContext) -> Result<wire::Answer, RunError> {
+fn run_in(image: &str, items: &str, run: &RunContext) -> Result<wire::ProgramOutput, RunError> {
     let input = format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}");
-    let behaviour = Registry::builtin().find_image(image).unwrap();
+    let version = Registry::builtin().find_image(image).unwrap();
     let ctx = Context {
         environment: &[],
         run,
         files: &NoFiles,
     };
-    wire::run(behaviour, input.as_bytes(), &ctx)
+    wire::run(version, input.as_bytes(), &ctx)
 }
 
-/// Compares what is printed; the function fails if that is anything.
+/// Compares standard error; the function fails if that is not empty.
 #[track_caller]
 fn check(items: &[&str], stderr: &str) {
     let answer = run(&items.concat());
@@ -169,9 +169,9 @@ fn policies_see_the_inventory_and_their_libraries() {
 
 #[test]
 fn broken_templates_are_told() {
-    let told = |why: &str| format!("[error] : adding template \"foo\": {why}\n");
+    let reported = |why: &str| format!("[error] : adding template \"foo\": {why}\n");
     let check = |from: &str, to: &str, why: &str| {
-        check(&[&template(REGO).replace(from, to)], &told(why));
+        check(&[&template(REGO).replace(from, to)], &reported(why));
     };
     check(
         "{kind: Foo}",

@@ -1,26 +1,26 @@
-//! One folder, and what all folders of a hierarchy have in common.
+//! A folder, and the attributes that all folders of a hierarchy share.
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::{ID, INDEX, LEGACY_INDEX, LEGACY_PATH, PATH};
 use kiln_yaml::{Document, NodeId, NodeRef};
 
-use super::{Order, References};
+use super::{HierarchyError, Order, References};
 use crate::port::typescript_sdk::{Exception, JsType, js_type, set_text};
 
 const GROUP: &str = "resourcemanager.cnrm.cloud.google.com";
 
-/// What the folders of a hierarchy have from it.
-pub(super) struct Source<'a> {
+/// The attributes that the folders of a hierarchy inherit.
+pub(super) struct FolderSource<'a> {
     pub(super) references: References,
     pub(super) order: Order,
-    /// What the topmost folders are in.
+    /// The parent of the topmost folders.
     pub(super) parent: String,
     pub(super) is_organization: bool,
     pub(super) namespace: Option<NodeRef<'a>>,
     pub(super) annotations: Vec<(&'a str, NodeRef<'a>)>,
 }
 
-/// The field of an object, which must be one; a scalar that is not null has no fields.
+/// The field of an object; null and missing values are exceptions, other scalars have no fields.
 pub(super) fn field<'a>(
     node: Option<NodeRef<'a>>,
     name: &str,
@@ -32,29 +32,25 @@ pub(super) fn field<'a>(
     }
 }
 
-impl<'a> Source<'a> {
-    /// Reads it off a newer hierarchy; or says what is wrong with that.
+impl<'a> FolderSource<'a> {
+    /// Reads a hierarchy since v1alpha2.
     pub(super) fn of(
         hierarchy: NodeRef<'a>,
         references: References,
         order: Order,
-    ) -> Result<Result<Source<'a>, String>, Exception> {
-        const UNDEFINED: &str = "has an undefined parentRef";
+    ) -> Result<FolderSource<'a>, HierarchyError> {
         let parent = field(hierarchy.get("spec"), "parentRef")?;
-        let Some(parent) = parent else {
-            return Ok(Err(UNDEFINED.to_owned()));
-        };
-        let Some(external) = field(Some(parent), "external")? else {
-            return Ok(Err(UNDEFINED.to_owned()));
-        };
+        let parent = parent.ok_or(HierarchyError::UndefinedParent)?;
+        let external = field(Some(parent), "external")?;
+        let external = external.ok_or(HierarchyError::UndefinedParent)?;
         let kind = parent.get("kind").map(NodeRef::value);
         if !matches!(kind, None | Some("Organization" | "Folder")) {
-            return Ok(Err("has an unsupported parentRef kind".to_owned()));
+            return Err(HierarchyError::UnsupportedParentKind);
         }
         let metadata = hierarchy.get("metadata");
         let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
         let annotations = annotations.into_iter().flat_map(NodeRef::entries);
-        Ok(Ok(Source {
+        Ok(FolderSource {
             references,
             order,
             parent: external.value().to_owned(),
@@ -64,10 +60,10 @@ impl<'a> Source<'a> {
                 .map(|(key, value)| (key.value(), value))
                 .filter(|(key, _)| !NOT_INHERITED.contains(key))
                 .collect(),
-        }))
+        })
     }
 
-    /// The folder of this name below others; it shows its name, or something else that stands for it.
+    /// The folder with this name and these ancestors; its display name may differ.
     pub(super) fn folder(
         &self,
         name: Option<&str>,
@@ -127,7 +123,7 @@ impl<'a> Source<'a> {
                 Some(("cnrm.cloud.google.com/organization-id", normal(parent)))
             }
             References::Annotations => Some(("cnrm.cloud.google.com/folder-ref", normal(parent))),
-            References::Fields if is_topmost || self.order == Order::Unsaid => None,
+            References::Fields if is_topmost || self.order == Order::Unspecified => None,
             References::Fields => self.namespace.map(|namespace| {
                 let (namespace, parent) = (namespace.value(), normal(parent));
                 let text = format!("{GROUP}/namespaces/{namespace}/Folder/{parent}");
@@ -140,7 +136,7 @@ impl<'a> Source<'a> {
         let annotations = add_mapping(document, metadata, "annotations");
         for (key, value) in &self.annotations {
             match &own {
-                // It keeps its place and gets the other value.
+                // The field keeps its position and gets the new value.
                 Some((name, text)) if name == key => set(document, annotations, key, text),
                 _ => add_copy(document, annotations, key, *value),
             }
@@ -153,7 +149,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What is about the hierarchy itself.
+/// Annotations that are not inherited.
 const NOT_INHERITED: [&str; 8] = [
     "config.kubernetes.io/local-config",
     "config.k8s.io/function",
@@ -165,7 +161,7 @@ const NOT_INHERITED: [&str; 8] = [
     LEGACY_INDEX,
 ];
 
-/// A name as Kubernetes can have it, as far as characters go.
+/// A name with only the characters that Kubernetes allows.
 fn normal(name: &str) -> String {
     let letter = |c: char| match c {
         '_' | ' ' => Some('-'),

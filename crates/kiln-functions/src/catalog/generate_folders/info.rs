@@ -1,9 +1,9 @@
-//! What people are told about generate-folders, and its versions.
+//! The registry entry of generate-folders: documentation and versions.
 //!
-//! A port to Go was written but never released: `latest` is the original still.
+//! A port to Go was written but never released: `latest` is still the original.
 
 use super::{GenerateFolders, Order};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::Sdk;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
@@ -11,12 +11,12 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Generates the folders of a Google Cloud organization from a hierarchy",
     doc: "\
-Generates a Folder of Config Connector for every folder of a ResourceHierarchy. Names are those of the folders on the
-way, joined by dots, in lower case and without the characters that names cannot have. Annotations of the hierarchy are
-those of its folders as well.
+Generates a Folder of Config Connector for every folder of a ResourceHierarchy. Names are those of the folder and its
+ancestors, joined by dots, in lower case and without invalid characters. Annotations of the hierarchy are copied to its
+folders.
 
-It takes no configuration but the hierarchies themselves. As all functions that were written in TypeScript it loses
-comments and quotes of all resources; kpt puts the comments back.
+It takes no configuration but the hierarchies themselves. Like all functions written in TypeScript it drops comments and
+quotes of all resources; kpt restores the comments.
 
     apiVersion: blueprints.cloud.google.com/v1alpha3
     kind: ResourceHierarchy
@@ -39,15 +39,15 @@ comments and quotes of all resources; kpt puts the comments back.
         - finance
 
 Here `dev` has the folders of the subtree `teams`. Older hierarchies, of `cft.dev/v1alpha1` and `cft.dev/v1alpha2`,
-are understood with a warning.
+are supported with a warning.
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.1"],
             sdk: Sdk::Plain,
-            function: &GenerateFolders(Order::Unsaid),
+            function: &GenerateFolders(Order::Unspecified),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["unstable", "latest"],
             sdk: Sdk::Plain,
             function: &GenerateFolders(Order::DependsOn),

@@ -1,7 +1,7 @@
-//! generate-folders: a Folder of Config Connector for every folder of a ResourceHierarchy.
+//! generate-folders: generates a Folder of Config Connector for every folder of a ResourceHierarchy.
 //!
-//! Newer hierarchies are trees with subtrees that may be used several times; the oldest ones have layers, each with the
-//! same folders below every folder of the layer above.
+//! Newer hierarchies are trees with subtrees that may be used several times; the oldest ones have layers, each with
+//! the same folders below every folder of the layer above.
 
 mod folder;
 mod info;
@@ -12,35 +12,51 @@ mod tree;
 
 pub(crate) use info::INFO;
 
-use folder::Source;
+use folder::FolderSource;
+use kiln_krm::Resource;
 use kiln_krm::annotations::{INDEX, LEGACY_INDEX, LEGACY_PATH, PATH};
-use kiln_krm::results::{File, ResourceRef, ResultItem};
+use kiln_krm::results::{File, ResourceRef, ResultItem, Severity};
 use kiln_yaml::NodeRef;
-use tree::TreeError;
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::typescript_sdk::{Exception, Objects, in_step};
 
-/// The function, in all its versions.
 struct GenerateFolders(Order);
 
-/// Whether folders say in what order they are to be applied.
+/// Whether folders declare the order in which they are applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Order {
-    /// They do not.
-    Unsaid,
-    /// By an annotation, if they are in a namespace.
+    Unspecified,
+    /// With `depends-on`, for folders in a namespace.
     DependsOn,
 }
 
-/// How a hierarchy names the parents of its folders.
+/// How a hierarchy refers to the parents of its folders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum References {
-    /// By fields.
     Fields,
-    /// By annotations, before v1alpha3.
+    /// Before v1alpha3.
     Annotations,
+}
+
+/// Why a hierarchy has no folders. The messages are the original's.
+#[derive(Debug, thiserror::Error)]
+enum HierarchyError {
+    #[error("has an undefined parentRef")]
+    UndefinedParent,
+    #[error("has an unsupported parentRef kind")]
+    UnsupportedParentKind,
+    #[error("references non-existent subtree \"{0}\"")]
+    MissingSubtree(String),
+    #[error(
+        "Layer \"{0}\" has no corresponding entry config entry. Either\n      add to spec.config.{0} or \
+         remove it from spec.layers\n      "
+    )]
+    MissingLayer(String),
+    /// Ends the function; all others are results.
+    #[error(transparent)]
+    Exception(#[from] Exception),
 }
 
 impl Function for GenerateFolders {
@@ -48,7 +64,7 @@ impl Function for GenerateFolders {
         if let Err(stopped) = ctx.check() {
             return stopped.into();
         }
-        // The SDK writes neither back.
+        // The SDK writes neither of them.
         list.config = None;
         list.results.clear();
         let results = &mut list.results;
@@ -77,19 +93,17 @@ impl Function for GenerateFolders {
 
 impl GenerateFolders {
     fn generate(&self, objects: &mut Objects, results: &mut Results) -> Result<(), Exception> {
-        let of_type = |objects: &Objects, api_version: &str| -> Vec<kiln_krm::Resource> {
-            let is_wanted = |object: &&kiln_krm::Resource| {
+        let of_type = |objects: &Objects, api_version: &str| -> Vec<Resource> {
+            let is_wanted = |object: &&Resource| {
                 let text = |key| object.root().get(key).map(NodeRef::value);
                 text("apiVersion") == Some(api_version) && text("kind") == Some("ResourceHierarchy")
             };
             objects.iter().filter(is_wanted).cloned().collect()
         };
         for hierarchy in of_type(objects, "cft.dev/v1alpha1") {
-            results.push(older(hierarchy.root()));
-            match layers::folders(hierarchy.root())? {
-                Ok(folders) => folders.into_iter().try_for_each(|it| objects.insert(it))?,
-                Err(result) => results.push(result),
-            }
+            let root = hierarchy.root();
+            results.push(older(root));
+            add(objects, results, root, layers::folders(root))?;
         }
         let newer = of_type(objects, "blueprints.cloud.google.com/v1alpha3");
         let older_ones = of_type(objects, "cft.dev/v1alpha2");
@@ -102,24 +116,32 @@ impl GenerateFolders {
             if references == References::Annotations {
                 results.push(older(root));
             }
-            let source = match Source::of(root, references, self.0)? {
-                Ok(source) => source,
-                Err(problem) => {
-                    results.push(about(root, "error", &problem));
-                    continue;
-                }
-            };
-            match tree::folders(root, &source) {
-                Ok(folders) => folders.into_iter().try_for_each(|it| objects.insert(it))?,
-                Err(TreeError::MissingSubtree(name)) => {
-                    let problem = format!("references non-existent subtree \"{name}\"");
-                    results.push(about(root, "error", &problem));
-                }
-                Err(TreeError::Exception(exception)) => return Err(exception),
-            }
+            let source = FolderSource::of(root, references, self.0);
+            let folders = source.and_then(|source| tree::folders(root, &source));
+            add(objects, results, root, folders)?;
         }
         Ok(())
     }
+}
+
+/// Adds the folders of a hierarchy, or a result about its error.
+fn add(
+    objects: &mut Objects,
+    results: &mut Results,
+    hierarchy: NodeRef<'_>,
+    folders: Result<Vec<Resource>, HierarchyError>,
+) -> Result<(), Exception> {
+    match folders {
+        Ok(folders) => return folders.into_iter().try_for_each(|it| objects.insert(it)),
+        Err(HierarchyError::Exception(exception)) => return Err(exception),
+        Err(error @ HierarchyError::MissingLayer(_)) => results.push(ResultItem {
+            message: error.to_string(),
+            severity: Severity::Error.as_str().to_owned(),
+            ..ResultItem::default()
+        }),
+        Err(error) => results.push(about(hierarchy, "error", &error.to_string())),
+    }
+    Ok(())
 }
 
 fn older(hierarchy: NodeRef<'_>) -> ResultItem {

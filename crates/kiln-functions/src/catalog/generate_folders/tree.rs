@@ -5,29 +5,21 @@ use std::collections::HashMap;
 use kiln_krm::Resource;
 use kiln_yaml::NodeRef;
 
-use super::folder::{Source, field};
+use super::HierarchyError;
+use super::folder::{FolderSource, field};
 use crate::budget::is_stopped;
 use crate::port::typescript_sdk::{Exception, JsType, js_type};
 
-/// How many folders there may be: a subtree may be used any number of times, also by other subtrees.
+/// The limit of folders: a subtree may be used any number of times, also by other subtrees.
 const MAX_FOLDERS: usize = 200_000;
-
-/// Why there are no folders.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum TreeError {
-    #[error("there is no subtree {0}")]
-    MissingSubtree(String),
-    #[error(transparent)]
-    Exception(#[from] Exception),
-}
 
 /// All folders of a hierarchy, parents before children.
 pub(super) fn folders(
     hierarchy: NodeRef<'_>,
-    source: &Source<'_>,
-) -> Result<Vec<Resource>, TreeError> {
+    source: &FolderSource<'_>,
+) -> Result<Vec<Resource>, HierarchyError> {
     let spec = hierarchy.get("spec");
-    let mut tree = Tree::default();
+    let mut tree = FolderTree::default();
     let mut subtrees = HashMap::new();
     let declared = field(spec, "subtrees")?.into_iter();
     for (name, children) in declared.flat_map(NodeRef::entries) {
@@ -40,26 +32,25 @@ pub(super) fn folders(
 
 /// Nodes by number; lists of children may be shared.
 #[derive(Default)]
-struct Tree<'a> {
-    lists: Vec<Vec<Node<'a>>>,
+struct FolderTree<'a> {
+    lists: Vec<Vec<FolderNode<'a>>>,
 }
 
 #[derive(Clone, Copy)]
-struct Node<'a> {
-    /// What is no name has none.
+struct FolderNode<'a> {
+    /// `None` for invalid entries.
     name: Option<&'a str>,
-    /// The list of what is below.
+    /// The list of its children.
     below: Option<usize>,
 }
 
-impl<'a> Tree<'a> {
-    /// Makes a list of what a hierarchy has there, and all lists below. What comes first is looked at first, with all
-    /// that is in it.
+impl<'a> FolderTree<'a> {
+    /// Builds the list at a node of a hierarchy, and all lists below it, depth first.
     fn build(
         &mut self,
         children: Option<NodeRef<'a>>,
         subtrees: &HashMap<&str, usize>,
-    ) -> Result<usize, TreeError> {
+    ) -> Result<usize, HierarchyError> {
         let children = children.filter(|children| js_type(*children) == JsType::Array);
         let Some(children) = children else {
             return Err(Exception::type_error("children is not iterable").into());
@@ -84,13 +75,13 @@ impl<'a> Tree<'a> {
                 Some((value, JsType::Object | JsType::Null | JsType::Date)) => {
                     let subtree = field(Some(value), "$subtree")?;
                     let name = subtree.map(NodeRef::value).unwrap_or_default();
-                    let missing = || TreeError::MissingSubtree(name.to_owned());
+                    let missing = || HierarchyError::MissingSubtree(name.to_owned());
                     Some(*subtrees.get(name).ok_or_else(missing)?)
                 }
                 _ => None,
             };
             if let Some(list) = self.lists.get_mut(list) {
-                list.push(Node { name, below });
+                list.push(FolderNode { name, below });
             }
         }
         Ok(top)
@@ -101,7 +92,11 @@ impl<'a> Tree<'a> {
         self.lists.len() - 1
     }
 
-    fn folders(&self, root: usize, source: &Source<'_>) -> Result<Vec<Resource>, TreeError> {
+    fn folders(
+        &self,
+        root: usize,
+        source: &FolderSource<'_>,
+    ) -> Result<Vec<Resource>, HierarchyError> {
         let children = |list: usize| self.lists.get(list).map(|list| list.iter());
         let mut folders = Vec::new();
         let mut path: Vec<&str> = Vec::new();
@@ -129,7 +124,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// The name of a folder, and what is said about what is below. Numbers and truths are no folders.
+/// The name of a folder, and the value below it. Numbers and booleans are not folders.
 fn name_and_value(child: NodeRef<'_>) -> Option<(Option<&str>, Option<NodeRef<'_>>)> {
     let first = match js_type(child) {
         JsType::String => return Some((Some(child.value()), None)),

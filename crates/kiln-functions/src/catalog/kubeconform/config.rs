@@ -1,21 +1,21 @@
-//! What the user asks for: fields of a ConfigMap's `data`, or of the configuration itself.
+//! The configuration: fields of a ConfigMap's `data`, or of the object itself.
 
 use kiln_yaml::{Document, NodeRef};
 
 use crate::port::go_sdk::{nested, text};
 use crate::port::jsonschema::UnknownFields;
 
-/// The configuration. `ignore_missing_schemas` is missing: kinds without a schema pass in any case.
+/// `ignore_missing_schemas` is left out: kinds without a schema always pass.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Config {
-    /// Where schemas are looked for, in this order; what is built in if there are none.
+pub(super) struct KubeconformConfig {
+    /// Where schemas are looked up, in this order; empty for the built-in schemas.
     pub(super) locations: Vec<String>,
     pub(super) skip_kinds: Vec<String>,
     pub(super) unknown_fields: UnknownFields,
 }
 
-impl Config {
-    pub(super) fn read(config: Option<&Document>) -> Config {
+impl KubeconformConfig {
+    pub(super) fn read(config: Option<&Document>) -> KubeconformConfig {
         let root = config.map(Document::root);
         let string = |key: &str| root.map(|root| string(root, key)).unwrap_or_default();
         let list = |key: &str| match string(key) {
@@ -25,9 +25,9 @@ impl Config {
         let mut locations = Vec::new();
         locations.extend(Some(string("schema_location").to_owned()).filter(|s| !s.is_empty()));
         locations.append(&mut list("additional_schema_locations"));
-        // The program splits at commas what was joined with them.
+        // The original joins the list with commas, and the program splits it at commas.
         let is_strict = root.is_some_and(|root| boolean(root, "strict"));
-        Config {
+        KubeconformConfig {
             locations,
             skip_kinds: list("skip_kinds"),
             unknown_fields: match is_strict {
@@ -38,7 +38,7 @@ impl Config {
     }
 }
 
-/// A text of the configuration itself or else of its `data`. What is no string is not there.
+/// A string of the object itself or else of its `data`. Other values count as missing.
 fn string<'a>(root: NodeRef<'a>, key: &str) -> &'a str {
     match text(root, &[key]) {
         "" => text(root, &["data", key]),
@@ -46,7 +46,7 @@ fn string<'a>(root: NodeRef<'a>, key: &str) -> &'a str {
     }
 }
 
-/// A field of the configuration itself must be a boolean to be true; one of `data` may say so in words.
+/// A field of the object itself must be a boolean; a field of `data` may be a string.
 fn boolean(root: NodeRef<'_>, key: &str) -> bool {
     match nested(root, &[key]) {
         Ok(Some(value)) => value.tag() == "!!bool" && value.value().eq_ignore_ascii_case("true"),

@@ -1,13 +1,13 @@
 //! Where schemas come from.
 //!
-//! A location is a folder or a template of a path, as kubeconform has them. Only files that the user gave to the
-//! function are read; without a location the built-in schemas are used, as the original uses those of its image. The
-//! network is out of reach.
+//! A location is a folder or a path template, as in kubeconform. Only files that the user passed to the function are
+//! read; without a location the built-in schemas are used, as the original uses those of its image. The network is
+//! not accessible.
 
 use crate::function::Files;
-use crate::port::jsonschema::{ParseError, Schemas, Table, UnknownFields, kind_suffix, parse};
+use crate::port::jsonschema::{ParseError, Schemas, TypeTable, UnknownFields, kind_suffix, parse};
 
-use super::config::Config;
+use super::config::KubeconformConfig;
 
 pub(super) struct Locations<'a> {
     templates: Vec<String>,
@@ -15,7 +15,6 @@ pub(super) struct Locations<'a> {
     files: &'a dyn Files,
 }
 
-/// Why schemas cannot be looked for.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum LocationError {
     #[error(
@@ -29,15 +28,15 @@ pub(super) enum LocationError {
     Schema(#[from] ParseError),
 }
 
-/// What the original puts behind a location that is not a template.
+/// The suffix that the original adds to a location that is not a template.
 const LAYOUT: &str = "/{{ .NormalizedKubernetesVersion }}-standalone{{ .StrictSuffix }}/{{ .ResourceKind }}{{ .KindSuffix }}.json";
 
-/// The folder of the original's image that holds its own schemas.
+/// The folder with the schemas of the original's image.
 const BUILT_IN: &str = "/jsonschema";
 
 impl<'a> Locations<'a> {
     pub(super) fn new(
-        config: &Config,
+        config: &KubeconformConfig,
         files: &'a dyn Files,
     ) -> Result<Locations<'a>, LocationError> {
         let mut templates = Vec::new();
@@ -50,7 +49,7 @@ impl<'a> Locations<'a> {
                 true => path.to_owned(),
                 false => format!("{path}{LAYOUT}"),
             };
-            // Found out before any resource is looked at.
+            // Errors are found before the first resource is checked.
             fill_in(&template, "v1", "Deployment", UnknownFields::Refused)?;
             templates.push(template);
         }
@@ -61,13 +60,12 @@ impl<'a> Locations<'a> {
         })
     }
 
-    /// The schema of a kind, if there is one.
     pub(super) fn find(
         &self,
         api_version: &str,
         kind: &str,
     ) -> Result<Option<Schemas>, LocationError> {
-        let built_in = || Table::current().schema(api_version, kind, self.unknown_fields);
+        let built_in = || TypeTable::current().schema(api_version, kind, self.unknown_fields);
         if self.templates.is_empty() {
             return Ok(built_in());
         }
@@ -92,8 +90,7 @@ impl<'a> Locations<'a> {
     }
 }
 
-/// Fills in the fields of a template. Anything that is not simply a field is refused, as the original refuses what is
-/// no template.
+/// Fills in the fields of a template. Every action other than a field is an error.
 fn fill_in(
     template: &str,
     api_version: &str,

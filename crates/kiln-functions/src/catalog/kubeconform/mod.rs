@@ -1,7 +1,7 @@
-//! `kubeconform`: whether resources follow their schemas.
+//! `kubeconform`: validates resources against their schemas.
 //!
-//! The original is a thin wrapper around the kubeconform program, and so has its habits: kinds without a schema pass,
-//! whatever `ignore_missing_schemas` says, and of faults within faults only the outermost are told.
+//! The original is a thin wrapper around the kubeconform program and behaves like it: kinds without a schema pass,
+//! whatever `ignore_missing_schemas` is, and of nested errors only the outermost are reported.
 
 mod config;
 mod location;
@@ -16,21 +16,21 @@ use kiln_yaml::NodeRef;
 use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
-use crate::port::go_json::{Content, JsonRef, Scalars, read};
+use crate::port::go_json::{JsonContent, JsonRef, Scalars, read};
 use crate::port::go_sdk::{resource_ref, text};
 use crate::port::jsonschema::{Schemas, validate};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::Sdk;
 
-use config::Config;
+use config::KubeconformConfig;
 use location::Locations;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "kubeconform",
     former_names: &[],
-    summary: "Checks resources against the schemas of their kinds",
+    summary: "Validates resources against the schemas of their kinds",
     doc: include_str!("doc.md"),
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["v0.1.1", "v0.1.2", "v0.1.3", "latest"],
         sdk: Sdk::Go,
         function: &Kubeconform,
@@ -41,12 +41,12 @@ struct Kubeconform;
 
 impl Function for Kubeconform {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let config = Config::read(list.config.as_ref());
+        let config = KubeconformConfig::read(list.config.as_ref());
         let locations = match Locations::new(&config, ctx.files) {
             Ok(locations) => locations,
             Err(error) => return Ending::Error(error.to_string()),
         };
-        let mut run = Run {
+        let mut run = KubeconformRun {
             config: &config,
             locations,
             schemas: HashMap::new(),
@@ -69,15 +69,14 @@ impl Function for Kubeconform {
     }
 }
 
-struct Run<'a> {
-    config: &'a Config,
+struct KubeconformRun<'a> {
+    config: &'a KubeconformConfig,
     locations: Locations<'a>,
-    /// By API version and kind; kinds without a schema are remembered too.
+    /// By API version and kind, including kinds without a schema.
     schemas: HashMap<(String, String), Option<Schemas>>,
 }
 
-impl Run<'_> {
-    /// What there is to say about an item.
+impl KubeconformRun<'_> {
     fn check(&mut self, item: NodeRef<'_>, results: &mut Results) -> Result<(), String> {
         let json = read(item, Scalars::Yaml12).map_err(|error| {
             format!(
@@ -106,10 +105,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Paths and messages.
+    /// Returns paths and messages.
     fn check_resource(&mut self, resource: JsonRef<'_>) -> Result<Vec<(String, String)>, String> {
         let field = |name: &str| resource.get(name).and_then(JsonRef::as_str);
-        // What has no type is an error of the program that the function does not look at.
+        // For a resource without a type the program reports an error that the function ignores.
         let (Some(kind), Some(api_version)) = (field("kind"), field("apiVersion")) else {
             return Ok(Vec::new());
         };
@@ -128,16 +127,16 @@ impl Run<'_> {
             return Ok(Vec::new());
         };
         let violations = validate(schemas, resource).map_err(|error| error.to_string())?;
-        let told = violations.into_iter().map(|violation| {
+        let reported = violations.into_iter().map(|violation| {
             let path = violation.path.replace('/', ".");
             let path = path.strip_prefix('.').unwrap_or(&path);
             (path.to_owned(), violation.message)
         });
-        Ok(told.collect())
+        Ok(reported.collect())
     }
 }
 
-/// The resource, or those in it if it is a list of any kind. None if the program could not tell what it is called.
+/// The resource, or its items if it is a list of any kind. Empty if the program could not determine its name.
 fn resources(json: JsonRef<'_>) -> Vec<JsonRef<'_>> {
     if !has_signature(json) {
         return Vec::new();
@@ -154,23 +153,23 @@ fn resources(json: JsonRef<'_>) -> Vec<JsonRef<'_>> {
     }
 }
 
-/// Whether metadata can be read as far as the program reads it: a name must not be a list, for example.
+/// Whether the program can decode the metadata: a name must not be a list, for example.
 fn has_signature(json: JsonRef<'_>) -> bool {
     let is_simple =
-        |value: JsonRef<'_>| !matches!(value.content(), Content::Array | Content::Object);
+        |value: JsonRef<'_>| !matches!(value.content(), JsonContent::Array | JsonContent::Object);
     match json
         .get("metadata")
         .map(|metadata| (metadata, metadata.content()))
     {
-        None | Some((_, Content::Null)) => true,
-        Some((metadata, Content::Object)) => ["name", "namespace", "generateName"]
+        None | Some((_, JsonContent::Null)) => true,
+        Some((metadata, JsonContent::Object)) => ["name", "namespace", "generateName"]
             .iter()
             .all(|field| metadata.get(field).is_none_or(is_simple)),
         Some(_) => false,
     }
 }
 
-/// The file that an item came from. An item that says nothing of its place in it is at -1.
+/// The file of an item. An item without an index annotation has index -1.
 fn file(item: NodeRef<'_>) -> File {
     let annotation = |name: &str| text(item, &["metadata", "annotations", name]);
     let index = match annotation("internal.config.kubernetes.io/index") {

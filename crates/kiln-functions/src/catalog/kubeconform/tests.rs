@@ -16,11 +16,11 @@ impl Files for Given<'_> {
     }
 }
 
-fn run(config: &str, items: &str, files: &[(&str, &str)]) -> wire::Answer {
+fn run(config: &str, items: &str, files: &[(&str, &str)]) -> wire::ProgramOutput {
     let input = format!(
         "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {config}\nitems:\n{items}"
     );
-    let behaviour = Registry::builtin()
+    let version = Registry::builtin()
         .find_image("kubeconform:latest")
         .unwrap();
     let ctx = Context {
@@ -28,18 +28,18 @@ fn run(config: &str, items: &str, files: &[(&str, &str)]) -> wire::Answer {
         run: &RunContext::default(),
         files: &Given(files),
     };
-    wire::run(behaviour, input.as_bytes(), &ctx).unwrap()
+    wire::run(version, input.as_bytes(), &ctx).unwrap()
 }
 
 #[track_caller]
 fn check(config: &str, items: &str, files: &[(&str, &str)], messages: &[&str]) {
     let answer = run(config, items, files);
-    let told: Vec<&str> = answer
+    let reported: Vec<&str> = answer
         .stdout
         .lines()
         .filter_map(|line| line.trim().strip_prefix("message: "))
         .collect();
-    assert_eq!(told, messages, "{answer:?}");
+    assert_eq!(reported, messages, "{answer:?}");
     assert_eq!(answer.exit_code, i32::from(!messages.is_empty()));
     let failed = "failed to evaluate function: error: function failure";
     assert_eq!(answer.stderr, if messages.is_empty() { "" } else { failed });
@@ -99,7 +99,7 @@ fn what_has_no_schema_passes() {
         &[],
     );
     check("{}", "- {kind: ConfigMap, data: 1}\n", &[], &[]);
-    // The program cannot read its name, and the function does not look at that.
+    // The program cannot read its name, and the function ignores that.
     check(
         "{}",
         "- {apiVersion: v1, kind: ConfigMap, metadata: [], data: 1}\n",
@@ -129,7 +129,7 @@ fn schemas_come_from_locations() {
     let files = [("/t/example.com/foo_v1.json", schema)];
     let template = "{data: {additional_schema_locations: '/none,/t/{{.Group}}/{{.ResourceKind}}_{{ .ResourceAPIVersion }}.json'}}";
     check(template, item, &files, &wrong);
-    // With a location of one's own, nothing else is there.
+    // With a custom location the built-in schemas are not used.
     check("{data: {schema_location: /s}}", BAD, &files, &[]);
     check(
         "{data: {schema_location: 'file:///jsonschema'}}",

@@ -1,4 +1,4 @@
-//! What the user asks for, as JavaScript understands it.
+//! The configuration, read by JavaScript's rules.
 
 use kiln_yaml::Document;
 
@@ -8,16 +8,16 @@ use crate::port::jsonschema::UnknownFields;
 use super::exit;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Config {
-    /// Folders with schemas; what is built in if there are none.
+pub(super) struct KubevalConfig {
+    /// Folders with schemas; empty for the built-in schemas.
     pub(super) locations: Vec<String>,
     pub(super) skip_kinds: Vec<String>,
     pub(super) ignore_missing: bool,
     pub(super) unknown_fields: UnknownFields,
 }
 
-impl Config {
-    pub(super) fn read(config: Option<&Document>) -> Result<Config, Ending> {
+impl KubevalConfig {
+    pub(super) fn read(config: Option<&Document>) -> Result<KubevalConfig, Ending> {
         let root = config.map(Document::root).filter(|root| !root.is_empty());
         let scalar = |key: &str| {
             let value = root?.get(key)?;
@@ -46,13 +46,13 @@ impl Config {
         let additional = list("additional_schema_locations");
         match value("schema_location") {
             "" if additional.is_empty() => {}
-            // The program's own default is on the network.
+            // The program's default location is on the network.
             "" => locations.push("https://kubernetesjsonschema.dev".to_owned()),
             location => locations.push(location.to_owned()),
         }
         locations.extend(additional);
         let is_strict = boolean(value("strict"))?;
-        Ok(Config {
+        Ok(KubevalConfig {
             locations: locations
                 .iter()
                 .map(|location| folder(location))
@@ -67,7 +67,7 @@ impl Config {
     }
 }
 
-/// The folder that a location stands for.
+/// The folder of a location.
 fn folder(location: &str) -> Result<String, Ending> {
     let folder = location.strip_prefix("file://").map(str::to_owned);
     folder.ok_or_else(|| {
@@ -81,7 +81,7 @@ fn folder(location: &str) -> Result<String, Ending> {
     })
 }
 
-/// A value that is read as JSON and then taken for true or false.
+/// A value that is parsed as JSON and then converted to a boolean.
 fn boolean(text: &str) -> Result<bool, Ending> {
     match text.trim() {
         "" | "false" | "null" | "0" | "\"\"" => Ok(false),

@@ -1,11 +1,11 @@
-//! `kubeval`: whether resources follow their schemas, before kubeconform.
+//! `kubeval`: validates resources against their schemas; the predecessor of kubeconform.
 //!
-//! The original is written in TypeScript around the kubeval program; both are no longer maintained. Its schemas are made
-//! of an OpenAPI document of Kubernetes v1.20.10 on GKE with Config Connector. Those of Kubernetes and of kpt are built
-//! in; for the others there is an error that says so. Kinds that nobody has a schema for are errors of the original.
+//! The original is written in TypeScript around the kubeval program; neither is maintained. Its schemas come from an
+//! OpenAPI document of Kubernetes v1.20.10 on GKE with Config Connector. Those of Kubernetes and kpt are built in;
+//! for the others the function fails with an explanation. Kinds without any schema are errors of the original.
 //!
-//! As with all functions of that SDK, items come back sorted and without repetitions. The SDK also loses comments and
-//! writes everything in a style of its own. That is not done here: kpt puts comments back, and nobody misses the style.
+//! As with all functions of that SDK, items come back sorted and without duplicates. The SDK also drops comments and
+//! rewrites the style of everything. That is not done here: kpt restores comments, and the style has no meaning.
 
 mod config;
 #[cfg(test)]
@@ -22,18 +22,18 @@ use crate::function::{Context, Ending, Files, Function, FunctionList};
 use crate::output::Results;
 use crate::port::go_json::{JsonRef, Scalars, read};
 use crate::port::go_sdk::{resource_ref, text};
-use crate::port::jsonschema::{ParseError, Schemas, Table, UnknownFields, kind_suffix, parse};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::port::jsonschema::{ParseError, Schemas, TypeTable, UnknownFields, kind_suffix, parse};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::Sdk;
 
-use config::Config;
+use config::KubevalConfig;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "kubeval",
     former_names: &[],
-    summary: "Checks resources against schemas of Kubernetes v1.20; kubeconform has taken its place",
+    summary: "Validates resources against schemas of Kubernetes v1.20; use kubeconform instead",
     doc: include_str!("doc.md"),
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["v0.3.0"],
         sdk: Sdk::Plain,
         function: &Kubeval,
@@ -47,11 +47,11 @@ impl Function for Kubeval {
         if let Err(fault) = sort(list) {
             return fault;
         }
-        let config = match Config::read(list.config.take().as_ref()) {
+        let config = match KubevalConfig::read(list.config.take().as_ref()) {
             Ok(config) => config,
             Err(fault) => return fault,
         };
-        let mut run = Run {
+        let mut run = KubevalRun {
             config: &config,
             files: ctx.files,
             schemas: HashMap::new(),
@@ -74,7 +74,6 @@ impl Function for Kubeval {
     }
 }
 
-/// An ending with a code of its own.
 fn exit(code: i32, text: &str) -> Ending {
     let stderr = match text {
         "" => String::new(),
@@ -83,7 +82,7 @@ fn exit(code: i32, text: &str) -> Ending {
     Ending::Exit { code, stderr }
 }
 
-/// Puts items in the order of their keys; of those with the same key the last is kept.
+/// Sorts items by key; of several items with the same key the last is kept.
 fn sort(list: &mut FunctionList) -> Result<(), Ending> {
     let mut sorted = BTreeMap::new();
     for item in std::mem::take(&mut list.items) {
@@ -105,31 +104,30 @@ fn sort(list: &mut FunctionList) -> Result<(), Ending> {
     Ok(())
 }
 
-struct Run<'a> {
-    config: &'a Config,
+struct KubevalRun<'a> {
+    config: &'a KubevalConfig,
     files: &'a dyn Files,
-    schemas: HashMap<(String, String), Found>,
+    schemas: HashMap<(String, String), FoundSchema>,
 }
 
-/// What a look for a schema brought.
-enum Found {
+enum FoundSchema {
     Schema(Schemas),
-    /// Nothing, and what the program says of that.
+    /// No schema, and the program's message about that.
     Missing(String),
 }
 
-/// What there is to say about a resource: complaints of the program, or its own failure.
-enum Verdict {
+/// Errors that the program reports for a resource, or the failure of the program.
+enum ResourceVerdict {
     Faults(Vec<String>),
     Failed(String),
 }
 
-impl Run<'_> {
+impl KubevalRun<'_> {
     fn check(&mut self, item: NodeRef<'_>, results: &mut Results) -> Result<(), String> {
         let json = read(item, Scalars::Yaml12).map_err(|error| error.to_string())?;
         let root = json.root();
         let mut faults = Vec::new();
-        // Whatever has items is a list.
+        // Every object with items is a list.
         let is_list = root
             .get("items")
             .is_some_and(|items| items.items().len() > 0);
@@ -139,9 +137,9 @@ impl Run<'_> {
         };
         for resource in resources {
             match self.check_resource(resource)? {
-                Verdict::Faults(mut found) => faults.append(&mut found),
-                // The program prints this instead of everything else.
-                Verdict::Failed(output) => {
+                ResourceVerdict::Faults(mut found) => faults.append(&mut found),
+                // The program prints this instead of any other output.
+                ResourceVerdict::Failed(output) => {
                     results.push(failure(item, &output));
                     return Ok(());
                 }
@@ -152,12 +150,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn check_resource(&mut self, resource: JsonRef<'_>) -> Result<Verdict, String> {
+    fn check_resource(&mut self, resource: JsonRef<'_>) -> Result<ResourceVerdict, String> {
         let field = |name: &str| match resource.get(name) {
             None => Err(format!("Missing '{name}' key")),
             Some(value) => match value.as_str() {
                 Some(text) => Ok(text),
-                None if value.content() == crate::port::go_json::Content::Null => {
+                None if value.content() == crate::port::go_json::JsonContent::Null => {
                     Err(format!("Missing '{name}' value"))
                 }
                 None => Err(format!("Expected string value for key '{name}'")),
@@ -165,10 +163,10 @@ impl Run<'_> {
         };
         let (kind, api_version) = match (field("kind"), field("apiVersion")) {
             (Ok(kind), Ok(api_version)) => (kind, api_version),
-            (Err(error), _) | (_, Err(error)) => return Ok(Verdict::Failed(error)),
+            (Err(error), _) | (_, Err(error)) => return Ok(ResourceVerdict::Failed(error)),
         };
         if self.config.skip_kinds.iter().any(|skipped| skipped == kind) {
-            return Ok(Verdict::Faults(Vec::new()));
+            return Ok(ResourceVerdict::Faults(Vec::new()));
         }
         let key = (api_version.to_owned(), kind.to_owned());
         if !self.schemas.contains_key(&key) {
@@ -176,18 +174,18 @@ impl Run<'_> {
             self.schemas.insert(key.clone(), found);
         }
         Ok(match self.schemas.get(&key) {
-            Some(Found::Schema(schemas)) => {
+            Some(FoundSchema::Schema(schemas)) => {
                 let faults = validate::validate(schemas, resource);
-                Verdict::Faults(faults.map_err(|error| error.to_string())?)
+                ResourceVerdict::Faults(faults.map_err(|error| error.to_string())?)
             }
-            Some(Found::Missing(text)) if !self.config.ignore_missing => {
-                Verdict::Failed(text.clone())
+            Some(FoundSchema::Missing(text)) if !self.config.ignore_missing => {
+                ResourceVerdict::Failed(text.clone())
             }
-            _ => Verdict::Faults(Vec::new()),
+            _ => ResourceVerdict::Faults(Vec::new()),
         })
     }
 
-    fn find(&self, api_version: &str, kind: &str) -> Result<Found, String> {
+    fn find(&self, api_version: &str, kind: &str) -> Result<FoundSchema, String> {
         let suffix = match self.config.unknown_fields {
             UnknownFields::Allowed => "",
             UnknownFields::Refused => "-strict",
@@ -202,11 +200,11 @@ impl Run<'_> {
         };
         if self.config.locations.is_empty() {
             let unknown_fields = self.config.unknown_fields;
-            let tables = Table::of_kubeval().into_iter();
+            let tables = TypeTable::of_kubeval().into_iter();
             let mut schemas = tables
                 .filter_map(|table| table.schema_of_resource(api_version, kind, unknown_fields));
             if let Some(schemas) = schemas.next() {
-                return Ok(Found::Schema(schemas));
+                return Ok(FoundSchema::Schema(schemas));
             }
             if is_known_to_the_original(api_version) {
                 return Err(format!(
@@ -223,16 +221,16 @@ impl Run<'_> {
                 continue;
             };
             match parse(&path, &text, &|path| self.files.read(path)) {
-                Ok(schemas) => return Ok(Found::Schema(schemas)),
+                Ok(schemas) => return Ok(FoundSchema::Schema(schemas)),
                 Err(ParseError::Invalid(_)) => miss(&path),
                 Err(error) => return Err(error.to_string()),
             }
         }
-        Ok(Found::Missing(missing.join("\n")))
+        Ok(FoundSchema::Missing(missing.join("\n")))
     }
 }
 
-/// Whether a group is one of GKE's or Config Connector's, whose types stand in the original's document.
+/// Whether a group belongs to GKE or Config Connector, whose types are in the original's document.
 fn is_known_to_the_original(api_version: &str) -> bool {
     let group = api_version.split('/').next().unwrap_or_default();
     group.ends_with(".cnrm.cloud.google.com")
@@ -240,7 +238,7 @@ fn is_known_to_the_original(api_version: &str) -> bool {
         || group == "cloud.google.com"
 }
 
-/// What the program could not do.
+/// A failure of the program.
 fn failure(item: NodeRef<'_>, error: &str) -> ResultItem {
     let output = format!("ERR  - stdin: {error}\n");
     let message = match error.starts_with("Failed initializing schema file") {
@@ -255,7 +253,7 @@ fn failure(item: NodeRef<'_>, error: &str) -> ResultItem {
     result(item, message, None)
 }
 
-/// A complaint of the program: a path, a colon and a message.
+/// An error that the program reports: a path, a colon and a message.
 fn fault_result(item: NodeRef<'_>, fault: &str) -> ResultItem {
     match fault.split_once(':') {
         Some((path, message)) => result(item, message.trim().to_owned(), Some(path)),

@@ -6,11 +6,11 @@ use crate::function::{Context, NoFiles};
 use crate::registry::Registry;
 use crate::wire;
 
-fn run(config: &str, items: &str) -> wire::Answer {
+fn run(config: &str, items: &str) -> wire::ProgramOutput {
     let input = format!(
         "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig: {config}\nitems:\n{items}"
     );
-    let behaviour = Registry::builtin()
+    let version = Registry::builtin()
         .find_image("gcr.io/kpt-fn/kubeval:v0.3.0")
         .unwrap();
     let ctx = Context {
@@ -18,10 +18,10 @@ fn run(config: &str, items: &str) -> wire::Answer {
         run: &RunContext::default(),
         files: &NoFiles,
     };
-    wire::run(behaviour, input.as_bytes(), &ctx).unwrap()
+    wire::run(version, input.as_bytes(), &ctx).unwrap()
 }
 
-fn told(answer: &wire::Answer) -> Vec<(String, String)> {
+fn reported(answer: &wire::ProgramOutput) -> Vec<(String, String)> {
     let value = |name: &str| {
         let lines = answer.stdout.lines().map(str::trim);
         let lines = lines.filter_map(move |line| {
@@ -43,12 +43,12 @@ fn told(answer: &wire::Answer) -> Vec<(String, String)> {
 #[track_caller]
 fn check(config: &str, items: &str, expect: &[(&str, &str)]) {
     let answer = run(config, items);
-    let told = told(&answer);
-    let told: Vec<(&str, &str)> = told
+    let reported = reported(&answer);
+    let reported: Vec<(&str, &str)> = reported
         .iter()
         .map(|(message, path)| (path.as_str(), message.trim_matches('\'')))
         .collect();
-    assert_eq!(told, expect, "{answer:?}");
+    assert_eq!(reported, expect, "{answer:?}");
     assert_eq!(answer.exit_code, i32::from(!expect.is_empty()));
     assert_eq!(answer.stderr, "");
 }

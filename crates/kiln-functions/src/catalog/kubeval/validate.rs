@@ -1,14 +1,13 @@
-//! Whether a value follows a schema, in the words and the order of the library that kubeval uses
-//! (xeipuuv/gojsonschema, 2018). Where it follows Go's map order, the order of the text is followed here.
+//! Validates a value against a schema, with the messages and the order of the library that kubeval uses
+//! (xeipuuv/gojsonschema, 2018). Where that follows Go's map order, this follows the order of the text.
 
 use crate::budget::is_stopped;
-use crate::port::go_json::{Content, JsonRef};
+use crate::port::go_json::{JsonContent, JsonRef};
 use crate::port::jsonschema::{Additional, Format, Schema, SchemaId, Schemas, TooDeep, Type};
 
-/// How deep schemas are followed.
 const MAX_DEPTH: usize = 300;
 
-/// Complaints, each a path, a colon and a message.
+/// Errors, each a path, a colon and a message.
 pub(super) fn validate(schemas: &Schemas, value: JsonRef<'_>) -> Result<Vec<String>, TooDeep> {
     let mut validator = Validator {
         schemas,
@@ -27,14 +26,19 @@ struct Validator<'a> {
     schemas: &'a Schemas,
     path: String,
     depth: usize,
-    /// The length of all complaints, those that nobody gets included.
+    /// The length of all errors, including discarded ones.
     bytes: usize,
 }
 
-type Checked = Result<(), TooDeep>;
+type KubevalCheck = Result<(), TooDeep>;
 
 impl Validator<'_> {
-    fn validate(&mut self, id: SchemaId, value: JsonRef<'_>, faults: &mut Vec<String>) -> Checked {
+    fn validate(
+        &mut self,
+        id: SchemaId,
+        value: JsonRef<'_>,
+        faults: &mut Vec<String>,
+    ) -> KubevalCheck {
         let Some(schema) = self.schemas.get(id).filter(|_| !is_stopped()) else {
             return Ok(());
         };
@@ -56,7 +60,7 @@ impl Validator<'_> {
         part: JsonRef<'_>,
         name: &str,
         faults: &mut Vec<String>,
-    ) -> Checked {
+    ) -> KubevalCheck {
         let length = self.path.len();
         if !self.path.is_empty() {
             self.path.push('.');
@@ -67,7 +71,12 @@ impl Validator<'_> {
         checked
     }
 
-    fn check(&mut self, schema: &Schema, value: JsonRef<'_>, faults: &mut Vec<String>) -> Checked {
+    fn check(
+        &mut self,
+        schema: &Schema,
+        value: JsonRef<'_>,
+        faults: &mut Vec<String>,
+    ) -> KubevalCheck {
         if !schema.types.admit(value) {
             let wanted = expected(schema);
             let given = given(value);
@@ -79,12 +88,12 @@ impl Validator<'_> {
         }
         self.combinations(schema, value, faults)?;
         match value.content() {
-            Content::Object => self.object(schema, value, faults)?,
-            Content::Array => self.array(schema, value, faults)?,
+            JsonContent::Object => self.object(schema, value, faults)?,
+            JsonContent::Array => self.array(schema, value, faults)?,
             _ => {}
         }
         self.enumeration(schema, value, faults);
-        if let Content::String(text) = value.content() {
+        if let JsonContent::String(text) = value.content() {
             self.string(schema, text, faults);
         }
         for (name, part) in value.fields() {
@@ -95,13 +104,13 @@ impl Validator<'_> {
         Ok(())
     }
 
-    /// `anyOf` and the like. Of alternatives that all fail the first is told.
+    /// `anyOf` and the like. If all alternatives fail, the first is reported.
     fn combinations(
         &mut self,
         schema: &Schema,
         value: JsonRef<'_>,
         faults: &mut Vec<String>,
-    ) -> Checked {
+    ) -> KubevalCheck {
         if !schema.any_of.is_empty() {
             let (matched, first) = self.alternatives(&schema.any_of, value)?;
             if matched == 0 {
@@ -135,7 +144,7 @@ impl Validator<'_> {
         Ok(())
     }
 
-    /// How many alternatives a value follows, and what is wrong with the first that it does not.
+    /// How many alternatives match a value, and the errors of the first that does not.
     fn alternatives(
         &mut self,
         ids: &[SchemaId],
@@ -155,7 +164,12 @@ impl Validator<'_> {
         Ok((matched, first))
     }
 
-    fn object(&mut self, schema: &Schema, value: JsonRef<'_>, faults: &mut Vec<String>) -> Checked {
+    fn object(
+        &mut self,
+        schema: &Schema,
+        value: JsonRef<'_>,
+        faults: &mut Vec<String>,
+    ) -> KubevalCheck {
         for name in &schema.required {
             if value.get(name).is_none() {
                 faults.push(format!("{name}: {name} is required"));
@@ -169,7 +183,7 @@ impl Validator<'_> {
                 Some(Additional::Refused) => {
                     faults.push(format!("{name}: Additional property {name} is not allowed"));
                 }
-                // The library does not say which field it was.
+                // The library does not report which field it was.
                 Some(Additional::Schema(id)) => self.validate(id, part, faults)?,
                 None => {}
             }
@@ -177,7 +191,12 @@ impl Validator<'_> {
         Ok(())
     }
 
-    fn array(&mut self, schema: &Schema, value: JsonRef<'_>, faults: &mut Vec<String>) -> Checked {
+    fn array(
+        &mut self,
+        schema: &Schema,
+        value: JsonRef<'_>,
+        faults: &mut Vec<String>,
+    ) -> KubevalCheck {
         if let Some(id) = schema.items {
             for (at, item) in value.items().enumerate() {
                 self.validate_part(id, item, &at.to_string(), faults)?;
@@ -267,13 +286,13 @@ fn expected(schema: &Schema) -> String {
 
 fn given(value: JsonRef<'_>) -> &'static str {
     match value.content() {
-        Content::Int(_) => "integer",
-        Content::Float(number) if number.fract() == 0.0 => "integer",
+        JsonContent::Int(_) => "integer",
+        JsonContent::Float(number) if number.fract() == 0.0 => "integer",
         _ => Type::of(value).name(),
     }
 }
 
-/// What passes for a time in this library may also be a date or a time of day.
+/// This library also accepts a date or a time of day as a time.
 fn fits(format: Format, text: &str) -> bool {
     let is = |format: Format, text: &str| format.fault(text).is_none();
     match format {

@@ -1,10 +1,9 @@
-//! Kptfiles as they were in 2021: what has been added since is an error to who knows them from then.
+//! Kptfiles as of 2021: fields that were added later are errors for functions built then.
 
 use kiln_yaml::NodeRef;
 
-/// What a value may be.
 #[derive(Clone, Copy)]
-enum Shape {
+enum KptfileShape {
     Any,
     Struct(&'static Struct),
     List(&'static Struct),
@@ -12,22 +11,22 @@ enum Shape {
 
 struct Struct {
     name: &'static str,
-    fields: &'static [(&'static str, Shape)],
+    fields: &'static [(&'static str, KptfileShape)],
 }
 
-/// The fields that were not known, in the words of go-yaml; none if all were.
+/// The errors about unknown fields, in go-yaml's words; `None` if all fields are known.
 pub(super) fn unknown_fields(kptfile: NodeRef<'_>) -> Option<String> {
     let mut lines = Vec::new();
-    let mut open = vec![(kptfile, Shape::Struct(&KPTFILE))];
+    let mut open = vec![(kptfile, KptfileShape::Struct(&KPTFILE))];
     while let Some((node, shape)) = open.pop() {
         match shape {
-            Shape::Any => {}
-            Shape::List(item) => {
+            KptfileShape::Any => {}
+            KptfileShape::List(item) => {
                 let items: Vec<_> = node.items().collect();
                 let items = items.into_iter().rev();
-                open.extend(items.map(|node| (node, Shape::Struct(item))));
+                open.extend(items.map(|node| (node, KptfileShape::Struct(item))));
             }
-            Shape::Struct(expected) => {
+            KptfileShape::Struct(expected) => {
                 let mut inner = Vec::new();
                 for (key, value) in node.entries() {
                     let known = expected
@@ -55,97 +54,100 @@ pub(super) fn unknown_fields(kptfile: NodeRef<'_>) -> Option<String> {
 static KPTFILE: Struct = Struct {
     name: "KptFile",
     fields: &[
-        ("apiVersion", Shape::Any),
-        ("kind", Shape::Any),
-        ("metadata", Shape::Struct(&METADATA)),
-        ("upstream", Shape::Struct(&UPSTREAM)),
-        ("upstreamLock", Shape::Struct(&UPSTREAM_LOCK)),
-        ("info", Shape::Struct(&INFO)),
-        ("pipeline", Shape::Struct(&PIPELINE)),
-        ("inventory", Shape::Struct(&INVENTORY)),
+        ("apiVersion", KptfileShape::Any),
+        ("kind", KptfileShape::Any),
+        ("metadata", KptfileShape::Struct(&METADATA)),
+        ("upstream", KptfileShape::Struct(&UPSTREAM)),
+        ("upstreamLock", KptfileShape::Struct(&UPSTREAM_LOCK)),
+        ("info", KptfileShape::Struct(&INFO)),
+        ("pipeline", KptfileShape::Struct(&PIPELINE)),
+        ("inventory", KptfileShape::Struct(&INVENTORY)),
     ],
 };
 
 static METADATA: Struct = Struct {
     name: "ObjectMeta",
     fields: &[
-        ("name", Shape::Any),
-        ("namespace", Shape::Any),
-        ("labels", Shape::Any),
-        ("annotations", Shape::Any),
+        ("name", KptfileShape::Any),
+        ("namespace", KptfileShape::Any),
+        ("labels", KptfileShape::Any),
+        ("annotations", KptfileShape::Any),
     ],
 };
 
 static UPSTREAM: Struct = Struct {
     name: "Upstream",
     fields: &[
-        ("type", Shape::Any),
-        ("git", Shape::Struct(&GIT)),
-        ("updateStrategy", Shape::Any),
+        ("type", KptfileShape::Any),
+        ("git", KptfileShape::Struct(&GIT)),
+        ("updateStrategy", KptfileShape::Any),
     ],
 };
 
 static GIT: Struct = Struct {
     name: "Git",
     fields: &[
-        ("repo", Shape::Any),
-        ("directory", Shape::Any),
-        ("ref", Shape::Any),
+        ("repo", KptfileShape::Any),
+        ("directory", KptfileShape::Any),
+        ("ref", KptfileShape::Any),
     ],
 };
 
 static UPSTREAM_LOCK: Struct = Struct {
     name: "UpstreamLock",
-    fields: &[("type", Shape::Any), ("git", Shape::Struct(&GIT_LOCK))],
+    fields: &[
+        ("type", KptfileShape::Any),
+        ("git", KptfileShape::Struct(&GIT_LOCK)),
+    ],
 };
 
 static GIT_LOCK: Struct = Struct {
     name: "GitLock",
     fields: &[
-        ("repo", Shape::Any),
-        ("directory", Shape::Any),
-        ("ref", Shape::Any),
-        ("commit", Shape::Any),
+        ("repo", KptfileShape::Any),
+        ("directory", KptfileShape::Any),
+        ("ref", KptfileShape::Any),
+        ("commit", KptfileShape::Any),
     ],
 };
 
 static INFO: Struct = Struct {
     name: "PackageInfo",
     fields: &[
-        ("site", Shape::Any),
-        ("emails", Shape::Any),
-        ("license", Shape::Any),
-        ("licenseFile", Shape::Any),
-        ("description", Shape::Any),
-        ("keywords", Shape::Any),
-        ("man", Shape::Any),
+        ("site", KptfileShape::Any),
+        ("emails", KptfileShape::Any),
+        ("license", KptfileShape::Any),
+        ("licenseFile", KptfileShape::Any),
+        ("description", KptfileShape::Any),
+        ("keywords", KptfileShape::Any),
+        ("man", KptfileShape::Any),
     ],
 };
 
 static PIPELINE: Struct = Struct {
     name: "Pipeline",
     fields: &[
-        ("mutators", Shape::List(&FUNCTION)),
-        ("validators", Shape::List(&FUNCTION)),
+        ("mutators", KptfileShape::List(&FUNCTION)),
+        ("validators", KptfileShape::List(&FUNCTION)),
     ],
 };
 
 static FUNCTION: Struct = Struct {
     name: "Function",
     fields: &[
-        ("image", Shape::Any),
-        ("configPath", Shape::Any),
-        ("configMap", Shape::Any),
+        ("image", KptfileShape::Any),
+        ("configPath", KptfileShape::Any),
+        ("configMap", KptfileShape::Any),
     ],
 };
 
 static INVENTORY: Struct = Struct {
     name: "Inventory",
     fields: &[
-        ("namespace", Shape::Any),
-        ("name", Shape::Any),
-        ("inventoryID", Shape::Any),
-        ("labels", Shape::Any),
-        ("annotations", Shape::Any),
+        ("namespace", KptfileShape::Any),
+        ("name", KptfileShape::Any),
+        ("inventoryID", KptfileShape::Any),
+        ("labels", KptfileShape::Any),
+        ("annotations", KptfileShape::Any),
     ],
 };

@@ -1,8 +1,8 @@
-//! What people are told about list-setters, and its versions.
+//! The registry entry of list-setters: documentation and versions.
 
 use super::kptfile::Kptfiles;
 use super::{ListSetters, WithoutSetters};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
@@ -10,9 +10,9 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Reports the setters of a package",
     doc: "\
-Reports each setter that a `# kpt-set:` comment names, with the value it stands for, the type of the value and the number
-of fields that use it. Setters that the pipeline of the root package declares are reported even if nothing uses them; for
-that the Kptfile must be among the resources. Nothing is changed. It takes no configuration.
+Reports each setter in a `# kpt-set:` comment, with its value, the type of the value and the number of fields that use it.
+Setters that the pipeline of the root package declares are reported even if they are unused; for that the input must
+contain the Kptfile. No resource changes. It takes no configuration.
 
     replicas: 4 # kpt-set: ${replicas}
     image: nginx:1.16 # kpt-set: nginx:${tag}
@@ -22,8 +22,8 @@ is reported as
     Name: replicas, Value: 4, Type: int, Count: 1
     Name: tag, Value: 1.16, Type: str, Count: 1
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.0"],
             sdk: Sdk::Kyaml {
                 results: ResultsForm::Object("list-setters"),
@@ -34,7 +34,7 @@ is reported as
                 without: WithoutSetters::Fails,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.1", "unstable"],
             sdk: Sdk::Kyaml {
                 results: ResultsForm::Object("list-setters"),
@@ -45,7 +45,7 @@ is reported as
                 without: WithoutSetters::Warns,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["latest"],
             sdk: Sdk::Kyaml {
                 results: ResultsForm::List,

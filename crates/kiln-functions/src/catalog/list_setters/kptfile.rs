@@ -10,7 +10,6 @@ use kiln_yaml::{NodeRef, SequenceStyle};
 use super::former_kptfile::unknown_fields;
 use crate::port::kyaml::data_map;
 
-/// There is a Kptfile, but it cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnreadableKptfile {
     #[error("unable to read Kptfile: {0}")]
@@ -19,15 +18,15 @@ pub(super) enum UnreadableKptfile {
     Then(String),
 }
 
-/// Which Kptfiles are known.
+/// Which Kptfile schema applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kptfiles {
     Of2021,
     Current,
 }
 
-/// Setters and their values, of all calls of apply-setters together. Nothing if there is no Kptfile, if it has no such
-/// call, or if the configuration of one cannot be found.
+/// Setters and values of all apply-setters calls. `None` if there is no Kptfile, no such call, or a configuration is
+/// missing.
 pub(super) fn declared(
     items: &[Resource],
     known: Kptfiles,
@@ -40,7 +39,7 @@ pub(super) fn declared(
     let Some(kptfile) = find(FILE_NAME) else {
         return Ok(nothing);
     };
-    // Lines in messages are those of the Kptfile alone.
+    // Line numbers in messages count from the Kptfile.
     let text = kiln_yaml::to_string(kptfile.document(), SequenceStyle::Compact);
     let decoded = Kptfile::read(text.as_bytes()).map_err(|problem| match known {
         Kptfiles::Current => UnreadableKptfile::Now(problem),
@@ -61,7 +60,7 @@ pub(super) fn declared(
         if !function.image.contains("apply-setters") {
             continue;
         }
-        // An empty map is one.
+        // An empty map counts.
         let has_map = node.get("configMap").is_some_and(NodeRef::is_mapping);
         match (has_map, function.config_path.as_str()) {
             (true, _) => declared.extend(function.config_map),

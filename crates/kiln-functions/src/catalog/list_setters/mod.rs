@@ -1,4 +1,4 @@
-//! list-setters: the setters of a package, with what they stand for and how often they are used.
+//! list-setters: lists the setters of a package, with their values and how often they are used.
 
 mod former_kptfile;
 mod info;
@@ -18,25 +18,24 @@ use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::kyaml::{failure, note};
 
-/// The function.
 struct ListSetters {
     kptfiles: Kptfiles,
     without: WithoutSetters,
 }
 
-/// What it does when there are none.
+/// What happens if there are no setters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WithoutSetters {
     Fails,
     Warns,
 }
 
-/// The type of a value that may yet turn out to be another.
+/// A type that a later value may change.
 const TEXT: &str = "str";
 
 impl Function for ListSetters {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let mut found = Found::default();
+        let mut found = FoundSetters::default();
         match kptfile::declared(&list.items, self.kptfiles) {
             Ok(declared) => found.declare(declared),
             Err(error) => return fail(list, error.to_string()),
@@ -61,25 +60,25 @@ fn fail(list: &mut FunctionList, error: String) -> Ending {
     Ending::Error(error)
 }
 
-/// Setters by name. One that is used for a list and for scalars is two.
+/// Setters by name. A setter that is used for a list and for scalars counts twice.
 #[derive(Default)]
-struct Found {
+struct FoundSetters {
     lists: BTreeMap<String, (Vec<String>, usize)>,
-    scalars: BTreeMap<String, Scalar>,
+    scalars: BTreeMap<String, ScalarSetter>,
 }
 
-struct Scalar {
+struct ScalarSetter {
     value: String,
     kind: String,
     count: usize,
 }
 
-impl Found {
+impl FoundSetters {
     fn is_empty(&self) -> bool {
         self.lists.is_empty() && self.scalars.is_empty()
     }
 
-    /// Adds what the pipeline says about setters, whether they are used or not.
+    /// Adds the setters of the pipeline, whether they are used or not.
     fn declare(&mut self, declared: BTreeMap<String, String>) {
         for (name, value) in declared {
             match list_values(&value) {
@@ -89,7 +88,8 @@ impl Found {
                 None => {
                     let kind = TEXT.to_owned();
                     let count = 0;
-                    self.scalars.insert(name, Scalar { value, kind, count });
+                    self.scalars
+                        .insert(name, ScalarSetter { value, kind, count });
                 }
             }
         }
@@ -125,7 +125,7 @@ impl Found {
         let tag = node.tag();
         let kind = tag.strip_prefix("!!").unwrap_or(tag);
         for (name, value) in current_values(pattern, node.value()) {
-            let known = self.scalars.entry(name).or_insert_with(|| Scalar {
+            let known = self.scalars.entry(name).or_insert_with(|| ScalarSetter {
                 value,
                 kind: kind.to_owned(),
                 count: 0,
@@ -163,7 +163,7 @@ impl Found {
     }
 }
 
-/// The items of a value that is a list, or null; none if it is something else.
+/// The items of a value that is a list or null; `None` for other values.
 fn list_values(value: &str) -> Option<Vec<String>> {
     let document = kiln_yaml::parse(value).ok().flatten()?;
     let root = document.root();

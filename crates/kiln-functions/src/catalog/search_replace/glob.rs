@@ -1,18 +1,17 @@
-//! Patterns for paths of files, as bmatcuk's doublestar has them: `*`, `**`, `?`, `[a-z]`, `{a,b}`.
+//! Patterns for file paths, as in bmatcuk's doublestar: `*`, `**`, `?`, `[a-z]`, `{a,b}`.
 //!
-//! `**` is any number of directories where it stands alone between slashes, and `*` anywhere else. A pattern is made an
-//! expression, so that no pattern takes more than linear time.
+//! `**` is any number of directories if it stands alone between slashes, and `*` anywhere else. A pattern is
+//! translated to a regular expression, so that matching takes linear time.
 
 use regex::Regex;
 
 use crate::budget::may_compile;
 
-/// A pattern cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("syntax error in pattern")]
 pub(super) struct BadPattern;
 
-/// A pattern. That it is bad is said when it is used.
+/// A pattern. An invalid one is reported when it is used.
 pub(super) struct Glob(Result<Regex, BadPattern>);
 
 impl Glob {
@@ -104,7 +103,7 @@ fn expression(pattern: &[char]) -> Result<String, BadPattern> {
     }
 }
 
-/// Whether the pattern ends with this text here. An alternative ends where the group does, if nothing follows it.
+/// Whether the pattern ends with this text here. An alternative ends where its group ends, if nothing follows it.
 fn is_end(rest: &[char], text: &str, depth: usize) -> bool {
     let mut rest = rest.iter();
     if !text.chars().all(|c| rest.next() == Some(&c)) {
@@ -119,7 +118,7 @@ fn is_end(rest: &[char], text: &str, depth: usize) -> bool {
                 is_other_alternative = false;
             }
             ',' if open > 0 => is_other_alternative = true,
-            // Alternatives with groups of their own are not looked into.
+            // Alternatives with nested groups are not examined.
             _ if is_other_alternative && !matches!(c, '{' | '\\' | '[') => {}
             _ => return false,
         }
@@ -127,7 +126,7 @@ fn is_end(rest: &[char], text: &str, depth: usize) -> bool {
     open == 0
 }
 
-/// A class of characters; answers how many characters it takes beyond the bracket.
+/// A class of characters; returns how many characters it takes after the bracket.
 fn class(pattern: &[char], out: &mut String) -> Result<usize, BadPattern> {
     let mut at = 1;
     out.push('[');

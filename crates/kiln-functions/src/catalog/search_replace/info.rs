@@ -1,8 +1,8 @@
-//! What people are told about search-replace, and its versions.
+//! The registry entry of search-replace: documentation and versions.
 
-use super::{Rules, SearchReplace};
-use crate::port::kyaml::Generation;
-use crate::registry::{Behaviour, FunctionInfo};
+use super::{SearchReplace, SearchReplaceRelease};
+use crate::port::kyaml::KyamlRelease;
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 const SDK: Sdk = Sdk::Kyaml {
@@ -13,21 +13,21 @@ const SDK: Sdk = Sdk::Kyaml {
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "search-replace",
     former_names: &[],
-    summary: "Searches for fields and changes them",
+    summary: "Finds fields and changes them",
     doc: "\
-Searches for fields by value, by path and by file, and puts values or comments there. What is searched for must all be
-true of a field. Without anything to put it only reports what it finds.
+Finds fields by value, by path and by file, and sets their values or comments. A field must meet all criteria. Without
+put-value and put-comment it only reports the matches.
 
-Configuration: a ConfigMap with some of these in its data.
+Configuration: a ConfigMap with some of these fields in its data.
 
     by-value        the value of the field
     by-value-regex  an expression that matches somewhere in the value
-    by-path         the path of the field: spec.containers[*].image, **.name; * is one field, ** any number of them
+    by-path         the path of the field: spec.containers[*].image, **.name; * is one field, ** any number of fields
     by-file-path    the path of the file: **/setters.yaml
-    put-value       the value to put; ${1} is the first group of by-value-regex
-    put-comment     the comment to put behind the value, or behind the key of a list; groups as above
+    put-value       the new value; ${1} is the first group of by-value-regex
+    put-comment     the new comment after the value, or after the key of a list; groups as above
 
-A by-path without * and [] together with put-value alone creates the field where it is missing.
+by-path without * and [], together with put-value alone, creates missing fields.
 
     apiVersion: v1
     kind: ConfigMap
@@ -38,29 +38,29 @@ A by-path without * and [] together with put-value alone creates the field where
       by-value-regex: my-(.*)
       put-value: your-${1}
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.1"],
             sdk: SDK,
             function: &SearchReplace {
-                rules: Rules::First,
-                generation: Generation::First,
+                release: SearchReplaceRelease::V0_1,
+                kyaml: KyamlRelease::V0_10,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.0"],
             sdk: SDK,
             function: &SearchReplace {
-                rules: Rules::Second,
-                generation: Generation::First,
+                release: SearchReplaceRelease::V0_2,
+                kyaml: KyamlRelease::V0_10,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.1", "v0.2.3", "unstable", "latest"],
             sdk: SDK,
             function: &SearchReplace {
-                rules: Rules::Second,
-                generation: Generation::Second,
+                release: SearchReplaceRelease::V0_2,
+                kyaml: KyamlRelease::V0_12,
             },
         },
     ],

@@ -1,13 +1,13 @@
-//! What is searched for, and what is put in its place.
+//! The search criteria, and the replacement.
 
 use regex::Regex;
 
 use super::glob::{BadPattern, Glob};
-use super::{Rules, SearchError};
+use super::{SearchError, SearchReplaceRelease};
 use crate::budget::{is_stopped, replace_all};
 use crate::port::go_regexp;
 
-/// A checked configuration. What is not given is empty.
+/// A checked configuration. Missing values are empty.
 pub(super) struct Matcher {
     by_value: String,
     by_value_regex: Option<Regex>,
@@ -17,22 +17,25 @@ pub(super) struct Matcher {
     pub(super) put_comment: String,
 }
 
-/// What is put has a `${1}` for which there is nothing.
+/// A replacement contains a `${1}` without a matching group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unable to resolve capture groups")]
 pub(super) struct Unresolved;
 
 impl Matcher {
-    pub(super) fn new(data: &[(String, String)], rules: Rules) -> Result<Matcher, SearchError> {
-        let known: &[&str] = match rules {
-            Rules::First => &[
+    pub(super) fn new(
+        data: &[(String, String)],
+        release: SearchReplaceRelease,
+    ) -> Result<Matcher, SearchError> {
+        let known: &[&str] = match release {
+            SearchReplaceRelease::V0_1 => &[
                 "by-value",
                 "by-value-regex",
                 "by-path",
                 "put-value",
                 "put-comment",
             ],
-            Rules::Second => &[
+            SearchReplaceRelease::V0_2 => &[
                 "by-value",
                 "by-file-path",
                 "by-value-regex",
@@ -59,7 +62,7 @@ impl Matcher {
         let is_empty = [&by_value, &by_value_regex, &by_path]
             .iter()
             .all(|text| text.is_empty());
-        if rules == Rules::First && is_empty {
+        if release == SearchReplaceRelease::V0_1 && is_empty {
             return Err(SearchError::NothingToSearch);
         }
         if !by_value.is_empty() && !by_value_regex.is_empty() {
@@ -80,7 +83,6 @@ impl Matcher {
         })
     }
 
-    /// Whether anything is put anywhere.
     pub(super) fn changes_something(&self) -> bool {
         !self.put_comment.is_empty() || !self.put_value.is_empty()
     }
@@ -92,7 +94,7 @@ impl Matcher {
         }
     }
 
-    /// The path at which a value is put even where there is no field.
+    /// The path of a field that is created if it is missing.
     pub(super) fn path_to_create(&self) -> Option<&str> {
         let is_simple = |element: &str| !element.is_empty() && !element.contains(['*', '[']);
         let is_wanted = self.by_value.is_empty()
@@ -102,7 +104,7 @@ impl Matcher {
         is_wanted.then_some(self.by_path.as_str())
     }
 
-    /// Whether a field is one of those searched for.
+    /// Whether a field meets the criteria.
     pub(super) fn is_match(&self, value: &str, path: &str) -> bool {
         let regex = self.by_value_regex.as_ref();
         let by_value = !self.by_value.is_empty() && self.by_value == value
@@ -114,13 +116,13 @@ impl Matcher {
         }
     }
 
-    /// Whether a path matches the pattern: `*` is one element, `**` any number of them.
+    /// Whether a path matches the pattern: `*` is one element, `**` any number of elements.
     pub(super) fn is_path(&self, path: &str) -> bool {
         if self.by_path.is_empty() {
             return false;
         }
         let path = path.strip_prefix('.').unwrap_or(path);
-        // For each number of elements of the pattern, whether they match the elements of the path seen so far.
+        // For each number of pattern elements, whether they match the path elements seen so far.
         let pattern: Vec<&str> = self.by_path.split('.').collect();
         let mut matching = vec![true];
         for element in &pattern {
@@ -146,7 +148,7 @@ impl Matcher {
         matching.last().copied().unwrap_or_default()
     }
 
-    /// What is put for a value: the text with what the groups of the expression have found.
+    /// The replacement for a value: the text with the groups of the expression filled in.
     pub(super) fn resolve(&self, value: &str, text: &str) -> Result<String, Unresolved> {
         let Some(regex) = &self.by_value_regex else {
             return Ok(text.to_owned());
@@ -168,7 +170,7 @@ impl Matcher {
     }
 }
 
-/// Whether an element of a path, `name` or `name[0]`, matches one of a pattern, in which both parts may be `*`.
+/// Whether a path element, `name` or `name[0]`, matches a pattern element, in which both parts may be `*`.
 fn is_element(element: &str, pattern: &str) -> bool {
     if element == pattern {
         return true;
@@ -185,7 +187,7 @@ fn is_element(element: &str, pattern: &str) -> bool {
             .is_some_and(|wanted| wanted == "*]" || wanted == index)
 }
 
-/// Whether there is a `${1}` in a text.
+/// Whether a text contains a `${1}`.
 fn has_reference(text: &str) -> bool {
     let mut parts = text.split("${").skip(1);
     parts.any(|part| {

@@ -1,4 +1,4 @@
-//! search-replace: fields found by value, by path or by file, and what is put there.
+//! search-replace: finds fields by value, by path or by file, and replaces them.
 
 mod glob;
 mod info;
@@ -17,26 +17,25 @@ use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::go_regexp::RegexpError;
 use crate::port::kyaml::{
-    Generation, MissingMetadata, SetFieldError, Visitor, as_comment, data_map, failure, file_path,
-    item, node_text, note, set_untagged, walk,
+    KyamlRelease, MissingMetadata, SetFieldError, Visitor, as_comment, data_map, failure,
+    file_path, item, node_text, note, set_untagged, walk,
 };
 use crate::settle::is_surely_plain;
 use glob::BadPattern;
 use matcher::{Matcher, Unresolved};
 
-/// The function, in all its versions.
 struct SearchReplace {
-    rules: Rules,
-    generation: Generation,
+    release: SearchReplaceRelease,
+    kyaml: KyamlRelease,
 }
 
-/// What a configuration may and must have.
+/// Releases that behave differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Rules {
-    /// Something to search for, but not by file.
-    First,
-    /// Anything.
-    Second,
+enum SearchReplaceRelease {
+    /// A criterion is required, and `by-file-path` is unknown.
+    V0_1,
+    /// All criteria are optional.
+    V0_2,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -62,14 +61,14 @@ enum SearchError {
 impl Function for SearchReplace {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let data = data_map(list.config.as_ref());
-        let work = Matcher::new(&data, self.rules).and_then(|matcher| {
-            let mut work = Work::new(matcher);
+        let work = Matcher::new(&data, self.release).and_then(|matcher| {
+            let mut work = SearchRun::new(matcher);
             for (place, resource) in list.items.iter_mut().enumerate() {
                 if ctx.check().is_err() {
                     return Ok(None);
                 }
                 work.needs_settling = false;
-                let done = work.perform(resource, self.generation);
+                let done = work.perform(resource, self.kyaml);
                 if work.needs_settling {
                     list.unsettled.push(place);
                 }
@@ -97,17 +96,17 @@ impl Function for SearchReplace {
     }
 }
 
-struct Work {
+struct SearchRun {
     matcher: Matcher,
     results: Results,
     file_path: String,
-    /// Whether something was written that may read differently.
+    /// Whether a value was written that may be read as another type.
     needs_settling: bool,
 }
 
-impl Work {
-    fn new(matcher: Matcher) -> Work {
-        Work {
+impl SearchRun {
+    fn new(matcher: Matcher) -> SearchRun {
+        SearchRun {
             matcher,
             results: Results::default(),
             file_path: String::new(),
@@ -115,12 +114,8 @@ impl Work {
         }
     }
 
-    fn perform(
-        &mut self,
-        resource: &mut Resource,
-        generation: Generation,
-    ) -> Result<(), SearchError> {
-        self.file_path = file_path(resource, generation)?;
+    fn perform(&mut self, resource: &mut Resource, kyaml: KyamlRelease) -> Result<(), SearchError> {
+        self.file_path = file_path(resource, kyaml)?;
         if !self.matcher.is_file(&self.file_path)? {
             return Ok(());
         }
@@ -136,7 +131,7 @@ impl Work {
         }
         match self.matcher.changes_something() {
             true => walk(resource.document_mut(), self),
-            // Whoever only looks leaves no trace.
+            // A search without replacement changes nothing.
             false => walk(&mut resource.document().clone(), self),
         }
     }
@@ -152,10 +147,10 @@ impl Work {
     }
 }
 
-impl Visitor for Work {
+impl Visitor for SearchRun {
     type Error = SearchError;
 
-    /// Comments lists, behind their keys.
+    /// Adds comments to lists, after their keys.
     fn mapping(
         &mut self,
         document: &mut Document,
@@ -203,7 +198,7 @@ impl Visitor for Work {
         }
         if !self.matcher.put_comment.is_empty() {
             let comment = self.matcher.resolve(&old, &self.matcher.put_comment);
-            // The original empties what it has nothing for before it says so.
+            // The original empties the comment before it reports the missing group.
             let text = comment.as_deref().unwrap_or_default();
             document.set_comment(node, Slot::Line, &as_comment(text));
             self.needs_settling = true;

@@ -1,13 +1,14 @@
-//! Patterns of paths and files, which have rules of their own.
+//! Patterns of paths and files, which have their own rules.
 
-use super::Rules;
+use super::SearchReplaceRelease;
 use super::glob::Glob;
 use super::matcher::Matcher;
 
 #[track_caller]
 fn check_path(pattern: &str, path: &str, expected: bool) {
     let data = [("by-path".to_owned(), pattern.to_owned())];
-    let matcher = Matcher::new(&data, Rules::Second).unwrap_or_else(|error| panic!("{error}"));
+    let matcher =
+        Matcher::new(&data, SearchReplaceRelease::V0_2).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(matcher.is_path(path), expected, "{pattern} {path}");
 }
 

@@ -1,23 +1,21 @@
-//! What is to be set, and where.
+//! The annotations, and the fields that get them.
 
 use std::collections::BTreeMap;
 
 use kiln_krm::meta::Meta;
 use kiln_yaml::Document;
 
-use crate::port::kustomize::decode::{FieldShape, Shape, StructShape};
-use crate::port::kustomize::{FieldSpec, Generation, PluginError, SpecsField, read_plugin};
+use crate::port::kustomize::decode::{ConfigShape, FieldShape, StructShape};
+use crate::port::kustomize::{FieldSpec, KustomizeRelease, PluginError, SpecsField, read_plugin};
 use crate::port::kyaml::data_map;
 
-/// The configuration of a call.
-pub(super) struct Config {
+pub(super) struct SetAnnotationsConfig {
     pub(super) annotations: BTreeMap<String, String>,
     additional: Vec<FieldSpec>,
 }
 
-/// Why a configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub(super) enum ConfigError {
+pub(super) enum SetAnnotationsConfigError {
     #[error("`functionConfig` must be a `ConfigMap` or `SetAnnotations`")]
     Kind,
     #[error("function config must be a ConfigMap or SetAnnotationConfig")]
@@ -28,46 +26,49 @@ pub(super) enum ConfigError {
     Plugin(#[from] PluginError),
 }
 
-impl Config {
+impl SetAnnotationsConfig {
     pub(super) fn read(
         config: Option<&Document>,
-        generation: Generation,
-    ) -> Result<Config, ConfigError> {
-        let is_former = generation == Generation::March2021;
+        kustomize: KustomizeRelease,
+    ) -> Result<SetAnnotationsConfig, SetAnnotationsConfigError> {
+        let is_former = kustomize == KustomizeRelease::Api0_7;
         let wrong_kind = match is_former {
-            true => ConfigError::FormerKind,
-            false => ConfigError::Kind,
+            true => SetAnnotationsConfigError::FormerKind,
+            false => SetAnnotationsConfigError::Kind,
         };
         let Some(document) = config else {
             return Err(wrong_kind);
         };
         let meta = Meta::of(document.root());
         let config = match (meta.api_version, meta.kind) {
-            ("v1", "ConfigMap") => Config {
+            ("v1", "ConfigMap") => SetAnnotationsConfig {
                 annotations: data_map(config).into_iter().collect(),
                 additional: Vec::new(),
             },
             ("fn.kpt.dev/v1alpha1", "SetAnnotations") if is_former => return Err(wrong_kind),
             ("fn.kpt.dev/v1alpha1", "SetAnnotations" | "SetAnnotationConfig") => {
-                typed(document, generation)?
+                typed(document, kustomize)?
             }
             _ => return Err(wrong_kind),
         };
         match config.annotations.is_empty() {
-            true => Err(ConfigError::Empty),
+            true => Err(SetAnnotationsConfigError::Empty),
             false => Ok(config),
         }
     }
 
-    /// Where annotations belong: what was asked for, then the usual places.
+    /// The fields with annotations: the additional ones, then the defaults.
     pub(super) fn specs(&self) -> impl Iterator<Item = &FieldSpec> {
         self.additional.iter().chain(DEFAULTS)
     }
 }
 
-fn typed(document: &Document, generation: Generation) -> Result<Config, ConfigError> {
-    let (value, additional) = read_plugin(document, &PLUGIN, SPECS, generation)?;
-    Ok(Config {
+fn typed(
+    document: &Document,
+    kustomize: KustomizeRelease,
+) -> Result<SetAnnotationsConfig, SetAnnotationsConfigError> {
+    let (value, additional) = read_plugin(document, &PLUGIN, SPECS, kustomize)?;
+    Ok(SetAnnotationsConfig {
         annotations: value.field_map("annotations"),
         additional,
     })
@@ -82,7 +83,7 @@ static PLUGIN: StructShape = StructShape {
     name: "plugin",
     go_type: "main.plugin",
     fields: &[
-        FieldShape::new("annotations", Shape::TextMap),
+        FieldShape::new("annotations", ConfigShape::TextMap),
         FieldShape::new("fieldSpecs", FieldSpec::SHAPE),
         FieldShape::new("additionalAnnotationFields", FieldSpec::SHAPE),
     ],

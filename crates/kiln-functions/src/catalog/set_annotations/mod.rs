@@ -9,75 +9,76 @@ use kiln_krm::Resource;
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::kustomize::{
-    FieldSpec, Generation, MIGRATION_ID, Marks, Release, check_resources, fail, set_entries,
-    transform,
+    FieldSpec, KustomizeRelease, MIGRATION_ID, ResourceMarks, TransformerRelease, check_resources,
+    fail, set_entries, transform,
 };
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 use crate::settle::is_surely_plain;
-use config::Config;
-use report::Report;
+use config::SetAnnotationsConfig;
+use report::AnnotationReport;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "set-annotations",
     former_names: &["set-annotation"],
     summary: "Sets annotations on resources and on their pod templates",
     doc: include_str!("doc.md"),
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.0", "v0.1.1", "v0.1.2"],
             sdk: Sdk::Kyaml {
                 results: ResultsForm::Object("set-annotation"),
                 errors: ErrorsPrinted::Once,
             },
-            function: &FormerSetAnnotations,
+            function: &TransformerSetAnnotations,
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.3"],
             sdk: Sdk::Kyaml {
                 results: ResultsForm::Object("set-annotations"),
                 errors: ErrorsPrinted::Once,
             },
-            function: &FormerSetAnnotations,
+            function: &TransformerSetAnnotations,
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.4"],
             sdk: Sdk::Kyaml {
                 results: ResultsForm::Object("set-annotations"),
                 errors: ErrorsPrinted::Once,
             },
-            function: &SetAnnotations(Edition::Silent),
+            function: &SetAnnotations(SetAnnotationsRelease::V0_1_4),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.5", "unstable", "latest"],
             sdk: Sdk::Kyaml {
                 results: ResultsForm::List,
                 errors: ErrorsPrinted::Once,
             },
-            function: &SetAnnotations(Edition::Reporting),
+            function: &SetAnnotations(SetAnnotationsRelease::V0_1_5),
         },
     ],
 };
 
-/// What it says about its work.
+/// Releases that behave differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Edition {
-    /// Nothing but errors.
-    Silent,
-    /// What was set where.
-    Reporting,
+enum SetAnnotationsRelease {
+    /// Reports only errors.
+    V0_1_4,
+    /// Also reports the annotations that it sets.
+    V0_1_5,
 }
 
-struct SetAnnotations(Edition);
+struct SetAnnotations(SetAnnotationsRelease);
 
-/// The first releases, in which resources go through JSON.
-struct FormerSetAnnotations;
+/// Before v0.1.4: kustomize's transformer, which passes resources through JSON.
+struct TransformerSetAnnotations;
 
-impl Function for FormerSetAnnotations {
+impl Function for TransformerSetAnnotations {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let release = Release::April;
-        let generation = release.generation();
-        let config = Config::read(release.see(list.config.as_ref()).as_ref(), generation);
+        let release = TransformerRelease::Kyaml0_10_5;
+        let kustomize = release.kustomize();
+        let config =
+            SetAnnotationsConfig::read(release.see(list.config.as_ref()).as_ref(), kustomize);
         let nothing = |_: &[Resource]| ();
         transform(
             list,
@@ -90,7 +91,7 @@ impl Function for FormerSetAnnotations {
                     config.specs().filter(|s| s.selects(resource)).collect();
                 let annotations = &config.annotations;
                 release.edit(resource, |document| {
-                    set_entries(document, &specs, annotations, generation, |_, _, _| {})
+                    set_entries(document, &specs, annotations, kustomize, |_, _, _| {})
                 })
             },
         )
@@ -99,41 +100,41 @@ impl Function for FormerSetAnnotations {
 
 impl Function for SetAnnotations {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let (generation, marks) = match self.0 {
-            Edition::Silent => (Generation::June2021, Marks::Nothing),
-            Edition::Reporting => (Generation::December2021, Marks::Places),
+        let (kustomize, marks) = match self.0 {
+            SetAnnotationsRelease::V0_1_4 => (KustomizeRelease::Api0_8, ResourceMarks::Nothing),
+            SetAnnotationsRelease::V0_1_5 => (KustomizeRelease::Api0_10, ResourceMarks::Places),
         };
-        let config = match Config::read(list.config.as_ref(), generation) {
+        let config = match SetAnnotationsConfig::read(list.config.as_ref(), kustomize) {
             Ok(config) => config,
             Err(error) => {
                 return fail(
                     list,
-                    generation,
+                    kustomize,
                     format!("failed to configure function: {error}"),
                 );
             }
         };
-        if let Err(error) = check_resources(&mut list.items, marks, generation) {
+        if let Err(error) = check_resources(&mut list.items, marks, kustomize) {
             list.items.clear();
-            return fail(list, generation, format!("failed to run function: {error}"));
+            return fail(list, kustomize, format!("failed to run function: {error}"));
         }
-        let mut report = Report::default();
+        let mut report = AnnotationReport::default();
         let needs_reading = config.annotations.values().any(|v| !is_surely_plain(v));
         for (place, resource) in list.items.iter_mut().enumerate() {
             if let Err(stopped) = ctx.check() {
                 return stopped.into();
             }
-            let mark = (marks == Marks::Places).then_some(place);
-            if let Err(error) = annotate(resource, generation, mark, &config, &mut report) {
+            let mark = (marks == ResourceMarks::Places).then_some(place);
+            if let Err(error) = annotate(resource, kustomize, mark, &config, &mut report) {
                 list.items.clear();
                 let error = format!("failed to run function: failed to run transformer: {error}");
-                return fail(list, generation, error);
+                return fail(list, kustomize, error);
             }
             if needs_reading {
                 list.unsettled.push(place);
             }
         }
-        if self.0 == Edition::Reporting {
+        if self.0 == SetAnnotationsRelease::V0_1_5 {
             list.results = report.into_results();
         }
         Ending::Success
@@ -142,16 +143,16 @@ impl Function for SetAnnotations {
 
 fn annotate(
     resource: &mut Resource,
-    generation: Generation,
+    kustomize: KustomizeRelease,
     mark: Option<usize>,
-    config: &Config,
-    report: &mut Report,
+    config: &SetAnnotationsConfig,
+    report: &mut AnnotationReport,
 ) -> Result<(), String> {
     let specs: Vec<&FieldSpec> = config.specs().filter(|s| s.selects(resource)).collect();
     let (file, index) = resource.file_place();
     let (file, index) = (file.to_owned(), index.to_owned());
     if let Some(place) = mark {
-        // As the framework does it, because this drops an empty map of annotations and shows in errors.
+        // As the framework does it: this drops an empty map of annotations and is visible in error messages.
         let marked = resource.set_annotation(MIGRATION_ID, &place.to_string());
         marked.map_err(|error| error.to_string())?;
     }
@@ -160,7 +161,7 @@ fn annotate(
         document,
         &specs,
         &config.annotations,
-        generation,
+        kustomize,
         |path, key, value| report.note(&file, &index, path, key, value),
     )
     .map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! What was set where: one result for each map of annotations.
+//! The results: one for each map of annotations.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,13 @@ use crate::budget::is_stopped;
 use crate::output::Results;
 use crate::port::kustomize::FieldPath;
 
-/// The annotations set, by where they were set.
 #[derive(Default)]
-pub(super) struct Report {
-    /// By file, index in it and field.
+pub(super) struct AnnotationReport {
+    /// By file, index and field.
     set: BTreeMap<(String, String, String), BTreeMap<String, String>>,
 }
 
-impl Report {
+impl AnnotationReport {
     pub(super) fn note(
         &mut self,
         file: &str,
@@ -46,7 +45,7 @@ impl Report {
         results.sort_by_cached_key(|result| {
             let (file, field) = (result.file.clone(), result.field.clone());
             let (file, field) = (file.unwrap_or_default(), field.unwrap_or_default());
-            // What the original compares is this text of the rest.
+            // The original sorts by this text.
             let rest = format!("{} %!s(<nil>),message:{}", field.path, result.message);
             (file.path, file.index, rest)
         });

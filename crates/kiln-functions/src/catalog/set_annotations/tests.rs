@@ -1,4 +1,4 @@
-//! Styles, order and where annotations go.
+//! Styles, order and fields of annotations.
 
 use kiln_runtime::RunContext;
 
@@ -19,8 +19,8 @@ fn check(item: &str, expected: &str) {
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    let behaviour = INFO.behaviour("latest").unwrap();
-    let answer = wire::run(behaviour, input.as_bytes(), &ctx).unwrap();
+    let version = INFO.version("latest").unwrap();
+    let answer = wire::run(version, input.as_bytes(), &ctx).unwrap();
     let items = answer.stdout.split("items:\n").nth(1).unwrap();
     let items = items.split("functionConfig:").next().unwrap();
     let expected: String = expected.lines().map(|line| format!("  {line}\n")).collect();

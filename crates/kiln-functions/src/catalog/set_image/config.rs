@@ -1,25 +1,23 @@
-//! Which images, and what they become.
+//! The images to change, and their new names, tags and digests.
 
 use kiln_krm::meta::Meta;
 use kiln_yaml::{Document, NodeRef};
 
 use crate::port::kustomize::decode::{
-    DecodeError, FieldShape, Reader, Shape, StructShape, Value, decode,
+    ConfigShape, ConfigValue, DecodeError, FieldShape, StructShape, YamlReader, decode,
 };
 use crate::port::kustomize::{FieldSpec, Image};
 
-/// The configuration of a call.
 #[derive(Default)]
-pub(super) struct Config {
+pub(super) struct SetImageConfig {
     pub(super) image: Image,
     pub(super) additional: Option<Vec<FieldSpec>>,
-    /// A field of a ConfigMap that nobody knows.
+    /// An unknown field of a ConfigMap.
     pub(super) unknown: Option<String>,
 }
 
-/// Why a configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub(super) enum ConfigError {
+pub(super) enum SetImageConfigError {
     #[error("unknown FunctionConfig `{0}`, expect `SetImage.fn.kpt.dev` or `ConfigMap.v1`")]
     Kind(String),
     #[error("unable to convert object to *transformer.SetImage with error: {0}")]
@@ -30,9 +28,11 @@ pub(super) enum ConfigError {
     Data,
 }
 
-impl Config {
-    /// Reads a configuration; none if there is nothing in it.
-    pub(super) fn read(config: Option<&Document>) -> Result<Option<Config>, ConfigError> {
+impl SetImageConfig {
+    /// Reads a configuration; `None` if it is empty.
+    pub(super) fn read(
+        config: Option<&Document>,
+    ) -> Result<Option<SetImageConfig>, SetImageConfigError> {
         let Some(document) = config.filter(|config| !config.root().is_empty()) else {
             return Ok(None);
         };
@@ -49,35 +49,34 @@ impl Config {
                     return Ok(None);
                 }
                 let Some(data) = data else {
-                    return Ok(Some(Config::default()));
+                    return Ok(Some(SetImageConfig::default()));
                 };
                 match data.is_mapping() {
-                    true => Ok(Some(Config::of_data(data))),
-                    false => Err(ConfigError::Data),
+                    true => Ok(Some(SetImageConfig::of_data(data))),
+                    false => Err(SetImageConfigError::Data),
                 }
             }
             ("fn.kpt.dev", "SetImage") => {
-                let value =
-                    decode(document, &SET_IMAGE, Reader::Json).map_err(ConfigError::Type)?;
-                Ok(Some(Config::typed(&value)))
+                let value = decode(document, &SET_IMAGE, YamlReader::Json)
+                    .map_err(SetImageConfigError::Type)?;
+                Ok(Some(SetImageConfig::typed(&value)))
             }
-            _ => Err(ConfigError::Kind(match group {
+            _ => Err(SetImageConfigError::Kind(match group {
                 "" => meta.kind.to_owned(),
                 group => format!("{}.{group}", meta.kind),
             })),
         }
     }
 
-    /// The configuration that the data of a ConfigMap is.
-    pub(super) fn of_data(data: NodeRef<'_>) -> Config {
-        let mut config = Config::default();
+    pub(super) fn of_data(data: NodeRef<'_>) -> SetImageConfig {
+        let mut config = SetImageConfig::default();
         for (key, value) in data.entries().filter(|(_, value)| value.is_scalar()) {
             config.set(key.value(), value.as_text().unwrap_or_default());
         }
         config
     }
 
-    /// What is missing of a configuration.
+    /// The error if the configuration is incomplete.
     pub(super) fn problem(&self) -> Option<&'static str> {
         let image = &self.image;
         let is_changed = [&image.new_name, &image.new_tag, &image.digest];
@@ -104,12 +103,11 @@ impl Config {
         *field = value.to_owned();
     }
 
-    /// The configuration that a SetImage is.
-    pub(super) fn typed(value: &Value) -> Config {
-        let nothing = Value::Null;
+    pub(super) fn typed(value: &ConfigValue) -> SetImageConfig {
+        let nothing = ConfigValue::Null;
         let image = value.field("image").unwrap_or(&nothing);
         let text = |key| image.field_text(key).to_owned();
-        let mut config = Config {
+        let mut config = SetImageConfig {
             image: Image {
                 name: text("name"),
                 new_name: text("newName"),
@@ -131,8 +129,8 @@ pub(super) static SET_IMAGE: StructShape = StructShape {
     name: "SetImage",
     go_type: "transformer.SetImage",
     fields: &[
-        FieldShape::new("image", Shape::Struct(&IMAGE)),
-        FieldShape::new("data", Shape::TextMap),
+        FieldShape::new("image", ConfigShape::Struct(&IMAGE)),
+        FieldShape::new("data", ConfigShape::TextMap),
         FieldShape::new("additionalImageFields", FieldSpec::NAMED_SHAPE),
     ],
 };
@@ -141,10 +139,10 @@ static IMAGE: StructShape = StructShape {
     name: "Image",
     go_type: "types.Image",
     fields: &[
-        FieldShape::new("name", Shape::Text),
-        FieldShape::new("newName", Shape::Text),
-        FieldShape::new("tagSuffix", Shape::Text),
-        FieldShape::new("newTag", Shape::Text),
-        FieldShape::new("digest", Shape::Text),
+        FieldShape::new("name", ConfigShape::Text),
+        FieldShape::new("newName", ConfigShape::Text),
+        FieldShape::new("tagSuffix", ConfigShape::Text),
+        FieldShape::new("newTag", ConfigShape::Text),
+        FieldShape::new("digest", ConfigShape::Text),
     ],
 };

@@ -7,35 +7,35 @@ mod v0_1_0;
 mod v0_1_2;
 mod v0_1_3;
 
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::Sdk;
-use v0_1_0::Edition;
+use v0_1_0::SetImageRelease;
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "set-image",
     former_names: &[],
     summary: "Sets names, tags and digests of container images",
     doc: include_str!("doc.md"),
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.0"],
             sdk: Sdk::SilentGo,
-            function: &v0_1_0::SetImage(Edition::First),
+            function: &v0_1_0::SetImageV0_1_0(SetImageRelease::V0_1_0),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.1"],
             sdk: Sdk::SilentGo,
-            function: &v0_1_0::SetImage(Edition::Second),
+            function: &v0_1_0::SetImageV0_1_0(SetImageRelease::V0_1_1),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.2", "unstable"],
             sdk: Sdk::Go,
-            function: &v0_1_2::SetImage,
+            function: &v0_1_2::SetImageV0_1_2,
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.3", "v0.1.4", "latest"],
             sdk: Sdk::Go,
-            function: &v0_1_3::SetImage,
+            function: &v0_1_3::SetImageV0_1_3,
         },
     ],
 };

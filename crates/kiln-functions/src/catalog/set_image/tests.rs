@@ -1,12 +1,12 @@
-//! What is changed, and what JSON leaves of the rest.
+//! Changed fields, and how JSON changes the others.
 
 use kiln_runtime::RunContext;
 
 use super::INFO;
 use crate::function::{Context, NoFiles};
-use crate::wire::{self, Answer};
+use crate::wire::{self, ProgramOutput};
 
-fn run(item: &str, config: &str) -> Answer {
+fn run(item: &str, config: &str) -> ProgramOutput {
     let lines: String = item.lines().map(|line| format!("  {line}\n")).collect();
     let input = format!(
         "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {}functionConfig: {config}\n",
@@ -17,7 +17,7 @@ fn run(item: &str, config: &str) -> Answer {
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    wire::run(INFO.behaviour("latest").unwrap(), input.as_bytes(), &ctx).unwrap()
+    wire::run(INFO.version("latest").unwrap(), input.as_bytes(), &ctx).unwrap()
 }
 
 const POD: &str = "\

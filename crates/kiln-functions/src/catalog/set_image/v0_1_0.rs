@@ -1,7 +1,7 @@
-//! The function in versions 0.1.0 and 0.1.1: kustomize's filter of that time, with a result for each image.
+//! v0.1.0 and v0.1.1: kustomize's filter of that time, with a result for each image.
 //!
-//! All resources go through JSON. Where the original tells in which line of its input a configuration is wrong, this one
-//! does not: lines are not known any more.
+//! All resources pass through JSON. The original reports the line of an error in the configuration; this port does
+//! not, because line numbers are not available.
 
 use std::collections::BTreeMap;
 
@@ -14,26 +14,25 @@ use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::go_sdk::{field, resource_ref, text};
 use crate::port::kustomize::decode::{
-    DecodeError, FieldShape, Reader, Shape, StructShape, Value, decode,
+    ConfigShape, ConfigValue, DecodeError, FieldShape, StructShape, YamlReader, decode,
 };
 use crate::port::kustomize::{
-    Creation, FieldPath, FieldSpec, FilterError, Generation, Image, apply_spec, expect_scalar,
-    through_json,
+    Creation, FieldPath, FieldSpec, FilterError, Image, KustomizeRelease, apply_spec,
+    expect_scalar, through_json,
 };
 
-/// The function, by what it does when it fails.
-pub(super) struct SetImage(pub(super) Edition);
+pub(super) struct SetImageV0_1_0(pub(super) SetImageRelease);
 
-/// The releases, as far as they differ.
+/// Releases that behave differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Edition {
-    /// Reports errors, and succeeds.
-    First,
-    /// Fails without a word, except where a type is wrong.
-    Second,
+pub(super) enum SetImageRelease {
+    /// Reports errors as results and succeeds.
+    V0_1_0,
+    /// Fails without a message, except for values of the wrong type.
+    V0_1_1,
 }
 
-const GENERATION: Generation = Generation::January2022;
+const KUSTOMIZE: KustomizeRelease = KustomizeRelease::Api0_11;
 
 static DEFAULTS: &[FieldSpec] = &[
     FieldSpec::new("", "", "", "spec/containers[]/image", true),
@@ -48,9 +47,8 @@ static DEFAULTS: &[FieldSpec] = &[
     ),
 ];
 
-/// Why a configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-enum ConfigError {
+enum SetImageV0_1_0ConfigError {
     #[error("`functionConfig` must be a `ConfigMap` or `SetImage`")]
     Kind,
     #[error("unable to get field data from functionConfig")]
@@ -71,15 +69,15 @@ enum ConfigError {
     Both,
 }
 
-impl Function for SetImage {
+impl Function for SetImageV0_1_0 {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        // Its SDK does not look at the results of others.
+        // The SDK ignores the results of earlier functions.
         list.results.clear();
         let (image, additional) = match read(list.config.as_ref(), self.0) {
             Ok(config) => config,
             Err(error) => return self.refuse(list, &error),
         };
-        let mut setter = Setter {
+        let mut setter = ImageSetterV0_1_0 {
             expression: image.former_expression(),
             image: &image,
             set: BTreeMap::new(),
@@ -104,17 +102,20 @@ impl Function for SetImage {
     }
 }
 
-impl SetImage {
-    fn refuse(&self, list: &mut FunctionList, error: &ConfigError) -> Ending {
-        let is_of_wrong_type = matches!(error, ConfigError::Data(_) | ConfigError::Type(_));
-        if self.0 == Edition::First || !is_of_wrong_type {
+impl SetImageV0_1_0 {
+    fn refuse(&self, list: &mut FunctionList, error: &SetImageV0_1_0ConfigError) -> Ending {
+        let is_of_wrong_type = matches!(
+            error,
+            SetImageV0_1_0ConfigError::Data(_) | SetImageV0_1_0ConfigError::Type(_)
+        );
+        if self.0 == SetImageRelease::V0_1_0 || !is_of_wrong_type {
             return self.fail(list, error.to_string());
         }
         let field = match error {
-            ConfigError::Data(_) => "data",
+            SetImageV0_1_0ConfigError::Data(_) => "data",
             _ => "",
         };
-        // The backquote is never closed.
+        // The original lacks the closing backquote.
         let message = format!("SubObject has unmatched field type: `{field}");
         list.report(Severity::Error, message);
         SILENT_FAILURE
@@ -122,11 +123,11 @@ impl SetImage {
 
     fn fail(&self, list: &mut FunctionList, error: String) -> Ending {
         match self.0 {
-            Edition::First => {
+            SetImageRelease::V0_1_0 => {
                 list.report(Severity::Error, error);
                 Ending::Success
             }
-            Edition::Second => SILENT_FAILURE,
+            SetImageRelease::V0_1_1 => SILENT_FAILURE,
         }
     }
 }
@@ -138,46 +139,49 @@ const SILENT_FAILURE: Ending = Ending::Exit {
 
 fn read(
     config: Option<&Document>,
-    edition: Edition,
-) -> Result<(Image, Vec<FieldSpec>), ConfigError> {
+    release: SetImageRelease,
+) -> Result<(Image, Vec<FieldSpec>), SetImageV0_1_0ConfigError> {
     let Some(document) = config else {
-        return Err(ConfigError::Kind);
+        return Err(SetImageV0_1_0ConfigError::Kind);
     };
     let root = document.root();
     let (image, additional) = match (text(root, &["apiVersion"]), text(root, &["kind"])) {
         ("v1", "ConfigMap") => match field(root, "data") {
             Some(data) => (from_data(data)?, Vec::new()),
-            None if edition == Edition::First => return Err(ConfigError::NoData),
+            None if release == SetImageRelease::V0_1_0 => {
+                return Err(SetImageV0_1_0ConfigError::NoData);
+            }
             None => (Image::default(), Vec::new()),
         },
         ("fn.kpt.dev/v1alpha1", "SetImage") => {
-            let value = decode(document, &SET_IMAGE, Reader::Json).map_err(ConfigError::Type)?;
+            let value = decode(document, &SET_IMAGE, YamlReader::Json)
+                .map_err(SetImageV0_1_0ConfigError::Type)?;
             let additional = FieldSpec::list(value.field("additionalImageFields"));
             (from_value(&value), additional.unwrap_or_default())
         }
-        _ => return Err(ConfigError::Kind),
+        _ => return Err(SetImageV0_1_0ConfigError::Kind),
     };
     let is_changed = [&image.new_name, &image.new_tag, &image.digest];
     if image.name.is_empty() {
-        Err(ConfigError::Name)
+        Err(SetImageV0_1_0ConfigError::Name)
     } else if is_changed.iter().all(|part| part.is_empty()) {
-        Err(ConfigError::Change)
+        Err(SetImageV0_1_0ConfigError::Change)
     } else if !image.new_tag.is_empty() && !image.digest.is_empty() {
-        Err(ConfigError::Both)
+        Err(SetImageV0_1_0ConfigError::Both)
     } else {
         Ok((image, additional))
     }
 }
 
-/// The image of a ConfigMap, as go-yaml decodes it: any scalar is a text, and what is not known is not looked at.
-fn from_data(data: NodeRef<'_>) -> Result<Image, ConfigError> {
+/// The image of a ConfigMap, as go-yaml decodes it: any scalar is a string, and unknown fields are ignored.
+fn from_data(data: NodeRef<'_>) -> Result<Image, SetImageV0_1_0ConfigError> {
     if !data.is_mapping() {
         let variant = match data.is_sequence() {
             true => "sliceVariant",
             false => "scalarVariant",
         };
         let error = format!("wrong type, got: *fnsdk.{variant}");
-        return Err(ConfigError::Data(error));
+        return Err(SetImageV0_1_0ConfigError::Data(error));
     }
     let mut image = Image::default();
     for (key, value) in data.entries() {
@@ -191,7 +195,7 @@ fn from_data(data: NodeRef<'_>) -> Result<Image, ConfigError> {
         if !value.is_scalar() {
             let tag = value.tag();
             let error = format!("yaml: unmarshal errors:\n  cannot unmarshal {tag} into string");
-            return Err(ConfigError::Data(error));
+            return Err(SetImageV0_1_0ConfigError::Data(error));
         }
         if !value.is_null() {
             *field = value.value().to_owned();
@@ -200,8 +204,8 @@ fn from_data(data: NodeRef<'_>) -> Result<Image, ConfigError> {
     Ok(image)
 }
 
-fn from_value(value: &Value) -> Image {
-    let nothing = Value::Null;
+fn from_value(value: &ConfigValue) -> Image {
+    let nothing = ConfigValue::Null;
     let image = value.field("image").unwrap_or(&nothing);
     let text = |key| image.field_text(key).to_owned();
     Image {
@@ -213,22 +217,22 @@ fn from_value(value: &Value) -> Image {
     }
 }
 
-/// Sets images, and notes which became which.
-struct Setter<'s> {
+/// Sets images, and records old and new ones.
+struct ImageSetterV0_1_0<'s> {
     image: &'s Image,
     expression: Option<Regex>,
-    /// By what the original sorts its results by.
+    /// By the sort key of the original.
     set: BTreeMap<(String, i64, String), Vec<ResultItem>>,
 }
 
-impl Setter<'_> {
-    /// A resource with its images set, as it comes out of JSON.
+impl ImageSetterV0_1_0<'_> {
+    /// Returns the resource with its images set, after JSON.
     fn apply(
         &mut self,
         resource: &Resource,
         specs: &[&FieldSpec],
     ) -> Result<Document, FilterError> {
-        let about = About::of(resource);
+        let about = ImageLocation::of(resource);
         through_json(resource.document(), |document| {
             if resource.kind() == "CustomResourceDefinition" {
                 return Ok(());
@@ -237,7 +241,7 @@ impl Setter<'_> {
                 let mut set = |document: &mut Document, node, path: FieldPath<'_>| {
                     self.set_image(document, node, path, &about)
                 };
-                apply_spec(document, spec, Creation::Never, GENERATION, &mut set)?;
+                apply_spec(document, spec, Creation::Never, KUSTOMIZE, &mut set)?;
             }
             Ok(())
         })
@@ -248,9 +252,9 @@ impl Setter<'_> {
         document: &mut Document,
         node: NodeId,
         path: FieldPath<'_>,
-        about: &About,
+        about: &ImageLocation,
     ) -> Result<(), FilterError> {
-        expect_scalar(document, node, path, GENERATION)?;
+        expect_scalar(document, node, path, KUSTOMIZE)?;
         let before = document.node(node).value().to_owned();
         let is_match = |expression: &Regex| expression.is_match(&before);
         if !self.expression.as_ref().is_some_and(is_match) {
@@ -263,8 +267,8 @@ impl Setter<'_> {
         Ok(())
     }
 
-    fn note(&mut self, path: String, before: String, after: String, about: &About) {
-        // It is kept twice: to be sorted by, and as a result.
+    fn note(&mut self, path: String, before: String, after: String, about: &ImageLocation) {
+        // Charged twice: as the sort key, and as the result.
         let (id, file) = (&about.resource, &about.file);
         let names = id.api_version.len() + id.kind.len() + id.name.len() + id.namespace.len();
         let bytes = names + file.path.len() + path.len() + 2 * (before.len() + after.len());
@@ -278,7 +282,7 @@ impl Setter<'_> {
             name,
             namespace,
         } = &about.resource;
-        // What the original compares is this text.
+        // The original sorts by this text.
         let text = format!(
             "&{{{{{api_version} {kind}}} {{{name} {namespace}}}}},field:&{{{path} {before} {after}}},message:{message}"
         );
@@ -311,16 +315,15 @@ impl Setter<'_> {
     }
 }
 
-/// What results say of the resource that an image is in.
-struct About {
+struct ImageLocation {
     resource: ResourceRef,
     file: File,
 }
 
-impl About {
-    fn of(resource: &Resource) -> About {
+impl ImageLocation {
+    fn of(resource: &Resource) -> ImageLocation {
         let (path, index) = resource.file_place();
-        About {
+        ImageLocation {
             resource: resource_ref(resource.root()),
             file: File {
                 path: path.to_owned(),
@@ -334,7 +337,7 @@ static SET_IMAGE: StructShape = StructShape {
     name: "SetImage",
     go_type: "main.SetImage",
     fields: &[
-        FieldShape::new("image", Shape::Struct(&IMAGE)),
+        FieldShape::new("image", ConfigShape::Struct(&IMAGE)),
         FieldShape::new("additionalImageFields", FieldSpec::NAMED_SHAPE),
     ],
 };
@@ -343,9 +346,9 @@ static IMAGE: StructShape = StructShape {
     name: "Image",
     go_type: "types.Image",
     fields: &[
-        FieldShape::new("name", Shape::Text),
-        FieldShape::new("newName", Shape::Text),
-        FieldShape::new("newTag", Shape::Text),
-        FieldShape::new("digest", Shape::Text),
+        FieldShape::new("name", ConfigShape::Text),
+        FieldShape::new("newName", ConfigShape::Text),
+        FieldShape::new("newTag", ConfigShape::Text),
+        FieldShape::new("digest", ConfigShape::Text),
     ],
 };

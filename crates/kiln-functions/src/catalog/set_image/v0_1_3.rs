@@ -1,19 +1,18 @@
-//! The function since version 0.1.3: kustomize's filter on the images of pods and of what makes them, all of it by way of
-//! JSON.
+//! v0.1.3 and later: kustomize's filter on the images of pods and pod templates; resources pass through JSON.
 
 use kiln_krm::Resource;
 use kiln_krm::results::Severity;
 use kiln_yaml::{Document, NodeId, SequenceStyle};
 use regex::Regex;
 
-use super::config::Config;
+use super::config::SetImageConfig;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::kustomize::{
-    Creation, FieldPath, FieldSpec, FilterError, Generation, Image, apply_spec, expect_scalar,
-    through_json,
+    Creation, FieldPath, FieldSpec, FilterError, Image, KustomizeRelease, apply_spec,
+    expect_scalar, through_json,
 };
 
-pub(super) struct SetImage;
+pub(super) struct SetImageV0_1_3;
 
 const CONTAINERS: &str = "spec/containers[]/image";
 const INIT_CONTAINERS: &str = "spec/initContainers[]/image";
@@ -33,13 +32,13 @@ static DEFAULTS: &[FieldSpec] = &[
     FieldSpec::new("apps", "v1", "DaemonSet", INIT_TEMPLATE, false),
 ];
 
-impl Function for SetImage {
+impl Function for SetImageV0_1_3 {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
-        let config = match Config::read(list.config.as_ref()) {
+        let config = match SetImageConfig::read(list.config.as_ref()) {
             Ok(Some(config)) => config,
             Ok(None) => {
                 list.report(Severity::Info, "`FunctionConfig` is not given");
-                Config::default()
+                SetImageConfig::default()
             }
             Err(error) => {
                 list.report(Severity::Error, error.to_string());
@@ -55,7 +54,7 @@ impl Function for SetImage {
         if let Some(problem) = config.problem() {
             errors.push(format!("invalid FunctionConfig: {problem}"));
         }
-        let mut setter = Setter::new(&config.image);
+        let mut setter = ImageSetter::new(&config.image);
         let passes = [Some(DEFAULTS), config.additional.as_deref()];
         for specs in passes.into_iter().flatten() {
             for resource in &mut list.items {
@@ -84,23 +83,23 @@ impl Function for SetImage {
     }
 }
 
-/// Sets images, and counts those that it was to set.
-pub(super) struct Setter<'s> {
+/// Sets images, and counts the matching ones.
+pub(super) struct ImageSetter<'s> {
     image: &'s Image,
     expression: Option<Regex>,
     pub(super) count: usize,
 }
 
-impl<'s> Setter<'s> {
-    pub(super) fn new(image: &'s Image) -> Setter<'s> {
-        Setter {
+impl<'s> ImageSetter<'s> {
+    pub(super) fn new(image: &'s Image) -> ImageSetter<'s> {
+        ImageSetter {
             image,
             expression: image.expression(),
             count: 0,
         }
     }
 
-    /// Sets the images of a resource that specs lead to. The resource comes out of JSON.
+    /// Sets the images of a resource at the fields of the specs. The resource passes through JSON.
     pub(super) fn set(
         &mut self,
         resource: &mut Resource,
@@ -114,8 +113,8 @@ impl<'s> Setter<'s> {
                 let mut set = |document: &mut Document, node, path: FieldPath<'_>| {
                     self.set_image(document, node, path)
                 };
-                let (creation, generation) = (Creation::Never, Generation::Of2025);
-                apply_spec(document, spec, creation, generation, &mut set)?;
+                let (creation, kustomize) = (Creation::Never, KustomizeRelease::Api0_19);
+                apply_spec(document, spec, creation, kustomize, &mut set)?;
             }
             Ok::<(), FilterError>(())
         })?;
@@ -129,7 +128,7 @@ impl<'s> Setter<'s> {
         node: NodeId,
         path: FieldPath<'_>,
     ) -> Result<(), FilterError> {
-        expect_scalar(document, node, path, Generation::Of2025)?;
+        expect_scalar(document, node, path, KustomizeRelease::Api0_19)?;
         let reference = document.node(node).value();
         let is_match = |expression: &Regex| expression.is_match(reference);
         if !self.expression.as_ref().is_some_and(is_match) {

@@ -1,4 +1,4 @@
-//! Where kustomize puts common labels: on resources, on what selects them, and on templates.
+//! The fields that kustomize sets common labels in: labels, selectors and templates.
 
 use crate::port::kustomize::FieldSpec;
 

@@ -1,6 +1,4 @@
-//! The function before version 0.2, which was kustomize's transformer of common labels.
-//!
-//! Resources go through JSON on the way.
+//! The function before v0.2: kustomize's transformer of common labels. Resources pass through JSON.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +8,16 @@ use kiln_yaml::Document;
 
 use super::common_labels::DEFAULTS;
 use crate::function::{Context, Ending, Function, FunctionList};
-use crate::port::kustomize::decode::{FieldShape, Shape, StructShape};
+use crate::port::kustomize::decode::{ConfigShape, FieldShape, StructShape};
 use crate::port::kustomize::{
-    FieldSpec, PluginError, Release, SpecsField, read_plugin, set_entries, transform,
+    FieldSpec, PluginError, SpecsField, TransformerRelease, read_plugin, set_entries, transform,
 };
 use crate::port::kyaml::data_map;
 
-/// The function, by the release.
-pub(super) struct SetLabels(pub(super) Release);
+pub(super) struct TransformerSetLabels(pub(super) TransformerRelease);
 
-/// Why a configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-enum ConfigError {
+enum SetLabelsConfigError {
     #[error("`functionConfig` must be either a `ConfigMap` or `SetLabels`")]
     Kind,
     #[error("function config must be a ConfigMap or SetLabelConfig")]
@@ -32,7 +28,7 @@ enum ConfigError {
     Plugin(#[from] PluginError),
 }
 
-impl Function for SetLabels {
+impl Function for TransformerSetLabels {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let config = read(self.0.see(list.config.as_ref()).as_ref(), self.0);
         let nothing = |_: &[Resource]| ();
@@ -47,8 +43,8 @@ impl Function for SetLabels {
                 let specs = additional.iter().chain(DEFAULTS);
                 let specs: Vec<&FieldSpec> = specs.filter(|spec| spec.selects(resource)).collect();
                 self.0.edit(resource, |document| {
-                    let generation = self.0.generation();
-                    set_entries(document, &specs, labels, generation, |_, _, _| {})
+                    let kustomize = self.0.kustomize();
+                    set_entries(document, &specs, labels, kustomize, |_, _, _| {})
                 })
             },
         )
@@ -59,11 +55,13 @@ type Labels = BTreeMap<String, String>;
 
 fn read(
     config: Option<&Document>,
-    release: Release,
-) -> Result<(Labels, Vec<FieldSpec>), ConfigError> {
+    release: TransformerRelease,
+) -> Result<(Labels, Vec<FieldSpec>), SetLabelsConfigError> {
     let wrong_kind = match release {
-        Release::June => ConfigError::Kind,
-        Release::April | Release::May => ConfigError::FormerKind,
+        TransformerRelease::Kyaml0_10_21 => SetLabelsConfigError::Kind,
+        TransformerRelease::Kyaml0_10_5 | TransformerRelease::Kyaml0_10_20 => {
+            SetLabelsConfigError::FormerKind
+        }
     };
     let Some(document) = config else {
         return Err(wrong_kind);
@@ -72,14 +70,14 @@ fn read(
     let (labels, additional) = match (meta.api_version, meta.kind, release) {
         ("v1", "ConfigMap", _) => (data_map(config).into_iter().collect(), Vec::new()),
         ("fn.kpt.dev/v1alpha1", "SetLabelConfig", _)
-        | ("fn.kpt.dev/v1alpha1", "SetLabels", Release::June) => {
+        | ("fn.kpt.dev/v1alpha1", "SetLabels", TransformerRelease::Kyaml0_10_21) => {
             let (value, additional) = read_plugin(document, &PLUGIN, SPECS, release)?;
             (value.field_map("labels"), additional)
         }
         _ => return Err(wrong_kind),
     };
     match labels.is_empty() {
-        true => Err(ConfigError::Empty),
+        true => Err(SetLabelsConfigError::Empty),
         false => Ok((labels, additional)),
     }
 }
@@ -93,7 +91,7 @@ static PLUGIN: StructShape = StructShape {
     name: "plugin",
     go_type: "main.plugin",
     fields: &[
-        FieldShape::new("labels", Shape::TextMap),
+        FieldShape::new("labels", ConfigShape::TextMap),
         FieldShape::new("fieldSpecs", FieldSpec::SHAPE),
         FieldShape::new("additionalLabelFields", FieldSpec::SHAPE),
     ],

@@ -1,8 +1,8 @@
-//! The function since version 0.2.
+//! v0.2 and later.
 //!
-//! It has its oddities, and keeps them: every label of every place counts as set, whether it was or not; what is wrong in a
-//! pod template is passed over in silence, and so is the rest of that resource; affinities are looked for where they are
-//! not, and therefore never found.
+//! The oddities of the original are kept: every label of every field counts as set, even if it was set before; an
+//! error in a pod template is ignored together with the rest of the resource; affinities are looked up in the wrong
+//! field and never found.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use super::kinds;
 use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::go_sdk::{
-    self, FieldType, Formatting, StructType, check_struct, field, is_local_config, nested_text,
-    set_text, slice, text,
+    FieldType, Formatting, StructType, check_struct, field, is_local_config, nested_text, set_text,
+    slice, text,
 };
 
 pub(super) struct SetLabels {
@@ -32,7 +32,7 @@ const SELECTOR: &[&str] = &["selector", "matchLabels"];
 const POD_SELECTOR: &[&str] = &["podSelector", "matchLabels"];
 const LABEL_SELECTOR: &[&str] = &["labelSelector", "matchLabels"];
 
-/// Whether labels are added where there are none yet.
+/// Whether labels are added to a missing field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Create,
@@ -59,7 +59,7 @@ impl Function for SetLabels {
             .config
             .as_ref()
             .is_some_and(|config| has_identity(config.root()));
-        let mut setter = Setter {
+        let mut setter = LabelSetter {
             labels: &labels,
             formatting: self.formatting,
             count: 0,
@@ -100,7 +100,7 @@ impl Function for SetLabels {
     }
 }
 
-/// Whether a configuration is more than what kpt passes when there is none.
+/// Whether a configuration is more than the default that kpt passes.
 fn is_given(config: NodeRef<'_>) -> bool {
     let is_placeholder = || {
         let data = field(config, "data");
@@ -111,7 +111,7 @@ fn is_given(config: NodeRef<'_>) -> bool {
     !config.is_empty() && !is_placeholder()
 }
 
-/// The function itself looks again, in another way.
+/// The function itself checks again, with other rules.
 fn has_identity(config: NodeRef<'_>) -> bool {
     let (kind, name) = (text(config, &["kind"]), text(config, &["metadata", "name"]));
     match (kind, name) {
@@ -161,34 +161,33 @@ fn read_labels(config: NodeRef<'_>) -> Result<BTreeMap<String, String>, String> 
         .collect())
 }
 
-/// A field that is not of the type it should be of. `kind` is what the resource says of itself.
+/// The error for a field of the wrong type. `kind` is the kind of the resource.
 fn wrong_field(kind: &str, expected: &str, path: &str) -> String {
     format!(
         "Resource(apiVersion=, kind={kind}) has unmatched field type \"{expected}\" in fieldpath {path}"
     )
 }
 
-/// What is wrong with a resource.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Misfit(String);
+struct UnexpectedLabelType(String);
 
-struct Setter<'a> {
+struct LabelSetter<'a> {
     labels: &'a BTreeMap<String, String>,
     formatting: Formatting,
     count: usize,
 }
 
-/// A mapping of a resource, and where it is.
+/// A mapping of a resource, and its path.
 #[derive(Clone)]
-struct Place {
+struct LabelMap {
     node: NodeId,
     path: String,
 }
 
-impl Setter<'_> {
-    fn set_in_resource(&mut self, resource: &mut Resource) -> Result<(), Misfit> {
-        let top = Place {
+impl LabelSetter<'_> {
+    fn set_in_resource(&mut self, resource: &mut Resource) -> Result<(), UnexpectedLabelType> {
+        let top = LabelMap {
             node: resource.root().id(),
             path: String::new(),
         };
@@ -223,7 +222,11 @@ impl Setter<'_> {
         Ok(())
     }
 
-    fn set_in_selectors(&mut self, resource: &mut Resource, top: &Place) -> Result<(), Misfit> {
+    fn set_in_selectors(
+        &mut self,
+        resource: &mut Resource,
+        top: &LabelMap,
+    ) -> Result<(), UnexpectedLabelType> {
         let by_labels = &["spec", "selector", "matchLabels"];
         let root = resource.root();
         let is_network_policy = kinds::is_network_policy(root);
@@ -253,7 +256,11 @@ impl Setter<'_> {
         Ok(())
     }
 
-    fn set_in_pod(&mut self, resource: &mut Resource, pod: &Place) -> Result<(), Misfit> {
+    fn set_in_pod(
+        &mut self,
+        resource: &mut Resource,
+        pod: &LabelMap,
+    ) -> Result<(), UnexpectedLabelType> {
         self.set(resource, pod, METADATA, Missing::Create)?;
         let Some(spec) = inner(resource, pod, "spec") else {
             return Ok(());
@@ -264,7 +271,11 @@ impl Setter<'_> {
         Ok(())
     }
 
-    fn set_in_job(&mut self, resource: &mut Resource, job: &Place) -> Result<(), Misfit> {
+    fn set_in_job(
+        &mut self,
+        resource: &mut Resource,
+        job: &LabelMap,
+    ) -> Result<(), UnexpectedLabelType> {
         self.set(resource, job, METADATA, Missing::Create)?;
         let Some(spec) = inner(resource, job, "spec") else {
             return Ok(());
@@ -276,12 +287,16 @@ impl Setter<'_> {
         }
     }
 
-    fn set_in_volumes(&mut self, resource: &mut Resource, spec: &Place) -> Result<(), Misfit> {
-        let volumes = go_sdk::field(resource.document().node(spec.node), "volumeClaimTemplates");
+    fn set_in_volumes(
+        &mut self,
+        resource: &mut Resource,
+        spec: &LabelMap,
+    ) -> Result<(), UnexpectedLabelType> {
+        let volumes = field(resource.document().node(spec.node), "volumeClaimTemplates");
         if volumes.is_some_and(|volumes| !volumes.is_sequence()) {
             let path = format!("{}.volumeClaimTemplates", spec.path);
             let kind = text(resource.root(), &["kind"]);
-            return Err(Misfit(wrong_field(kind, "struct {}", &path)));
+            return Err(UnexpectedLabelType(wrong_field(kind, "struct {}", &path)));
         }
         for volume in items(resource, spec, "volumeClaimTemplates") {
             self.set(resource, &volume, METADATA, Missing::Create)?;
@@ -290,14 +305,13 @@ impl Setter<'_> {
         Ok(())
     }
 
-    /// Sets all labels of one place.
     fn set(
         &mut self,
         resource: &mut Resource,
-        place: &Place,
+        place: &LabelMap,
         path: &[&str],
         missing: Missing,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), UnexpectedLabelType> {
         for (key, value) in self.labels {
             if is_stopped() {
                 break;
@@ -311,14 +325,14 @@ impl Setter<'_> {
                 Err(_) => {
                     let kind = text(resource.root(), &["kind"]);
                     let path = format!("{}.{}", place.path, whole.join("."));
-                    return Err(Misfit(wrong_field(kind, "string", &path)));
+                    return Err(UnexpectedLabelType(wrong_field(kind, "string", &path)));
                 }
             };
             if needs_change {
                 let document = resource.document_mut();
                 let set = set_text(document, place.node, &whole, value, self.formatting);
                 set.map_err(|_| {
-                    Misfit(format!(
+                    UnexpectedLabelType(format!(
                         "unable to set {value} at fields [{}] with error: wrong type",
                         whole.join(" ")
                     ))
@@ -330,19 +344,18 @@ impl Setter<'_> {
     }
 }
 
-/// The value of a key.
-fn inner(resource: &Resource, place: &Place, key: &str) -> Option<Place> {
+fn inner(resource: &Resource, place: &LabelMap, key: &str) -> Option<LabelMap> {
     let value = field(resource.document().node(place.node), key)?;
-    Some(Place {
+    Some(LabelMap {
         node: value.id(),
         path: format!("{}.{key}", place.path),
     })
 }
 
-/// The mappings in a sequence. In messages they have no path, as in the original.
-fn items(resource: &Resource, place: &Place, key: &str) -> Vec<Place> {
+/// The mappings in a sequence. As in the original, messages do not contain their paths.
+fn items(resource: &Resource, place: &LabelMap, key: &str) -> Vec<LabelMap> {
     let items = slice(resource.document().node(place.node), key);
-    let items = items.into_iter().map(|item| Place {
+    let items = items.into_iter().map(|item| LabelMap {
         node: item.id(),
         path: String::new(),
     });

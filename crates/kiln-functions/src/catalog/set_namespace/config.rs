@@ -4,10 +4,9 @@ use kiln_yaml::NodeRef;
 
 use crate::port::go_sdk::{FieldType, StructType, check_struct, is_gvk, text};
 
-/// What is to be done.
-pub(super) struct Config {
+pub(super) struct SetNamespaceConfig {
     pub(super) namespace: String,
-    /// The only namespace to be replaced.
+    /// The only namespace that is replaced.
     pub(super) matcher: Option<String>,
 }
 
@@ -43,10 +42,10 @@ const SET_NAMESPACE: StructType = StructType {
     ],
 };
 
-/// The name of the ConfigMap that tells what a package is called.
+/// The name of the ConfigMap with the package context.
 const PACKAGE_CONTEXT: &str = "kptfile.kpt.dev";
 
-pub(super) fn read(config: NodeRef<'_>) -> Result<Config, String> {
+pub(super) fn read(config: NodeRef<'_>) -> Result<SetNamespaceConfig, String> {
     if config.is_empty() {
         let text = "FunctionConfig is missing. Expect `ConfigMap.v1` or `SetNamespace.v1alpha1.fn.kpt.dev`";
         return Err(text.to_owned());
@@ -62,7 +61,7 @@ pub(super) fn read(config: NodeRef<'_>) -> Result<Config, String> {
         };
         return match namespace {
             "" => Err("`data.namespace` should not be empty".to_owned()),
-            namespace => Ok(Config {
+            namespace => Ok(SetNamespaceConfig {
                 namespace: namespace.to_owned(),
                 matcher: matcher(text(config, &["data", "namespaceMatcher"])),
             }),
@@ -74,7 +73,7 @@ pub(super) fn read(config: NodeRef<'_>) -> Result<Config, String> {
         })?;
         return match text(config, &["namespace"]) {
             "" => Err("`namespace` should not be empty".to_owned()),
-            namespace => Ok(Config {
+            namespace => Ok(SetNamespaceConfig {
                 namespace: namespace.to_owned(),
                 matcher: matcher(text(config, &["namespaceMatcher"])),
             }),

@@ -1,29 +1,29 @@
-//! References to resources in namespaces, and how they follow when these change.
+//! `depends-on` references to namespaced resources, and their update when the namespace changes.
 
 use std::collections::HashSet;
 
 use kiln_krm::Resource;
 
-use super::visit::Places;
+use super::visit::NamespaceFields;
 use crate::budget::is_stopped;
 use crate::catalog::depends_on::{DEPENDS_ON, parts};
 use crate::port::go_sdk::{Formatting, is_local_config, set_text, text};
 
 /// A reference to one resource in a namespace: `group/namespaces/namespace/kind/name`.
-pub(super) struct Reference<'a> {
+pub(super) struct DependsOnReference<'a> {
     pub(super) group: &'a str,
     pub(super) namespace: &'a str,
     pub(super) kind: &'a str,
     pub(super) name: &'a str,
 }
 
-impl<'a> Reference<'a> {
-    /// Takes a reference apart; none for a list of several, or for a resource without a namespace.
-    pub(super) fn parse(text: &'a str) -> Option<Reference<'a>> {
+impl<'a> DependsOnReference<'a> {
+    /// Parses a reference; `None` for several references or a cluster-scoped resource.
+    pub(super) fn parse(text: &'a str) -> Option<DependsOnReference<'a>> {
         let &[group, "namespaces", namespace, kind, name] = parts(text)?.as_slice() else {
             return None;
         };
-        Some(Reference {
+        Some(DependsOnReference {
             group,
             namespace,
             kind,
@@ -33,18 +33,18 @@ impl<'a> Reference<'a> {
 
     /// The same resource in another namespace.
     pub(super) fn moved_to(&self, namespace: &str) -> String {
-        let Reference {
+        let DependsOnReference {
             group, kind, name, ..
         } = self;
         format!("{group}/namespaces/{namespace}/{kind}/{name}")
     }
 }
 
-/// Lets references follow to resources of the package that were in a namespace that was replaced, as it was done before
-/// version 0.4.2. The core group is called `v1` there, so that references to its resources are never found.
+/// Updates references to resources of the package whose namespace was replaced, as before v0.4.2. The core group is
+/// `v1` there, so that references to its resources are never found.
 pub(super) fn follow(
     items: &mut [Resource],
-    places: &Places,
+    places: &NamespaceFields,
     namespace: &str,
     was_replaced: impl Fn(&str) -> bool,
 ) {
@@ -72,7 +72,7 @@ pub(super) fn follow(
             continue;
         }
         let value = resource.annotation(DEPENDS_ON).unwrap_or_default();
-        let Some(reference) = Reference::parse(value) else {
+        let Some(reference) = DependsOnReference::parse(value) else {
             continue;
         };
         let key = [reference.group, reference.kind, reference.name].join("/");

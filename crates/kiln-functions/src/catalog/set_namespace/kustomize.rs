@@ -1,6 +1,6 @@
-//! The function before version 0.3, which was kustomize's transformer of namespaces.
+//! The function before v0.3: kustomize's namespace transformer.
 //!
-//! Resources go through JSON on the way. Everything that is not known to belong to no namespace gets one.
+//! Resources pass through JSON. Every type that is not known to be cluster-scoped gets a namespace.
 
 use std::collections::HashSet;
 
@@ -10,26 +10,24 @@ use kiln_yaml::{Document, Kind, NodeId};
 
 use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
-use crate::port::kustomize::decode::{FieldShape, Shape, StructShape};
+use crate::port::kustomize::decode::{ConfigShape, FieldShape, StructShape};
 use crate::port::kustomize::{
-    Creation, FieldPath, FieldSpec, FilterError, Generation, PluginError, Release, SpecsField,
-    apply_spec, expect_scalar, is_cluster_scoped, kind_error, read_plugin, transform,
-    was_cluster_scoped,
+    Creation, FieldPath, FieldSpec, FilterError, KustomizeRelease, PluginError, SpecsField,
+    TransformerRelease, apply_spec, expect_scalar, is_cluster_scoped, kind_error, read_plugin,
+    transform, was_cluster_scoped,
 };
 use crate::port::kyaml::data_map;
 
-/// The function, by its versions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum SetNamespace {
-    /// Of subjects only the one called default follows.
-    V0_1(Release),
-    /// Service accounts of the package follow too.
+pub(super) enum TransformerSetNamespace {
+    /// Of subjects only the one named `default` is updated.
+    V0_1(TransformerRelease),
+    /// Service accounts of the package are updated too.
     V0_2,
 }
 
-/// Why a configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-enum ConfigError {
+enum SetNamespaceConfigError {
     #[error("`functionConfig` must be a `ConfigMap` or `SetNamespace`")]
     Kind,
     #[error("function config must be a ConfigMap or SetNamespaceConfig")]
@@ -40,16 +38,16 @@ enum ConfigError {
     Plugin(#[from] PluginError),
 }
 
-impl Function for SetNamespace {
+impl Function for TransformerSetNamespace {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let release = match self {
-            SetNamespace::V0_1(release) => *release,
-            SetNamespace::V0_2 => Release::June,
+            TransformerSetNamespace::V0_1(release) => *release,
+            TransformerSetNamespace::V0_2 => TransformerRelease::Kyaml0_10_21,
         };
         let config = read(release.see(list.config.as_ref()).as_ref(), release);
         let accounts = |items: &[Resource]| match self {
-            SetNamespace::V0_1(_) => HashSet::new(),
-            SetNamespace::V0_2 => accounts(items),
+            TransformerSetNamespace::V0_1(_) => HashSet::new(),
+            TransformerSetNamespace::V0_2 => accounts(items),
         };
         transform(
             list,
@@ -66,31 +64,35 @@ impl Function for SetNamespace {
     }
 }
 
-/// The names of the service accounts.
+/// The names of all service accounts.
 fn accounts(items: &[Resource]) -> HashSet<String> {
     let accounts = items.iter().filter(|item| item.kind() == "ServiceAccount");
     accounts.map(|item| item.name().to_owned()).collect()
 }
 
-/// Sets the namespace of a resource, which comes out of JSON.
+/// Sets the namespace of a resource, which passes through JSON.
 fn set_in(
     resource: &mut Resource,
     namespace: &str,
     additional: &[FieldSpec],
-    release: Release,
+    release: TransformerRelease,
 ) -> Result<(), FilterError> {
-    let generation = release.generation();
+    let kustomize = release.kustomize();
     let set = |document: &mut Document, spec: &FieldSpec| {
         let mut set = |document: &mut Document, node, path: FieldPath<'_>| {
-            expect_scalar(document, node, path, generation)?;
+            expect_scalar(document, node, path, kustomize)?;
             set_scalar(document, node, namespace);
             Ok(())
         };
-        apply_spec(document, spec, Creation::Scalar, generation, &mut set)
+        apply_spec(document, spec, Creation::Scalar, kustomize, &mut set)
     };
     let is_in_none = match release {
-        Release::April => was_cluster_scoped(resource.api_version(), resource.kind()),
-        Release::May | Release::June => is_cluster_scoped(resource.api_version(), resource.kind()),
+        TransformerRelease::Kyaml0_10_5 => {
+            was_cluster_scoped(resource.api_version(), resource.kind())
+        }
+        TransformerRelease::Kyaml0_10_20 | TransformerRelease::Kyaml0_10_21 => {
+            is_cluster_scoped(resource.api_version(), resource.kind())
+        }
     };
     let is_binding_itself = is_binding(resource.kind());
     let specs = additional.iter().chain(defaults(release));
@@ -146,7 +148,7 @@ fn set_subjects(
             subjects,
             kind,
             "subjects",
-            Generation::June2021,
+            KustomizeRelease::Api0_8,
         ));
     }
     for subject in document.child_ids(subjects.id()) {
@@ -163,7 +165,7 @@ fn set_subjects(
                 subject,
                 Kind::Mapping,
                 "",
-                Generation::June2021,
+                KustomizeRelease::Api0_8,
             ));
         }
         let text = |key| node.get(key).and_then(|value| value.as_text());
@@ -183,7 +185,7 @@ fn set_subjects(
     Ok(())
 }
 
-/// Sets a scalar's text. Its quotes decide what it is then.
+/// Sets the text of a scalar. Its quotes then decide its type.
 fn set_scalar(document: &mut Document, node: NodeId, text: &str) {
     let is_quoted = document.node(node).style().is_quoted_or_block();
     document.set_value(node, text);
@@ -192,11 +194,13 @@ fn set_scalar(document: &mut Document, node: NodeId, text: &str) {
 
 fn read(
     config: Option<&Document>,
-    release: Release,
-) -> Result<(String, Vec<FieldSpec>), ConfigError> {
+    release: TransformerRelease,
+) -> Result<(String, Vec<FieldSpec>), SetNamespaceConfigError> {
     let wrong_kind = match release {
-        Release::June => ConfigError::Kind,
-        Release::April | Release::May => ConfigError::FormerKind,
+        TransformerRelease::Kyaml0_10_21 => SetNamespaceConfigError::Kind,
+        TransformerRelease::Kyaml0_10_5 | TransformerRelease::Kyaml0_10_20 => {
+            SetNamespaceConfigError::FormerKind
+        }
     };
     let Some(document) = config else {
         return Err(wrong_kind);
@@ -212,14 +216,14 @@ fn read(
             )
         }
         ("fn.kpt.dev/v1alpha1", "SetNamespaceConfig", _)
-        | ("fn.kpt.dev/v1alpha1", "SetNamespace", Release::June) => {
+        | ("fn.kpt.dev/v1alpha1", "SetNamespace", TransformerRelease::Kyaml0_10_21) => {
             let (value, additional) = read_plugin(document, &PLUGIN, SPECS, release)?;
             (value.field_text("namespace").to_owned(), additional)
         }
         _ => return Err(wrong_kind),
     };
     match namespace.is_empty() {
-        true => Err(ConfigError::Empty),
+        true => Err(SetNamespaceConfigError::Empty),
         false => Ok((namespace, additional)),
     }
 }
@@ -233,7 +237,7 @@ static PLUGIN: StructShape = StructShape {
     name: "plugin",
     go_type: "main.plugin",
     fields: &[
-        FieldShape::new("namespace", Shape::Text),
+        FieldShape::new("namespace", ConfigShape::Text),
         FieldShape::new("fieldSpecs", FieldSpec::SHAPE),
         FieldShape::new("additionalNamespaceFields", FieldSpec::SHAPE),
     ],
@@ -244,12 +248,14 @@ static METADATA_NAMESPACE: FieldSpec = FieldSpec::new("", "", "", "metadata/name
 const SERVICE: &str = "spec/service/namespace";
 const WEBHOOK: &str = "spec/conversion/webhook/clientConfig/service/namespace";
 
-/// The webhooks of conversions came last.
-fn defaults(release: Release) -> &'static [FieldSpec] {
+/// Conversion webhooks were added last.
+fn defaults(release: TransformerRelease) -> &'static [FieldSpec] {
     let former = DEFAULTS.split_last().map(|(_, former)| former);
     match release {
-        Release::April | Release::May => former.unwrap_or(DEFAULTS),
-        Release::June => DEFAULTS,
+        TransformerRelease::Kyaml0_10_5 | TransformerRelease::Kyaml0_10_20 => {
+            former.unwrap_or(DEFAULTS)
+        }
+        TransformerRelease::Kyaml0_10_21 => DEFAULTS,
     }
 }
 

@@ -1,4 +1,4 @@
-//! `set-namespace`: the namespace of resources, and what refers to it.
+//! `set-namespace`: sets the namespace of resources and of references to it.
 
 mod config;
 mod depends_on;
@@ -9,92 +9,94 @@ mod v0_4_2;
 mod visit;
 
 use crate::port::go_sdk::Formatting;
-use crate::port::kustomize::Release;
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::port::kustomize::TransformerRelease;
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
-use v0_3_0::Edition;
-use v0_4_2::{SetNamespace, Webhooks};
+use kustomize::TransformerSetNamespace;
+use v0_3_0::{SetNamespaceRelease, SetNamespaceV0_3};
+use v0_4_0::SetNamespaceV0_4_0;
+use v0_4_2::{SetNamespaceV0_4_2, Webhooks};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "set-namespace",
     former_names: &[],
-    summary: "Replaces the namespace of resources and of what refers to it",
+    summary: "Replaces the namespace of resources and of references to it",
     doc: include_str!("doc.md"),
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.0", "v0.1.1", "v0.1.2"],
             sdk: TRANSFORMER,
-            function: &kustomize::SetNamespace::V0_1(Release::April),
+            function: &TransformerSetNamespace::V0_1(TransformerRelease::Kyaml0_10_5),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.3"],
             sdk: TRANSFORMER,
-            function: &kustomize::SetNamespace::V0_1(Release::May),
+            function: &TransformerSetNamespace::V0_1(TransformerRelease::Kyaml0_10_20),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.1.4"],
             sdk: TRANSFORMER,
-            function: &kustomize::SetNamespace::V0_1(Release::June),
+            function: &TransformerSetNamespace::V0_1(TransformerRelease::Kyaml0_10_21),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.0"],
             sdk: TRANSFORMER,
-            function: &kustomize::SetNamespace::V0_2,
+            function: &TransformerSetNamespace::V0_2,
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.3.0", "v0.3.1"],
             sdk: Sdk::SilentGo,
-            function: &v0_3_0::SetNamespace(Edition::First),
+            function: &SetNamespaceV0_3(SetNamespaceRelease::V0_3_0),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.3.2"],
             sdk: Sdk::SilentGo,
-            function: &v0_3_0::SetNamespace(Edition::Second),
+            function: &SetNamespaceV0_3(SetNamespaceRelease::V0_3_2),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.3.3"],
             sdk: Sdk::SilentGo,
-            function: &v0_3_0::SetNamespace(Edition::Third),
+            function: &SetNamespaceV0_3(SetNamespaceRelease::V0_3_3),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.3.4"],
             sdk: Sdk::SilentGo,
-            function: &v0_3_0::SetNamespace(Edition::Fourth),
+            function: &SetNamespaceV0_3(SetNamespaceRelease::V0_3_4),
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.4.0"],
             sdk: Sdk::SilentGo,
-            function: &v0_4_0::SetNamespace,
+            function: &SetNamespaceV0_4_0,
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.4.1"],
             sdk: Sdk::Go,
-            function: &v0_4_0::SetNamespace,
+            function: &SetNamespaceV0_4_0,
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.4.2", "unstable"],
             sdk: Sdk::Go,
-            function: &SetNamespace {
+            function: &SetNamespaceV0_4_2 {
                 formatting: Formatting::Comments,
                 asks_for_origins: true,
                 fails_without_config: false,
                 webhooks: Webhooks::Always,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.4.3", "v0.4.5"],
             sdk: Sdk::Go,
-            function: &SetNamespace {
+            function: &SetNamespaceV0_4_2 {
                 formatting: Formatting::CommentsAndStyle,
                 asks_for_origins: false,
                 fails_without_config: false,
                 webhooks: Webhooks::Always,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["latest"],
             sdk: Sdk::Go,
-            function: &SetNamespace {
+            function: &SetNamespaceV0_4_2 {
                 formatting: Formatting::CommentsAndStyle,
                 asks_for_origins: false,
                 fails_without_config: true,

@@ -1,7 +1,7 @@
-//! The function in versions 0.3: it replaces one namespace by another, and must be able to tell which.
+//! v0.3: replaces one namespace with another, and must know which one.
 //!
-//! That is the name of the only Namespace, or what `namespaceMatcher` says, or the one namespace that there is. Where it
-//! cannot tell it reports so, and succeeds.
+//! The old namespace is the name of the only Namespace, or `namespaceMatcher`, or the only namespace that occurs. If
+//! it is ambiguous, the function reports that and succeeds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,43 +11,43 @@ use kiln_krm::results::{Field, File, ResultItem, Severity};
 use kiln_yaml::{Document, NodeRef};
 
 use super::depends_on;
-use super::visit::{Found, Misfit, Places};
+use super::visit::{FoundNamespace, NamespaceFields, UnexpectedType};
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::go_sdk::{about_object, has_namespace, is_local_config, text};
 
-pub(super) struct SetNamespace(pub(super) Edition);
+pub(super) struct SetNamespaceV0_3(pub(super) SetNamespaceRelease);
 
-/// The releases, as far as they differ.
+/// Releases that behave differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub(super) enum Edition {
-    /// Looks at one place of a resource only.
-    First,
-    /// Looks at role bindings.
-    Second,
-    /// Counts, and leaves a result from its makers' workshop.
-    Third,
-    Fourth,
+pub(super) enum SetNamespaceRelease {
+    /// Sets one field of a resource only.
+    V0_3_0,
+    /// Also sets subjects of role bindings.
+    V0_3_2,
+    /// Counts changes, and leaves a debugging result.
+    V0_3_3,
+    V0_3_4,
 }
 
-static FIRST: Places = Places {
+static FIRST: NamespaceFields = NamespaceFields {
     role_bindings: false,
     both: false,
     is_scoped: has_namespace,
 };
-static LATER: Places = Places {
+static LATER: NamespaceFields = NamespaceFields {
     role_bindings: true,
     both: true,
     is_scoped: has_namespace,
 };
 
-struct Config {
+struct SetNamespaceV0_3Config {
     namespace: String,
     matcher: String,
 }
 
-impl Function for SetNamespace {
+impl Function for SetNamespaceV0_3 {
     fn run(&self, list: &mut FunctionList, _: &Context<'_>) -> Ending {
-        // Its SDK does not look at the results of others.
+        // The SDK ignores the results of earlier functions.
         list.results.clear();
         let Some(config) = list.config.as_ref().map(Document::root) else {
             let text =
@@ -65,8 +65,8 @@ impl Function for SetNamespace {
         };
         let counted = match self.replace(&mut list.items, config) {
             Ok(counted) => counted,
-            Err(Misfit(path)) => {
-                // The original ends with a stack trace here.
+            Err(UnexpectedType(path)) => {
+                // The original ends with a stack trace.
                 list.report(
                     Severity::Error,
                     format!("SubObject has unmatched field type: `{path}"),
@@ -75,7 +75,7 @@ impl Function for SetNamespace {
             }
         };
         let (severity, message) = match &counted.outcome {
-            Ok(count) if self.0 >= Edition::Third => {
+            Ok(count) if self.0 >= SetNamespaceRelease::V0_3_3 => {
                 let (old, new) = (quote(&counted.old), quote(&counted.new));
                 let text = format!("namespace {old} updated to {new}, {count} values changed");
                 (Severity::Info, text)
@@ -88,7 +88,7 @@ impl Function for SetNamespace {
             }
         };
         list.report(severity, message);
-        if self.0 == Edition::Third {
+        if self.0 == SetNamespaceRelease::V0_3_3 {
             list.results.push(counted.left_over());
         }
         Ending::Success
@@ -100,7 +100,7 @@ const SILENT_FAILURE: Ending = Ending::Exit {
     stderr: String::new(),
 };
 
-/// What was to be replaced, and how often it was, or why not.
+/// The old and the new namespace, and the number of changes or why there are none.
 struct Counted {
     old: String,
     new: String,
@@ -109,14 +109,14 @@ struct Counted {
 
 /// Why nothing was replaced.
 enum Refusal {
-    /// As a result.
+    /// A result.
     Reported(String),
-    /// As the end of the function.
+    /// The function fails.
     Crash(&'static str),
 }
 
 impl Counted {
-    /// A result that was left in one release.
+    /// The debugging result of v0.3.3.
     fn left_over(&self) -> ResultItem {
         ResultItem {
             message: format!("set image from {} to {}", self.old, self.new),
@@ -135,16 +135,20 @@ impl Counted {
     }
 }
 
-impl SetNamespace {
-    fn replace(&self, items: &mut [Resource], config: Config) -> Result<Counted, Misfit> {
+impl SetNamespaceV0_3 {
+    fn replace(
+        &self,
+        items: &mut [Resource],
+        config: SetNamespaceV0_3Config,
+    ) -> Result<Counted, UnexpectedType> {
         let places = match self.0 {
-            Edition::First => &FIRST,
+            SetNamespaceRelease::V0_3_0 => &FIRST,
             _ => &LATER,
         };
         let is_ours = |resource: &&mut Resource| !is_local_config(resource.root());
         let mut all = BTreeSet::new();
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
-        let mut look = |found: Found<'_>| {
+        let mut look = |found: FoundNamespace<'_>| {
             if !found.namespace.is_empty() {
                 all.insert(found.namespace.to_owned());
                 if found.is_of_namespace {
@@ -156,7 +160,7 @@ impl SetNamespace {
         for resource in items.iter_mut().filter(is_ours) {
             places.visit(resource, &mut look)?;
         }
-        let Config {
+        let SetNamespaceV0_3Config {
             namespace: new,
             matcher,
         } = config;
@@ -168,7 +172,7 @@ impl SetNamespace {
             }
         };
         let mut count = 0;
-        let mut replace = |found: Found<'_>| {
+        let mut replace = |found: FoundNamespace<'_>| {
             if found.namespace != old {
                 return found.namespace.to_owned();
             }
@@ -185,7 +189,7 @@ impl SetNamespace {
         Ok(Counted { old, new, outcome })
     }
 
-    /// Which namespace is meant.
+    /// The namespace to replace.
     fn old_namespace(
         &self,
         matcher: &str,
@@ -194,8 +198,8 @@ impl SetNamespace {
     ) -> Result<String, Refusal> {
         let refuse = |text: String| Err(Refusal::Reported(text));
         let in_quotes = |text: &str| match self.0 {
-            Edition::First | Edition::Second => text.to_owned(),
-            Edition::Third | Edition::Fourth => quote(text),
+            SetNamespaceRelease::V0_3_0 | SetNamespaceRelease::V0_3_2 => text.to_owned(),
+            SetNamespaceRelease::V0_3_3 | SetNamespaceRelease::V0_3_4 => quote(text),
         };
         if !matcher.is_empty() {
             return match names.is_empty() {
@@ -232,7 +236,7 @@ impl SetNamespace {
                     in_quotes(&all.join(","))
                 ))
             }
-            (None, _) if self.0 < Edition::Third => Err(Refusal::Crash(
+            (None, _) if self.0 < SetNamespaceRelease::V0_3_3 => Err(Refusal::Crash(
                 "panic with runtime error: index out of range [0] with length 0",
             )),
             (None, _) => refuse(
@@ -243,9 +247,9 @@ impl SetNamespace {
     }
 }
 
-fn read(config: NodeRef<'_>) -> Result<Config, String> {
+fn read(config: NodeRef<'_>) -> Result<SetNamespaceV0_3Config, String> {
     let namespace = super::v0_4_0::namespace_of(config)?;
-    Ok(Config {
+    Ok(SetNamespaceV0_3Config {
         namespace,
         matcher: text(config, &["data", "namespaceMatcher"]).to_owned(),
     })

@@ -1,6 +1,6 @@
-//! The function in versions 0.4.0 and 0.4.1, which most packages name.
+//! v0.4.0 and v0.4.1, which most packages use.
 //!
-//! It reports resources that have become the same without failing.
+//! Resources that become duplicates are reported, but the function does not fail.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -9,19 +9,19 @@ use kiln_krm::results::Severity;
 use kiln_yaml::NodeRef;
 
 use super::depends_on;
-use super::visit::{Found, Misfit, Places};
+use super::visit::{FoundNamespace, NamespaceFields, UnexpectedType};
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::go_sdk::{is_local_config, is_namespace_scoped, text};
 
-pub(super) struct SetNamespace;
+pub(super) struct SetNamespaceV0_4_0;
 
-const PLACES: Places = Places {
+const PLACES: NamespaceFields = NamespaceFields {
     role_bindings: true,
     both: true,
     is_scoped: is_namespace_scoped,
 };
 
-impl Function for SetNamespace {
+impl Function for SetNamespaceV0_4_0 {
     fn run(&self, list: &mut FunctionList, _: &Context<'_>) -> Ending {
         let config = list.config.as_ref().map(|config| config.root());
         let namespace = match read_config(config) {
@@ -32,7 +32,7 @@ impl Function for SetNamespace {
             }
         };
         let (mut old, mut count) = (BTreeSet::new(), 0);
-        let mut replace = |found: Found<'_>| {
+        let mut replace = |found: FoundNamespace<'_>| {
             if found.namespace != namespace {
                 old.insert(found.namespace.to_owned());
                 count += 1;
@@ -42,8 +42,8 @@ impl Function for SetNamespace {
         let is_ours = |resource: &&mut Resource| !is_local_config(resource.root());
         let mut resources = list.items.iter_mut().filter(is_ours);
         let visited = resources.try_for_each(|resource| PLACES.visit(resource, &mut replace));
-        if let Err(Misfit(path)) = visited {
-            // The backquote is never closed.
+        if let Err(UnexpectedType(path)) = visited {
+            // The original lacks the closing backquote.
             let error = format!("SubObject has unmatched field type: `{path}");
             list.report(Severity::Error, error.clone());
             return Ending::Error(error);
@@ -67,7 +67,7 @@ fn read_config(config: Option<NodeRef<'_>>) -> Result<String, String> {
     namespace_of(config)
 }
 
-/// The namespace that a configuration asks for.
+/// The namespace of a configuration.
 pub(super) fn namespace_of(config: NodeRef<'_>) -> Result<String, String> {
     let (api_version, kind) = (text(config, &["apiVersion"]), text(config, &["kind"]));
     let not_empty = |field: &str, value: &str| match value {
@@ -103,7 +103,7 @@ fn duplicate(items: &[Resource]) -> Option<String> {
     })
 }
 
-/// The original has the old namespaces in no order; here they are sorted.
+/// The old namespaces are sorted; the original prints them in random order.
 fn summary(old: &BTreeSet<String>, count: usize, namespace: &str) -> String {
     let namespace = kiln_go::quote(namespace);
     if count == 0 {

@@ -1,7 +1,7 @@
-//! The function since version 0.4.2.
+//! v0.4.2 and later.
 //!
-//! Types that are not in the SDK's table belong to a namespace only if they name one. The subjects of a RoleBinding are
-//! never changed, those of a ClusterRoleBinding are.
+//! Types that are not in the SDK's table are namespaced only if they have a namespace. The subjects of a RoleBinding
+//! are never changed, those of a ClusterRoleBinding are.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -9,8 +9,8 @@ use kiln_krm::Resource;
 use kiln_krm::results::Severity;
 use kiln_yaml::{Document, NodeId, NodeRef};
 
-use super::config::{self, Config};
-use super::depends_on::Reference;
+use super::config::{self, SetNamespaceConfig};
+use super::depends_on::DependsOnReference;
 use crate::budget::is_stopped;
 use crate::catalog::depends_on::DEPENDS_ON;
 use crate::function::{Context, Ending, Function, FunctionList};
@@ -20,19 +20,19 @@ use crate::port::go_sdk::{
     text,
 };
 
-/// The function, with what differs between its versions.
-pub(super) struct SetNamespace {
+/// The function, with the differences between its releases.
+pub(super) struct SetNamespaceV0_4_2 {
     pub(super) formatting: Formatting,
-    /// Whether it insists that all resources come from one namespace upstream, and warns of those that come from none.
+    /// Whether all resources must come from one upstream namespace, with a warning for those without an origin.
     pub(super) asks_for_origins: bool,
     pub(super) fails_without_config: bool,
     pub(super) webhooks: Webhooks,
 }
 
-/// When the namespace of the service behind a webhook or an API is set.
+/// When the namespace of the service of a webhook or an APIService is set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Webhooks {
-    /// Even if there is no such service.
+    /// Even if there is no service.
     Always,
     /// If the service has a name.
     IfNamed,
@@ -41,7 +41,7 @@ pub(super) enum Webhooks {
 const WEBHOOK: &[&str] = &["spec", "conversion", "webhook", "clientConfig", "service"];
 const API_SERVICE: &[&str] = &["spec", "service"];
 
-impl Function for SetNamespace {
+impl Function for SetNamespaceV0_4_2 {
     fn run(&self, list: &mut FunctionList, _: &Context<'_>) -> Ending {
         let nothing = Document::new_mapping();
         let config = list.config.as_ref().unwrap_or(&nothing).root();
@@ -81,17 +81,16 @@ impl Function for SetNamespace {
     }
 }
 
-/// Why it matters where resources come from.
 enum OriginError {
-    /// They come from the wrong places; the function reports it and succeeds.
+    /// The origins differ; the function reports it and succeeds.
     Refused(String),
-    /// It cannot be read; the function fails.
+    /// An origin cannot be parsed; the function fails.
     Unreadable(String),
 }
 
 type Reports = Vec<(Severity, String)>;
 
-/// Warns of resources that come from nowhere. All others must come from one namespace, unless one is being matched.
+/// Warns about resources without an origin. All others must come from one namespace, unless a matcher is given.
 fn check_origins(resources: &[&mut Resource], must_agree: bool) -> Result<Reports, OriginError> {
     let mut warnings = Vec::new();
     let mut namespaces = BTreeSet::new();
@@ -136,19 +135,19 @@ fn check_origins(resources: &[&mut Resource], must_agree: bool) -> Result<Report
     Ok(warnings)
 }
 
-/// A set as Go prints it.
+/// A set in the format in which Go prints it.
 fn go_list<T: AsRef<str>>(texts: &BTreeSet<T>) -> String {
     let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
     format!("[{}]", texts.join(" "))
 }
 
-impl SetNamespace {
-    fn replace(&self, resources: &mut [&mut Resource], config: &Config) -> Reports {
+impl SetNamespaceV0_4_2 {
+    fn replace(&self, resources: &mut [&mut Resource], config: &SetNamespaceConfig) -> Reports {
         let known: HashSet<String> = resources
             .iter()
             .filter_map(|resource| known_as(resource.root()))
             .collect();
-        let mut change = Change {
+        let mut change = NamespaceChange {
             config,
             formatting: self.formatting,
             old: BTreeSet::new(),
@@ -184,7 +183,7 @@ impl SetNamespace {
             let new = change.decide(from, &current, || short_text(root));
             change.set(resource, top, &["metadata", "namespace"], &new);
         }
-        let Change {
+        let NamespaceChange {
             old,
             count,
             mut reports,
@@ -198,7 +197,7 @@ impl SetNamespace {
         reports
     }
 
-    fn visit_cluster_scoped(&self, resource: &mut Resource, change: &mut Change<'_>) {
+    fn visit_cluster_scoped(&self, resource: &mut Resource, change: &mut NamespaceChange<'_>) {
         let root = resource.root();
         let top = root.id();
         if is_gvk(root, "", "v1", "Namespace") {
@@ -242,7 +241,7 @@ impl SetNamespace {
         resource: &mut Resource,
         path: &[&str],
         is_used: bool,
-        change: &mut Change<'_>,
+        change: &mut NamespaceChange<'_>,
     ) {
         let root = resource.root();
         let at = |key| [path, &[key]].concat();
@@ -256,12 +255,12 @@ impl SetNamespace {
         change.set(resource, top, &at("namespace"), &new);
     }
 
-    /// References to resources that were known by their old namespace.
+    /// Updates references to resources whose namespace changed.
     fn update_references(
         &self,
         resources: &mut [&mut Resource],
         known: &HashSet<String>,
-        config: &Config,
+        config: &SetNamespaceConfig,
     ) -> String {
         let new = config.namespace.as_str();
         let mut old = BTreeSet::new();
@@ -273,7 +272,9 @@ impl SetNamespace {
             let annotations = resource.root().get_path(&["metadata", "annotations"]);
             let value = annotations.and_then(|annotations| annotations.get(DEPENDS_ON));
             let value = value.and_then(NodeRef::as_text).unwrap_or_default();
-            let Some(reference) = Reference::parse(value).filter(|_| known.contains(value)) else {
+            let Some(reference) =
+                DependsOnReference::parse(value).filter(|_| known.contains(value))
+            else {
                 continue;
             };
             let fits = |matcher: &String| *matcher == reference.namespace;
@@ -300,10 +301,10 @@ impl SetNamespace {
     }
 }
 
-/// How other resources refer to one, if it belongs to a namespace.
+/// How `depends-on` refers to a resource, if it is namespaced.
 fn known_as(resource: NodeRef<'_>) -> Option<String> {
     let id = identity(resource);
-    let reference = Reference {
+    let reference = DependsOnReference {
         group: id.group,
         namespace: id.namespace,
         kind: id.kind,
@@ -323,17 +324,17 @@ fn summary(old: &BTreeSet<String>, count: usize, new: &str) -> String {
     }
 }
 
-/// What is being changed, and what has been.
-struct Change<'a> {
-    config: &'a Config,
+/// The change, and what has been changed so far.
+struct NamespaceChange<'a> {
+    config: &'a SetNamespaceConfig,
     formatting: Formatting,
     old: BTreeSet<String>,
     count: usize,
     reports: Reports,
 }
 
-impl Change<'_> {
-    /// The namespace that goes where `current` is now, in a resource from namespace `origin`.
+impl NamespaceChange<'_> {
+    /// The namespace that replaces `current` in a resource with the upstream namespace `origin`.
     fn decide(&mut self, origin: &str, current: &str, name: impl Fn() -> String) -> String {
         if origin == UNKNOWN_NAMESPACE {
             return current.to_owned();
@@ -365,7 +366,7 @@ impl Change<'_> {
         if is_set && self.formatting == Formatting::CommentsAndStyle {
             return;
         }
-        // What is not of the right type stays as it is.
+        // A value of the wrong type is not changed.
         let _ = set_text(resource.document_mut(), node, path, value, self.formatting);
     }
 }

@@ -1,7 +1,7 @@
-//! The places that the function looked at before version 0.4.2, and how it wrote them.
+//! The fields that the function sets before v0.4.2, and how it writes them.
 //!
-//! It writes the namespace of webhooks and API services even where there is no service, and the subjects of role bindings
-//! from scratch. What it writes loses its style, changed or not.
+//! It sets the namespace of webhooks and APIServices even if there is no service, and writes the subjects of role
+//! bindings from scratch. Written values lose their style, whether they changed or not.
 
 use kiln_krm::Resource;
 use kiln_yaml::{Document, NodeId, NodeRef};
@@ -10,27 +10,26 @@ use crate::budget::is_stopped;
 use crate::port::go_sdk::{Formatting, field, nested_text, set_text, slice, text};
 use crate::port::kustomize::round_trip;
 
-/// Which places count.
-pub(super) struct Places {
-    /// Whether the subjects of RoleBindings do, besides those of ClusterRoleBindings.
+/// The fields that a release sets.
+pub(super) struct NamespaceFields {
+    /// Whether to set the subjects of RoleBindings, in addition to those of ClusterRoleBindings.
     pub(super) role_bindings: bool,
-    /// Whether a resource that has a special place has an ordinary one too.
+    /// Whether `metadata.namespace` is set in resources that have one of the other fields.
     pub(super) both: bool,
-    /// Whether a resource has the ordinary place, which is `metadata.namespace`.
+    /// Whether a resource has `metadata.namespace`.
     pub(super) is_scoped: fn(NodeRef<'_>) -> bool,
 }
 
-/// Where something is not of the type it should be of.
-pub(super) struct Misfit(pub(super) String);
+/// The path of a value of the wrong type.
+pub(super) struct UnexpectedType(pub(super) String);
 
-/// What is found at a place.
-pub(super) struct Found<'a> {
+pub(super) struct FoundNamespace<'a> {
     pub(super) namespace: &'a str,
-    /// Whether it is found in a Namespace.
+    /// Whether it is the name of a Namespace.
     pub(super) is_of_namespace: bool,
 }
 
-/// What may be at a special place.
+/// The type of one of the other fields.
 enum Special {
     None,
     Path(&'static [&'static str]),
@@ -49,13 +48,13 @@ const WEBHOOK: &[&str] = &[
     "namespace",
 ];
 
-impl Places {
-    /// Puts at each place what `decide` says.
+impl NamespaceFields {
+    /// Sets each field to the value that `decide` returns.
     pub(super) fn visit(
         &self,
         resource: &mut Resource,
-        decide: &mut dyn FnMut(Found<'_>) -> String,
-    ) -> Result<(), Misfit> {
+        decide: &mut dyn FnMut(FoundNamespace<'_>) -> String,
+    ) -> Result<(), UnexpectedType> {
         if is_stopped() {
             return Ok(());
         }
@@ -73,7 +72,7 @@ impl Places {
         }
     }
 
-    /// Whether a resource has any such place.
+    /// Whether a resource has one of the fields.
     pub(super) fn has_any(&self, root: NodeRef<'_>) -> bool {
         let special = self.special(root);
         let is_special = match special {
@@ -102,8 +101,8 @@ impl Places {
 
 fn visit_subjects(
     resource: &mut Resource,
-    decide: &mut dyn FnMut(Found<'_>) -> String,
-) -> Result<(), Misfit> {
+    decide: &mut dyn FnMut(FoundNamespace<'_>) -> String,
+) -> Result<(), UnexpectedType> {
     let subjects = slice(resource.root(), "subjects").into_iter();
     let subjects: Vec<(NodeId, bool)> = subjects
         .map(|subject| (subject.id(), field(subject, "namespace").is_some()))
@@ -123,7 +122,7 @@ fn visit_subjects(
             return Ok(());
         }
         let plain = Document::from_node(document.node(subject));
-        // What has no form in JSON stays as it is.
+        // A value that JSON cannot represent is not changed.
         let plain = round_trip(&plain).unwrap_or(plain);
         let plain = document.import(plain.root());
         document.push_item(rewritten, plain);
@@ -146,12 +145,12 @@ fn set(
     resource: &mut Resource,
     node: NodeId,
     path: &[&str],
-    decide: &mut dyn FnMut(Found<'_>) -> String,
-) -> Result<(), Misfit> {
-    let misfit = |_| Misfit(path.join("/"));
+    decide: &mut dyn FnMut(FoundNamespace<'_>) -> String,
+) -> Result<(), UnexpectedType> {
+    let misfit = |_| UnexpectedType(path.join("/"));
     let is_of_namespace = resource.api_version() == "v1" && resource.kind() == "Namespace";
     let current = nested_text(resource.document().node(node), path).map_err(misfit)?;
-    let namespace = decide(Found {
+    let namespace = decide(FoundNamespace {
         namespace: current.unwrap_or_default(),
         is_of_namespace,
     });

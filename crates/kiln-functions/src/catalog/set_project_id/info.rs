@@ -1,10 +1,10 @@
-//! What people are told about set-project-id, and its versions.
+//! The registry entry of set-project-id: documentation and versions.
 //!
-//! v0.2.1 is left out: which image it adds to a Kptfile is not known.
+//! v0.2.1 is left out: the image that it adds to a Kptfile is not known.
 
 use super::SetProjectId;
-use crate::port::kyaml::Generation;
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::port::kyaml::KyamlRelease;
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 const SDK: Sdk = Sdk::Kyaml {
@@ -15,12 +15,11 @@ const SDK: Sdk = Sdk::Kyaml {
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "set-project-id",
     former_names: &[],
-    summary: "Sets a Google Cloud project where none is set yet",
+    summary: "Sets a Google Cloud project where it is missing",
     doc: "\
 Sets the setter `project-id` of every Kptfile and the annotation `cnrm.cloud.google.com/project-id` of every resource of
-Config Connector, where they are not set yet. A Kptfile that does not call apply-setters gets such a call; one that
-keeps its setters in a file has them set there. There must be a Kptfile: run the function with
-`--include-meta-resources`.
+Config Connector, where they are missing. A Kptfile that does not call apply-setters gets such a call; if its setters are in
+a file, that file is changed. The input must contain a Kptfile: run the function with `--include-meta-resources`.
 
 Configuration: a ConfigMap with the project.
 
@@ -31,37 +30,37 @@ Configuration: a ConfigMap with the project.
     data:
       project-id: my-project
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.0"],
             sdk: SDK,
             function: &SetProjectId {
                 apply_setters: "gcr.io/kpt-fn/apply-setters:v0.1",
-                generation: Generation::First,
+                kyaml: KyamlRelease::V0_10,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.0"],
             sdk: SDK,
             function: &SetProjectId {
                 apply_setters: "gcr.io/kpt-fn/apply-setters:v0.2",
-                generation: Generation::First,
+                kyaml: KyamlRelease::V0_10,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["unstable"],
             sdk: SDK,
             function: &SetProjectId {
                 apply_setters: "gcr.io/kpt-fn/apply-setters:v0.2",
-                generation: Generation::Third,
+                kyaml: KyamlRelease::V0_13,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["latest"],
             sdk: SDK,
             function: &SetProjectId {
                 apply_setters: "ghcr.io/kptdev/krm-functions-catalog/apply-setters:v0.2",
-                generation: Generation::Third,
+                kyaml: KyamlRelease::V0_13,
             },
         },
     ],

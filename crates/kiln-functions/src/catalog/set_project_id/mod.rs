@@ -1,7 +1,6 @@
-//! set-project-id: a project for the setters of Kptfiles and for the resources of Config Connector, where there is none.
+//! set-project-id: sets a project in the setters of Kptfiles and on Config Connector resources that have none.
 //!
-//! A Kptfile goes through the types of 2021: what they do not know is an error, and comments are lost on the way, which
-//! kpt puts back.
+//! A Kptfile is decoded into the types of 2021: unknown fields are errors, and comments are lost, which kpt restores.
 
 mod info;
 
@@ -16,17 +15,16 @@ use kiln_yaml::{EditError, SequenceStyle, Style};
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::kyaml::{
-    Generation, annotation_map, data_map, in_step, set_annotation_map, set_text_map,
+    KyamlRelease, annotation_map, data_map, in_step, set_annotation_map, set_text_map,
 };
 
 const SETTER: &str = "project-id";
 const ANNOTATION: &str = "cnrm.cloud.google.com/project-id";
 
-/// The function, in all its versions.
 struct SetProjectId {
-    /// The image that is called for setters where none is.
+    /// The image of the apply-setters call that is added if there is none.
     apply_setters: &'static str,
-    generation: Generation,
+    kyaml: KyamlRelease,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -69,9 +67,9 @@ impl SetProjectId {
             Ending::Success => self.set_annotations(list, &project, ctx),
             stopped => Ok(stopped),
         };
-        match self.generation {
-            Generation::First | Generation::Second => work(list),
-            Generation::Third => in_step(list, work),
+        match self.kyaml {
+            KyamlRelease::V0_10 | KyamlRelease::V0_12 => work(list),
+            KyamlRelease::V0_13 => in_step(list, work),
         }
     }
 
@@ -99,15 +97,15 @@ impl SetProjectId {
     }
 
     fn not_found(&self, why: &str) -> ProjectError {
-        let failed = match self.generation {
-            Generation::First => "faild",
-            Generation::Second | Generation::Third => "failed",
+        let failed = match self.kyaml {
+            KyamlRelease::V0_10 => "faild",
+            KyamlRelease::V0_12 | KyamlRelease::V0_13 => "failed",
         };
         let text = format!("failed to set project-id setter: {failed} to find Kptfile: {why}");
         ProjectError::NoKptfile(text)
     }
 
-    /// Reads a Kptfile from its text: messages speak of its lines.
+    /// Parses a Kptfile from its own text, because messages contain its line numbers.
     fn read(&self, resource: &Resource) -> Result<FormerKptfile, ProjectError> {
         let failure = |error: String| {
             self.not_found(&format!(
@@ -154,11 +152,11 @@ impl SetProjectId {
         self.replace(list, kptfile)
     }
 
-    /// Which annotation says in what file a resource is.
+    /// The path annotation.
     fn path_key(&self) -> &'static str {
-        match self.generation {
-            Generation::First => LEGACY_PATH,
-            Generation::Second | Generation::Third => PATH,
+        match self.kyaml {
+            KyamlRelease::V0_10 => LEGACY_PATH,
+            KyamlRelease::V0_12 | KyamlRelease::V0_13 => PATH,
         }
     }
 
@@ -186,7 +184,7 @@ impl SetProjectId {
         project.clone_into(value);
         let document = resource.document_mut();
         let root = document.root().id();
-        set_text_map(document, root, ("data", &data), self.generation)?;
+        set_text_map(document, root, ("data", &data), self.kyaml)?;
         let values = document.node(root).get("data").map(|data| data.entries());
         let of_lines: Vec<_> = values
             .into_iter()
@@ -201,7 +199,7 @@ impl SetProjectId {
         Ok(())
     }
 
-    /// Puts a Kptfile in the place of the first resource that is in the same file.
+    /// Replaces the first resource of the same file with a Kptfile.
     fn replace(&self, list: &mut FunctionList, kptfile: FormerKptfile) -> Result<(), ProjectError> {
         let annotations = &kptfile.metadata.annotations;
         let path = annotations.get(self.path_key()).cloned();
@@ -234,7 +232,7 @@ impl SetProjectId {
                 continue;
             }
             annotations.insert(ANNOTATION.to_owned(), project.to_owned());
-            set_annotation_map(resource.document_mut(), &annotations, self.generation)
+            set_annotation_map(resource.document_mut(), &annotations, self.kyaml)
                 .map_err(ProjectError::Annotation)?;
             list.unsettled.push(place);
         }
@@ -242,7 +240,7 @@ impl SetProjectId {
     }
 }
 
-/// Whether a type belongs to one of Config Connector's services; its own settings do not.
+/// Whether a type belongs to a service of Config Connector; Config Connector's own settings do not.
 fn is_of_config_connector(api_version: &str) -> bool {
     let is_word = |text: &str| {
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';

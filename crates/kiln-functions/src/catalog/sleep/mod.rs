@@ -1,4 +1,4 @@
-//! sleep: does nothing, for a while. It notices when nobody waits for it any more.
+//! sleep: waits for a while. It stops when the call is cancelled.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -8,15 +8,15 @@ use kiln_yaml::Document;
 
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
 use crate::port::kyaml::data_map;
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "sleep",
     former_names: &[],
-    summary: "Waits, and returns what it gets",
+    summary: "Waits, and returns its input",
     doc: "\
-Waits for a while and returns all resources as they are, to try out timeouts with.
+Waits for a while and returns all resources unchanged, to test timeouts.
 
 Configuration: a ConfigMap with a `duration`, such as 1m30s, or with a number of `sleepSeconds`. Without configuration it
 waits for ten seconds.
@@ -28,7 +28,7 @@ waits for ten seconds.
     data:
       duration: 500ms
 ",
-    behaviours: &[Behaviour {
+    versions: &[FunctionVersion {
         tags: &["latest"],
         sdk: Sdk::Kyaml {
             results: ResultsForm::List,
@@ -71,19 +71,19 @@ impl Function for Sleep {
     }
 }
 
-/// Waits until the time is over, or nobody waits for us any more.
+/// Waits until the time is over or the call is cancelled.
 fn wait(time: Duration, ctx: &Context<'_>) -> Result<(), Stopped> {
-    let (teller, news) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let _listening = ctx.run.cancel.on_cancel(move || {
-        // Nobody listens any more if it fails, and that is fine.
-        let _ = teller.send(());
+        // Sending fails if the receiver has gone away, which is fine.
+        let _ = sender.send(());
     });
     let until_deadline = ctx
         .run
         .deadline
         .map(|deadline| deadline.at.saturating_duration_since(Instant::now()));
     let is_too_long = until_deadline.is_some_and(|left| left < time);
-    let heard = news.recv_timeout(until_deadline.map_or(time, |left| left.min(time)));
+    let heard = receiver.recv_timeout(until_deadline.map_or(time, |left| left.min(time)));
     match heard.is_ok() || is_too_long {
         true => Err(Stopped),
         false => Ok(()),

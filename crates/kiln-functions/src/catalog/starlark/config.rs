@@ -6,14 +6,13 @@ use kiln_yaml::{Document, NodeRef};
 use crate::port::go_sdk::{FieldType, StructType, check_struct, field};
 use crate::port::go_yaml::duplicate_keys;
 
-/// A script and what it is called.
 pub(super) struct StarlarkRun {
     pub(super) name: String,
     pub(super) source: String,
 }
 
 impl StarlarkRun {
-    /// Reads the configuration; the error is the original's. A script without a name is called `default_name`.
+    /// Reads the configuration; errors are the original's. A script without a name gets `default_name`.
     pub(super) fn read(
         config: Option<&Document>,
         default_name: &str,
@@ -68,12 +67,12 @@ impl StarlarkRun {
     }
 }
 
-/// Refuses mappings that have a key more than once.
+/// Rejects mappings with duplicate keys.
 fn check_keys(root: NodeRef<'_>) -> Result<(), String> {
     duplicate_keys::report(root.document()).map_or(Ok(()), Err)
 }
 
-/// A type as Go prints it.
+/// A type in the format in which Go prints it.
 pub(super) fn go_gvk(gvk: &GroupVersionKind) -> String {
     format!("{}/{}, Kind={}", gvk.group, gvk.version, gvk.kind)
 }

@@ -10,37 +10,36 @@ use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 use super::time::Time;
 use crate::port::go_yaml::duplicate_keys;
 
-/// How many nodes aliases may add to those that are written.
+/// How many nodes aliases may add to the written ones.
 const ALIASED_NODES: usize = 1 << 20;
 
-/// What a value of the input needs beside its text.
+/// Bytes of a value in addition to its text.
 const VALUE_BYTES: usize = 160;
 
-/// For each byte of the input that is decoded, a script may use so many more than its limit is: for the input itself, for
-/// a changed copy, for the output as a tree and as text.
+/// For each decoded byte of input, a script may use that many bytes more than its limit: for the input itself, for a
+/// changed copy, for the output as a tree and as text.
 const BYTES_PER_INPUT_BYTE: usize = 8;
 
-/// Why there are no values.
-pub(super) enum Trouble {
-    /// A mapping has a key more than once.
+pub(super) enum DecodeFailure {
+    /// A mapping has a duplicate key.
     DuplicateKey,
-    /// A limit of the run, or what go-yaml reports.
+    /// A limit of the run, or an error of go-yaml.
     Failure(Failure),
 }
 
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Trouble {
-        Trouble::Failure(failure)
+impl From<Failure> for DecodeFailure {
+    fn from(failure: Failure) -> DecodeFailure {
+        DecodeFailure::Failure(failure)
     }
 }
 
-/// The list that a script gets.
+/// The resource list of a script.
 pub(super) fn resource_list(
     usage: &Usage<'_>,
     api_version: &str,
     items: &[Resource],
     config: Option<&Document>,
-) -> Result<Value, Trouble> {
+) -> Result<Value, DecodeFailure> {
     let mut keys = Keys::default();
     let mut decode = |document| decode_with_keys(usage, document, scalar, &mut keys);
     let values = items.iter().map(|item| decode(item.document()));
@@ -55,16 +54,16 @@ pub(super) fn resource_list(
     Ok(Value::from(list))
 }
 
-/// The value of a document whose scalars mean what `scalar` says.
+/// The value of a document; `scalar` resolves its scalars.
 pub(super) fn decode_with(
     usage: &Usage<'_>,
     document: &Document,
     scalar: fn(NodeRef<'_>) -> Value,
-) -> Result<Value, Trouble> {
+) -> Result<Value, DecodeFailure> {
     decode_with_keys(usage, document, scalar, &mut Keys::default())
 }
 
-/// The texts of keys. Resources have mostly the same, and a value is shared by all that hold it.
+/// Values of keys. Most resources have the same keys, and equal keys share a value.
 #[derive(Default)]
 struct Keys(HashMap<Box<[u8]>, Value>);
 
@@ -73,7 +72,7 @@ impl Keys {
     const KEPT: usize = 1 << 10;
 
     fn shared(&mut self, key: Value) -> Value {
-        let kiln_starlark::Kind::String(text) = key.kind() else {
+        let kiln_starlark::ValueKind::String(text) = key.kind() else {
             return key;
         };
         if let Some(known) = self.0.get(text) {
@@ -91,8 +90,8 @@ fn decode_with_keys(
     document: &Document,
     scalar: fn(NodeRef<'_>) -> Value,
     keys: &mut Keys,
-) -> Result<Value, Trouble> {
-    let mut decoder = Decoder {
+) -> Result<Value, DecodeFailure> {
+    let mut decoder = ValueDecoder {
         usage,
         document,
         keys,
@@ -122,20 +121,20 @@ enum Container {
     List(Rc<List>),
 }
 
-struct Decoder<'a> {
+struct ValueDecoder<'a> {
     usage: &'a Usage<'a>,
     document: &'a Document,
     keys: &'a mut Keys,
     scalar: fn(NodeRef<'_>) -> Value,
-    /// What aliases stand for; looked up when the first is met.
+    /// The targets of aliases; filled at the first alias.
     aliases: Option<HashMap<NodeId, NodeId>>,
     aliased: usize,
     open: Vec<(NodeRef<'a>, Container)>,
 }
 
-impl<'a> Decoder<'a> {
-    /// The value of a node; that of a collection is filled later.
-    fn begin(&mut self, node: NodeRef<'a>) -> Result<Value, Trouble> {
+impl<'a> ValueDecoder<'a> {
+    /// The value of a node; collections are filled later.
+    fn begin(&mut self, node: NodeRef<'a>) -> Result<Value, DecodeFailure> {
         let node = self.target(node)?;
         let bytes = node.value().len() + VALUE_BYTES;
         if self.aliases.is_some() {
@@ -151,14 +150,14 @@ impl<'a> Decoder<'a> {
         Ok(match node.kind() {
             Kind::Mapping => {
                 let value = Value::from(Dict::with_capacity(node.len()));
-                if let kiln_starlark::Kind::Dict(dict) = value.kind() {
+                if let kiln_starlark::ValueKind::Dict(dict) = value.kind() {
                     self.open.push((node, Container::Dict(Rc::clone(dict))));
                 }
                 value
             }
             Kind::Sequence => {
                 let value = Value::list(Vec::with_capacity(node.len()));
-                if let kiln_starlark::Kind::List(list) = value.kind() {
+                if let kiln_starlark::ValueKind::List(list) = value.kind() {
                     self.open.push((node, Container::List(Rc::clone(list))));
                 }
                 value
@@ -167,7 +166,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn fill_dict(&mut self, node: NodeRef<'a>, dict: &Dict) -> Result<(), Trouble> {
+    fn fill_dict(&mut self, node: NodeRef<'a>, dict: &Dict) -> Result<(), DecodeFailure> {
         let mut merged = Vec::new();
         let mut only_strings = true;
         let mut count = 0;
@@ -178,17 +177,17 @@ impl<'a> Decoder<'a> {
                 continue;
             }
             let key = self.begin(key)?;
-            only_strings &= matches!(key.kind(), kiln_starlark::Kind::String(_));
+            only_strings &= matches!(key.kind(), kiln_starlark::ValueKind::String(_));
             let key = self.keys.shared(key);
             let value = self.begin(value)?;
             dict.set(self.usage, key, value)?;
         }
-        // Usually the texts of keys differ if the keys do.
+        // Usually different keys have different texts.
         let may_be_ambiguous = !only_strings || dict.len() + merged.len() < count;
         if merged.len() > 1 || may_be_ambiguous && duplicate_keys::is_ambiguous(node) {
-            return Err(Trouble::DuplicateKey);
+            return Err(DecodeFailure::DuplicateKey);
         }
-        // What is there counts for more than what is merged in.
+        // Existing keys take precedence over merged ones.
         for source in merged {
             let source = self.target(source)?;
             let sources = match source.kind() {
@@ -210,7 +209,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn target(&mut self, node: NodeRef<'a>) -> Result<NodeRef<'a>, Trouble> {
+    fn target(&mut self, node: NodeRef<'a>) -> Result<NodeRef<'a>, DecodeFailure> {
         if node.kind() != Kind::Alias {
             return Ok(node);
         }
@@ -226,7 +225,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// For each alias the last node before it that has its name as an anchor.
+/// For each alias the last node before it with an anchor of its name.
 fn targets(document: &Document) -> HashMap<NodeId, NodeId> {
     let mut named: HashMap<&str, NodeId> = HashMap::new();
     let mut targets = HashMap::new();

@@ -1,37 +1,36 @@
-//! Values to trees, as go-yaml v3 marshals them and reads them again.
+//! Converts values to trees, as go-yaml v3 marshals them and reads them again.
 
 use std::cmp::Ordering;
 
 use kiln_starlark::{
-    Ancestors, Children, Dict, Failure, Kind, Usage, Value, format_float, stable_sort,
+    Ancestors, Dict, Failure, Usage, Value, ValueChildren, ValueKind, format_float, stable_sort,
 };
 use kiln_yaml::{Document, NodeId, Style};
 
 use super::time::Time;
 use crate::port::go_yaml::{compare_keys, is_other};
 
-/// An item as it is to be written.
-pub(super) struct Item {
+pub(super) struct EncodedItem {
     pub(super) document: Document,
-    /// Whether its text may be read as another tree.
+    /// Whether its text may be parsed as another tree.
     pub(super) is_unsettled: bool,
 }
 
-/// What a node of a document needs beside its text, in the tree and in what is made of the tree.
+/// Bytes of a document node in addition to its text, in the tree and in its output.
 pub(super) const NODE_BYTES: usize = 160;
 
-/// How deep values may be nested that are written, as deep as YAML can be read.
+/// How deep written values may nest, which is the limit of the YAML parser.
 const MAX_DEPTH: usize = 10_000;
 
-/// Whether a resource list has the field for its items.
+/// Whether a resource list has `items`.
 pub(super) fn has_items(resource_list: &Value) -> bool {
-    matches!(resource_list.kind(), Kind::Dict(list) if list.get_str("items").is_some())
+    matches!(resource_list.kind(), ValueKind::Dict(list) if list.get_str("items").is_some())
 }
 
-/// The items of the list that a script has left, if all of them can be written.
+/// The items of the list after the script, if all of them can be written.
 pub(super) fn items(usage: &Usage<'_>, resource_list: &Value) -> Result<Vec<Value>, Failure> {
     check(usage, resource_list)?;
-    let Kind::Dict(list) = resource_list.kind() else {
+    let ValueKind::Dict(list) = resource_list.kind() else {
         return Ok(Vec::new());
     };
     let Some(items) = list.get_str("items") else {
@@ -39,21 +38,21 @@ pub(super) fn items(usage: &Usage<'_>, resource_list: &Value) -> Result<Vec<Valu
         return Err(Failure::new(message));
     };
     let items: Vec<Value> = match items.kind() {
-        Kind::List(_) | Kind::Tuple(_) => {
+        ValueKind::List(_) | ValueKind::Tuple(_) => {
             let mut values = Vec::new();
-            for child in Children::new(&items) {
+            for child in ValueChildren::new(&items) {
                 usage.allocate(2 * size_of::<Value>())?;
                 values.push(child.value);
             }
             values
         }
-        Kind::None => Vec::new(),
+        ValueKind::None => Vec::new(),
         _ => {
             let message = "wrong Node Kind for items expected: SequenceNode";
             return Err(Failure::new(message));
         }
     };
-    let is_mapping = |value: &Value| matches!(value.kind(), Kind::Dict(_));
+    let is_mapping = |value: &Value| matches!(value.kind(), ValueKind::Dict(_));
     match items.iter().all(is_mapping) {
         true => Ok(items),
         false => Err(Failure::new(
@@ -62,12 +61,12 @@ pub(super) fn items(usage: &Usage<'_>, resource_list: &Value) -> Result<Vec<Valu
     }
 }
 
-/// An item that [`items`] has found to be good.
-pub(super) fn item(usage: &Usage<'_>, value: &Value) -> Result<Item, Failure> {
+/// An item that [`items`] has checked.
+pub(super) fn item(usage: &Usage<'_>, value: &Value) -> Result<EncodedItem, Failure> {
     write(usage, value, is_other)
 }
 
-/// A value by itself. `is_other` says of which texts that are no strings must be quoted.
+/// A single value. `is_other` returns which texts are not strings unless quoted.
 pub(super) fn document(
     usage: &Usage<'_>,
     value: &Value,
@@ -77,8 +76,12 @@ pub(super) fn document(
     Ok(write(usage, value, is_other)?.document)
 }
 
-fn write(usage: &Usage<'_>, value: &Value, is_other: fn(&str) -> bool) -> Result<Item, Failure> {
-    let mut writer = Writer {
+fn write(
+    usage: &Usage<'_>,
+    value: &Value,
+    is_other: fn(&str) -> bool,
+) -> Result<EncodedItem, Failure> {
+    let mut writer = ValueEncoder {
         usage,
         document: Document::new_mapping(),
         is_other,
@@ -90,24 +93,24 @@ fn write(usage: &Usage<'_>, value: &Value, is_other: fn(&str) -> bool) -> Result
         writer.fill(node, &value, depth + 1)?;
     }
     writer.document.set_root(root);
-    Ok(Item {
+    Ok(EncodedItem {
         document: writer.document,
         is_unsettled: writer.is_unsettled,
     })
 }
 
 /// A collection that is being checked.
-struct Open {
-    children: Children,
+struct OpenCollection {
+    children: ValueChildren,
     /// A key, which is checked after its value.
     key: Option<Value>,
     is_dict: bool,
 }
 
-/// Looks for what Go could not convert, in the order in which it converts, and for values inside of themselves, on which the
-/// original would run for ever.
+/// Checks for values that Go cannot convert, in Go's order, and for values that contain themselves, on which the
+/// original would not end.
 fn check(usage: &Usage<'_>, value: &Value) -> Result<(), Failure> {
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenCollection> = Vec::new();
     let mut ancestors = Ancestors::default();
     let mut next = Some((value.clone(), false));
     let mut nodes: usize = 0;
@@ -115,13 +118,13 @@ fn check(usage: &Usage<'_>, value: &Value) -> Result<(), Failure> {
         if let Some((value, is_key)) = next.take() {
             usage.charge(1)?;
             nodes += 1;
-            // A value that shares its parts may have far more nodes than can be written.
+            // A value with shared parts may have far more nodes than can be written.
             usage.check_room(nodes.saturating_mul(NODE_BYTES))?;
             if let Some(problem) = problem(&value) {
                 return Err(blame(&open, is_key, &problem));
             }
-            let is_dict = matches!(value.kind(), Kind::Dict(_));
-            if is_dict || matches!(value.kind(), Kind::List(_) | Kind::Tuple(_)) {
+            let is_dict = matches!(value.kind(), ValueKind::Dict(_));
+            if is_dict || matches!(value.kind(), ValueKind::List(_) | ValueKind::Tuple(_)) {
                 if !ancestors.enter(&value) {
                     return Err(blame(&open, is_key, "value contains itself"));
                 }
@@ -129,8 +132,8 @@ fn check(usage: &Usage<'_>, value: &Value) -> Result<(), Failure> {
                     let message = format!("yaml: exceeded max depth of {MAX_DEPTH}");
                     return Err(Failure::new(message));
                 }
-                open.push(Open {
-                    children: Children::new(&value),
+                open.push(OpenCollection {
+                    children: ValueChildren::new(&value),
                     key: None,
                     is_dict,
                 });
@@ -151,30 +154,30 @@ fn check(usage: &Usage<'_>, value: &Value) -> Result<(), Failure> {
     }
 }
 
-/// Why Go could not convert a value, whatever is in it.
+/// Why Go cannot convert a value, regardless of its content.
 fn problem(value: &Value) -> Option<String> {
     match value.kind() {
-        Kind::BigInt(big) => Some(format!(
+        ValueKind::BigInt(big) => Some(format!(
             "{big} out of range (want value in signed 64-bit range)"
         )),
-        Kind::Set(_) => Some("sets aren't yet supported".to_owned()),
-        Kind::Struct(_) => Some(
+        ValueKind::Set(_) => Some("sets aren't yet supported".to_owned()),
+        ValueKind::Struct(_) => Some(
             "constructor object from *starlarkstruct.Struct not supported Marshaler to \
              starlark object: string"
                 .to_owned(),
         ),
-        Kind::Bytes(_) | Kind::Other => {
+        ValueKind::Bytes(_) | ValueKind::Other => {
             Some(format!("unrecognized starlark type: {}", value.type_name()))
         }
-        Kind::Object(object) if object.as_any().downcast_ref::<Time>().is_none() => {
+        ValueKind::Object(object) if object.as_any().downcast_ref::<Time>().is_none() => {
             Some(format!("unrecognized starlark type: {}", value.type_name()))
         }
         _ => None,
     }
 }
 
-/// A problem with the words that Go adds for each dict around it.
-fn blame(open: &[Open], is_key: bool, problem: &str) -> Failure {
+/// An error with the text that Go adds for each enclosing dict.
+fn blame(open: &[OpenCollection], is_key: bool, problem: &str) -> Failure {
     let dicts = open.iter().filter(|collection| collection.is_dict).count();
     let (values, key) = match is_key {
         true => (dicts.saturating_sub(1), "unmarshaling starlark key: "),
@@ -184,21 +187,21 @@ fn blame(open: &[Open], is_key: bool, problem: &str) -> Failure {
     Failure::new(format!("{values}{key}{problem}"))
 }
 
-struct Writer<'a> {
+struct ValueEncoder<'a> {
     usage: &'a Usage<'a>,
     document: Document,
     is_other: fn(&str) -> bool,
     is_unsettled: bool,
-    /// Collections that are still to be filled, and how deep they are.
+    /// Collections to fill, and their depth.
     open: Vec<(NodeId, Value, usize)>,
 }
 
-impl Writer<'_> {
-    /// The node of a value; a collection is filled later.
+impl ValueEncoder<'_> {
+    /// The node of a value; collections are filled later.
     fn begin(&mut self, value: &Value, depth: usize) -> Result<NodeId, Failure> {
-        // The text of the node has a copy in what is written, behind its indentation.
+        // The text of the node is copied into the output, after its indentation.
         let text = match value.kind() {
-            Kind::String(text) => text.len().saturating_mul(2),
+            ValueKind::String(text) => text.len().saturating_mul(2),
             _ => 0,
         };
         self.usage.charge(1)?;
@@ -206,9 +209,9 @@ impl Writer<'_> {
             .keep(text.saturating_add(NODE_BYTES + 2 * depth))?;
         let document = &mut self.document;
         let (node, length) = match value.kind() {
-            Kind::Dict(dict) => (document.new_mapping_node(), dict.len()),
-            Kind::List(list) => (document.new_sequence_node(), list.len()),
-            Kind::Tuple(elements) => (document.new_sequence_node(), elements.len()),
+            ValueKind::Dict(dict) => (document.new_mapping_node(), dict.len()),
+            ValueKind::List(list) => (document.new_sequence_node(), list.len()),
+            ValueKind::Tuple(elements) => (document.new_sequence_node(), elements.len()),
             _ => return self.scalar(value, depth),
         };
         match length {
@@ -219,7 +222,7 @@ impl Writer<'_> {
     }
 
     fn fill(&mut self, node: NodeId, value: &Value, depth: usize) -> Result<(), Failure> {
-        if let Kind::Dict(dict) = value.kind() {
+        if let ValueKind::Dict(dict) = value.kind() {
             for (key, value) in sorted_entries(self.usage, dict)? {
                 let key = self.begin(&key, depth)?;
                 let value = self.begin(&value, depth)?;
@@ -227,7 +230,7 @@ impl Writer<'_> {
             }
             return Ok(());
         }
-        for child in Children::new(value) {
+        for child in ValueChildren::new(value) {
             let element = self.begin(&child.value, depth)?;
             self.document.push_item(node, element);
         }
@@ -237,11 +240,11 @@ impl Writer<'_> {
     fn scalar(&mut self, value: &Value, depth: usize) -> Result<NodeId, Failure> {
         let document = &mut self.document;
         Ok(match value.kind() {
-            Kind::Bool(bool) => document.new_scalar(if bool { "true" } else { "false" }, ""),
-            Kind::Int(int) => document.new_scalar(&int.to_string(), ""),
-            Kind::Float(float) => document.new_scalar(&float_text(float), ""),
-            Kind::String(text) => return self.string(&String::from_utf8_lossy(text), depth),
-            Kind::Object(object) => {
+            ValueKind::Bool(bool) => document.new_scalar(if bool { "true" } else { "false" }, ""),
+            ValueKind::Int(int) => document.new_scalar(&int.to_string(), ""),
+            ValueKind::Float(float) => document.new_scalar(&float_text(float), ""),
+            ValueKind::String(text) => return self.string(&String::from_utf8_lossy(text), depth),
+            ValueKind::Object(object) => {
                 let time = object.as_any().downcast_ref::<Time>();
                 document.new_scalar(time.map_or("", |time| &time.text), "")
             }
@@ -265,7 +268,7 @@ impl Writer<'_> {
     }
 }
 
-/// The entries of a dict by key: numbers and booleans by value before all texts, which have an order of their own.
+/// The entries of a dict sorted by key: numbers and booleans by value, then strings in go-yaml's order.
 fn sorted_entries(usage: &Usage<'_>, dict: &Dict) -> Result<Vec<(Value, Value)>, Failure> {
     usage.allocate(dict.len().saturating_mul(2 * size_of::<(Value, Value)>()))?;
     let mut entries = dict.items();
@@ -286,9 +289,9 @@ fn sorted_entries(usage: &Usage<'_>, dict: &Dict) -> Result<Vec<(Value, Value)>,
 
 fn compare_entries(a: &Value, b: &Value) -> Ordering {
     let number = |key: &Value| match key.kind() {
-        Kind::Bool(bool) => f64::from(u8::from(bool)),
-        Kind::Int(int) => int as f64,
-        Kind::Float(float) => float,
+        ValueKind::Bool(bool) => f64::from(u8::from(bool)),
+        ValueKind::Int(int) => int as f64,
+        ValueKind::Float(float) => float,
         _ => f64::NEG_INFINITY,
     };
     match (a.as_str_bytes(), b.as_str_bytes()) {
@@ -301,7 +304,7 @@ fn compare_entries(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// A float as Go prints it; a whole one looks like an integer.
+/// A float as Go prints it; an integral one looks like an integer.
 pub(super) fn float_text(float: f64) -> String {
     if float.is_nan() {
         return ".nan".to_owned();
@@ -313,7 +316,7 @@ pub(super) fn float_text(float: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// Whether a text that is a string can surely stand without quotes.
+/// Whether a string surely needs no quotes.
 fn is_simple_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let Some((first, last)) = bytes.first().zip(bytes.last()) else {
@@ -328,7 +331,7 @@ fn is_simple_plain(text: &str) -> bool {
         && !text.starts_with("...")
 }
 
-/// Whether a text of several lines can surely stand as a literal block.
+/// Whether a string of several lines can surely be a literal block.
 fn is_simple_literal(text: &str) -> bool {
     let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) || byte == b'\n';
     text.bytes().all(is_plain)

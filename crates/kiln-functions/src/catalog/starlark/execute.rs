@@ -1,6 +1,7 @@
-//! From a list and a script to the items that the script leaves.
+//! Runs a script on a list and returns the resulting items.
 //!
-//! Conversions, the run and the output count against the same limits, and all of them stop when the caller wants it.
+//! Conversions, the run and the output count against the same limits, and all of them stop when the call is
+//! cancelled.
 
 use std::cell::Cell;
 
@@ -8,7 +9,7 @@ use kiln_krm::{Resource, Wrapper, write_list};
 use kiln_starlark::{Dialect, Host, Members, Program, Struct, Usage, Value};
 use kiln_yaml::{Document, SequenceStyle, Style};
 
-use super::encode::Item;
+use super::encode::EncodedItem;
 use super::limits::limits;
 use super::{decode, encode, open_api};
 use crate::function::Context;
@@ -17,47 +18,46 @@ use crate::port::go_yaml::duplicate_keys;
 
 /// A script and how it is run.
 pub(super) struct Script<'a> {
-    /// What messages call it.
+    /// The file name in messages.
     pub(super) name: &'a str,
     pub(super) source: &'a [u8],
     pub(super) dialect: Dialect,
-    /// What the script sees as the type of the list.
+    /// The `apiVersion` of the list that the script gets.
     pub(super) api_version: &'static str,
     pub(super) lines: Lines,
-    /// Finds modules; nothing if scripts cannot load any.
+    /// Finds modules; `None` if scripts cannot load any.
     pub(super) load: Option<&'a dyn Fn(&str) -> Members>,
 }
 
-/// Which lines a message about a key names that a mapping has twice.
+/// Which line numbers a message about a duplicate key contains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lines {
-    /// Those of the item by itself.
+    /// Lines of the single item.
     OfItem,
-    /// Those of the list as it is passed to a program.
+    /// Lines of the whole list as it is passed to a program.
     OfList,
 }
 
-/// Why there is no output.
-pub(super) enum Trouble {
+pub(super) enum ExecuteError {
     Stopped,
     Message(String),
 }
 
-impl From<String> for Trouble {
-    fn from(message: String) -> Trouble {
-        Trouble::Message(message)
+impl From<String> for ExecuteError {
+    fn from(message: String) -> ExecuteError {
+        ExecuteError::Message(message)
     }
 }
 
 impl Script<'_> {
-    /// Runs the script on a list. What it prints is appended to `stderr`.
+    /// Runs the script on a list. Its printed text is appended to `stderr`.
     pub(super) fn run(
         &self,
         items: &[Resource],
         config: Option<&Document>,
         ctx: &Context<'_>,
         stderr: &mut Printed,
-    ) -> Result<Vec<Item>, Trouble> {
+    ) -> Result<Vec<EncodedItem>, ExecuteError> {
         let is_stopped = Cell::new(false);
         let interrupt = || {
             is_stopped.set(ctx.check().is_err());
@@ -66,8 +66,8 @@ impl Script<'_> {
         let usage = Usage::new(&limits(), &interrupt);
         let ended = self.run_within(&usage, items, config, ctx.environment, stderr);
         match is_stopped.get() {
-            true => Err(Trouble::Stopped),
-            false => ended.map_err(Trouble::Message),
+            true => Err(ExecuteError::Stopped),
+            false => ended.map_err(ExecuteError::Message),
         }
     }
 
@@ -78,11 +78,11 @@ impl Script<'_> {
         config: Option<&Document>,
         environment: &[String],
         stderr: &mut Printed,
-    ) -> Result<Vec<Item>, String> {
+    ) -> Result<Vec<EncodedItem>, String> {
         let list = decode::resource_list(usage, self.api_version, items, config);
         let list = list.map_err(|trouble| match trouble {
-            decode::Trouble::Failure(failure) => failure.message().to_owned(),
-            decode::Trouble::DuplicateKey => self.duplicate_key(items, config),
+            decode::DecodeFailure::Failure(failure) => failure.message().to_owned(),
+            decode::DecodeFailure::DuplicateKey => self.duplicate_key(items, config),
         })?;
         let program = Program::parse(self.name, self.source, &self.dialect, &|name| name == "ctx");
         let program = program.map_err(|error| error.to_string())?;
@@ -103,12 +103,12 @@ impl Script<'_> {
             load: &mut load,
         };
         let predeclared = [("ctx", context_value(list.clone(), environment))];
-        // While it lives, the values are whole.
+        // The values stay valid as long as the run exists.
         let _run = program
             .run(&predeclared, &mut host)
             .map_err(|error| error.to_string())?;
         let values = match self.lines {
-            // The framework of kyaml takes a list without items for an empty one; the SDK does not.
+            // kyaml's framework treats a list without items as an empty one; the SDK does not.
             Lines::OfList if !encode::has_items(&list) => Ok(Vec::new()),
             Lines::OfList | Lines::OfItem => encode::items(usage, &list),
         };
@@ -119,7 +119,7 @@ impl Script<'_> {
         items.map_err(|failure| failure.message().to_owned())
     }
 
-    /// What kyaml reports of a list that has a mapping with a key more than once.
+    /// kyaml's error about a list with a duplicate key.
     fn duplicate_key(&self, items: &[Resource], config: Option<&Document>) -> String {
         let reports = match self.lines {
             Lines::OfItem => items
@@ -142,7 +142,7 @@ impl Script<'_> {
         )
     }
 
-    /// The list as kyaml writes it in a message.
+    /// The list in the format of kyaml's messages.
     fn list_text(&self, items: &[Resource], config: Option<&Document>) -> String {
         let mut list = Document::new_mapping();
         let root = list.root().id();
@@ -173,7 +173,7 @@ impl Script<'_> {
     }
 }
 
-/// What scripts know as `ctx`.
+/// The value of `ctx`.
 fn context_value(resource_list: Value, environment: &[String]) -> Value {
     let variables = kiln_starlark::Dict::with_capacity(environment.len());
     for variable in environment {

@@ -1,8 +1,8 @@
-//! What a script may use. The one place to change when calls get budgets of their own.
+//! The limits of a script.
 
 use kiln_starlark::Limits;
 
-/// The limits of a run, to which the input adds what it needs itself (`decode`).
+/// The limits of a run, to which `decode` adds the needs of the input.
 pub(super) fn limits() -> Limits {
     Limits::default()
 }

@@ -1,9 +1,9 @@
-//! `starlark`: resources changed by a script that is part of the configuration.
+//! `starlark`: runs a script that is part of the configuration.
 //!
-//! The script sees the list as dicts and lists; what it leaves in `ctx.resource_list["items"]` is the output. Everything is
-//! written anew from those values: keys in alphabetical order, strings quoted only where they must be, no comments.
+//! The script gets the list as dicts and lists; the output is what it leaves in `ctx.resource_list["items"]`.
+//! Everything is written from those values: sorted keys, strings quoted only if necessary, no comments.
 //!
-//! Dicts have the order of their source where the original has that of Go's maps, which is none.
+//! Dicts keep the order of their source; the original uses Go's random map order.
 
 mod config;
 mod decode;
@@ -26,11 +26,11 @@ use kiln_krm::results::Severity;
 use kiln_starlark::Dialect;
 
 use crate::function::{Context, Ending, Function, FunctionList};
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 use config::StarlarkRun;
-use encode::Item;
-use execute::{Lines, Script, Trouble};
+use encode::EncodedItem;
+use execute::{ExecuteError, Lines, Script};
 use modules::{Library, MatchGvk};
 use v0_3_0::FormerStarlark;
 
@@ -39,8 +39,8 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Runs a Starlark script on resources",
     doc: include_str!("doc.md"),
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.3.0"],
             sdk: Sdk::Kyaml {
                 results: ResultsForm::Object("starlark"),
@@ -48,7 +48,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
             },
             function: &FormerStarlark,
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.4.0"],
             sdk: Sdk::SilentGo,
             function: &Starlark {
@@ -57,17 +57,17 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
                 default_name: FORMER_DEFAULT_NAME,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.4.1", "v0.4.2"],
             sdk: Sdk::SilentGo,
             function: &WITH_MATCH_GVK,
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.4.3", "v0.5.0"],
             sdk: Sdk::Go,
             function: &WITH_MATCH_GVK,
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.5.1", "v0.5.2", "unstable"],
             sdk: Sdk::Go,
             function: &Starlark {
@@ -78,7 +78,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
                 default_name: DEFAULT_NAME,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.5.5", "latest"],
             sdk: Sdk::Go,
             function: &Starlark {
@@ -101,23 +101,22 @@ const WITH_MATCH_GVK: Starlark = Starlark {
     default_name: FORMER_DEFAULT_NAME,
 };
 
-/// The function in one of its versions.
 struct Starlark {
     library: Library,
     complaints: Complaints,
-    /// What a script without a name is called.
+    /// The name of a script without a name.
     default_name: &'static str,
 }
 
 const DEFAULT_NAME: &str = "starlark-function-run";
 
-/// The same up to v0.5.0.
+/// The default name up to v0.5.0.
 const FORMER_DEFAULT_NAME: &str = "stalark-function-run";
 
-/// Where go.starlark.net places a complaint about an operand that is none.
+/// The position that go.starlark.net reports for a token that is not an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Complaints {
-    /// Where the parser stands, before 2024.
+    /// The position of the parser, before 2024.
     BehindTheToken,
     AtTheToken,
 }
@@ -126,8 +125,8 @@ impl Function for Starlark {
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         match self.transform(list, ctx) {
             Ok(()) => Ending::Success,
-            Err(Trouble::Stopped) => Ending::Stopped,
-            Err(Trouble::Message(message)) => {
+            Err(ExecuteError::Stopped) => Ending::Stopped,
+            Err(ExecuteError::Message(message)) => {
                 list.results.clear();
                 list.report(Severity::Error, message);
                 Ending::Failure
@@ -137,7 +136,7 @@ impl Function for Starlark {
 }
 
 impl Starlark {
-    fn transform(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Result<(), Trouble> {
+    fn transform(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Result<(), ExecuteError> {
         let config = StarlarkRun::read(list.config.as_ref(), self.default_name)?;
         let load = |module: &str| self.library.find(module);
         let script = Script {
@@ -157,8 +156,8 @@ impl Starlark {
     }
 }
 
-/// Puts what a script has left in the place of what it got.
-fn replace_items(list: &mut FunctionList, items: Vec<Item>) {
+/// Replaces the items of a list with the output of a script.
+fn replace_items(list: &mut FunctionList, items: Vec<EncodedItem>) {
     let unsettled = items
         .iter()
         .enumerate()

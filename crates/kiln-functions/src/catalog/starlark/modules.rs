@@ -1,32 +1,30 @@
-//! What scripts can load.
+//! The modules that scripts can load.
 
 use std::any::Any;
 use std::rc::Rc;
 
 use kiln_starlark::{
-    Arguments, Builtin, Context, Failure, Kind, Members, Module, NativeFn, Object, Value,
+    Arguments, Builtin, Context, Failure, Members, Module, NativeFn, Object, Value, ValueKind,
 };
 
 use super::yaml_v2;
 
-/// The modules of a version of the function.
 pub(super) struct Library {
-    /// How `krmfn.match_gvk` compares; nothing before there was a `krmfn`.
+    /// How `krmfn.match_gvk` compares; `None` before `krmfn` existed.
     pub(super) match_gvk: Option<MatchGvk>,
 }
 
-/// How `match_gvk` compares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MatchGvk {
     /// The whole `apiVersion`.
     ApiVersion,
-    /// The whole `apiVersion` with a version alone, so that only what has no group can match.
+    /// The whole `apiVersion` with a version alone, so that only the core group can match.
     CoreOnly,
-    /// What is given on both sides.
+    /// Only the parts that both sides have.
     Lenient,
 }
 
-/// Modules of the original that are not built in, with the name that they have.
+/// Modules of the original that are not built in, with their names.
 const UNSUPPORTED: &[(&str, &str)] = &[
     ("bsoup.star", "bsoup"),
     ("geo.star", "geo"),
@@ -37,7 +35,7 @@ const UNSUPPORTED: &[(&str, &str)] = &[
     ("zipfile.star", "ZipFile"),
 ];
 
-/// Stands for what is not built in: it can be loaded, but a script that uses it fails.
+/// A placeholder for a module that is not built in: it can be loaded, but a script that uses it fails.
 struct Missing(String);
 
 impl Object for Missing {
@@ -55,7 +53,7 @@ impl Object for Missing {
 }
 
 impl Library {
-    /// What a module has. The original finds nothing in modules that it does not have.
+    /// The members of a module. The original finds no members in unknown modules.
     pub(super) fn find(&self, module: &str) -> Members {
         match (module, self.match_gvk) {
             ("krmfn.star", Some(match_gvk)) => vec![("krmfn".to_owned(), krmfn(match_gvk))],
@@ -90,12 +88,12 @@ fn krmfn(match_gvk: MatchGvk) -> Value {
     Value::from(Module::new("krmfn", members.into()))
 }
 
-/// A text of a resource; empty where it has none.
+/// A string of a resource; empty if it is missing.
 fn text_at(ctx: &Context<'_>, resource: &Value, path: &[&str]) -> Result<String, Failure> {
     let mut current = resource.clone();
     for key in path {
         let next = match current.kind() {
-            Kind::Dict(dict) => dict.get_str(key),
+            ValueKind::Dict(dict) => dict.get_str(key),
             _ => None,
         };
         let Some(next) = next else {
@@ -104,7 +102,7 @@ fn text_at(ctx: &Context<'_>, resource: &Value, path: &[&str]) -> Result<String,
         current = next;
     }
     Ok(match current.kind() {
-        Kind::String(text) => {
+        ValueKind::String(text) => {
             ctx.allocate(text.len())?;
             String::from_utf8_lossy(text).into_owned()
         }
@@ -112,7 +110,7 @@ fn text_at(ctx: &Context<'_>, resource: &Value, path: &[&str]) -> Result<String,
     })
 }
 
-/// The resource and the texts that a function was called with.
+/// The resource and the strings that a function was called with.
 fn arguments<const N: usize>(args: &Arguments<'_>) -> Result<(Value, [String; N]), Failure> {
     args.count(N + 1, N + 1)?;
     let mut texts = [const { String::new() }; N];
@@ -120,7 +118,7 @@ fn arguments<const N: usize>(args: &Arguments<'_>) -> Result<(Value, [String; N]
         *text = String::from_utf8_lossy(args.text(place + 1)?).into_owned();
     }
     let resource = args.get(0).cloned().unwrap_or(Value::NONE);
-    if !matches!(resource.kind(), Kind::Dict(_)) {
+    if !matches!(resource.kind(), ValueKind::Dict(_)) {
         return Err(Failure::new("expected exactly one object, got 0"));
     }
     Ok((resource, texts))

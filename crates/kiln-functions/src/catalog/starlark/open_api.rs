@@ -1,73 +1,73 @@
-//! `ctx.open_api`: the types of Kubernetes, as far as they are known here.
+//! `ctx.open_api`: the Kubernetes types, as far as they are known here.
 //!
-//! What is known is what kyaml has built in about names, kinds, fields and their types. Descriptions, formats and what is
-//! required are not, nor is the list of all types: to ask for those is an error that says so, never a wrong answer.
+//! Names, kinds, fields and their types come from the schema that is built into kyaml. Descriptions, formats,
+//! required fields and the list of all types are missing: reading those is an error with an explanation, never a
+//! wrong answer.
 
 use std::any::Any;
 use std::rc::Rc;
 
 use kiln_krm::schema::{Schema, Shape};
-use kiln_starlark::{Arguments, Builtin, Context, Dict, Failure, Kind, Object, Value};
+use kiln_starlark::{Arguments, Builtin, Context, Dict, Failure, Object, Value, ValueKind};
 use kiln_yaml::TypeId;
 
 const UNKNOWN: &str = "this part of ctx.open_api is not known to the native function; run it as a container with \
                        --no-native";
 
 pub(super) fn open_api() -> Value {
-    Part::Root.value()
+    OpenApiPart::Root.value()
 }
 
-/// A part of the document.
 #[derive(Clone, Copy)]
-enum Part {
+enum OpenApiPart {
     Root,
     Definitions,
     Definition(TypeId),
     Properties(TypeId),
-    /// What a field, an item or a value is.
+    /// The type of a field, an item or a value.
     Use(TypeId),
 }
 
-impl Part {
+impl OpenApiPart {
     fn value(self) -> Value {
         Value::object(Rc::new(self))
     }
 
-    /// The value of a key; none if there is surely no such key.
+    /// The value of a key; `None` if there is surely no such key.
     fn get(self, key: &str) -> Result<Option<Value>, &'static str> {
         let schema = Schema::builtin();
-        let known = |part: Part| Ok(Some(part.value()));
+        let known = |part: OpenApiPart| Ok(Some(part.value()));
         match (self, key) {
-            (Part::Root, "definitions") => known(Part::Definitions),
-            (Part::Definitions, name) => {
-                known(Part::Definition(schema.named(name).ok_or(UNKNOWN)?))
+            (OpenApiPart::Root, "definitions") => known(OpenApiPart::Definitions),
+            (OpenApiPart::Definitions, name) => {
+                known(OpenApiPart::Definition(schema.named(name).ok_or(UNKNOWN)?))
             }
-            (Part::Definition(of), "x-kubernetes-group-version-kind") => kinds(of).map(Some),
-            (Part::Definition(of), "properties") => match schema.shape(of) {
-                Shape::Object(_) => known(Part::Properties(of)),
+            (OpenApiPart::Definition(of), "x-kubernetes-group-version-kind") => kinds(of).map(Some),
+            (OpenApiPart::Definition(of), "properties") => match schema.shape(of) {
+                Shape::Object(_) => known(OpenApiPart::Properties(of)),
                 _ => Err(UNKNOWN),
             },
-            (Part::Definition(of), "type") => match schema.shape(of) {
+            (OpenApiPart::Definition(of), "type") => match schema.shape(of) {
                 Shape::Object(_) => Ok(Some(Value::string("object"))),
                 _ => Err(UNKNOWN),
             },
-            (Part::Properties(of), name) => match schema.shape(of) {
+            (OpenApiPart::Properties(of), name) => match schema.shape(of) {
                 Shape::Object(fields) => {
                     let field = fields.iter().find(|(field, _)| *field == name);
-                    Ok(field.map(|(_, of)| Part::Use(*of).value()))
+                    Ok(field.map(|(_, of)| OpenApiPart::Use(*of).value()))
                 }
                 _ => Err(UNKNOWN),
             },
-            (Part::Use(of), key) => used(of, key),
+            (OpenApiPart::Use(of), key) => used(of, key),
             _ => Err(UNKNOWN),
         }
     }
 }
 
-/// What is said of a type where it is used: a reference if it has a name, else what it is.
+/// The description of a type where it is used: a reference if it has a name, else its structure.
 fn used(of: TypeId, key: &str) -> Result<Option<Value>, &'static str> {
     let schema = Schema::builtin();
-    let known = |of: TypeId| Ok(Some(Part::Use(of).value()));
+    let known = |of: TypeId| Ok(Some(OpenApiPart::Use(of).value()));
     let name = schema.name(of);
     match (key, name, schema.shape(of)) {
         ("$ref", Some(name), _) => Ok(Some(Value::string(format!("#/definitions/{name}")))),
@@ -90,7 +90,7 @@ fn used(of: TypeId, key: &str) -> Result<Option<Value>, &'static str> {
     }
 }
 
-/// The kind that a type is of. Those of several kinds have them in an order that is not known.
+/// The kind of a type. The order of several kinds is not known.
 fn kinds(of: TypeId) -> Result<Value, &'static str> {
     let kinds = Schema::builtin().resources_of(of);
     let [(api_version, kind)] = kinds.as_slice() else {
@@ -104,7 +104,7 @@ fn kinds(of: TypeId) -> Result<Value, &'static str> {
     Ok(Value::list(vec![Value::from(entry)]))
 }
 
-impl Object for Part {
+impl Object for OpenApiPart {
     fn type_name(&self) -> &str {
         "dict"
     }
@@ -120,7 +120,7 @@ impl Object for Part {
 
     fn lookup(&self, key: &Value) -> Option<Result<Option<Value>, String>> {
         let found = match key.kind() {
-            Kind::String(key) => self.get(&String::from_utf8_lossy(key)),
+            ValueKind::String(key) => self.get(&String::from_utf8_lossy(key)),
             _ => Ok(None),
         };
         Some(found.map_err(str::to_owned))

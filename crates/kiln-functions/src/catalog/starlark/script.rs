@@ -1,7 +1,7 @@
-//! Scripts of the older `fn run`, which are files of their own.
+//! Scripts of the older `fn run`, which are separate files.
 //!
-//! They run in kyaml's own runtime of 2020: without `load`, with a smaller language, and what comes out is put in the order
-//! of kyaml's formatter.
+//! They run in kyaml's own runtime of 2020: without `load`, with a smaller language, and the output has the order of
+//! kyaml's formatter.
 
 use std::time::Instant;
 
@@ -9,22 +9,22 @@ use kiln_krm::{Resource, ResourceList};
 use kiln_runtime::{Input, Outcome, Output, RunContext, RunError, Runner};
 use kiln_starlark::Dialect;
 
-use super::execute::{Lines, Script, Trouble};
+use super::execute::{ExecuteError, Lines, Script};
 use crate::function::{Context, NoFiles};
 use crate::output::Printed;
 use crate::port::kyaml::format;
 
 /// A script as a function.
 pub struct StarlarkScript {
-    /// What messages call it.
+    /// The file name in messages.
     pub name: String,
-    /// The script.
+    /// The source code.
     pub source: Vec<u8>,
-    /// What it sees of the environment: `NAME=value`.
+    /// The environment of the script: `NAME=value`.
     pub environment: Vec<String>,
 }
 
-/// A script that failed, in its own words.
+/// The error of a failed script.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct ScriptError(String);
@@ -42,8 +42,8 @@ impl Runner for StarlarkScript {
         let stderr = stderr.into_string().into_bytes();
         let items = match items {
             Ok(items) => Ok(items),
-            Err(Trouble::Message(message)) => Err(message),
-            Err(Trouble::Stopped) => {
+            Err(ExecuteError::Message(message)) => Err(message),
+            Err(ExecuteError::Stopped) => {
                 return Err(match run.deadline.filter(|_| !run.cancel.is_cancelled()) {
                     Some(deadline) => RunError::TimedOut {
                         timeout: deadline.timeout,
@@ -80,7 +80,7 @@ impl StarlarkScript {
         input: &Input<'_>,
         ctx: &Context<'_>,
         stderr: &mut Printed,
-    ) -> Result<Vec<Resource>, Trouble> {
+    ) -> Result<Vec<Resource>, ExecuteError> {
         let items: Vec<Resource> = input.items().iter().map(Resource::clone).collect();
         let script = Script {
             name: &self.name,
@@ -91,17 +91,19 @@ impl StarlarkScript {
             load: None,
         };
         let items = script.run(&items, input.function_config(), ctx, stderr)?;
-        let items = items.into_iter().map(|item| -> Result<Resource, Trouble> {
-            let mut document = item.document;
-            format(&mut document, None).map_err(|error| error.to_string())?;
-            if item.is_unsettled {
-                let text = kiln_yaml::to_string(&document, kiln_yaml::SequenceStyle::Compact);
-                if let Ok(Some(read)) = kiln_yaml::parse(&text) {
-                    document = read;
+        let items = items
+            .into_iter()
+            .map(|item| -> Result<Resource, ExecuteError> {
+                let mut document = item.document;
+                format(&mut document, None).map_err(|error| error.to_string())?;
+                if item.is_unsettled {
+                    let text = kiln_yaml::to_string(&document, kiln_yaml::SequenceStyle::Compact);
+                    if let Ok(Some(read)) = kiln_yaml::parse(&text) {
+                        document = read;
+                    }
                 }
-            }
-            Ok(Resource::new(document))
-        });
+                Ok(Resource::new(document))
+            });
         items.collect()
     }
 }

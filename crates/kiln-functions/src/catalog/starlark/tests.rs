@@ -1,4 +1,4 @@
-//! What only parts of the function can show.
+//! Behaviour that only the parts of the function show.
 
 use std::cmp::Ordering;
 
@@ -77,8 +77,8 @@ fn what_is_known_of_kubernetes_can_be_asked_for() {
             files: &NoFiles,
             run: &RunContext::default(),
         };
-        let behaviour = INFO.behaviour("latest").unwrap();
-        wire::run(behaviour, input.as_bytes(), &ctx).unwrap()
+        let version = INFO.version("latest").unwrap();
+        wire::run(version, input.as_bytes(), &ctx).unwrap()
     };
     let definitions = "[\"definitions\"]";
     for (path, expected) in [
@@ -121,14 +121,14 @@ fn list_with(script: &str) -> String {
     )
 }
 
-fn run_script(script: &str, run: &RunContext) -> Result<wire::Answer, RunError> {
+fn run_script(script: &str, run: &RunContext) -> Result<wire::ProgramOutput, RunError> {
     let ctx = Context {
         environment: &[],
         files: &NoFiles,
         run,
     };
-    let behaviour = INFO.behaviour("latest").unwrap();
-    wire::run(behaviour, list_with(script).as_bytes(), &ctx)
+    let version = INFO.version("latest").unwrap();
+    wire::run(version, list_with(script).as_bytes(), &ctx)
 }
 
 /// A value of 10^13 nodes whose parts are shared.
@@ -152,7 +152,7 @@ fn scripts_that_need_too_much_memory_fail() {
         assert_eq!(answer.exit_code, 1, "{script}");
         let needed = "starlark: the script needs more than";
         assert!(answer.stdout.contains(needed), "{script}");
-        // What the function got is what it leaves.
+        // The function returns its input.
         assert!(answer.stdout.contains("name: a"), "{script}");
     }
 }
@@ -203,8 +203,8 @@ fn aliases_cannot_make_much_of_little() {
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    let behaviour = INFO.behaviour("latest").unwrap();
-    let answer = wire::run(behaviour, input.as_bytes(), &ctx).unwrap();
+    let version = INFO.version("latest").unwrap();
+    let answer = wire::run(version, input.as_bytes(), &ctx).unwrap();
     assert!(
         answer
             .stdout
@@ -228,8 +228,8 @@ fn a_large_list_may_be_changed() {
         files: &NoFiles,
         run: &RunContext::default(),
     };
-    let behaviour = INFO.behaviour("latest").unwrap();
-    let answer = wire::run(behaviour, input.into_bytes(), &ctx).unwrap();
+    let version = INFO.version("latest").unwrap();
+    let answer = wire::run(version, input.into_bytes(), &ctx).unwrap();
     assert_eq!(
         answer.exit_code,
         0,
@@ -253,8 +253,8 @@ fn up_to_v0_4_2_a_script_that_fails_prints_nothing() {
             "failed to evaluate function: error: function failure",
         ),
     ] {
-        let behaviour = INFO.behaviour(version).unwrap();
-        let answer = wire::run(behaviour, list_with("fail('oh no')").as_bytes(), &ctx).unwrap();
+        let version = INFO.version(version).unwrap();
+        let answer = wire::run(version, list_with("fail('oh no')").as_bytes(), &ctx).unwrap();
         assert_eq!((answer.exit_code, answer.stderr.as_str()), (1, stderr));
         assert!(answer.stdout.contains("- message: 'fail: oh no'"));
     }

@@ -1,17 +1,17 @@
-//! Timestamps: what go-yaml makes of plain scalars that look like a date.
+//! Timestamps: how go-yaml reads plain scalars that look like a date.
 
 use std::any::Any;
 
 use kiln_starlark::Object;
 
-/// A moment, in the one way in which it is written back.
+/// A timestamp in the one format in which it is written.
 pub(super) struct Time {
-    /// RFC 3339 with as many digits behind the second as are needed.
+    /// RFC 3339 with as many fractional digits as necessary.
     pub(super) text: String,
 }
 
 impl Time {
-    /// Reads one of the four forms that go-yaml knows.
+    /// Parses one of the four formats of go-yaml.
     pub(super) fn parse(text: &str) -> Option<Time> {
         let (date, rest) = match text.find(['T', 't', ' ']) {
             Some(place) => (text.get(..place)?, text.get(place + 1..)?),
@@ -47,7 +47,7 @@ impl Time {
     }
 }
 
-/// A number of one or two digits with two.
+/// A number of one or two digits, padded to two.
 fn two(digits: &str) -> Option<String> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     (is_number && digits.len() <= 2).then(|| format!("{digits:0>2}"))

@@ -1,21 +1,21 @@
-//! The function as it was up to v0.3.0: made with kyaml's framework, which keeps the order of items.
+//! The function up to v0.3.0: built with kyaml's framework, which keeps the order of items.
 //!
-//! The script runs as in later versions. The configuration is read by other rules, and a script that fails leaves no items.
+//! The script runs as in later versions. The configuration is read by other rules, and a script that fails leaves no
+//! items.
 
 use kiln_starlark::Dialect;
 use kiln_yaml::{Document, NodeRef};
 
 use super::config::go_gvk;
-use super::execute::{Lines, Script, Trouble};
+use super::execute::{ExecuteError, Lines, Script};
 use super::modules::Library;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::go_sdk::field;
 use crate::port::kyaml::failure;
 
-/// The function.
 pub(super) struct FormerStarlark;
 
-/// What a script without a name is called.
+/// The name of a script without a name.
 const DEFAULT_NAME: &str = "stalark-function-run";
 
 impl Function for FormerStarlark {
@@ -42,8 +42,8 @@ impl Function for FormerStarlark {
                 super::replace_items(list, items);
                 Ending::Success
             }
-            Err(Trouble::Stopped) => Ending::Stopped,
-            Err(Trouble::Message(message)) => {
+            Err(ExecuteError::Stopped) => Ending::Stopped,
+            Err(ExecuteError::Message(message)) => {
                 list.items.clear();
                 list.unsettled.clear();
                 fail(list, message)
@@ -58,7 +58,7 @@ fn fail(list: &mut FunctionList, message: String) -> Ending {
     ending
 }
 
-/// The name and the source of the script; the error is the original's.
+/// The name and the source of the script; errors are the original's.
 fn read(config: Option<&Document>) -> Result<(String, String), String> {
     let Some(root) = config.map(Document::root).filter(|root| !root.is_null()) else {
         return Err("unknown `functionConfig` kind: ".to_owned());

@@ -1,7 +1,7 @@
 //! `encoding/yaml.star`: YAML as go-yaml v2 reads and writes it.
 
 use kiln_krm::record::is_base_60;
-use kiln_starlark::{Arguments, Builtin, Context, Failure, Kind, Module, NativeFn, Value};
+use kiln_starlark::{Arguments, Builtin, Context, Failure, Module, NativeFn, Value, ValueKind};
 use kiln_yaml::{Document, NodeRef, SequenceStyle};
 
 use super::encode::NODE_BYTES;
@@ -20,13 +20,13 @@ pub(super) fn module() -> Value {
 
 fn loads(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let source = args.one("source")?;
-    let Kind::String(text) = source.kind() else {
+    let ValueKind::String(text) = source.kind() else {
         let type_name = source.type_name();
         return args.fail(format!(
             "for parameter source: got {type_name}, want string"
         ));
     };
-    // Every node but the first has one of these before it. The text itself is copied.
+    // Every node but the first follows one of these characters. The text itself is copied.
     let is_structure = |byte: &&u8| b",:-[]{}\n?".contains(byte);
     let nodes = text.iter().filter(is_structure).count() + 1;
     ctx.charge(text.len() / 4)?;
@@ -38,8 +38,8 @@ fn loads(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
         Ok(Some(document)) => {
             let decoded = decode::decode_with(ctx.usage(), &document, scalar);
             decoded.map_err(|trouble| match trouble {
-                decode::Trouble::Failure(failure) => failure,
-                decode::Trouble::DuplicateKey => duplicate(&document),
+                decode::DecodeFailure::Failure(failure) => failure,
+                decode::DecodeFailure::DuplicateKey => duplicate(&document),
             })
         }
         Err(error) => Err(Failure::new(error.to_string())),
@@ -49,18 +49,18 @@ fn loads(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
 fn dumps(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let source = args.one("source")?;
     let document = encode::document(ctx.usage(), &source, is_other)?;
-    // How long the text is at most was counted with the nodes.
+    // The maximum length of the text was charged with the nodes.
     let text = kiln_yaml::to_string(&document, SequenceStyle::Compact);
     Value::new_string(ctx.usage(), text)
 }
 
-/// What is reported of keys that a mapping has twice.
+/// The error about duplicate keys.
 fn duplicate(document: &Document) -> Failure {
     let reports = duplicate_keys::reports_of(document.root());
     Failure::new(duplicate_keys::message(&reports))
 }
 
-/// What a scalar means in YAML 1.1, as go-yaml v2 has it.
+/// The value of a scalar in YAML 1.1, as go-yaml v2 resolves it.
 fn scalar(node: NodeRef<'_>) -> Value {
     let text = node.value();
     match node.style().is_quoted_or_block() {
@@ -69,12 +69,12 @@ fn scalar(node: NodeRef<'_>) -> Value {
     }
 }
 
-/// Whether a text means something else than itself.
+/// Whether an unquoted text is not a string.
 fn is_other(text: &str) -> bool {
     plain(text).is_some() || is_base_60(text) || text == "<<" || Time::parse(text).is_some()
 }
 
-/// What a plain text means, if it is not a string.
+/// The value of a plain text that is not a string.
 fn plain(text: &str) -> Option<Value> {
     Some(match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::NONE,

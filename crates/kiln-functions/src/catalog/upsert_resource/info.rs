@@ -1,8 +1,8 @@
-//! What people are told about upsert-resource, and its versions.
+//! The registry entry of upsert-resource: documentation and versions.
 
 use super::{Inserts, UpsertResource};
-use crate::port::kyaml::Generation;
-use crate::registry::{Behaviour, FunctionInfo};
+use crate::port::kyaml::KyamlRelease;
+use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
 const SDK: Sdk = Sdk::Kyaml {
@@ -13,13 +13,13 @@ const SDK: Sdk = Sdk::Kyaml {
 pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "upsert-resource",
     former_names: &[],
-    summary: "Puts a resource in the place of the one with the same identity, or adds it",
+    summary: "Replaces the resource with the same identity, or adds a new one",
     doc: "\
-Replaces every resource that has the same group, kind, name and namespace as the given one. If there is none, the given
-one is added.
+Replaces every resource with the same group, kind, name and namespace as the given one. If there is no such resource, the
+given one is added.
 
 Configuration: the resource itself, or a `List` of resources. The annotation `config.kubernetes.io/target-path` of such
-a resource says in which file it is looked for, and to which file it is added.
+a resource limits the search to this file, and adds the resource to it.
 
     apiVersion: v1
     kind: List
@@ -34,29 +34,29 @@ a resource says in which file it is looked for, and to which file it is added.
         selector:
           app: front
 ",
-    behaviours: &[
-        Behaviour {
+    versions: &[
+        FunctionVersion {
             tags: &["v0.1.0"],
             sdk: SDK,
             function: &UpsertResource {
                 inserts: Inserts::One,
-                generation: Generation::First,
+                kyaml: KyamlRelease::V0_10,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.0"],
             sdk: SDK,
             function: &UpsertResource {
                 inserts: Inserts::Several,
-                generation: Generation::First,
+                kyaml: KyamlRelease::V0_10,
             },
         },
-        Behaviour {
+        FunctionVersion {
             tags: &["v0.2.1", "unstable", "latest"],
             sdk: SDK,
             function: &UpsertResource {
                 inserts: Inserts::Several,
-                generation: Generation::Third,
+                kyaml: KyamlRelease::V0_13,
             },
         },
     ],

@@ -1,4 +1,4 @@
-//! upsert-resource: a resource in the place of those with the same identity, or behind all others.
+//! upsert-resource: replaces the resources with the same identity, or appends a new resource.
 
 mod info;
 
@@ -15,24 +15,23 @@ use kiln_yaml::{Document, EditError, NodeRef};
 
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::kyaml::{
-    Generation, MissingMetadata, annotation_map, families, set_annotation_map,
+    KyamlRelease, MissingMetadata, annotation_map, families, set_annotation_map,
 };
 
-/// Annotation: the file that a resource is to be in.
+/// The annotation with the file of a resource.
 const TARGET_PATH: &str = "config.kubernetes.io/target-path";
 
-/// The function, in all its versions.
 struct UpsertResource {
     inserts: Inserts,
-    generation: Generation,
+    kyaml: KyamlRelease,
 }
 
-/// What the configuration is.
+/// The form of the configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Inserts {
-    /// One resource. Its group does not count.
+    /// One resource, compared without its group.
     One,
-    /// One resource or a list of them, for the file that each asks for.
+    /// One resource or a list, each for the file that it names.
     Several,
 }
 
@@ -43,7 +42,7 @@ enum UpsertError {
     #[error("failed to upsert resource: {0}")]
     Edit(#[from] EditError),
     #[error(transparent)]
-    Families(#[from] FamilyError),
+    AnnotationFamilies(#[from] FamilyError),
 }
 
 impl Function for UpsertResource {
@@ -57,9 +56,9 @@ impl Function for UpsertResource {
 
 impl UpsertResource {
     fn run_on(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Result<Ending, UpsertError> {
-        let families = match self.generation {
-            Generation::First | Generation::Second => None,
-            Generation::Third => Some(families(&list.items)?),
+        let families = match self.kyaml {
+            KyamlRelease::V0_10 | KyamlRelease::V0_12 => None,
+            KyamlRelease::V0_13 => Some(families(&list.items)?),
         };
         let mut touched = BTreeSet::new();
         let mut outcome = Ok(());
@@ -104,7 +103,7 @@ impl UpsertResource {
         }
     }
 
-    /// Puts a resource where it belongs, and notes the places.
+    /// Replaces or appends a resource, and returns the indices.
     fn upsert(
         &self,
         items: &mut Vec<Resource>,
@@ -112,19 +111,19 @@ impl UpsertResource {
         touched: &mut BTreeSet<usize>,
     ) -> Result<(), UpsertError> {
         let is_missing = |resource: &Resource| resource.meta().is_missing;
-        // Later generations number all items, which gives them metadata.
-        let counts_items = self.generation != Generation::Third;
+        // Later releases number all items, which gives them metadata.
+        let counts_items = self.kyaml != KyamlRelease::V0_13;
         if is_missing(new) || counts_items && items.iter().any(is_missing) {
             return Err(MissingMetadata.into());
         }
         let finish = |annotations: &BTreeMap<String, String>| {
             let mut resource = new.clone();
-            set_annotation_map(resource.document_mut(), annotations, self.generation)?;
+            set_annotation_map(resource.document_mut(), annotations, self.kyaml)?;
             Ok::<Resource, EditError>(resource)
         };
-        let (path, index) = match self.generation {
-            Generation::First => (LEGACY_PATH, LEGACY_INDEX),
-            Generation::Second | Generation::Third => (PATH, INDEX),
+        let (path, index) = match self.kyaml {
+            KyamlRelease::V0_10 => (LEGACY_PATH, LEGACY_INDEX),
+            KyamlRelease::V0_12 | KyamlRelease::V0_13 => (PATH, INDEX),
         };
         let mut annotations = annotation_map(new);
         let target_path = match self.inserts {
@@ -174,15 +173,15 @@ impl UpsertResource {
     }
 }
 
-/// What the families said about those resources that share their migration id with an inserted one.
+/// The path annotations of the resources that share their migration id with an inserted one.
 ///
-/// A configuration that is part of the package carries the id and the path of its own resource. The framework takes a path
-/// that differs from it for the function's wish.
+/// A configuration that is part of the package has the id and the path of its own resource. The framework takes a
+/// different path for the function's output.
 fn snapshot(inserted: &[Resource], items: &[Resource]) -> Snapshot {
     let mut snapshot = Snapshot::default();
     for resource in inserted {
         let id = resource.annotation(MIGRATION_ID).unwrap_or_default();
-        // The framework numbers the items anew, by their place.
+        // The framework numbers the items again, by their index.
         let place = id
             .parse()
             .ok()

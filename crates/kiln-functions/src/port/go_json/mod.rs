@@ -1,7 +1,7 @@
-//! Resources as JSON: what Go's functions see after `yaml.Unmarshal` into maps.
+//! Resources as JSON: the values that Go functions get from `yaml.Unmarshal` into maps.
 //!
-//! A [`Json`] is one flat list of nodes, so that neither building nor dropping it takes a stack as deep as the value.
-//! Fields keep the order in which they were written. It is read-only: functions that change resources work on trees.
+//! A [`Json`] is one flat list of nodes, so that neither building nor dropping it needs a stack as deep as the value.
+//! Fields keep their order. It is read-only: functions that change resources work on trees.
 
 mod read;
 #[cfg(test)]
@@ -12,10 +12,9 @@ mod text;
 use read::JsonError;
 pub(crate) use read::{Scalars, read};
 
-/// A value.
 #[derive(Clone, Debug)]
 pub(crate) struct Json {
-    nodes: Vec<Node>,
+    nodes: Vec<JsonNode>,
 }
 
 /// A value, or a part of one.
@@ -25,9 +24,8 @@ pub(crate) struct JsonRef<'a> {
     at: usize,
 }
 
-/// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Content<'a> {
+pub(crate) enum JsonContent<'a> {
     Null,
     Bool(bool),
     Int(i64),
@@ -38,7 +36,7 @@ pub(crate) enum Content<'a> {
 }
 
 #[derive(Clone, Debug)]
-enum Node {
+enum JsonNode {
     Null,
     Bool(bool),
     Int(i64),
@@ -49,7 +47,7 @@ enum Node {
 }
 
 impl Json {
-    /// The part at a place that [`JsonRef::place`] named.
+    /// The part at an index from [`JsonRef::place`].
     pub(crate) fn part(&self, place: usize) -> JsonRef<'_> {
         JsonRef {
             json: self,
@@ -60,7 +58,7 @@ impl Json {
     /// A string as a value.
     pub(crate) fn string(text: &str) -> Json {
         Json {
-            nodes: vec![Node::String(text.to_owned())],
+            nodes: vec![JsonNode::String(text.to_owned())],
         }
     }
 
@@ -70,31 +68,31 @@ impl Json {
 }
 
 impl<'a> JsonRef<'a> {
-    pub(crate) fn content(self) -> Content<'a> {
+    pub(crate) fn content(self) -> JsonContent<'a> {
         match self.node() {
-            Node::Null => Content::Null,
-            Node::Bool(value) => Content::Bool(*value),
-            Node::Int(value) => Content::Int(*value),
-            Node::Float(value) => Content::Float(*value),
-            Node::String(text) => Content::String(text),
-            Node::Array(_) => Content::Array,
-            Node::Object(_) => Content::Object,
+            JsonNode::Null => JsonContent::Null,
+            JsonNode::Bool(value) => JsonContent::Bool(*value),
+            JsonNode::Int(value) => JsonContent::Int(*value),
+            JsonNode::Float(value) => JsonContent::Float(*value),
+            JsonNode::String(text) => JsonContent::String(text),
+            JsonNode::Array(_) => JsonContent::Array,
+            JsonNode::Object(_) => JsonContent::Object,
         }
     }
 
-    /// The items of an array; none of anything else.
+    /// The items of an array; empty for other values.
     pub(crate) fn items(self) -> impl ExactSizeIterator<Item = JsonRef<'a>> {
         let items: &[usize] = match self.node() {
-            Node::Array(items) => items,
+            JsonNode::Array(items) => items,
             _ => &[],
         };
         items.iter().map(move |at| self.at(*at))
     }
 
-    /// The fields of an object; none of anything else.
+    /// The fields of an object; empty for other values.
     pub(crate) fn fields(self) -> impl ExactSizeIterator<Item = (&'a str, JsonRef<'a>)> {
         let fields: &[(String, usize)] = match self.node() {
-            Node::Object(fields) => fields,
+            JsonNode::Object(fields) => fields,
             _ => &[],
         };
         fields
@@ -117,35 +115,37 @@ impl<'a> JsonRef<'a> {
 
     pub(crate) fn as_str(self) -> Option<&'a str> {
         match self.node() {
-            Node::String(text) => Some(text),
+            JsonNode::String(text) => Some(text),
             _ => None,
         }
     }
 
     pub(crate) fn is_object(self) -> bool {
-        matches!(self.node(), Node::Object(_))
+        matches!(self.node(), JsonNode::Object(_))
     }
 
-    /// Where in its [`Json`] the value stands.
+    /// The index of the value in its [`Json`].
     pub(crate) fn place(self) -> usize {
         self.at
     }
 
-    /// The value by itself.
+    /// A copy of the value.
     pub(crate) fn to_json(self) -> Json {
-        let mut nodes = vec![Node::Null];
+        let mut nodes = vec![JsonNode::Null];
         let mut open = vec![(self, 0)];
         while let Some((value, at)) = open.pop() {
             let mut copy = |part: usize| {
-                nodes.push(Node::Null);
+                nodes.push(JsonNode::Null);
                 open.push((self.at(part), nodes.len() - 1));
                 nodes.len() - 1
             };
             let node = match value.node() {
-                Node::Array(items) => Node::Array(items.iter().map(|item| copy(*item)).collect()),
-                Node::Object(fields) => {
+                JsonNode::Array(items) => {
+                    JsonNode::Array(items.iter().map(|item| copy(*item)).collect())
+                }
+                JsonNode::Object(fields) => {
                     let fields = fields.iter();
-                    Node::Object(
+                    JsonNode::Object(
                         fields
                             .map(|(name, part)| (name.clone(), copy(*part)))
                             .collect(),
@@ -164,8 +164,8 @@ impl<'a> JsonRef<'a> {
         JsonRef { at, ..self }
     }
 
-    fn node(self) -> &'a Node {
-        // Places come from the list itself, and it only grows.
-        self.json.nodes.get(self.at).unwrap_or(&Node::Null)
+    fn node(self) -> &'a JsonNode {
+        // Indices come from the list itself, and the list only grows.
+        self.json.nodes.get(self.at).unwrap_or(&JsonNode::Null)
     }
 }

@@ -1,22 +1,22 @@
-//! YAML trees as JSON, by the rules of the library that the original reads them with.
+//! Converts YAML trees to JSON, by the rules of the library that the original uses.
 
 use std::collections::{HashMap, HashSet};
 
 use kiln_yaml::{Kind, NodeId, NodeRef, take_for_good};
 
-use super::{Json, Node};
+use super::{Json, JsonNode};
 use crate::budget::is_stopped;
 
-/// What plain scalars mean.
+/// How plain scalars are resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Scalars {
-    /// As go-yaml v3 has it: `yes` is a string.
+    /// As by go-yaml v3: `yes` is a string.
     Yaml12,
-    /// As go-yaml v2 has it, which Kubernetes' own decoders use: `yes` is true.
+    /// As by go-yaml v2, which the decoders of Kubernetes use: `yes` is true.
     Yaml11,
 }
 
-/// A tree that has no form in JSON.
+/// A tree that JSON cannot represent.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum JsonError {
     #[error("json: unsupported type: map[interface {{}}]interface {{}}")]
@@ -29,16 +29,15 @@ pub(crate) enum JsonError {
     TooLarge,
 }
 
-/// How many nodes aliases may add to those that are written.
+/// How many nodes aliases may add to the written ones.
 const ALIASED_NODES: usize = 1 << 20;
 
-/// What one of them takes, here and in what functions make of it.
+/// The bytes of one of them, here and in the functions.
 const ALIASED_NODE: usize = 128;
 
-/// The value of a tree.
 pub(crate) fn read(root: NodeRef<'_>, scalars: Scalars) -> Result<Json, JsonError> {
-    let mut reader = Reader {
-        nodes: vec![Node::Null],
+    let mut reader = JsonReader {
+        nodes: vec![JsonNode::Null],
         open: vec![(root, 0)],
         scalars,
         aliases: None,
@@ -55,30 +54,30 @@ pub(crate) fn read(root: NodeRef<'_>, scalars: Scalars) -> Result<Json, JsonErro
     })
 }
 
-struct Reader<'a> {
-    nodes: Vec<Node>,
-    /// What is still to be read, and its place.
+struct JsonReader<'a> {
+    nodes: Vec<JsonNode>,
+    /// Nodes to read, and their indices.
     open: Vec<(NodeRef<'a>, usize)>,
     scalars: Scalars,
-    /// What aliases stand for; filled when the first is met.
+    /// The targets of aliases; filled at the first alias.
     aliases: Option<HashMap<NodeId, NodeId>>,
     through_aliases: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     fn read_node(&mut self, node: NodeRef<'a>, at: usize) -> Result<(), JsonError> {
         let node = self.resolve(node)?;
         let value = match node.kind() {
-            Kind::Mapping => Node::Object(self.object(node)?),
-            Kind::Sequence => Node::Array(self.children(node.items())),
+            Kind::Mapping => JsonNode::Object(self.object(node)?),
+            Kind::Sequence => JsonNode::Array(self.children(node.items())),
             _ => scalar(node, self.scalars)?,
         };
         if self.aliases.is_some() {
             self.through_aliases += 1;
-            // An alias of a few bytes may stand for a long text, and for many fields.
+            // An alias of a few bytes may refer to a long text, and to many fields.
             let text = match &value {
-                Node::String(text) => text.len(),
-                Node::Object(fields) => fields.iter().map(|(name, _)| name.len()).sum(),
+                JsonNode::String(text) => text.len(),
+                JsonNode::Object(fields) => fields.iter().map(|(name, _)| name.len()).sum(),
                 _ => 0,
             };
             if self.through_aliases > ALIASED_NODES || !take_for_good(ALIASED_NODE + text) {
@@ -97,7 +96,7 @@ impl<'a> Reader<'a> {
 
     fn child(&mut self, node: NodeRef<'a>) -> usize {
         let at = self.nodes.len();
-        self.nodes.push(Node::Null);
+        self.nodes.push(JsonNode::Null);
         self.open.push((node, at));
         at
     }
@@ -119,7 +118,7 @@ impl<'a> Reader<'a> {
         Ok(fields)
     }
 
-    /// Adds the fields that `<<` brings, unless they are there already.
+    /// Adds the fields of `<<`, unless they exist already.
     fn merge(
         &mut self,
         mut open: Vec<NodeRef<'a>>,
@@ -159,12 +158,12 @@ impl<'a> Reader<'a> {
             return Err(JsonError::Key);
         }
         match (self.scalars, scalar(key, self.scalars)?) {
-            (_, Node::String(text)) => Ok(text),
+            (_, JsonNode::String(text)) => Ok(text),
             (Scalars::Yaml12, _) => Err(JsonError::Key),
-            // Kubernetes' decoders turn such keys into text.
-            (Scalars::Yaml11, Node::Bool(value)) => Ok(value.to_string()),
-            (Scalars::Yaml11, Node::Int(value)) => Ok(value.to_string()),
-            (Scalars::Yaml11, Node::Float(value)) => Ok(value.to_string()),
+            // The decoders of Kubernetes convert such keys to strings.
+            (Scalars::Yaml11, JsonNode::Bool(value)) => Ok(value.to_string()),
+            (Scalars::Yaml11, JsonNode::Int(value)) => Ok(value.to_string()),
+            (Scalars::Yaml11, JsonNode::Float(value)) => Ok(value.to_string()),
             (Scalars::Yaml11, _) => Ok("null".to_owned()),
         }
     }
@@ -183,7 +182,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// For each alias the last node before it that has its name as an anchor.
+/// For each alias the last node before it with an anchor of its name.
 fn alias_targets(root: NodeRef<'_>) -> HashMap<NodeId, NodeId> {
     let mut anchors = HashMap::new();
     let mut targets = HashMap::new();
@@ -202,7 +201,7 @@ fn alias_targets(root: NodeRef<'_>) -> HashMap<NodeId, NodeId> {
     targets
 }
 
-fn scalar(node: NodeRef<'_>, scalars: Scalars) -> Result<Node, JsonError> {
+fn scalar(node: NodeRef<'_>, scalars: Scalars) -> Result<JsonNode, JsonError> {
     let text = node.value();
     let is_plain = !node.style().is_quoted_or_block();
     let tag = match node.tag() {
@@ -211,16 +210,16 @@ fn scalar(node: NodeRef<'_>, scalars: Scalars) -> Result<Node, JsonError> {
         tag => tag,
     };
     Ok(match tag {
-        "!!null" => Node::Null,
-        "!!bool" => Node::Bool(is_true(text)),
+        "!!null" => JsonNode::Null,
+        "!!bool" => JsonNode::Bool(is_true(text)),
         "!!int" => integer(text),
         "!!float" => float(text)?,
-        "!!timestamp" => Node::String(time(text)),
-        _ => Node::String(text.to_owned()),
+        "!!timestamp" => JsonNode::String(time(text)),
+        _ => JsonNode::String(text.to_owned()),
     })
 }
 
-/// What go-yaml v2 takes a plain text for that v3 takes for a string.
+/// The tag that go-yaml v2 gives a plain text that is a string for v3.
 fn yaml_1_1_tag(text: &str) -> &'static str {
     const BOOLS: &[&str] = &[
         "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off",
@@ -238,7 +237,7 @@ fn is_true(text: &str) -> bool {
         || matches!(text, "on" | "On" | "ON")
 }
 
-fn integer(text: &str) -> Node {
+fn integer(text: &str) -> JsonNode {
     let plain = text.replace('_', "");
     let (sign, digits) = match plain.strip_prefix('-') {
         Some(digits) => (-1, digits),
@@ -254,22 +253,22 @@ fn integer(text: &str) -> Node {
     let magnitude = digits.and_then(|digits| i128::from_str_radix(digits, radix).ok());
     let value = magnitude.map(|magnitude| magnitude * sign);
     match value.and_then(|value| i64::try_from(value).ok()) {
-        Some(value) => Node::Int(value),
-        None => Node::Float(plain.parse().unwrap_or_default()),
+        Some(value) => JsonNode::Int(value),
+        None => JsonNode::Float(plain.parse().unwrap_or_default()),
     }
 }
 
-fn float(text: &str) -> Result<Node, JsonError> {
+fn float(text: &str) -> Result<JsonNode, JsonError> {
     let value = text.replace('_', "").parse::<f64>();
     match value {
-        Ok(value) if value.is_finite() => Ok(Node::Float(value)),
+        Ok(value) if value.is_finite() => Ok(JsonNode::Float(value)),
         _ if text.ends_with(['n', 'N']) => Err(JsonError::Number("NaN")),
         _ if text.starts_with('-') => Err(JsonError::Number("-Inf")),
         _ => Err(JsonError::Number("+Inf")),
     }
 }
 
-/// A time as Go writes it. Only dates change; what has an hour is close enough for anything that looks at it here.
+/// A time as Go writes it. Only dates change; the difference does not matter for times with an hour.
 fn time(text: &str) -> String {
     let parts: Vec<&str> = text.split('-').collect();
     match parts.as_slice() {

@@ -1,6 +1,6 @@
-//! What trees mean as JSON.
+//! Trees as JSON.
 
-use super::{Content, Json, JsonError, JsonRef, Scalars, read};
+use super::{Json, JsonContent, JsonError, JsonRef, Scalars, read};
 
 fn json(yaml: &str, scalars: Scalars) -> Result<Json, JsonError> {
     let document = kiln_yaml::parse(yaml).expect("the test has valid YAML");
@@ -15,20 +15,20 @@ fn check(yaml: &str, scalars: Scalars, expect: &str) {
 
 fn text(value: JsonRef<'_>) -> String {
     match value.content() {
-        Content::Array => {
+        JsonContent::Array => {
             let items: Vec<String> = value.items().map(text).collect();
             format!("[{}]", items.join(","))
         }
-        Content::Object => {
+        JsonContent::Object => {
             let field = |(name, value): (&str, JsonRef<'_>)| format!("{name:?}:{}", text(value));
             let fields: Vec<String> = value.fields().map(field).collect();
             format!("{{{}}}", fields.join(","))
         }
-        Content::Null => "null".to_owned(),
-        Content::Bool(value) => value.to_string(),
-        Content::Int(value) => value.to_string(),
-        Content::Float(value) => value.to_string(),
-        Content::String(text) => format!("{text:?}"),
+        JsonContent::Null => "null".to_owned(),
+        JsonContent::Bool(value) => value.to_string(),
+        JsonContent::Int(value) => value.to_string(),
+        JsonContent::Float(value) => value.to_string(),
+        JsonContent::String(text) => format!("{text:?}"),
     }
 }
 

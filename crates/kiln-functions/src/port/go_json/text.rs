@@ -2,7 +2,7 @@
 
 use kiln_go::push_json_string;
 
-use super::{Content, JsonRef};
+use super::{JsonContent, JsonRef};
 
 /// How deep a value may be nested to have a text.
 const MAX_DEPTH: usize = 400;
@@ -20,12 +20,12 @@ impl JsonRef<'_> {
             return None;
         }
         match self.content() {
-            Content::Null => text.push_str("null"),
-            Content::Bool(value) => text.push_str(&value.to_string()),
-            Content::Int(value) => text.push_str(&value.to_string()),
-            Content::Float(value) => text.push_str(&value.to_string()),
-            Content::String(string) => push_json_string(text, string),
-            Content::Array => {
+            JsonContent::Null => text.push_str("null"),
+            JsonContent::Bool(value) => text.push_str(&value.to_string()),
+            JsonContent::Int(value) => text.push_str(&value.to_string()),
+            JsonContent::Float(value) => text.push_str(&value.to_string()),
+            JsonContent::String(string) => push_json_string(text, string),
+            JsonContent::Array => {
                 text.push('[');
                 for (at, item) in self.items().enumerate() {
                     if at > 0 {
@@ -35,7 +35,7 @@ impl JsonRef<'_> {
                 }
                 text.push(']');
             }
-            Content::Object => {
+            JsonContent::Object => {
                 let mut fields: Vec<_> = self.fields().collect();
                 fields.sort_by_key(|(name, _)| *name);
                 text.push('{');

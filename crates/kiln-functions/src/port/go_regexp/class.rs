@@ -18,7 +18,7 @@ pub(super) fn perl_class(c: char) -> Option<&'static str> {
     })
 }
 
-/// A class of Unicode at the start of a text (`\pL`, `\p{Greek}`, `\P{^Lu}`), and what follows.
+/// A Unicode class at the start of a text (`\pL`, `\p{Greek}`, `\P{^Lu}`), and the rest.
 pub(super) fn unicode_class(text: &str) -> Result<(String, &str), RegexpError> {
     let is_upper = text.starts_with(r"\P");
     let name = text.get(2..).unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn unicode_class(text: &str) -> Result<(String, &str), RegexpError> {
     }
 }
 
-/// A class in brackets at the start of a text, and what follows.
+/// A class in brackets at the start of a text, and the rest.
 pub(super) fn class(text: &str) -> Result<(String, &str), RegexpError> {
     let mut out = String::from("[");
     let mut rest = text.strip_prefix('[').unwrap_or(text);
@@ -135,7 +135,7 @@ fn class_char<'t>(text: &'t str, class: &str) -> Result<(u32, &'t str), RegexpEr
     }
 }
 
-/// A range without the halves of surrogate pairs, which no text has.
+/// A range without surrogates, which no text contains.
 fn push_range(out: &mut String, low: u32, high: u32) {
     const SURROGATES: std::ops::RangeInclusive<u32> = 0xd800..=0xdfff;
     let below = (low, high.min(SURROGATES.start() - 1));

@@ -2,17 +2,17 @@
 
 use super::RegexpError;
 
-/// A character that stands for itself.
+/// A literal character.
 pub(super) fn literal(c: char) -> String {
     regex::escape(c.encode_utf8(&mut [0; 4]))
 }
 
-/// A code point that stands for itself. Half of a surrogate pair is one to Go, and never matches.
+/// A literal code point. Go accepts a surrogate, which never matches.
 pub(super) fn code_point(code: u32) -> String {
     char::from_u32(code).map_or_else(|| r"[^\s\S]".to_owned(), literal)
 }
 
-/// The code point that an escape such as `\n`, `\101` or `\x{263a}` stands for, and what follows.
+/// The code point of an escape such as `\n`, `\101` or `\x{263a}`, and the rest.
 pub(super) fn escape(text: &str) -> Result<(u32, &str), RegexpError> {
     let mut rest = text.chars();
     rest.next();
@@ -57,7 +57,7 @@ pub(super) fn escape(text: &str) -> Result<(u32, &str), RegexpError> {
     }
 }
 
-/// What stands behind `\x`: two digits, or any number of them in braces.
+/// The digits after `\x`: two, or any number in braces.
 fn hex(rest: &mut std::str::Chars<'_>) -> Option<u32> {
     let first = rest.next()?;
     if first != '{' {

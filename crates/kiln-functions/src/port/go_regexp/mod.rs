@@ -1,8 +1,8 @@
-//! Regular expressions as Go writes them.
+//! Regular expressions in Go's syntax.
 //!
-//! The engines agree on what matches; the syntaxes differ in details: which classes are ASCII, what is an escape, what is
-//! an error. An expression is read by Go's rules, with Go's messages, and rewritten for the `regex` crate. Groups lose
-//! their names, because Go lets several have the same one; they keep their numbers.
+//! The engines match alike; the syntaxes differ in details: which classes are ASCII, which escapes exist, what is an
+//! error. An expression is parsed by Go's rules, with Go's messages, and rewritten for the `regex` crate. Groups lose
+//! their names, because Go allows duplicate names; they keep their numbers.
 
 mod class;
 mod escape;
@@ -15,10 +15,10 @@ use regex::{Regex, RegexBuilder};
 
 use crate::budget::may_compile;
 
-/// Go's limit on nesting, which the engine is to allow too.
+/// Go's limit on nesting.
 const MAX_NESTING: usize = 1000;
 
-/// An expression is not one to Go.
+/// An expression that Go rejects.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("error parsing regexp: {what}: `{text}`")]
 pub(crate) struct RegexpError {
@@ -33,7 +33,7 @@ impl RegexpError {
     }
 }
 
-/// The expression that Go would compile from this text.
+/// Compiles an expression in Go's syntax.
 pub(crate) fn compile(expression: &str) -> Result<Regex, RegexpError> {
     let too_large = || RegexpError::new("expression too large", expression);
     if !may_compile(expression) {
@@ -41,7 +41,7 @@ pub(crate) fn compile(expression: &str) -> Result<Regex, RegexpError> {
     }
     let translated = translate::translate(expression)?;
     let mut builder = RegexBuilder::new(&translated);
-    // Each group of Go's may take two levels here.
+    // Each group may take two levels here.
     builder.nest_limit(4 * MAX_NESTING as u32);
     builder.build().map_err(|_| too_large())
 }

@@ -1,4 +1,4 @@
-//! Expressions that Go and the engine read differently, and Go's complaints.
+//! Expressions that Go and the engine parse differently, and Go's errors.
 
 use super::compile;
 

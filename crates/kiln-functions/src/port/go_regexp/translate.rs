@@ -1,16 +1,16 @@
-//! From Go's syntax to that of the `regex` crate, in one pass.
+//! Translates Go's syntax to that of the `regex` crate, in one pass.
 
 use super::class::{class, perl_class, unicode_class};
 use super::escape::{escape, literal};
 use super::{MAX_NESTING, RegexpError};
 
-/// Go allows no more repetitions than this, nested ones multiplied.
+/// Go's limit of repetitions, with nested ones multiplied.
 const MAX_REPEAT: u32 = 1000;
 
 pub(super) fn translate(expression: &str) -> Result<String, RegexpError> {
     let mut translation = Translation::default();
     let mut rest = expression;
-    // What follows the last operator of repetition, if it came just before.
+    // The text after the last repetition operator, if that came just before.
     let mut last_repeat: Option<&str> = None;
     while let Some(first) = rest.chars().next() {
         let before = rest;
@@ -68,10 +68,10 @@ pub(super) fn translate(expression: &str) -> Result<String, RegexpError> {
 #[derive(Default)]
 struct Translation {
     out: String,
-    /// What an operator of repetition would repeat.
+    /// What a repetition operator would repeat.
     atom: Option<Atom>,
     open: Vec<Group>,
-    /// The largest weight in the group that is open.
+    /// The largest weight in the open group.
     heaviest: u32,
 }
 
@@ -79,7 +79,7 @@ struct Translation {
 struct Atom {
     start: usize,
     end: usize,
-    /// How often something in it is repeated.
+    /// How often its content is repeated.
     weight: u32,
 }
 
@@ -160,7 +160,7 @@ impl Translation {
                     let (flags, rest) = text.split_at(end);
                     match (c, flags) {
                         (':', flags) => self.open(flags, text)?,
-                        // Nothing to say; and it must not come between an atom and what repeats it.
+                        // It has no effect, and must not separate an atom from its repetition.
                         (_, "(?)") => {}
                         (_, flags) => self.out.push_str(flags),
                     }
@@ -259,7 +259,7 @@ enum Repeat {
 }
 
 impl Repeat {
-    /// The operator at the start of a text and what follows; none if `{` is only a brace.
+    /// The operator at the start of a text and the rest; `None` if `{` is only a brace.
     fn parse(text: &str) -> Result<Option<(Repeat, &str)>, RegexpError> {
         let mut chars = text.chars();
         match chars.next() {

@@ -1,12 +1,12 @@
-//! Whether a tree fits a typed configuration, with the complaint of Go's JSON decoder if it does not.
+//! Checks a tree against a typed configuration, with the errors of Go's JSON decoder.
 
 use kiln_yaml::{Kind, NodeRef};
 
-/// A struct of Go, as far as it can be decoded wrongly.
+/// A Go struct, as far as decoding it can fail.
 pub struct StructType {
-    /// What Go calls it.
+    /// Its name in Go.
     pub name: &'static str,
-    /// The fields, by their names in JSON. Others are ignored.
+    /// The fields by their names in JSON. Other fields are ignored.
     pub fields: &'static [(&'static str, FieldType)],
 }
 
@@ -24,7 +24,7 @@ pub enum FieldType {
     List(&'static FieldType),
 }
 
-/// Checks a mapping. The complaint is about the first field that does not fit, in the order of keys.
+/// Checks a mapping. The error is about the first invalid field, in the order of keys.
 pub fn check_struct(node: NodeRef<'_>, expected: &StructType) -> Result<(), String> {
     let checker = Checker {
         struct_name: expected.name,
@@ -33,7 +33,7 @@ pub fn check_struct(node: NodeRef<'_>, expected: &StructType) -> Result<(), Stri
     checker.check_fields(node, expected)
 }
 
-/// Where in the tree we are. Types nest as deep as their declarations, so that recursion is bounded by the program.
+/// The current position in the tree. Types nest as deep as their declarations, so that the program limits recursion.
 struct Checker {
     struct_name: &'static str,
     path: String,
@@ -96,7 +96,7 @@ fn go_type(field: &FieldType) -> String {
     }
 }
 
-/// What a node is in JSON, in the words of Go's decoder.
+/// The JSON type of a node, in the words of Go's decoder.
 fn json_type(node: NodeRef<'_>) -> &'static str {
     match (node.kind(), node.tag()) {
         (Kind::Mapping, _) => "object",

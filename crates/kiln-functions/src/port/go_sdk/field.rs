@@ -2,11 +2,11 @@
 
 use kiln_yaml::{Document, NodeId, NodeRef, Slot, Style};
 
-/// A field on the way, or at its end, is not what it was taken for.
+/// A field on the path, or at its end, has the wrong type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WrongType;
 
-/// What a new value takes over from the one it replaces, by generation of the SDK.
+/// What a new value keeps of the one it replaces, by release of the SDK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Formatting {
     /// Its comments, before version 1.0.
@@ -15,7 +15,7 @@ pub enum Formatting {
     CommentsAndStyle,
 }
 
-/// The value of a key that is a string.
+/// The value of a key, which must be a string.
 pub fn field<'a>(mapping: NodeRef<'a>, key: &str) -> Option<NodeRef<'a>> {
     let is_key =
         |name: NodeRef<'_>| name.is_scalar() && name.value() == key && name.tag() == "!!str";
@@ -40,7 +40,7 @@ pub fn nested<'a>(node: NodeRef<'a>, path: &[&str]) -> Result<Option<NodeRef<'a>
     Ok(Some(current))
 }
 
-/// The text at a path of keys; numbers, booleans and nulls are no texts.
+/// The string at a path of keys; numbers, booleans and nulls are not strings.
 pub fn nested_text<'a>(node: NodeRef<'a>, path: &[&str]) -> Result<Option<&'a str>, WrongType> {
     match nested(node, path)? {
         None => Ok(None),
@@ -49,7 +49,7 @@ pub fn nested_text<'a>(node: NodeRef<'a>, path: &[&str]) -> Result<Option<&'a st
     }
 }
 
-/// The mappings in the sequence at a key; none if it is not a sequence of mappings throughout.
+/// The mappings in the sequence at a key; empty if an item is not a mapping.
 pub fn slice<'a>(node: NodeRef<'a>, key: &str) -> Vec<NodeRef<'a>> {
     let items = field(node, key).filter(|value| value.is_sequence());
     let items: Vec<NodeRef<'_>> = items.into_iter().flat_map(NodeRef::items).collect();
@@ -59,7 +59,7 @@ pub fn slice<'a>(node: NodeRef<'a>, key: &str) -> Vec<NodeRef<'a>> {
     }
 }
 
-/// Sets the text at a path of keys below a node, and makes what is missing on the way.
+/// Sets the string at a path of keys below a node, and creates missing mappings.
 pub fn set_text(
     document: &mut Document,
     node: NodeId,

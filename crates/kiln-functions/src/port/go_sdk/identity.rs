@@ -1,4 +1,4 @@
-//! Who a resource is, and where it came from.
+//! The identity of a resource, and its origin.
 
 use kiln_krm::annotations::{INDEX, LOCAL_CONFIG, PATH};
 use kiln_krm::results::{File, ResourceRef, ResultItem, Severity};
@@ -7,18 +7,18 @@ use kiln_yaml::NodeRef;
 use super::field::{nested, nested_text};
 use super::scope;
 
-/// The annotation that says what a resource was called where its package came from.
+/// The annotation with the identity of a resource in the upstream package.
 pub const UPSTREAM_IDENTIFIER: &str = "internal.kpt.dev/upstream-identifier";
 
-/// The namespace of what belongs to one and does not say which.
+/// The namespace of a namespaced resource without one.
 pub const DEFAULT_NAMESPACE: &str = "default";
 
-/// The namespace of what belongs to none, or may.
+/// The namespace of a cluster-scoped resource, or one of unknown scope.
 pub const UNKNOWN_NAMESPACE: &str = "~C";
 
-/// What a resource is called, without its version.
+/// The identity of a resource, without its version.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Identity<'a> {
+pub struct ResourceIdentity<'a> {
     /// The API group.
     pub group: &'a str,
     /// `kind`
@@ -29,7 +29,7 @@ pub struct Identity<'a> {
     pub name: &'a str,
 }
 
-/// The text at a path; empty if there is none.
+/// The string at a path; empty if it is missing.
 pub fn text<'a>(resource: NodeRef<'a>, path: &[&str]) -> &'a str {
     nested_text(resource, path)
         .ok()
@@ -43,14 +43,14 @@ pub fn is_local_config(resource: NodeRef<'_>) -> bool {
     !matches!(value, "" | "false")
 }
 
-/// Whether a resource is of a type; what is not given, here or there, fits everything.
+/// Whether a resource has a type; empty parts match everything, on both sides.
 pub fn is_gvk(resource: NodeRef<'_>, group: &str, version: &str, kind: &str) -> bool {
     let (own_group, own_version) = group_version(text(resource, &["apiVersion"]));
     let fits = |own: &str, wanted: &str| own.is_empty() || wanted.is_empty() || own == wanted;
     fits(text(resource, &["kind"]), kind) && fits(own_group, group) && fits(own_version, version)
 }
 
-/// Group and version; neither if there is more than one slash.
+/// Group and version; both empty if there is more than one slash.
 fn group_version(api_version: &str) -> (&str, &str) {
     match api_version.split_once('/') {
         None => ("", api_version),
@@ -59,27 +59,27 @@ fn group_version(api_version: &str) -> (&str, &str) {
     }
 }
 
-/// Whether a namespace is written down, of whatever type.
+/// Whether `metadata.namespace` exists, of whatever type.
 pub fn has_namespace(resource: NodeRef<'_>) -> bool {
     !matches!(nested(resource, &["metadata", "namespace"]), Ok(None))
 }
 
-/// Whether a resource belongs to a namespace: by its type if that is known, else by whether it says so.
+/// Whether a resource is namespaced: by its type if that is known, else by whether it has a namespace.
 pub fn is_namespace_scoped(resource: NodeRef<'_>) -> bool {
     let api_version = text(resource, &["apiVersion"]);
     scope::is_namespaced(api_version, text(resource, &["kind"]))
         .unwrap_or_else(|| has_namespace(resource))
 }
 
-/// What a resource is called.
-pub fn identity<'a>(resource: NodeRef<'a>) -> Identity<'a> {
+/// The identity of a resource.
+pub fn identity<'a>(resource: NodeRef<'a>) -> ResourceIdentity<'a> {
     let api_version = text(resource, &["apiVersion"]);
     let namespace = match (has_namespace(resource), is_namespace_scoped(resource)) {
         (true, _) => text(resource, &["metadata", "namespace"]),
         (false, true) => DEFAULT_NAMESPACE,
         (false, false) => UNKNOWN_NAMESPACE,
     };
-    Identity {
+    ResourceIdentity {
         group: api_version.split_once('/').map_or("", |(group, _)| group),
         kind: text(resource, &["kind"]),
         namespace,
@@ -87,16 +87,16 @@ pub fn identity<'a>(resource: NodeRef<'a>) -> Identity<'a> {
     }
 }
 
-/// What a resource was called where its package came from, or else is called; none if that is written down wrongly.
-pub fn origin<'a>(resource: NodeRef<'a>) -> Option<Identity<'a>> {
+/// The upstream identity of a resource, or else its own; `None` if the annotation is invalid.
+pub fn origin<'a>(resource: NodeRef<'a>) -> Option<ResourceIdentity<'a>> {
     match text(resource, &["metadata", "annotations", UPSTREAM_IDENTIFIER]) {
         "" => Some(identity(resource)),
         upstream => parse_upstream(upstream.trim()),
     }
 }
 
-/// Finds `group|kind|namespace|name` in a text. The original looks for it anywhere.
-fn parse_upstream(text: &str) -> Option<Identity<'_>> {
+/// Finds `group|kind|namespace|name` in a text. The original searches anywhere in it.
+fn parse_upstream(text: &str) -> Option<ResourceIdentity<'_>> {
     let is_label = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let parts: Vec<&str> = text.split('|').collect();
     parts.windows(4).find_map(|parts| {
@@ -114,7 +114,7 @@ fn parse_upstream(text: &str) -> Option<Identity<'_>> {
             && kind.chars().all(|c| c.is_ascii_alphanumeric());
         let is_namespace = namespace == UNKNOWN_NAMESPACE
             || (1..=63).contains(&namespace.len()) && namespace.chars().all(is_label);
-        (is_kind && is_namespace && !name.is_empty()).then_some(Identity {
+        (is_kind && is_namespace && !name.is_empty()).then_some(ResourceIdentity {
             group: group.get(group_start..)?,
             kind,
             namespace,
@@ -123,7 +123,7 @@ fn parse_upstream(text: &str) -> Option<Identity<'_>> {
     })
 }
 
-/// A resource in messages.
+/// A resource in the format of messages.
 pub fn short_text(resource: NodeRef<'_>) -> String {
     format!(
         "Resource(apiVersion={}, kind={}, namespace={}, name={})",
@@ -134,7 +134,7 @@ pub fn short_text(resource: NodeRef<'_>) -> String {
     )
 }
 
-/// A resource in results.
+/// A resource in the format of results.
 pub fn resource_ref(resource: NodeRef<'_>) -> ResourceRef {
     ResourceRef {
         api_version: text(resource, &["apiVersion"]).to_owned(),
@@ -144,7 +144,7 @@ pub fn resource_ref(resource: NodeRef<'_>) -> ResourceRef {
     }
 }
 
-/// A result about a resource, or a configuration, and the file that it is in. What is in no file is at index -1.
+/// A result about a resource or a configuration, with its file. Without a file the index is -1.
 pub fn about_object(severity: Severity, message: String, resource: NodeRef<'_>) -> ResultItem {
     let annotation = |key| text(resource, &["metadata", "annotations", key]);
     let index = match annotation(INDEX) {

@@ -1,7 +1,7 @@
-//! What kpt's SDK for Go offers to functions: fields by path, identities, the scope of types, typed configuration.
+//! kpt's SDK for Go: fields by path, identities, the scope of types, typed configuration.
 //!
-//! Reading is strict: a key must be a string, and a text that YAML takes for a number is no text. Where the original
-//! would end with a stack trace, these answer that the type is wrong.
+//! Reading is strict: a key must be a string, and a text that YAML resolves to a number is not a string. Where the
+//! original ends with a stack trace, these functions return an error about the type.
 
 mod decode;
 mod field;
@@ -14,7 +14,7 @@ pub(crate) use order::sort_items;
 pub use decode::{FieldType, StructType, check_struct};
 pub use field::{Formatting, WrongType, field, nested, nested_text, set_text, slice};
 pub use identity::{
-    DEFAULT_NAMESPACE, Identity, UNKNOWN_NAMESPACE, UPSTREAM_IDENTIFIER, about_object,
+    DEFAULT_NAMESPACE, ResourceIdentity, UNKNOWN_NAMESPACE, UPSTREAM_IDENTIFIER, about_object,
     has_namespace, identity, is_gvk, is_local_config, is_namespace_scoped, origin, resource_ref,
     short_text, text,
 };

@@ -1,6 +1,6 @@
-//! Which of the well-known types belong to namespaces, as far as the SDK knows.
+//! Which of the well-known types are namespaced, in the SDK's table.
 
-/// Whether a type's resources belong to namespaces; none if the type is not known.
+/// Whether a type is namespaced; `None` if it is unknown.
 pub(super) fn is_namespaced(api_version: &str, kind: &str) -> Option<bool> {
     let by_type = |(known_version, known_kind, _): &(&str, &str, bool)| {
         (*known_version, *known_kind).cmp(&(api_version, kind))

@@ -1,16 +1,16 @@
-//! Keys that a mapping has more than once, as go-yaml reports them when it decodes into Go's maps.
+//! Duplicate keys, as go-yaml reports them when it decodes into Go maps.
 //!
-//! go-yaml compares the texts of keys: `1` and `"1"` are the same, `1` and `0x1` are not.
+//! go-yaml compares the texts of keys: `1` and `"1"` are equal, `1` and `0x1` are not.
 
 use std::collections::HashMap;
 
 use kiln_go::quote;
 use kiln_yaml::{Document, Kind, NodeRef, SequenceStyle};
 
-/// How many duplicates a message names. There are as many as pairs of equal keys.
+/// How many duplicates a message lists. There is one for each pair of equal keys.
 const MAX_REPORTED: usize = 1000;
 
-/// Whether one of the mappings has a key more than once.
+/// Whether a mapping of the tree has a duplicate key.
 pub(crate) fn has_duplicates(root: NodeRef<'_>) -> bool {
     let mut pending = vec![root];
     while let Some(node) = pending.pop() {
@@ -22,7 +22,7 @@ pub(crate) fn has_duplicates(root: NodeRef<'_>) -> bool {
     false
 }
 
-/// Whether a mapping itself has a key more than once.
+/// Whether a mapping itself has a duplicate key.
 pub(crate) fn is_ambiguous(mapping: NodeRef<'_>) -> bool {
     let mut seen = std::collections::HashSet::new();
     mapping
@@ -30,8 +30,8 @@ pub(crate) fn is_ambiguous(mapping: NodeRef<'_>) -> bool {
         .any(|(key, _)| !seen.insert((is_scalar(key), key.value())))
 }
 
-/// What go-yaml reports of the duplicates of a document that it reads by itself; nothing if there are none. Lines are
-/// those of the document as it is written.
+/// go-yaml's message about the duplicates of a single document; `None` if there are none. Line numbers are those of
+/// the written document.
 pub(crate) fn report(document: &Document) -> Option<String> {
     let lines = reports(document);
     (!lines.is_empty()).then(|| message(&lines))
@@ -54,7 +54,7 @@ pub(crate) fn reports(document: &Document) -> Vec<String> {
     }
 }
 
-/// The reports about a node of a document that was read from text.
+/// The reports about a node of a parsed document.
 pub(crate) fn reports_of(root: NodeRef<'_>) -> Vec<String> {
     let mut reports = Vec::new();
     let mut pending = vec![root];
@@ -66,7 +66,7 @@ pub(crate) fn reports_of(root: NodeRef<'_>) -> Vec<String> {
         if reports.len() >= MAX_REPORTED {
             break;
         }
-        // go-yaml does not look into a mapping that it refuses.
+        // go-yaml does not descend into a mapping that it rejects.
         if reports.len() == before {
             let children: Vec<_> = node.children().collect();
             pending.extend(children.into_iter().rev());
@@ -85,7 +85,7 @@ fn report_mapping(mapping: NodeRef<'_>, reports: &mut Vec<String>) {
     if same.values().all(|lines| lines.len() == 1) {
         return;
     }
-    // How many keys of the same text have been passed.
+    // How many keys with the same text came before.
     let mut passed: HashMap<(bool, &str), usize> = HashMap::new();
     for (key, _) in mapping.entries() {
         let identity = (is_scalar(key), key.value());
@@ -105,7 +105,7 @@ fn report_mapping(mapping: NodeRef<'_>, reports: &mut Vec<String>) {
     }
 }
 
-/// Keys of different kinds differ; those that are collections all have the same text.
+/// Scalars and collections never are equal keys; the text of every collection is the same.
 fn is_scalar(key: NodeRef<'_>) -> bool {
     key.kind() == Kind::Scalar
 }

@@ -1,4 +1,4 @@
-//! How go-yaml writes values that were never text: which strings it quotes, and the order of a map's keys.
+//! How go-yaml writes values that were not parsed from text: which strings it quotes, and the order of map keys.
 
 pub(crate) mod duplicate_keys;
 
@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use kiln_krm::record::{is_base_60, is_old_bool};
 use kiln_yaml::Document;
 
-/// Compares two keys that are texts. Numbers inside of them count by their value: `a2` comes before `a10`.
+/// Compares two string keys. Numbers in them are compared by value: `a2` comes before `a10`.
 pub(crate) fn compare_keys(a: &str, b: &str) -> Ordering {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut after_digit = false;
@@ -18,7 +18,7 @@ pub(crate) fn compare_keys(a: &str, b: &str) -> Ordering {
         }
         return match (x.is_alphabetic(), y.is_alphabetic()) {
             (true, true) => x.cmp(y),
-            // A number ends before a letter; a letter comes behind all else.
+            // A number ends before a letter; otherwise letters come last.
             (true, false) if after_digit => Ordering::Less,
             (false, true) if after_digit => Ordering::Greater,
             (true, false) => Ordering::Greater,
@@ -29,7 +29,7 @@ pub(crate) fn compare_keys(a: &str, b: &str) -> Ordering {
     a.len().cmp(&b.len())
 }
 
-/// Compares what differs from `place` on, neither being a letter there.
+/// Compares the rest from `place` on, where neither is a letter.
 fn compare_numbers(a: &[char], b: &[char], place: usize) -> Ordering {
     let at = |chars: &[char]| chars.get(place).copied().unwrap_or('\0');
     let mut start = 0;
@@ -53,9 +53,9 @@ fn is_digit(char: char) -> bool {
     char.is_ascii_digit()
 }
 
-/// Whether go-yaml v3 would not read the text as a string, or takes care of those who would not.
+/// Whether go-yaml v3 quotes the text: it, or a parser of YAML 1.1, would not read it as a string.
 pub(crate) fn is_other(text: &str) -> bool {
-    // Most texts begin with a letter that nothing else begins with.
+    // Most texts begin with a letter that begins no other type.
     let may_be = text.bytes().next().is_none_or(|first| {
         matches!(first, b'0'..=b'9' | b'.' | b'+' | b'-' | b'~' | b'<')
             || b"nNyYtTfFoO".contains(&first)

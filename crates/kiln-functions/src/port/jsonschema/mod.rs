@@ -1,11 +1,11 @@
-//! JSON schemas: those of Kubernetes' own types, built in, and those that users bring along.
+//! JSON schemas: those of the Kubernetes types, built in, and those of users.
 //!
-//! [`Table`] knows the types of one version of Kubernetes and makes [`Schemas`] of them in the form in which
-//! openapi2jsonschema does for kubeval and kubeconform: optional fields may be null, and unknown fields are refused in
-//! strict mode only. [`parse()`] makes them of schema files. [`validate()`] speaks like the library that kubeconform
-//! uses; how kubeval speaks is for kubeval to know.
+//! [`TypeTable`] contains the types of one version of Kubernetes and builds [`Schemas`] from them in the form of
+//! openapi2jsonschema, for kubeval and kubeconform: optional fields may be null, and unknown fields are rejected in
+//! strict mode only. [`parse()`] reads schema files. [`validate()`] has the messages of the library that kubeconform
+//! uses; kubeval has its own.
 //!
-//! Nothing here fetches anything: a schema is there, or it is not.
+//! Nothing is fetched over the network.
 
 mod format;
 mod parse;
@@ -18,5 +18,5 @@ mod validate;
 pub(crate) use format::Format;
 pub(crate) use parse::{ParseError, parse};
 pub(crate) use schema::{Additional, Schema, SchemaId, Schemas, Type};
-pub(crate) use table::{Table, UnknownFields, kind_suffix};
+pub(crate) use table::{TypeTable, UnknownFields, kind_suffix};
 pub(crate) use validate::{TooDeep, validate};

@@ -1,39 +1,36 @@
 //! Schemas from files.
 //!
-//! The keywords that schemas of Kubernetes resources use are known, in drafts 4 to 2020-12. One that is not known here
-//! but has a meaning is an error, since leaving it out would call things valid that are not.
+//! The keywords that schemas of Kubernetes resources use are supported, in drafts 4 to 2020-12. An unsupported
+//! keyword with a meaning is an error: ignoring it would accept invalid resources.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::port::go_json::{Content, Json, JsonRef, Scalars, read};
+use crate::port::go_json::{Json, JsonContent, JsonRef, Scalars, read};
 
 use super::format::{Format, Named};
 use super::schema::{Additional, Range, Schema, SchemaId, Schemas, Type, Types};
 
-/// Why a file gives no schema.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum ParseError {
-    /// The file is no schema at all. kubeconform looks for one elsewhere then.
+    /// The file is not a schema. kubeconform then looks for one elsewhere.
     #[error("{0} is not a JSON schema")]
     Invalid(String),
-    /// The file is one that the original could use.
+    /// The original can use the file, this port cannot.
     #[error("the schema {path} uses {what}, which is not supported natively; use --no-native")]
     Unsupported {
-        /// The file.
         path: String,
-        /// What is missing here.
+        /// The unsupported feature.
         what: String,
     },
 }
 
-/// Where referenced files come from, by path.
+/// Reads referenced files by path.
 pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// The schema in a file.
 pub(crate) fn parse(path: &str, text: &str, files: &ReadFile<'_>) -> Result<Schemas, ParseError> {
-    let mut parser = Parser {
+    let mut parser = SchemaParser {
         files,
         documents: Vec::new(),
         schemas: Schemas::checking_formats(),
@@ -50,11 +47,11 @@ pub(crate) fn parse(path: &str, text: &str, files: &ReadFile<'_>) -> Result<Sche
     Ok(parser.schemas)
 }
 
-struct Parser<'a> {
+struct SchemaParser<'a> {
     files: &'a ReadFile<'a>,
     documents: Vec<SchemaDocument>,
     schemas: Schemas,
-    /// By document and place in it.
+    /// By document and index in it.
     made: HashMap<(usize, usize), SchemaId>,
     open: Vec<(SchemaId, usize, usize)>,
 }
@@ -78,7 +75,7 @@ const KEYWORDS_WITHOUT_SUPPORT: &[&str] = &[
     "unevaluatedProperties",
 ];
 
-impl Parser<'_> {
+impl SchemaParser<'_> {
     fn add_document(&mut self, path: &str, text: &str) -> Result<usize, ParseError> {
         let invalid = || ParseError::Invalid(path.to_owned());
         let tree = kiln_yaml::parse(text).ok().flatten().ok_or_else(invalid)?;
@@ -111,7 +108,7 @@ impl Parser<'_> {
     }
 
     fn schema(&mut self, document: usize, json: JsonRef<'_>) -> Result<Schema, ParseError> {
-        if let Content::Bool(verdict) = json.content() {
+        if let JsonContent::Bool(verdict) = json.content() {
             return Ok(Schema {
                 verdict: Some(verdict),
                 ..Schema::default()
@@ -139,7 +136,7 @@ impl Parser<'_> {
         Ok(schema)
     }
 
-    /// Keywords that say something about a value by itself.
+    /// Keywords about a value itself.
     fn read_values(
         &self,
         document: usize,
@@ -166,7 +163,7 @@ impl Parser<'_> {
         schema.multiple_of = number(json, "multipleOf");
         schema.minimum = number(json, "minimum");
         schema.maximum = number(json, "maximum");
-        // Draft 4 says with a boolean that the limit itself is out.
+        // In draft 4 a boolean excludes the limit itself.
         schema.exclusive_minimum = match is_true(json, "exclusiveMinimum") {
             true => schema.minimum.take(),
             false => number(json, "exclusiveMinimum"),
@@ -195,7 +192,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Keywords that have schemas in them.
+    /// Keywords that contain schemas.
     fn read_parts(
         &mut self,
         document: usize,
@@ -219,7 +216,7 @@ impl Parser<'_> {
             ));
         }
         match json.get("items") {
-            Some(items) if items.content() == Content::Array => {
+            Some(items) if items.content() == JsonContent::Array => {
                 schema.first_items = items.items().map(&mut part).collect();
             }
             items => schema.items = items.map(&mut part),
@@ -232,8 +229,8 @@ impl Parser<'_> {
         schema.additional =
             json.get("additionalProperties")
                 .and_then(|json| match json.content() {
-                    Content::Bool(true) => None,
-                    Content::Bool(false) => Some(Additional::Refused),
+                    JsonContent::Bool(true) => None,
+                    JsonContent::Bool(false) => Some(Additional::Refused),
                     _ => Some(Additional::Schema(part(json))),
                 });
         let fields = |keyword: &str| json.get(keyword).into_iter().flat_map(JsonRef::fields);
@@ -302,7 +299,7 @@ impl Parser<'_> {
     }
 }
 
-/// The draft that a `$schema` stands for.
+/// The draft of a `$schema`.
 fn draft(url: &str) -> Option<u32> {
     let url = url.strip_suffix('#').unwrap_or(url);
     let url = url.strip_prefix("http://").or(url.strip_prefix("https://"));
@@ -324,31 +321,31 @@ fn types(json: JsonRef<'_>) -> Types {
 }
 
 fn is_true(json: JsonRef<'_>, keyword: &str) -> bool {
-    json.get(keyword).map(JsonRef::content) == Some(Content::Bool(true))
+    json.get(keyword).map(JsonRef::content) == Some(JsonContent::Bool(true))
 }
 
 fn number(json: JsonRef<'_>, keyword: &str) -> Option<f64> {
     match json.get(keyword)?.content() {
-        Content::Int(number) => Some(number as f64),
-        Content::Float(number) => Some(number),
+        JsonContent::Int(number) => Some(number as f64),
+        JsonContent::Float(number) => Some(number),
         _ => None,
     }
 }
 
 fn count(json: JsonRef<'_>, keyword: &str) -> Option<usize> {
     match json.get(keyword)?.content() {
-        Content::Int(number) => usize::try_from(number).ok(),
+        JsonContent::Int(number) => usize::try_from(number).ok(),
         _ => None,
     }
 }
 
-/// What a JSON pointer points to.
+/// The value at a JSON pointer.
 fn pointer<'a>(json: JsonRef<'a>, pointer: &str) -> Option<JsonRef<'a>> {
     let mut names = pointer.split('/').skip(1);
     names.try_fold(json, |json, name| {
         let name = name.replace("~1", "/").replace("~0", "~");
         match json.content() {
-            Content::Array => json.items().nth(name.parse().ok()?),
+            JsonContent::Array => json.items().nth(name.parse().ok()?),
             _ => json.get(&name),
         }
     })

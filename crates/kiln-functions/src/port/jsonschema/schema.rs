@@ -1,9 +1,9 @@
-//! What a schema asks for.
+//! The representation of schemas.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::port::go_json::{Content, Json, JsonRef};
+use crate::port::go_json::{Json, JsonContent, JsonRef};
 
 use super::format::Format;
 
@@ -11,21 +11,20 @@ use super::format::Format;
 #[derive(Debug, Default)]
 pub(crate) struct Schemas {
     list: Vec<Schema>,
-    /// Whether `format` is more than a remark.
+    /// Whether `format` is checked.
     pub(super) checks_formats: bool,
 }
 
-/// The place of a schema. The first is the one that a resource has to follow.
+/// The index of a schema. The first is the schema of the resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SchemaId(usize);
 
-/// A schema, by keywords.
 #[derive(Debug, Default)]
 pub(crate) struct Schema {
-    /// A schema that is just `true` or `false`.
+    /// A schema that is `true` or `false`.
     pub(crate) verdict: Option<bool>,
     pub(crate) reference: Option<SchemaId>,
-    /// `$ref` makes everything beside it void, before draft 2019-09.
+    /// Whether `$ref` hides the other keywords, as before draft 2019-09.
     pub(crate) reference_only: bool,
     pub(crate) types: Types,
     pub(crate) enumeration: Option<Vec<Json>>,
@@ -54,7 +53,7 @@ pub(crate) struct Schema {
     pub(crate) if_then_else: Option<(SchemaId, Option<SchemaId>, Option<SchemaId>)>,
 }
 
-/// What holds for properties that have no schema of their own.
+/// What applies to properties without their own schema.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Additional {
     Refused,
@@ -67,7 +66,7 @@ pub(crate) struct Range {
     pub(crate) max: Option<usize>,
 }
 
-/// A type of JSON, in the order in which messages name them.
+/// A JSON type, in the order of messages.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Type {
     Null,
@@ -79,12 +78,12 @@ pub(crate) enum Type {
     Object,
 }
 
-/// A set of types; the empty one asks for nothing.
+/// A set of types; the empty set allows every type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Types(u8);
 
 impl Schemas {
-    /// None yet, and `format` will be more than a remark.
+    /// No schemas yet; `format` will be checked.
     pub(crate) fn checking_formats() -> Schemas {
         Schemas {
             checks_formats: true,
@@ -101,7 +100,7 @@ impl Schemas {
         SchemaId(self.list.len() - 1)
     }
 
-    /// Puts a schema in the place of one that was pushed for it.
+    /// Replaces a schema that was pushed as a placeholder.
     pub(crate) fn set(&mut self, id: SchemaId, schema: Schema) {
         if let Some(place) = self.list.get_mut(id.0) {
             *place = schema;
@@ -140,15 +139,15 @@ impl Type {
         Type::ALL.into_iter().find(|type_| type_.name() == name)
     }
 
-    /// The type of a value; numbers are numbers, whole or not.
+    /// The type of a value; integers are numbers too.
     pub(crate) fn of(value: JsonRef<'_>) -> Type {
         match value.content() {
-            Content::Null => Type::Null,
-            Content::Bool(_) => Type::Boolean,
-            Content::Int(_) | Content::Float(_) => Type::Number,
-            Content::String(_) => Type::String,
-            Content::Array => Type::Array,
-            Content::Object => Type::Object,
+            JsonContent::Null => Type::Null,
+            JsonContent::Bool(_) => Type::Boolean,
+            JsonContent::Int(_) | JsonContent::Float(_) => Type::Number,
+            JsonContent::String(_) => Type::String,
+            JsonContent::Array => Type::Array,
+            JsonContent::Object => Type::Object,
         }
     }
 }
@@ -172,8 +171,8 @@ impl Types {
     /// Whether a value is of one of the types.
     pub(crate) fn admit(self, value: JsonRef<'_>) -> bool {
         let is_whole = match value.content() {
-            Content::Int(_) => true,
-            Content::Float(number) => number.fract() == 0.0,
+            JsonContent::Int(_) => true,
+            JsonContent::Float(number) => number.fract() == 0.0,
             _ => false,
         };
         self.0 == 0 || self.contains(Type::of(value)) || (is_whole && self.contains(Type::Integer))

@@ -1,7 +1,7 @@
-//! The types of Kubernetes' own resources, from the tables that `tools/schema/jsonschema` writes.
+//! The types of the built-in Kubernetes resources, from the tables that `tools/schema/jsonschema` writes.
 //!
-//! The first lines of a table describe its format. Parsing one is a matter of a millisecond and happens when the first
-//! resource is validated; schemas are made for the kinds that are asked for.
+//! The first lines of a table describe its format. Parsing takes about a millisecond and happens when the first
+//! resource is validated; schemas are built for the kinds that are requested.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use super::schema::{Additional, Schema, SchemaId, Schemas, Type, Types};
 use crate::port::go_json::Json;
 
 /// The types of one version of Kubernetes.
-pub(crate) struct Table {
+pub(crate) struct TypeTable {
     types: Vec<TypeEntry>,
     /// By the name of the file that openapi2jsonschema writes.
     by_file_name: HashMap<String, usize>,
@@ -20,7 +20,7 @@ pub(crate) struct Table {
 
 #[derive(Default)]
 struct TypeEntry {
-    /// What it stands for, if it is not an object with fields.
+    /// The other type that it stands for, if it is not an object with fields.
     alias: Option<&'static str>,
     api_versions: Vec<&'static str>,
     kinds: Vec<&'static str>,
@@ -28,14 +28,14 @@ struct TypeEntry {
     fields: Vec<(&'static str, &'static str)>,
 }
 
-/// What holds for fields that a type does not have.
+/// What applies to unknown fields.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum UnknownFields {
     Allowed,
     Refused,
 }
 
-/// Kinds for which openapi2jsonschema makes no schema, because theirs would have no end.
+/// Kinds for which openapi2jsonschema writes no schema, because it would be infinite.
 const WITHOUT_SCHEMA: &[&str] = &[
     "customresourcedefinition",
     "customresourcedefinitionlist",
@@ -48,30 +48,31 @@ const WITHOUT_SCHEMA: &[&str] = &[
     "jsonschemapropsorstringarray",
 ];
 
-/// The version that kubeconform's schemas are of.
-static CURRENT: LazyLock<Table> =
-    LazyLock::new(|| Table::parse(include_str!("kubernetes-v1.36.3.txt")));
+/// The version of kubeconform's schemas.
+static CURRENT: LazyLock<TypeTable> =
+    LazyLock::new(|| TypeTable::parse(include_str!("kubernetes-v1.36.3.txt")));
 
-/// The version that kubeval's schemas are of.
-static KUBEVAL: LazyLock<Table> =
-    LazyLock::new(|| Table::parse(include_str!("kubernetes-v1.20.10.txt")));
+/// The version of kubeval's schemas.
+static KUBEVAL: LazyLock<TypeTable> =
+    LazyLock::new(|| TypeTable::parse(include_str!("kubernetes-v1.20.10.txt")));
 
-/// The Kptfile that kubeval knows.
-static KPTFILE: LazyLock<Table> = LazyLock::new(|| Table::parse(include_str!("kptfile.txt")));
+/// The Kptfile schema of kubeval.
+static KPTFILE: LazyLock<TypeTable> =
+    LazyLock::new(|| TypeTable::parse(include_str!("kptfile.txt")));
 
-impl Table {
-    /// The types of the newest Kubernetes that is known here.
-    pub(crate) fn current() -> &'static Table {
+impl TypeTable {
+    /// The types of the newest Kubernetes in the tables.
+    pub(crate) fn current() -> &'static TypeTable {
         &CURRENT
     }
 
-    /// The types that kubeval v0.3.0 knows, as far as they are Kubernetes' own or kpt's.
-    pub(crate) fn of_kubeval() -> [&'static Table; 2] {
+    /// The types of kubeval v0.3.0 that belong to Kubernetes or kpt.
+    pub(crate) fn of_kubeval() -> [&'static TypeTable; 2] {
         [&KUBEVAL, &KPTFILE]
     }
 
-    /// The schema of a kind, or none if there is none. Group and version are looked for as kubeconform does it: by
-    /// what stands before the first dot of the group, and without regard to case.
+    /// The schema of a kind, if there is one. Group and version are looked up like kubeconform does: by the part of
+    /// the group before the first dot, ignoring case.
     pub(crate) fn schema(
         &self,
         api_version: &str,
@@ -82,7 +83,7 @@ impl Table {
         Some(Maker::new(self, unknown_fields).make(place))
     }
 
-    /// The schema of a resource, if its API version and kind are known exactly so.
+    /// The schema of a resource, by its exact API version and kind.
     pub(crate) fn schema_of_resource(
         &self,
         api_version: &str,
@@ -95,7 +96,7 @@ impl Table {
         is_known.then(|| Maker::new(self, unknown_fields).make(place))
     }
 
-    /// Makes the schemas of all types, and says how many there are.
+    /// Builds the schemas of all types, and returns their number.
     #[cfg(test)]
     pub(super) fn make_all(&self) -> usize {
         let made = self.by_file_name.values().filter(|place| {
@@ -105,8 +106,8 @@ impl Table {
         made.count()
     }
 
-    fn parse(text: &'static str) -> Table {
-        let mut table = Table {
+    fn parse(text: &'static str) -> TypeTable {
+        let mut table = TypeTable {
             types: Vec::new(),
             by_file_name: HashMap::new(),
         };
@@ -151,12 +152,12 @@ impl Table {
     }
 }
 
-/// The name of the file that has the schema of a kind, without its ending.
+/// The name of the file with the schema of a kind, without its extension.
 fn file_name(api_version: &str, kind: &str) -> String {
     format!("{}{}", kind.to_lowercase(), kind_suffix(api_version))
 }
 
-/// The part of a file's name that says group and version.
+/// The part of a file name with group and version.
 pub(crate) fn kind_suffix(api_version: &str) -> String {
     let mut parts = api_version.split('/');
     let group = parts.next().unwrap_or_default();
@@ -173,16 +174,16 @@ fn push_new(list: &mut Vec<&'static str>, item: &'static str) {
     }
 }
 
-/// Whether a field may be null although its type does not say so.
+/// Whether a field may be null although its type does not allow it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Null {
     Allowed,
     Refused,
 }
 
-/// Makes the schemas of one kind.
+/// Builds the schemas of one kind.
 struct Maker<'a> {
-    table: &'a Table,
+    table: &'a TypeTable,
     unknown_fields: UnknownFields,
     schemas: Schemas,
     made: HashMap<(usize, Null), SchemaId>,
@@ -190,7 +191,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn new(table: &Table, unknown_fields: UnknownFields) -> Maker<'_> {
+    fn new(table: &TypeTable, unknown_fields: UnknownFields) -> Maker<'_> {
         Maker {
             table,
             unknown_fields,
@@ -204,7 +205,7 @@ impl Maker<'_> {
         let root = self.schemas.push(Schema::default());
         let mut schema = match self.table.types.get(place) {
             Some(entry) => match entry.alias {
-                // The converter gives `object` to what has no type, and leaves others alone.
+                // The converter gives the type `object` to types without one, and leaves the others as they are.
                 Some("?") | None => self.object(entry, Null::Refused, Depth::Top),
                 Some(alias) => self.simple(alias, Null::Refused),
             },
@@ -234,7 +235,7 @@ impl Maker<'_> {
             schema.additional = Some(Additional::Refused);
         }
         for (name, expression) in &entry.fields {
-            // The converter forgets at the top which fields are required.
+            // At the top level the converter loses which fields are required.
             let null = match depth {
                 Depth::Below if entry.required.contains(name) => Null::Refused,
                 _ => Null::Allowed,
@@ -277,7 +278,7 @@ impl Maker<'_> {
         id
     }
 
-    /// What is not another type.
+    /// An expression that is not another type.
     fn simple(&mut self, expression: &str, null: Null) -> Schema {
         let mut schema = Schema::default();
         let mut chars = expression.chars();
@@ -291,7 +292,7 @@ impl Maker<'_> {
                 schema.items = Some(self.expression(chars.as_str(), Null::Allowed));
                 Type::Array
             }
-            // Each of the two may be null, so that null is both and thereby neither.
+            // Both alternatives may be null, so that null matches both and fails `oneOf`.
             Some('q') => return self.string_or(Type::Integer),
             Some('r') => return self.string_or(Type::Number),
             Some('t') => {
@@ -323,7 +324,7 @@ impl Maker<'_> {
     }
 }
 
-/// Where the fields of an object are.
+/// At which level the fields of an object are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Depth {
     Top,

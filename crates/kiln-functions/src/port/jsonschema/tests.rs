@@ -1,9 +1,9 @@
-//! Kubernetes types as schemas, and what is said of values that break them. Messages and their nesting are those of
+//! Kubernetes types as schemas, and messages about invalid values. Messages and their nesting are those of
 //! kubeconform v0.7.0 on the same input.
 
 use crate::port::go_json::{Json, Scalars, read};
 
-use super::{ParseError, Table, UnknownFields, parse, validate};
+use super::{ParseError, TypeTable, UnknownFields, parse, validate};
 
 fn json(yaml: &str) -> Json {
     let document = kiln_yaml::parse(yaml).unwrap().unwrap();
@@ -21,7 +21,7 @@ fn text_field<'a>(json: &'a Json, name: &str) -> &'a str {
 fn check(unknown_fields: UnknownFields, yaml: &str, expect: &[(&str, &str)]) {
     let json = json(yaml);
     let (api_version, kind) = (text_field(&json, "apiVersion"), text_field(&json, "kind"));
-    let schema = Table::current().schema(api_version, kind, unknown_fields);
+    let schema = TypeTable::current().schema(api_version, kind, unknown_fields);
     let found = validate(&schema.expect("there is a schema"), json.root()).unwrap();
     let found: Vec<(&str, &str)> = found
         .iter()
@@ -97,15 +97,18 @@ fn a_group_is_known_by_its_first_part() {
         ],
     );
     let schema =
-        |api_version, kind| Table::current().schema(api_version, kind, UnknownFields::Allowed);
+        |api_version, kind| TypeTable::current().schema(api_version, kind, UnknownFields::Allowed);
     assert!(schema("example.com/v1", "Deployment").is_none());
-    // Their schemas would have no end.
+    // Their schemas would be infinite.
     assert!(schema("apiextensions.k8s.io/v1", "CustomResourceDefinition").is_none());
 }
 
 #[test]
 fn every_type_has_a_schema_that_ends() {
-    for table in [Table::current()].into_iter().chain(Table::of_kubeval()) {
+    for table in [TypeTable::current()]
+        .into_iter()
+        .chain(TypeTable::of_kubeval())
+    {
         assert!(table.make_all() > 10);
     }
 }

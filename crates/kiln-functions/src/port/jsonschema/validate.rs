@@ -1,34 +1,33 @@
-//! Whether a value follows a schema, and what is said if it does not, in the words and the order of the library that
-//! kubeconform uses (santhosh-tekuri/jsonschema v6).
+//! Validates a value against a schema, with the messages and the order of the library that kubeconform uses
+//! (santhosh-tekuri/jsonschema v6).
 //!
-//! The library nests what it finds: several faults of one object become a group that counts as one fault of the object
-//! around it. kubeconform shows the outermost group only, so a group further in is told as `validation failed`. Where
-//! the library follows Go's map order, the order of the text is followed here.
+//! The library nests errors: several errors of one object become a group that counts as one error of the enclosing
+//! object. kubeconform prints the outermost group only, so an inner group is reported as `validation failed`. Where
+//! the library follows Go's map order, this follows the order of the text.
 
 use std::cell::Cell;
 
 use crate::budget::is_stopped;
-use crate::port::go_json::{Content, Json, JsonRef};
+use crate::port::go_json::{Json, JsonContent, JsonRef};
 
 use super::schema::{Additional, Range, Schema, SchemaId, Schemas, Type};
 
-/// Something that is wrong with a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Violation {
-    /// Names and numbers, each after a slash.
+    /// Names and indices, each after a slash.
     pub(crate) path: String,
     pub(crate) message: String,
 }
 
-/// Schema or value are nested beyond reason.
+/// Schema or value nest too deep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the resource, or its schema, is nested too deeply")]
 pub(crate) struct TooDeep;
 
-/// How deep schemas are followed. Those of Kubernetes end by themselves; those of users need not.
+/// How deep schemas are followed. Those of Kubernetes are finite; those of users may not be.
 const MAX_DEPTH: usize = 300;
 
-/// What is wrong with a value; nothing if it follows the schema.
+/// The errors of a value; empty if it is valid.
 pub(crate) fn validate(schemas: &Schemas, value: JsonRef<'_>) -> Result<Vec<Violation>, TooDeep> {
     let Some(root) = schemas.root() else {
         return Ok(Vec::new());
@@ -44,11 +43,11 @@ pub(crate) fn validate(schemas: &Schemas, value: JsonRef<'_>) -> Result<Vec<Viol
         Some(fault) if fault.is_group => fault.causes,
         Some(fault) => vec![fault],
     };
-    let told = outermost.into_iter().map(|fault| Violation {
+    let reported = outermost.into_iter().map(|fault| Violation {
         path: fault.path,
         message: fault.message,
     });
-    Ok(told.collect())
+    Ok(reported.collect())
 }
 
 struct Fault {
@@ -62,14 +61,14 @@ struct Validator<'a> {
     schemas: &'a Schemas,
     path: String,
     depth: usize,
-    /// The length of all faults, those that nobody gets included.
+    /// The length of all errors, including discarded ones.
     bytes: Cell<usize>,
 }
 
-type Checked = Result<Option<Fault>, TooDeep>;
+type SchemaCheck = Result<Option<Fault>, TooDeep>;
 
 impl<'a> Validator<'a> {
-    fn validate(&mut self, id: SchemaId, value: JsonRef<'_>) -> Checked {
+    fn validate(&mut self, id: SchemaId, value: JsonRef<'_>) -> SchemaCheck {
         if self.depth >= MAX_DEPTH {
             return Err(TooDeep);
         }
@@ -82,8 +81,7 @@ impl<'a> Validator<'a> {
         checked
     }
 
-    /// Looks at a part of a value.
-    fn validate_part(&mut self, id: SchemaId, part: JsonRef<'_>, name: &str) -> Checked {
+    fn validate_part(&mut self, id: SchemaId, part: JsonRef<'_>, name: &str) -> SchemaCheck {
         let length = self.path.len();
         self.path.push('/');
         self.path.push_str(name);
@@ -92,7 +90,7 @@ impl<'a> Validator<'a> {
         checked
     }
 
-    fn check(&mut self, schema: &'a Schema, value: JsonRef<'_>) -> Checked {
+    fn check(&mut self, schema: &'a Schema, value: JsonRef<'_>) -> SchemaCheck {
         if let Some(fault) = self.at_once(schema, value) {
             return Ok(Some(self.fault(fault)));
         }
@@ -106,12 +104,12 @@ impl<'a> Validator<'a> {
             faults.extend(fault);
         }
         match value.content() {
-            Content::Object => self.object(schema, value, &mut faults)?,
-            Content::Array => self.array(schema, value, &mut faults)?,
-            Content::String(text) => self.string(schema, text, &mut faults),
-            Content::Int(number) => self.number(schema, number as f64, &mut faults),
-            Content::Float(number) => self.number(schema, number, &mut faults),
-            Content::Null | Content::Bool(_) => {}
+            JsonContent::Object => self.object(schema, value, &mut faults)?,
+            JsonContent::Array => self.array(schema, value, &mut faults)?,
+            JsonContent::String(text) => self.string(schema, text, &mut faults),
+            JsonContent::Int(number) => self.number(schema, number as f64, &mut faults),
+            JsonContent::Float(number) => self.number(schema, number, &mut faults),
+            JsonContent::Null | JsonContent::Bool(_) => {}
         }
         self.combinations(schema, value, &mut faults)?;
         if faults.len() > 1 {
@@ -123,7 +121,7 @@ impl<'a> Validator<'a> {
         Ok(faults.pop())
     }
 
-    /// What ends the look at a value.
+    /// Errors that end the validation of a value.
     fn at_once(&self, schema: &Schema, value: JsonRef<'_>) -> Option<String> {
         if schema.verdict == Some(false) {
             return Some("false schema".to_owned());
@@ -137,7 +135,7 @@ impl<'a> Validator<'a> {
             && !equal(constant.root(), value)
         {
             return Some(match constant.root().content() {
-                Content::Array | Content::Object => "const failed".to_owned(),
+                JsonContent::Array | JsonContent::Object => "const failed".to_owned(),
                 _ => format!("value must be {}", display(constant.root())),
             });
         }
@@ -304,7 +302,7 @@ impl<'a> Validator<'a> {
         Ok(())
     }
 
-    /// Which schemas a value follows, until enough are found, and what is wrong with the others.
+    /// Which schemas match a value, until enough are found, and the errors of the others.
     fn matching(
         &mut self,
         ids: &[SchemaId],
@@ -369,7 +367,7 @@ impl<'a> Validator<'a> {
 fn outside_of(values: &[Json]) -> String {
     let is_simple = |value: &Json| {
         let content = value.root().content();
-        !matches!(content, Content::Array | Content::Object)
+        !matches!(content, JsonContent::Array | JsonContent::Object)
     };
     if !values.iter().all(is_simple) {
         return "enum failed".to_owned();
@@ -381,18 +379,18 @@ fn outside_of(values: &[Json]) -> String {
     }
 }
 
-/// Whether two values are the same; whole numbers are, whether they are written with a point or not.
+/// Whether two values are equal; integers are, whether they are written with a point or not.
 fn equal(left: JsonRef<'_>, right: JsonRef<'_>) -> bool {
     let mut open = vec![(left, right)];
     while let Some((left, right)) = open.pop() {
         let same = match (left.content(), right.content()) {
-            (Content::Int(left), Content::Float(right)) => left as f64 == right,
-            (Content::Float(left), Content::Int(right)) => left == right as f64,
-            (Content::Array, Content::Array) => {
+            (JsonContent::Int(left), JsonContent::Float(right)) => left as f64 == right,
+            (JsonContent::Float(left), JsonContent::Int(right)) => left == right as f64,
+            (JsonContent::Array, JsonContent::Array) => {
                 open.extend(left.items().zip(right.items()));
                 left.items().len() == right.items().len()
             }
-            (Content::Object, Content::Object) => {
+            (JsonContent::Object, JsonContent::Object) => {
                 let before = open.len();
                 let pairs = left
                     .fields()
@@ -424,12 +422,12 @@ fn duplicates(array: JsonRef<'_>) -> Option<(usize, usize)> {
 
 fn display(value: JsonRef<'_>) -> String {
     match value.content() {
-        Content::Null => "<nil>".to_owned(),
-        Content::Bool(value) => value.to_string(),
-        Content::Int(value) => value.to_string(),
-        Content::Float(value) => value.to_string(),
-        Content::String(text) => quote(text),
-        Content::Array | Content::Object => "value".to_owned(),
+        JsonContent::Null => "<nil>".to_owned(),
+        JsonContent::Bool(value) => value.to_string(),
+        JsonContent::Int(value) => value.to_string(),
+        JsonContent::Float(value) => value.to_string(),
+        JsonContent::String(text) => quote(text),
+        JsonContent::Array | JsonContent::Object => "value".to_owned(),
     }
 }
 
@@ -449,7 +447,7 @@ fn quote_all(names: &[&str]) -> String {
     quoted.join(", ")
 }
 
-/// A number as English has it.
+/// A number with thousands separators.
 fn with_commas(number: f64) -> String {
     let text = number.to_string();
     let (sign, digits) = match text.strip_prefix('-') {

@@ -1,24 +1,23 @@
-//! What the aliases of a document stand for, looked up when the first one is met.
+//! The targets of aliases in a document, computed at the first alias.
 
 use std::collections::HashMap;
 
 use kiln_yaml::{Document, Kind, NodeId};
 
-/// The targets of one document's aliases. Stays true as long as no aliases are added to the document.
+/// The targets of one document's aliases. Valid as long as no aliases are added to the document.
 #[derive(Default)]
 pub(super) struct Aliases {
     targets: Option<HashMap<NodeId, NodeId>>,
 }
 
 impl Aliases {
-    /// The node that an alias stands for.
     pub(super) fn target(&mut self, document: &Document, alias: NodeId) -> Option<NodeId> {
         let targets = self.targets.get_or_insert_with(|| targets(document));
         targets.get(&alias).copied()
     }
 }
 
-/// For each alias the last node before it that has its name as an anchor.
+/// For each alias the last node before it with an anchor of its name.
 fn targets(document: &Document) -> HashMap<NodeId, NodeId> {
     let mut named: HashMap<&str, NodeId> = HashMap::new();
     let mut targets = HashMap::new();

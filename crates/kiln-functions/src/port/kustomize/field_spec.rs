@@ -1,31 +1,31 @@
-//! Which field of which resources: kustomize's field specs and their paths.
+//! kustomize's field specs and their paths.
 
 use std::borrow::Cow;
 
 use kiln_krm::Resource;
 
-use super::decode::{FieldShape, Shape, StructShape, Value};
+use super::decode::{ConfigShape, ConfigValue, FieldShape, StructShape};
 
-/// A field of the resources of a type. What is empty of the type matches anything.
+/// A field of the resources of a type. Empty parts of the type match anything.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct FieldSpec {
     pub(crate) group: Cow<'static, str>,
     pub(crate) version: Cow<'static, str>,
     pub(crate) kind: Cow<'static, str>,
-    /// `spec/template/metadata/annotations`; `[]` behind a name says that it is a list, `\/` is a slash in a name.
+    /// `spec/template/metadata/annotations`; `[]` after a name marks a list, `\/` is a slash in a name.
     pub(crate) path: Cow<'static, str>,
-    /// Whether a field that is missing is made.
+    /// Whether a missing field is created.
     pub(crate) create: bool,
 }
 
 impl FieldSpec {
-    /// How configurations write field specs.
-    pub(crate) const SHAPE: Shape = Shape::List(&Shape::Struct(&SHAPE));
+    /// The type of field specs in configurations.
+    pub(crate) const SHAPE: ConfigShape = ConfigShape::List(&ConfigShape::Struct(&SHAPE));
 
-    /// How they are written where the list is a type of its own.
-    pub(crate) const NAMED_SHAPE: Shape = Shape::NamedList("types.FsSlice", &Shape::Struct(&SHAPE));
+    /// The same where the list is a named type.
+    pub(crate) const NAMED_SHAPE: ConfigShape =
+        ConfigShape::NamedList("types.FsSlice", &ConfigShape::Struct(&SHAPE));
 
-    /// A spec of a table.
     pub(crate) const fn new(
         group: &'static str,
         version: &'static str,
@@ -42,13 +42,13 @@ impl FieldSpec {
         }
     }
 
-    /// The specs of a configuration's field; none if it is not given.
-    pub(crate) fn list(value: Option<&Value>) -> Option<Vec<FieldSpec>> {
+    /// The specs of a configuration field; `None` if it is missing.
+    pub(crate) fn list(value: Option<&ConfigValue>) -> Option<Vec<FieldSpec>> {
         let items = value?.items()?;
         Some(items.iter().map(FieldSpec::read).collect())
     }
 
-    fn read(value: &Value) -> FieldSpec {
+    fn read(value: &ConfigValue) -> FieldSpec {
         let text = |key| Cow::Owned(value.field_text(key).to_owned());
         FieldSpec {
             group: text("group"),
@@ -59,7 +59,7 @@ impl FieldSpec {
         }
     }
 
-    /// Whether the resource is of the type.
+    /// Whether the resource has the type.
     pub(crate) fn selects(&self, resource: &Resource) -> bool {
         let (group, version) = group_version(resource.api_version());
         let fits = |wanted: &str, given: &str| wanted.is_empty() || wanted == given;
@@ -74,7 +74,7 @@ pub(super) fn group_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-/// The elements of a path. A backslash keeps the delimiter behind it from being one.
+/// The elements of a path. A backslash escapes the delimiter.
 pub(crate) fn split_path(path: &str, delimiter: char) -> Vec<String> {
     let mut elements: Vec<String> = Vec::new();
     for part in path.split(delimiter) {
@@ -94,7 +94,7 @@ const fn of_type(name: &'static str) -> FieldShape {
     FieldShape {
         name,
         embedded_in: Some("Gvk"),
-        shape: Shape::Text,
+        shape: ConfigShape::Text,
     }
 }
 
@@ -105,7 +105,7 @@ static SHAPE: StructShape = StructShape {
         of_type("group"),
         of_type("version"),
         of_type("kind"),
-        FieldShape::new("path", Shape::Text),
-        FieldShape::new("create", Shape::Bool),
+        FieldShape::new("path", ConfigShape::Text),
+        FieldShape::new("create", ConfigShape::Bool),
     ],
 };

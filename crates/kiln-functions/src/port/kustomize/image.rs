@@ -1,10 +1,10 @@
-//! Image references as kustomize takes them apart and changes them.
+//! Image references as kustomize parses and changes them.
 
 use regex::Regex;
 
 use crate::port::go_regexp;
 
-/// What to make of images of a name.
+/// The change for images with a certain name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Image {
     pub(crate) name: String,
@@ -15,20 +15,20 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// What matches the references that are meant. The name is part of an expression, dots and all; one that is none
-    /// matches nothing.
+    /// Matches the references to change. The name is part of a regular expression, including its dots; an invalid
+    /// expression matches nothing.
     pub(crate) fn expression(&self) -> Option<Regex> {
         let tag = "(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?";
         go_regexp::compile(&format!("^{}{tag}$", self.name)).ok()
     }
 
-    /// What matched them before 2023, when a reference had a tag or a digest but not both.
+    /// The expression before 2023, when a reference had a tag or a digest but not both.
     pub(crate) fn former_expression(&self) -> Option<Regex> {
         let tag = "(@sha256)?(:[a-zA-Z0-9_.{}-]*)?";
         go_regexp::compile(&format!("^{}{tag}$", self.name)).ok()
     }
 
-    /// What became of them then.
+    /// The change before 2023.
     pub(crate) fn former_apply(&self, reference: &str) -> String {
         let (name, tag) = former_split(reference);
         let name = match self.new_name.as_str() {
@@ -42,8 +42,8 @@ impl Image {
         }
     }
 
-    /// What a function makes of them that takes references apart as kustomize does, and puts them together otherwise:
-    /// nothing stands before a tag or a digest that stays.
+    /// The change by a function that parses references as kustomize does but joins them in another way: there is no
+    /// separator before a kept tag or digest.
     pub(crate) fn apply_by_hand(&self, reference: &str) -> String {
         let (name, tag, digest) = split(reference);
         let name = match self.new_name.as_str() {
@@ -99,7 +99,7 @@ fn split(reference: &str) -> (&str, &str, &str) {
     }
 }
 
-/// Name, and tag or digest with the sign before it.
+/// Name, and tag or digest with its separator.
 fn former_split(reference: &str) -> (&str, &str) {
     let colon = match reference.find('/') {
         None => reference.rfind(':'),

@@ -1,4 +1,4 @@
-//! Selection by labels as Kubernetes writes it: `app=web,tier in (a, b),!old`.
+//! Label selectors of Kubernetes: `app=web,tier in (a, b),!old`.
 
 /// A parsed selector: all of its requirements must be met.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -9,11 +9,11 @@ pub(crate) struct LabelSelector {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Requirement {
     key: String,
-    operator: Operator,
+    operator: SelectorOperator,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Operator {
+enum SelectorOperator {
     Exists,
     Missing,
     In(Vec<String>),
@@ -22,30 +22,29 @@ enum Operator {
     Below(i64),
 }
 
-/// What cannot be understood of a selector.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct SelectorError(String);
 
 impl LabelSelector {
-    /// Reads a selector; an empty one selects all.
+    /// Parses a selector; an empty one selects everything.
     pub(crate) fn parse(text: &str) -> Result<LabelSelector, SelectorError> {
-        let mut parser = Parser {
+        let mut parser = SelectorParser {
             tokens: tokens(text),
             at: 0,
         };
         let mut requirements = Vec::new();
         loop {
             match parser.peek().clone() {
-                Token::Word(_) | Token::Sign("!") => {
+                SelectorToken::Word(_) | SelectorToken::Sign("!") => {
                     let requirement = parser.requirement().map_err(|SelectorError(error)| {
                         SelectorError(format!("unable to parse requirement: {error}"))
                     })?;
                     requirements.push(requirement);
                     match parser.next() {
-                        Token::End => break,
-                        Token::Sign(",") => match parser.peek() {
-                            Token::Word(_) | Token::Sign("!") => {}
+                        SelectorToken::End => break,
+                        SelectorToken::Sign(",") => match parser.peek() {
+                            SelectorToken::Word(_) | SelectorToken::Sign("!") => {}
                             other => {
                                 return Err(SelectorError(format!(
                                     "found '{}', expected: identifier after ','",
@@ -61,7 +60,7 @@ impl LabelSelector {
                         }
                     }
                 }
-                Token::End => break,
+                SelectorToken::End => break,
                 other => {
                     return Err(SelectorError(format!(
                         "found '{}', expected: !, identifier, or 'end of string'",
@@ -73,57 +72,60 @@ impl LabelSelector {
         Ok(LabelSelector { requirements })
     }
 
-    /// Whether labels meet all requirements.
     pub(crate) fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.requirements.iter().all(|requirement| {
             let value = label(&requirement.key);
             let number = || value.and_then(|value| value.parse::<i64>().ok());
             match &requirement.operator {
-                Operator::Exists => value.is_some(),
-                Operator::Missing => value.is_none(),
-                Operator::In(values) => value.is_some_and(|v| values.iter().any(|w| w == v)),
-                Operator::NotIn(values) => value.is_none_or(|v| values.iter().all(|w| w != v)),
-                Operator::Above(limit) => number().is_some_and(|number| number > *limit),
-                Operator::Below(limit) => number().is_some_and(|number| number < *limit),
+                SelectorOperator::Exists => value.is_some(),
+                SelectorOperator::Missing => value.is_none(),
+                SelectorOperator::In(values) => {
+                    value.is_some_and(|v| values.iter().any(|w| w == v))
+                }
+                SelectorOperator::NotIn(values) => {
+                    value.is_none_or(|v| values.iter().all(|w| w != v))
+                }
+                SelectorOperator::Above(limit) => number().is_some_and(|number| number > *limit),
+                SelectorOperator::Below(limit) => number().is_some_and(|number| number < *limit),
             }
         })
     }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Token {
+enum SelectorToken {
     Word(String),
     Sign(&'static str),
     End,
 }
 
-impl Token {
+impl SelectorToken {
     fn text(&self) -> &str {
         match self {
-            Token::Word(word) => word,
-            Token::Sign(sign) => sign,
-            Token::End => "",
+            SelectorToken::Word(word) => word,
+            SelectorToken::Sign(sign) => sign,
+            SelectorToken::End => "",
         }
     }
 }
 
 const SIGNS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
 
-fn tokens(text: &str) -> Vec<Token> {
+fn tokens(text: &str) -> Vec<SelectorToken> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign));
         let length = match sign {
             Some(sign) => {
-                tokens.push(Token::Sign(sign));
+                tokens.push(SelectorToken::Sign(sign));
                 sign.len()
             }
             None => {
                 let is_end = |c: char| c.is_ascii_whitespace() || "=!(),><".contains(c);
                 let end = rest.find(is_end).unwrap_or(rest.len());
                 let word = rest.get(..end).unwrap_or_default();
-                tokens.push(Token::Word(word.to_owned()));
+                tokens.push(SelectorToken::Word(word.to_owned()));
                 end
             }
         };
@@ -132,27 +134,27 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-struct Parser {
-    tokens: Vec<Token>,
+struct SelectorParser {
+    tokens: Vec<SelectorToken>,
     at: usize,
 }
 
-impl Parser {
-    fn peek(&self) -> &Token {
-        self.tokens.get(self.at).unwrap_or(&Token::End)
+impl SelectorParser {
+    fn peek(&self) -> &SelectorToken {
+        self.tokens.get(self.at).unwrap_or(&SelectorToken::End)
     }
 
-    fn next(&mut self) -> Token {
+    fn next(&mut self) -> SelectorToken {
         let token = self.peek().clone();
         self.at += 1;
         token
     }
 
     fn requirement(&mut self) -> Result<Requirement, SelectorError> {
-        let is_negated = *self.peek() == Token::Sign("!");
+        let is_negated = *self.peek() == SelectorToken::Sign("!");
         self.at += usize::from(is_negated);
         let key = match self.next() {
-            Token::Word(key) => key,
+            SelectorToken::Word(key) => key,
             other => {
                 return Err(SelectorError(format!(
                     "found '{}', expected: identifier",
@@ -162,16 +164,16 @@ impl Parser {
         };
         check_key(&key)?;
         let operator = if is_negated {
-            Operator::Missing
-        } else if matches!(self.peek(), Token::End | Token::Sign(",")) {
-            Operator::Exists
+            SelectorOperator::Missing
+        } else if matches!(self.peek(), SelectorToken::End | SelectorToken::Sign(",")) {
+            SelectorOperator::Exists
         } else {
             self.comparison()?
         };
         Ok(Requirement { key, operator })
     }
 
-    fn comparison(&mut self) -> Result<Operator, SelectorError> {
+    fn comparison(&mut self) -> Result<SelectorOperator, SelectorError> {
         let word = self.next();
         let number = |value: String| {
             let refused = || {
@@ -181,12 +183,12 @@ impl Parser {
             value.parse::<i64>().map_err(|_| refused())
         };
         Ok(match &word {
-            Token::Sign("=" | "==") => Operator::In(vec![self.value()]),
-            Token::Sign("!=") => Operator::NotIn(vec![self.value()]),
-            Token::Sign(">") => Operator::Above(number(self.value())?),
-            Token::Sign("<") => Operator::Below(number(self.value())?),
-            Token::Word(word) if word == "in" => Operator::In(self.values()?),
-            Token::Word(word) if word == "notin" => Operator::NotIn(self.values()?),
+            SelectorToken::Sign("=" | "==") => SelectorOperator::In(vec![self.value()]),
+            SelectorToken::Sign("!=") => SelectorOperator::NotIn(vec![self.value()]),
+            SelectorToken::Sign(">") => SelectorOperator::Above(number(self.value())?),
+            SelectorToken::Sign("<") => SelectorOperator::Below(number(self.value())?),
+            SelectorToken::Word(word) if word == "in" => SelectorOperator::In(self.values()?),
+            SelectorToken::Word(word) if word == "notin" => SelectorOperator::NotIn(self.values()?),
             other => {
                 return Err(SelectorError(format!(
                     "found '{}', expected: '=', '!=', '==', 'in', notin'",
@@ -196,10 +198,10 @@ impl Parser {
         })
     }
 
-    /// What is compared with; nothing stands for the empty text.
+    /// The value to compare with; it may be empty.
     fn value(&mut self) -> String {
         match self.peek().clone() {
-            Token::Word(value) => {
+            SelectorToken::Word(value) => {
                 self.at += 1;
                 value
             }
@@ -209,7 +211,7 @@ impl Parser {
 
     fn values(&mut self) -> Result<Vec<String>, SelectorError> {
         match self.next() {
-            Token::Sign("(") => {}
+            SelectorToken::Sign("(") => {}
             other => {
                 return Err(SelectorError(format!(
                     "found '{}' expected: '('",
@@ -221,8 +223,8 @@ impl Parser {
         loop {
             values.push(self.value());
             match self.next() {
-                Token::Sign(",") => {}
-                Token::Sign(")") => return Ok(values),
+                SelectorToken::Sign(",") => {}
+                SelectorToken::Sign(")") => return Ok(values),
                 other => {
                     return Err(SelectorError(format!(
                         "found '{}', expected: ',' or ')'",
@@ -234,7 +236,7 @@ impl Parser {
     }
 }
 
-/// Complains about a key that no label can have.
+/// Rejects a key that no label can have.
 fn check_key(key: &str) -> Result<(), SelectorError> {
     const RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                         alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \

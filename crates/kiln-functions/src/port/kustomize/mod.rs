@@ -1,8 +1,8 @@
-//! What many functions of the catalog took from kustomize: field specs and the filter that follows them, the map of
-//! resources with its ids, references by name, image tags, replacements, and typed configuration.
+//! The parts of kustomize that the catalog's functions use: field specs and the filter that follows them, the
+//! resource map with its ids, name references, image tags, replacements, and typed configuration.
 //!
-//! Behaviour differs by the release that a function was built with; [`Generation`] says which one is meant. Messages
-//! are kustomize's own. Nothing here knows which function it serves.
+//! [`KustomizeRelease`] is the release that a function was built with. Messages are kustomize's own. No function is
+//! special here.
 
 mod aliases;
 pub(crate) mod decode;
@@ -33,25 +33,25 @@ pub(crate) use paths::split_dotted;
 pub(crate) use plugin::{PluginError, SpecsField, fail, read_plugin, set_entries};
 pub(crate) use resource_id::{PreviousIdsError, ResourceId};
 pub(crate) use resource_map::{
-    MIGRATION_ID, MapError, Marks, check_metadata, check_resources, resource_id_text,
+    MIGRATION_ID, MapError, ResourceMarks, check_metadata, check_resources, resource_id_text,
 };
 pub(crate) use round_trip::{round_trip, through_json};
 pub(crate) use scope::{is_cluster_scoped, was_cluster_scoped};
-pub(crate) use transformer::{Release, transform};
+pub(crate) use transformer::{TransformerRelease, transform};
 
-/// Which kustomize a function was built with, as far as functions show it.
+/// The releases of kustomize that functions were built with, as far as functions show the difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub(crate) enum Generation {
+pub(crate) enum KustomizeRelease {
     /// api 0.7 with kyaml 0.10.5.
-    March2021,
+    Api0_7,
     /// The same api with kyaml 0.10.20.
-    May2021,
+    Api0_7Kyaml0_10_20,
     /// api 0.8.11 with kyaml 0.10.21. Lists in messages are indented.
-    June2021,
+    Api0_8,
     /// api 0.10 with kyaml 0.13.
-    December2021,
+    Api0_10,
     /// api 0.11 with kyaml 0.13.3. Messages name resources by their ids, and fields by their whole paths.
-    January2022,
+    Api0_11,
     /// api 0.19 and 0.20.
-    Of2025,
+    Api0_19,
 }

@@ -1,11 +1,11 @@
 //! Numbers as Go prints them.
 
-/// The shortest text that means a number, with an exponent below 1e-4 and from 1e6 on.
+/// The shortest text of a number, with an exponent below 1e-4 and from 1e6 on.
 pub(crate) fn shortest(number: f64) -> String {
     of_scientific(&format!("{number:e}"))
 }
 
-/// The same for a number that is only as exact as 32 bits are.
+/// The same for a number with 32-bit precision.
 pub(super) fn shortest_32(number: f64) -> String {
     of_scientific(&format!("{:e}", number as f32))
 }

@@ -1,20 +1,20 @@
-//! The filter that follows a field spec through a resource and does something where it ends.
+//! The filter that follows a field spec through a resource and calls a function at its end.
 //!
-//! Lists on the way are entered, nulls become what the path needs them to be, and fields that are missing are made if
-//! the spec says so. The filter keeps its own stack, so depth costs no call frames.
+//! It descends into lists on the path, converts nulls to the required kind, and creates missing fields if the spec
+//! says so. The filter keeps its own stack, so depth costs no call frames.
 
 use kiln_yaml::{Document, Kind, NodeId, SequenceStyle, Style};
 
 use super::aliases::Aliases;
 use super::field_spec::{FieldSpec, split_path};
 use super::round_trip::NotJson;
-use super::{Generation, resource_id_text};
+use super::{KustomizeRelease, resource_id_text};
 use crate::budget::is_stopped;
 
-/// What is made where the path ends and there is nothing.
+/// What is created at the end of the path if it is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Creation {
-    /// Nothing, whatever the spec says.
+    /// Nothing, regardless of the spec.
     Never,
     /// A mapping.
     Mapping,
@@ -22,7 +22,7 @@ pub(crate) enum Creation {
     Scalar,
 }
 
-/// Why a path could not be followed to its end, in kustomize's words.
+/// Why a path could not be followed, in kustomize's words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct FilterError(pub(crate) String);
@@ -33,7 +33,7 @@ impl From<NotJson> for FilterError {
     }
 }
 
-/// The names that lead to a field, from the resource or from the last list on the way.
+/// The names that lead to a field, from the resource or from the last list on the path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldPath<'p> {
     elements: &'p [String],
@@ -47,37 +47,37 @@ impl FieldPath<'_> {
     }
 }
 
-/// A node that the rest of the path is still to be followed from.
-struct Step {
+/// A node from which the rest of the path is still to be followed.
+struct PendingNode {
     node: NodeId,
-    /// How many elements of the path lie behind.
+    /// How many elements of the path have been followed.
     at: usize,
-    /// From which of them on the path to the node is known.
+    /// The first element of the known path to the node.
     known_from: usize,
-    /// For each list around the node how many elements lay behind.
+    /// For each enclosing list, how many elements had been followed.
     lists: Vec<usize>,
 }
 
-/// Follows a spec through a document and calls `set` with every node where it ends. The type is not looked at.
+/// Follows a spec through a document and calls `set` with every node at its end. The type is not checked.
 pub(crate) fn apply_spec(
     document: &mut Document,
     spec: &FieldSpec,
     creation: Creation,
-    generation: Generation,
+    release: KustomizeRelease,
     set: &mut dyn FnMut(&mut Document, NodeId, FieldPath<'_>) -> Result<(), FilterError>,
 ) -> Result<(), FilterError> {
-    let path = match (generation, spec.path.strip_prefix('/')) {
-        (Generation::Of2025, Some(path)) => split_path(path, '/'),
+    let path = match (release, spec.path.strip_prefix('/')) {
+        (KustomizeRelease::Api0_19, Some(path)) => split_path(path, '/'),
         _ => split_path(&spec.path, '/'),
     };
-    let mut walk = Walk {
+    let mut walk = PathWalk {
         path: &path,
         spec,
         creation,
-        generation,
+        release,
         aliases: Aliases::default(),
     };
-    let root = Step {
+    let root = PendingNode {
         node: document.root().id(),
         at: 0,
         known_from: 0,
@@ -95,18 +95,18 @@ pub(crate) fn apply_spec(
                 let rest = path.get(*at..).unwrap_or_default().join(" ");
                 text = format!("visit traversal on path: [{rest}]: {text}");
             }
-            let object = || kiln_yaml::to_string(document, generation.sequence_style());
-            let object = match generation {
-                Generation::March2021 | Generation::May2021 => {
+            let object = || kiln_yaml::to_string(document, release.sequence_style());
+            let object = match release {
+                KustomizeRelease::Api0_7 | KustomizeRelease::Api0_7Kyaml0_10_20 => {
                     let path = &spec.path;
                     return Err(FilterError(format!(
                         "obj '{}' at path '{path}': {text}",
                         object()
                     )));
                 }
-                Generation::June2021 | Generation::December2021 => format!("\n{}", object()),
-                Generation::January2022 | Generation::Of2025 => {
-                    format!(" {}", resource_id_text(document, generation))
+                KustomizeRelease::Api0_8 | KustomizeRelease::Api0_10 => format!("\n{}", object()),
+                KustomizeRelease::Api0_11 | KustomizeRelease::Api0_19 => {
+                    format!(" {}", resource_id_text(document, release))
                 }
             };
             return Err(FilterError(format!(
@@ -118,20 +118,20 @@ pub(crate) fn apply_spec(
     Ok(())
 }
 
-struct Walk<'w> {
+struct PathWalk<'w> {
     path: &'w [String],
     spec: &'w FieldSpec,
     creation: Creation,
-    generation: Generation,
+    release: KustomizeRelease,
     aliases: Aliases,
 }
 
-impl Walk<'_> {
+impl PathWalk<'_> {
     fn step(
         &mut self,
         document: &mut Document,
-        step: &Step,
-        pending: &mut Vec<Step>,
+        step: &PendingNode,
+        pending: &mut Vec<PendingNode>,
         set: &mut dyn FnMut(&mut Document, NodeId, FieldPath<'_>) -> Result<(), FilterError>,
     ) -> Result<(), FilterError> {
         let Some(element) = self.path.get(step.at) else {
@@ -144,7 +144,7 @@ impl Walk<'_> {
         match node.kind() {
             Kind::Mapping => {
                 if let Some(node) = self.field(document, step, element)? {
-                    pending.push(Step {
+                    pending.push(PendingNode {
                         node,
                         at: step.at + 1,
                         known_from: step.known_from,
@@ -154,14 +154,14 @@ impl Walk<'_> {
                 Ok(())
             }
             Kind::Sequence => {
-                let known_from = match self.generation {
-                    Generation::January2022 | Generation::Of2025 => step.known_from,
+                let known_from = match self.release {
+                    KustomizeRelease::Api0_11 | KustomizeRelease::Api0_19 => step.known_from,
                     _ => step.at,
                 };
                 let mut lists = step.lists.clone();
                 lists.push(step.at);
                 let items = document.child_ids(step.node);
-                pending.extend(items.into_iter().rev().map(|node| Step {
+                pending.extend(items.into_iter().rev().map(|node| PendingNode {
                     node,
                     at: step.at,
                     known_from,
@@ -171,7 +171,7 @@ impl Walk<'_> {
             }
             Kind::Alias => {
                 let target = self.aliases.target(document, step.node);
-                pending.extend(target.map(|node| Step {
+                pending.extend(target.map(|node| PendingNode {
                     node,
                     at: step.at,
                     known_from: step.at,
@@ -183,16 +183,16 @@ impl Walk<'_> {
         }
     }
 
-    fn known_path(&self, step: &Step) -> FieldPath<'_> {
+    fn known_path(&self, step: &PendingNode) -> FieldPath<'_> {
         let elements = self.path.get(step.known_from..step.at).unwrap_or_default();
         FieldPath { elements }
     }
 
-    /// The field of a mapping that the path goes on with, made if it is to be made.
+    /// The next field of the path in a mapping, created if requested.
     fn field(
         &self,
         document: &mut Document,
-        step: &Step,
+        step: &PendingNode,
         element: &str,
     ) -> Result<Option<NodeId>, FilterError> {
         let (name, is_list) = list_name(element);
@@ -230,11 +230,12 @@ impl Walk<'_> {
         }
     }
 
-    /// A mapping's field as kyaml looks it up: blanks do not count, and what looks like an item of a list is none.
+    /// Looks up a field of a mapping as kyaml does: spaces are ignored, and an element that looks like a list item is
+    /// not a field.
     fn find(
         &self,
         document: &Document,
-        step: &Step,
+        step: &PendingNode,
         name: &str,
     ) -> Result<Option<NodeId>, FilterError> {
         let name = name.trim();
@@ -245,7 +246,7 @@ impl Walk<'_> {
             Ok(index) if index < 0 => Err(FilterError(format!(
                 "array index {index} cannot be negative"
             ))),
-            _ if name == "*" && self.generation == Generation::Of2025 => Err(FilterError(
+            _ if name == "*" && self.release == KustomizeRelease::Api0_19 => Err(FilterError(
                 "wildcard is not supported in PathGetter".to_owned(),
             )),
             Err(_) if !is_item => {
@@ -258,23 +259,23 @@ impl Walk<'_> {
                 step.node,
                 Kind::Sequence,
                 &self.known_path(step).text(),
-                self.generation,
+                self.release,
             )),
         }
     }
 }
 
-impl Generation {
-    /// How it writes lists.
+impl KustomizeRelease {
+    /// The sequence style of the release.
     pub(crate) fn sequence_style(self) -> SequenceStyle {
         match self {
-            Generation::May2021 | Generation::June2021 => SequenceStyle::Wide,
+            KustomizeRelease::Api0_7Kyaml0_10_20 | KustomizeRelease::Api0_8 => SequenceStyle::Wide,
             _ => SequenceStyle::Compact,
         }
     }
 }
 
-/// A path element without the mark of a list, and whether it had one.
+/// A path element without its list marker, and whether it had one.
 fn list_name(element: &str) -> (&str, bool) {
     match element.strip_suffix("[]") {
         Some(name) => (name, true),
@@ -290,36 +291,36 @@ pub(super) fn new_of_kind(document: &mut Document, kind: Kind) -> NodeId {
     }
 }
 
-/// Complains unless a node is a scalar.
+/// Fails unless a node is a scalar.
 pub(crate) fn expect_scalar(
     document: &Document,
     node: NodeId,
     path: FieldPath<'_>,
-    generation: Generation,
+    release: KustomizeRelease,
 ) -> Result<(), FilterError> {
     match document.node(node).is_scalar() {
         true => Ok(()),
         false => {
             let path = path.text();
-            Err(kind_error(document, node, Kind::Scalar, &path, generation))
+            Err(kind_error(document, node, Kind::Scalar, &path, release))
         }
     }
 }
 
-/// Complains that a node is of another kind.
+/// The error for a node of the wrong kind.
 pub(crate) fn kind_error(
     document: &Document,
     node: NodeId,
     expected: Kind,
     path: &str,
-    generation: Generation,
+    release: KustomizeRelease,
 ) -> FilterError {
     let node = document.node(node);
     let contents = Document::from_node(node);
-    let contents = kiln_yaml::to_string(&contents, generation.sequence_style());
+    let contents = kiln_yaml::to_string(&contents, release.sequence_style());
     let (expected, found) = (go_kind(expected), go_kind(node.kind()));
-    FilterError(match generation {
-        Generation::Of2025 => format!(
+    FilterError(match release {
+        KustomizeRelease::Api0_19 => format!(
             "wrong node kind: expected {expected} but got {found}: node contents:\n{contents}"
         ),
         _ => format!(
@@ -338,8 +339,8 @@ fn go_kind(kind: Kind) -> &'static str {
     }
 }
 
-/// Sets an entry of one resource's mappings. The original puts one and the same node wherever the entry is new, so all
-/// of these take the style of the last place where there was one already.
+/// Sets an entry of one resource's mappings. The original inserts the same node wherever the entry is new, so that
+/// all of these get the style of the last existing entry.
 pub(crate) struct EntrySetter<'e> {
     key: &'e str,
     value: &'e str,
@@ -347,7 +348,7 @@ pub(crate) struct EntrySetter<'e> {
     made: Vec<NodeId>,
 }
 
-/// Sets `key` to a string wherever it is called.
+/// Sets `key` to a string.
 pub(crate) fn entry_setter<'e>(key: &'e str, value: &'e str) -> EntrySetter<'e> {
     let is_quoted = kiln_yaml::is_yaml_1_1_non_string(value);
     EntrySetter {
@@ -362,17 +363,17 @@ pub(crate) fn entry_setter<'e>(key: &'e str, value: &'e str) -> EntrySetter<'e> 
 }
 
 impl EntrySetter<'_> {
-    /// Sets the entry of the mapping that a path leads to.
+    /// Sets the entry of the mapping at a path.
     pub(crate) fn set(
         &mut self,
         document: &mut Document,
         mapping: NodeId,
         path: FieldPath<'_>,
-        generation: Generation,
+        release: KustomizeRelease,
     ) -> Result<(), FilterError> {
         let node = document.node(mapping);
         if node.is_null() {
-            // Written into a null, the entry is never seen.
+            // An entry of a null is lost.
             return Ok(());
         }
         if !node.is_mapping() {
@@ -381,7 +382,7 @@ impl EntrySetter<'_> {
                 mapping,
                 Kind::Mapping,
                 &path.text(),
-                generation,
+                release,
             ));
         }
         let existing = node.entries().find(|(key, _)| key.value() == self.key);
@@ -390,7 +391,7 @@ impl EntrySetter<'_> {
         match existing {
             Some((_, style)) => {
                 self.style = style;
-                // The node is a mapping, which is all that can be wrong.
+                // Setting fails only for a node that is not a mapping.
                 let _ = document.node_mut(mapping).set(&[self.key], value);
                 for made in &self.made {
                     document.set_style(*made, style);

@@ -2,8 +2,8 @@
 
 use super::field_spec::split_path;
 
-/// The elements of a path. Dots inside of brackets and behind a backslash do not count; brackets without `=` are taken
-/// off a name that had dots in it.
+/// The elements of a path. Dots inside of brackets and after a backslash do not count; brackets without `=` are
+/// removed from a name with dots.
 pub(crate) fn split_dotted(path: &str) -> Vec<String> {
     let mut elements = Vec::new();
     let mut parts = split_path(path, '.').into_iter();

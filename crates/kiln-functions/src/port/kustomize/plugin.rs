@@ -1,5 +1,5 @@
-//! What the functions that wrap a transformer of kustomize have in common: their typed configuration, maps that get
-//! entries, and how they fail.
+//! What the functions that wrap a kustomize transformer share: typed configuration, setting entries of maps, and
+//! failing.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,13 @@ use kiln_go::quote;
 use kiln_krm::results::{ResultItem, Severity};
 use kiln_yaml::Document;
 
-use super::decode::{DecodeError, Reader, StructShape, Value, decode};
+use super::decode::{ConfigValue, DecodeError, StructShape, YamlReader, decode};
 use super::path_filter::{Creation, FieldPath, FilterError, apply_spec, entry_setter};
-use super::{FieldSpec, Generation};
+use super::{FieldSpec, KustomizeRelease};
 use crate::budget::is_stopped;
 use crate::function::{Ending, FunctionList};
 use crate::output::Results;
 
-/// Why a typed configuration is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum PluginError {
     #[error(
@@ -25,7 +24,7 @@ pub(crate) enum PluginError {
     BothFields(&'static str),
 }
 
-/// The name of the field with field specs, and what it is called when both it and the former one are given.
+/// The name of the field with field specs, and its name in the error if both it and the former one are given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpecsField {
     pub(crate) name: &'static str,
@@ -37,15 +36,18 @@ pub(crate) fn read_plugin(
     document: &Document,
     shape: &'static StructShape,
     specs: SpecsField,
-    generation: impl Into<Generation>,
-) -> Result<(Value, Vec<FieldSpec>), PluginError> {
-    let generation = generation.into();
-    let value = decode(document, shape, Reader::Kubernetes).map_err(|error| {
-        let text = kiln_yaml::to_string(document, generation.sequence_style());
+    release: impl Into<KustomizeRelease>,
+) -> Result<(ConfigValue, Vec<FieldSpec>), PluginError> {
+    let release = release.into();
+    let value = decode(document, shape, YamlReader::Kubernetes).map_err(|error| {
+        let text = kiln_yaml::to_string(document, release.sequence_style());
         let text = quote(&text);
         PluginError::Type { text, error }
     })?;
-    let is_former = matches!(generation, Generation::March2021 | Generation::May2021);
+    let is_former = matches!(
+        release,
+        KustomizeRelease::Api0_7 | KustomizeRelease::Api0_7Kyaml0_10_20
+    );
     let additional = match is_former {
         true => None,
         false => FieldSpec::list(value.field(specs.name)),
@@ -56,12 +58,12 @@ pub(crate) fn read_plugin(
     }
 }
 
-/// Sets entries of the maps that specs lead to, and tells of each.
+/// Sets entries of the maps at the specs, and calls `report` for each.
 pub(crate) fn set_entries(
     document: &mut Document,
     specs: &[&FieldSpec],
     entries: &BTreeMap<String, String>,
-    generation: Generation,
+    release: KustomizeRelease,
     mut note: impl FnMut(FieldPath<'_>, &str, &str),
 ) -> Result<(), FilterError> {
     for (key, value) in entries {
@@ -72,20 +74,19 @@ pub(crate) fn set_entries(
         for spec in specs {
             let mut set = |document: &mut Document, node, path: FieldPath<'_>| {
                 note(path, key, value);
-                entry.set(document, node, path, generation)
+                entry.set(document, node, path, release)
             };
-            apply_spec(document, spec, Creation::Mapping, generation, &mut set)?;
+            apply_spec(document, spec, Creation::Mapping, release, &mut set)?;
         }
     }
     Ok(())
 }
 
-/// Ends a function that could not do its work.
-pub(crate) fn fail(list: &mut FunctionList, generation: Generation, message: String) -> Ending {
-    let printed = match generation {
-        Generation::March2021 => message.clone(),
-        Generation::May2021 => format!("[error] /// : {message}"),
-        Generation::June2021 => format!("[error] : {message}"),
+pub(crate) fn fail(list: &mut FunctionList, release: KustomizeRelease, message: String) -> Ending {
+    let printed = match release {
+        KustomizeRelease::Api0_7 => message.clone(),
+        KustomizeRelease::Api0_7Kyaml0_10_20 => format!("[error] /// : {message}"),
+        KustomizeRelease::Api0_8 => format!("[error] : {message}"),
         _ => format!("[error]: {message}"),
     };
     list.results = Results::from(ResultItem {

@@ -4,10 +4,10 @@ use kiln_krm::Resource;
 use kiln_krm::meta::Meta;
 use kiln_yaml::NodeRef;
 
-use super::decode::{FieldShape, Shape, Value};
+use super::decode::{ConfigShape, ConfigValue, FieldShape};
 use super::field_spec::group_version;
 
-/// A type, a name and a namespace. As a selector, what is empty of it matches anything.
+/// A type, a name and a namespace. In a selector, empty parts match anything.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ResourceId {
     pub(crate) group: String,
@@ -17,22 +17,21 @@ pub(crate) struct ResourceId {
     pub(crate) namespace: String,
 }
 
-/// A resource's previous names do not fit together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "number of previous names, number of previous namespaces, number of previous kinds not equal"
 )]
 pub(crate) struct PreviousIdsError;
 
-/// Annotations with the names that a resource had before.
+/// The annotation with the previous names of a resource.
 pub(crate) const PREVIOUS_NAMES: &str = "internal.config.kubernetes.io/previousNames";
-/// The namespaces that go with them.
+/// The annotation with the namespaces of the previous names.
 pub(crate) const PREVIOUS_NAMESPACES: &str = "internal.config.kubernetes.io/previousNamespaces";
-/// The kinds that go with them.
+/// The annotation with the kinds of the previous names.
 pub(crate) const PREVIOUS_KINDS: &str = "internal.config.kubernetes.io/previousKinds";
 
 impl ResourceId {
-    /// The id that a resource has now.
+    /// The current id of a resource.
     pub(crate) fn of(resource: NodeRef<'_>) -> ResourceId {
         let meta = Meta::of(resource);
         let (group, version) = group_version(meta.api_version);
@@ -45,13 +44,13 @@ impl ResourceId {
         }
     }
 
-    /// The ids that a resource had, oldest first.
+    /// The previous ids of a resource, oldest first.
     pub(crate) fn previous(resource: &Resource) -> Result<Vec<ResourceId>, PreviousIdsError> {
         let keys = [PREVIOUS_NAMES, PREVIOUS_NAMESPACES, PREVIOUS_KINDS];
         ResourceId::previous_in(resource, keys)
     }
 
-    /// The ids that a resource had, oldest first, by the annotations with names, namespaces and kinds.
+    /// The same from the given annotations with names, namespaces and kinds.
     pub(crate) fn previous_in(
         resource: &Resource,
         [names, namespaces, kinds]: [&str; 3],
@@ -79,7 +78,7 @@ impl ResourceId {
     }
 
     /// The id of a selector in a configuration.
-    pub(crate) fn read(value: &Value) -> ResourceId {
+    pub(crate) fn read(value: &ConfigValue) -> ResourceId {
         let text = |key| value.field_text(key).to_owned();
         ResourceId {
             group: text("group"),
@@ -90,7 +89,7 @@ impl ResourceId {
         }
     }
 
-    /// Whether a selector selects this id. No namespace is the one called default.
+    /// Whether a selector selects this id. No namespace means the default namespace.
     pub(crate) fn is_selected_by(&self, selector: &ResourceId) -> bool {
         let fits = |wanted: &str, given: &str| wanted.is_empty() || wanted == given;
         let effective = |namespace: &str| match namespace {
@@ -105,7 +104,7 @@ impl ResourceId {
             && fits(&selector.kind, &self.kind)
     }
 
-    /// The id as newer releases print it: `Kind.version.group/name.namespace`.
+    /// The id in the format of newer releases: `Kind.version.group/name.namespace`.
     pub(crate) fn text(&self) -> String {
         let or = |text: &str, missing: &str| match text {
             "" => missing.to_owned(),
@@ -121,7 +120,7 @@ impl ResourceId {
         )
     }
 
-    /// The id as older releases print it: `group_version_kind|namespace|name`.
+    /// The id in the format of older releases: `group_version_kind|namespace|name`.
     pub(crate) fn former_text(&self) -> String {
         let or = |text: &str, missing: &str| match text {
             "" => missing.to_owned(),
@@ -143,6 +142,6 @@ pub(crate) const fn id_field(name: &'static str, embedded_in: &'static str) -> F
     FieldShape {
         name,
         embedded_in: Some(embedded_in),
-        shape: Shape::Text,
+        shape: ConfigShape::Text,
     }
 }

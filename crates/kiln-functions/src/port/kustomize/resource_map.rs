@@ -1,4 +1,4 @@
-//! Resources as kustomize's map takes them: each with a type and a name, and none twice.
+//! The checks of kustomize's resource map: each resource has a type and a name, and no id occurs twice.
 
 use std::collections::HashSet;
 
@@ -7,9 +7,8 @@ use kiln_krm::meta::Meta;
 use kiln_yaml::{Document, NodeRef};
 
 use super::resource_id::ResourceId;
-use super::{Generation, scope};
+use super::{KustomizeRelease, scope};
 
-/// Why resources cannot be put into a map.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum MapError {
     #[error("missing Resource metadata")]
@@ -22,53 +21,55 @@ pub(crate) enum MapError {
     Repeated(String),
 }
 
-/// An annotation that kyaml's framework gives to each resource while a function runs. It shows in messages only.
+/// An annotation that kyaml's framework sets on each resource while a function runs. It is visible in messages only.
 pub(crate) const MIGRATION_ID: &str = "internal.config.k8s.io/annotations-migration-resource-id";
 
 /// Whether the framework marks resources while a function runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Marks {
-    /// It does, with their places in the list.
+pub(crate) enum ResourceMarks {
+    /// With their indices.
     Places,
-    /// It does not.
     Nothing,
 }
 
-/// Checks what kustomize checks of resources that are put into a map, and drops empty ones.
+/// Runs the checks of kustomize's resource map, and drops empty resources.
 pub(crate) fn check_resources(
     items: &mut Vec<Resource>,
-    marks: Marks,
-    generation: Generation,
+    marks: ResourceMarks,
+    release: KustomizeRelease,
 ) -> Result<(), MapError> {
-    // The older one checks only when it is to drop resources for local use, which no function asks for.
-    let checked = items.iter().filter(|_| generation != Generation::June2021);
+    // The older release checks only when it drops local configuration, which no function requests.
+    let checked = items.iter().filter(|_| release != KustomizeRelease::Api0_8);
     for (place, resource) in checked.enumerate() {
         if !is_empty(resource.root()) {
             check_metadata(resource, marks, place)?;
         }
     }
     items.retain(|resource| !is_empty(resource.root()));
-    check_repeated(items, generation)
+    check_repeated(items, release)
 }
 
-/// Checks that no resource is there twice.
-pub(super) fn check_repeated(items: &[Resource], generation: Generation) -> Result<(), MapError> {
+/// Checks that no id occurs twice.
+pub(super) fn check_repeated(
+    items: &[Resource],
+    release: KustomizeRelease,
+) -> Result<(), MapError> {
     let mut seen = HashSet::new();
     for resource in items {
         let meta = resource.meta();
         let namespace = effective_namespace(meta);
         if !seen.insert((meta.api_version, meta.kind, namespace, meta.name)) {
-            let id = resource_id_text(resource.document(), generation);
+            let id = resource_id_text(resource.document(), release);
             return Err(MapError::Repeated(id));
         }
     }
     Ok(())
 }
 
-/// Checks that a resource, or a configuration, says what it is.
+/// Checks that a resource, or a configuration, has a type and a name.
 pub(crate) fn check_metadata(
     resource: &Resource,
-    marks: Marks,
+    marks: ResourceMarks,
     place: usize,
 ) -> Result<(), MapError> {
     let meta = resource.meta();
@@ -85,7 +86,7 @@ pub(crate) fn check_metadata(
     Ok(())
 }
 
-/// The namespace that a resource is in, given or not.
+/// The namespace of a resource, explicit or default.
 pub(crate) fn effective_namespace(meta: Meta<'_>) -> &str {
     match meta.namespace {
         _ if scope::is_cluster_scoped(meta.api_version, meta.kind) => "_non_namespaceable_",
@@ -95,10 +96,10 @@ pub(crate) fn effective_namespace(meta: Meta<'_>) -> &str {
 }
 
 /// A resource's id as kustomize prints it.
-pub(crate) fn resource_id_text(document: &Document, generation: Generation) -> String {
+pub(crate) fn resource_id_text(document: &Document, release: KustomizeRelease) -> String {
     let id = ResourceId::of(document.root());
-    match generation {
-        Generation::January2022 | Generation::Of2025 => id.text(),
+    match release {
+        KustomizeRelease::Api0_11 | KustomizeRelease::Api0_19 => id.text(),
         _ => id.former_text(),
     }
 }
@@ -108,12 +109,12 @@ fn is_empty(node: NodeRef<'_>) -> bool {
     node.is_null() || (is_collection && node.is_empty())
 }
 
-/// A resource's metadata as Go prints the struct.
-fn meta_text(resource: &Resource, meta: Meta<'_>, marks: Marks, place: usize) -> String {
+/// The metadata of a resource in the format in which Go prints the struct.
+fn meta_text(resource: &Resource, meta: Meta<'_>, marks: ResourceMarks, place: usize) -> String {
     let place = place.to_string();
     let mark = match marks {
-        Marks::Places => Some((MIGRATION_ID, place.as_str())),
-        Marks::Nothing => None,
+        ResourceMarks::Places => Some((MIGRATION_ID, place.as_str())),
+        ResourceMarks::Nothing => None,
     };
     let labels = map_text(resource.labels());
     let annotations = map_text(resource.annotations().chain(mark));

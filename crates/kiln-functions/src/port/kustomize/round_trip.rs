@@ -1,20 +1,20 @@
-//! What is left of a resource that went through JSON: no comments, no styles, keys in go-yaml's order, and numbers that
-//! are floats, written with an exponent from a million on.
+//! How a pass through JSON changes a resource: no comments, no styles, keys in go-yaml's order, and numbers are
+//! floats, written with an exponent from a million on.
 
 use kiln_krm::write::json::to_json;
 use kiln_yaml::{Document, NodeId, Style};
 
 use super::number::shortest;
-use crate::port::go_json::{Content, JsonRef, Scalars, read};
+use crate::port::go_json::{JsonContent, JsonRef, Scalars, read};
 use crate::port::go_yaml::{compare_keys, is_other};
 
-/// A resource that has no form in JSON.
+/// A resource that JSON cannot represent.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct NotJson(pub(super) String);
 
-/// Changes a resource as filters do that work on JSON read as YAML: the change sees quoted strings and flow style, and what
-/// is left of the resource is what comes out of JSON.
+/// Changes a resource like a filter that works on JSON parsed as YAML: the change gets quoted strings and flow style,
+/// and the resource is the output of JSON afterwards.
 pub(crate) fn through_json<E: From<NotJson>>(
     document: &Document,
     change: impl FnOnce(&mut Document) -> Result<(), E>,
@@ -26,21 +26,21 @@ pub(crate) fn through_json<E: From<NotJson>>(
     Ok(round_trip(&json)?)
 }
 
-/// How numbers come out.
+/// How numbers are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Numbers {
     /// All as floats.
     Floats,
-    /// Whole ones as such.
+    /// Integers as integers.
     Kept,
 }
 
-/// The resource as it comes out of JSON.
+/// The resource after a pass through JSON.
 pub(crate) fn round_trip(document: &Document) -> Result<Document, NotJson> {
     out_of_json(document, Numbers::Floats)
 }
 
-/// The resource as it comes out of JSON, with numbers of either form.
+/// The same, with numbers of either form.
 pub(crate) fn out_of_json(document: &Document, numbers: Numbers) -> Result<Document, NotJson> {
     let json =
         read(document.root(), Scalars::Yaml12).map_err(|error| NotJson(error.to_string()))?;
@@ -72,25 +72,25 @@ fn begin<'a>(
     open: &mut Vec<(NodeId, JsonRef<'a>)>,
 ) -> NodeId {
     let node = match value.content() {
-        Content::Null => return out.new_scalar("null", ""),
-        Content::Bool(flag) => return out.new_scalar(if flag { "true" } else { "false" }, ""),
-        Content::Int(number) if numbers == Numbers::Kept => {
+        JsonContent::Null => return out.new_scalar("null", ""),
+        JsonContent::Bool(flag) => return out.new_scalar(if flag { "true" } else { "false" }, ""),
+        JsonContent::Int(number) if numbers == Numbers::Kept => {
             return out.new_scalar(&number.to_string(), "");
         }
-        Content::Int(number) => return out.new_scalar(&shortest(number as f64), ""),
-        Content::Float(number) if numbers == Numbers::Kept && is_whole(number) => {
+        JsonContent::Int(number) => return out.new_scalar(&shortest(number as f64), ""),
+        JsonContent::Float(number) if numbers == Numbers::Kept && is_whole(number) => {
             return out.new_scalar(&number.to_string(), "");
         }
-        Content::Float(number) => return out.new_scalar(&shortest(number), ""),
-        Content::String(text) => return string(out, text),
-        Content::Array => out.new_sequence_node(),
-        Content::Object => out.new_mapping_node(),
+        JsonContent::Float(number) => return out.new_scalar(&shortest(number), ""),
+        JsonContent::String(text) => return string(out, text),
+        JsonContent::Array => out.new_sequence_node(),
+        JsonContent::Object => out.new_mapping_node(),
     };
     open.push((node, value));
     node
 }
 
-/// Whether Go's JSON writes a float as a whole number that go-yaml can read as one.
+/// Whether Go's JSON writes a float as an integer that go-yaml can parse.
 fn is_whole(number: f64) -> bool {
     number.fract() == 0.0 && number > -9.3e18 && number < 1.85e19
 }

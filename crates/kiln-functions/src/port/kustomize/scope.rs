@@ -1,11 +1,11 @@
-//! Which types kustomize knows to belong to no namespace: those of the OpenAPI document that it is built with.
+//! The cluster-scoped types in the OpenAPI document that is built into kustomize.
 
-/// Whether a type surely belongs to no namespace. What is not known is taken for namespaced.
+/// Whether a type is surely cluster-scoped. Unknown types count as namespaced.
 pub(crate) fn is_cluster_scoped(api_version: &str, kind: &str) -> bool {
     CLUSTER_SCOPED.binary_search(&(api_version, kind)).is_ok()
 }
 
-/// The same as of the document of early 2021.
+/// The same for the document of early 2021.
 pub(crate) fn was_cluster_scoped(api_version: &str, kind: &str) -> bool {
     let is_newer = matches!(
         (api_version, kind),

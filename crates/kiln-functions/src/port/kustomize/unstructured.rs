@@ -1,5 +1,5 @@
-//! Resources as kustomize took them before June 2021: by way of Kubernetes' own decoder, in which `yes` is a boolean and
-//! every key a text. Those for local use are dropped, and lists of resources taken apart.
+//! How kustomize decoded resources before June 2021: with the decoder of Kubernetes, in which `yes` is a boolean and
+//! every key a string. Local configuration is dropped, and lists of resources are split.
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::LOCAL_CONFIG;
@@ -7,10 +7,9 @@ use kiln_yaml::Document;
 
 use super::resource_map::{MapError, check_repeated};
 use super::round_trip::NotJson;
-use super::{Generation, shortest};
-use crate::port::go_json::{Content, JsonRef, Scalars, read};
+use super::{KustomizeRelease, shortest};
+use crate::port::go_json::{JsonContent, JsonRef, Scalars, read};
 
-/// Why a resource is not taken.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum TakeError {
     #[error("error unmarshaling JSON: while decoding JSON: Object 'Kind' is missing in '{0}'")]
@@ -27,8 +26,8 @@ pub(crate) enum TakeError {
     NotJson(#[from] NotJson),
 }
 
-/// Takes resources: what is left of them are documents of JSON.
-pub(crate) fn take(items: &mut Vec<Resource>, generation: Generation) -> Result<(), TakeError> {
+/// Decodes resources; the results are documents of JSON.
+pub(crate) fn take(items: &mut Vec<Resource>, release: KustomizeRelease) -> Result<(), TakeError> {
     let mut taken = Vec::with_capacity(items.len());
     for resource in items.iter() {
         if resource.root().is_null() {
@@ -36,7 +35,7 @@ pub(crate) fn take(items: &mut Vec<Resource>, generation: Generation) -> Result<
         }
         let json = read(resource.root(), Scalars::Yaml11)
             .map_err(|error| NotJson(format!("error converting YAML to JSON: {error}")))?;
-        // Those inside of a list come behind it, those inside of a list in it behind these.
+        // The items of a list follow it, the items of its nested lists follow those.
         let mut open = std::collections::VecDeque::from([json.root()]);
         while let Some(value) = open.pop_front() {
             check(value)?;
@@ -47,8 +46,8 @@ pub(crate) fn take(items: &mut Vec<Resource>, generation: Generation) -> Result<
                 match value.get("items") {
                     None => {}
                     Some(items) => match items.content() {
-                        Content::Array => open.extend(items.items()),
-                        Content::Null => {}
+                        JsonContent::Array => open.extend(items.items()),
+                        JsonContent::Null => {}
                         content => return Err(TakeError::Items(go_type(content))),
                     },
                 }
@@ -57,7 +56,7 @@ pub(crate) fn take(items: &mut Vec<Resource>, generation: Generation) -> Result<
             taken.push(Resource::new(document(value)?));
         }
     }
-    check_repeated(&taken, generation)?;
+    check_repeated(&taken, release)?;
     *items = taken;
     Ok(())
 }
@@ -83,7 +82,7 @@ fn check(value: JsonRef<'_>) -> Result<(), TakeError> {
     }
 }
 
-/// Whether the annotation is there; it is not if any of them is no text.
+/// Whether the annotation exists; it does not if any annotation is not a string.
 fn is_local(value: JsonRef<'_>) -> bool {
     let Some(annotations) = value.get_path(&["metadata", "annotations"]) else {
         return false;
@@ -107,13 +106,13 @@ fn document(value: JsonRef<'_>) -> Result<Document, NotJson> {
     Ok(document.unwrap_or_else(Document::new_mapping))
 }
 
-/// Where the first null in an array is, in the original's spelling of paths.
+/// The path of the first null in an array, in the original's notation.
 fn empty_item(root: JsonRef<'_>) -> Option<String> {
     let mut open = vec![(root, String::new())];
     while let Some((value, path)) = open.pop() {
         let from = open.len();
         for (at, item) in value.items().enumerate() {
-            if item.content() == Content::Null {
+            if item.content() == JsonContent::Null {
                 return Some(path);
             }
             open.push((item, format!("{path}[{at}]/")));
@@ -132,52 +131,52 @@ fn empty_item(root: JsonRef<'_>) -> Option<String> {
     None
 }
 
-/// A value as Go prints it.
+/// A value in the format in which Go prints it.
 fn go_text(root: JsonRef<'_>) -> String {
-    enum Task<'a> {
+    enum TextPiece<'a> {
         Value(JsonRef<'a>),
         Text(String),
     }
     let mut out = String::new();
-    let mut tasks = vec![Task::Value(root)];
+    let mut tasks = vec![TextPiece::Value(root)];
     while let Some(task) = tasks.pop() {
         let value = match task {
-            Task::Value(value) => value,
-            Task::Text(text) => {
+            TextPiece::Value(value) => value,
+            TextPiece::Text(text) => {
                 out.push_str(&text);
                 continue;
             }
         };
         let mut inner = Vec::new();
         match value.content() {
-            Content::Null => out.push_str("<nil>"),
-            Content::Bool(flag) => out.push_str(&flag.to_string()),
-            Content::Int(number) => out.push_str(&number.to_string()),
-            Content::Float(number) if number.fract() == 0.0 && number.abs() < 9.3e18 => {
+            JsonContent::Null => out.push_str("<nil>"),
+            JsonContent::Bool(flag) => out.push_str(&flag.to_string()),
+            JsonContent::Int(number) => out.push_str(&number.to_string()),
+            JsonContent::Float(number) if number.fract() == 0.0 && number.abs() < 9.3e18 => {
                 out.push_str(&number.to_string());
             }
-            Content::Float(number) => out.push_str(&shortest(number)),
-            Content::String(text) => out.push_str(text),
-            Content::Array => {
+            JsonContent::Float(number) => out.push_str(&shortest(number)),
+            JsonContent::String(text) => out.push_str(text),
+            JsonContent::Array => {
                 out.push('[');
                 for (at, item) in value.items().enumerate() {
                     if at > 0 {
-                        inner.push(Task::Text(" ".to_owned()));
+                        inner.push(TextPiece::Text(" ".to_owned()));
                     }
-                    inner.push(Task::Value(item));
+                    inner.push(TextPiece::Value(item));
                 }
-                inner.push(Task::Text("]".to_owned()));
+                inner.push(TextPiece::Text("]".to_owned()));
             }
-            Content::Object => {
+            JsonContent::Object => {
                 out.push_str("map[");
                 let mut fields: Vec<_> = value.fields().collect();
                 fields.sort_by_key(|(key, _)| *key);
                 for (at, (key, value)) in fields.into_iter().enumerate() {
                     let space = if at > 0 { " " } else { "" };
-                    inner.push(Task::Text(format!("{space}{key}:")));
-                    inner.push(Task::Value(value));
+                    inner.push(TextPiece::Text(format!("{space}{key}:")));
+                    inner.push(TextPiece::Value(value));
                 }
-                inner.push(Task::Text("]".to_owned()));
+                inner.push(TextPiece::Text("]".to_owned()));
             }
         }
         tasks.extend(inner.into_iter().rev());
@@ -185,14 +184,14 @@ fn go_text(root: JsonRef<'_>) -> String {
     out
 }
 
-fn go_type(content: Content<'_>) -> &'static str {
+fn go_type(content: JsonContent<'_>) -> &'static str {
     match content {
-        Content::Null => "<nil>",
-        Content::Bool(_) => "bool",
-        Content::Int(_) => "int64",
-        Content::Float(_) => "float64",
-        Content::String(_) => "string",
-        Content::Array => "[]interface {}",
-        Content::Object => "map[string]interface {}",
+        JsonContent::Null => "<nil>",
+        JsonContent::Bool(_) => "bool",
+        JsonContent::Int(_) => "int64",
+        JsonContent::Float(_) => "float64",
+        JsonContent::String(_) => "string",
+        JsonContent::Array => "[]interface {}",
+        JsonContent::Object => "map[string]interface {}",
     }
 }

@@ -1,4 +1,4 @@
-//! What functions read off their configuration and off resources.
+//! Reading configurations and path annotations.
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::{ID, INDEX, LEGACY_ID, LEGACY_INDEX, LEGACY_PATH, PATH};
@@ -6,24 +6,23 @@ use kiln_yaml::Document;
 
 use super::walk::fields;
 
-/// Which kyaml a function was built with, as far as functions see it.
+/// The releases of kyaml that functions were built with, as far as functions show the difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Generation {
-    /// Up to 0.11: only the older annotations about the place.
-    First,
-    /// 0.12: both families of annotations, each completed by the other when somebody asks.
-    Second,
-    /// From 0.13 on: both families, kept in step by the framework; strings that only YAML 1.1 takes for something else
+pub(crate) enum KyamlRelease {
+    /// Up to 0.11: only the legacy path, index and id annotations.
+    V0_10,
+    /// 0.12: both families of annotations, each completed from the other on access.
+    V0_12,
+    /// 0.13 and later: both families, which the framework synchronizes; strings that YAML 1.1 reads as another type
     /// are quoted.
-    Third,
+    V0_13,
 }
 
-/// A resource says nothing about itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("missing Resource metadata")]
 pub(crate) struct MissingMetadata;
 
-/// The `data` of a configuration: the texts of its scalars, in order. What is not a mapping has no data.
+/// The `data` of a configuration: the texts of its scalars, in order. Anything but a mapping has no data.
 pub(crate) fn data_map(config: Option<&Document>) -> Vec<(String, String)> {
     let data = config.and_then(|config| config.root().lookup(&["data"]).ok()?);
     let Some(data) = data else {
@@ -46,26 +45,26 @@ pub(crate) fn data_map(config: Option<&Document>) -> Vec<(String, String)> {
     pairs
 }
 
-/// The file that a resource belongs to; empty if it says none.
+/// The file of a resource; empty if it has no path annotation.
 pub(crate) fn file_path(
     resource: &mut Resource,
-    generation: Generation,
+    release: KyamlRelease,
 ) -> Result<String, MissingMetadata> {
-    if resource.meta().is_missing && generation != Generation::Third {
+    if resource.meta().is_missing && release != KyamlRelease::V0_13 {
         return Err(MissingMetadata);
     }
-    let key = match generation {
-        Generation::First => LEGACY_PATH,
-        Generation::Second => {
+    let key = match release {
+        KyamlRelease::V0_10 => LEGACY_PATH,
+        KyamlRelease::V0_12 => {
             complete_families(resource);
             PATH
         }
-        Generation::Third => return Ok(resource.file_place().0.to_owned()),
+        KyamlRelease::V0_13 => return Ok(resource.file_place().0.to_owned()),
     };
     Ok(resource.annotation(key).unwrap_or_default().to_owned())
 }
 
-/// The file that a resource says it is in; of two that differ the internal one counts, unless it is empty.
+/// The file of a resource; if both path annotations differ, the internal one counts, unless it is empty.
 pub(crate) fn place_path(resource: &Resource) -> &str {
     let value = |key| resource.annotation(key).unwrap_or_default();
     match value(PATH) {
@@ -74,7 +73,7 @@ pub(crate) fn place_path(resource: &Resource) -> &str {
     }
 }
 
-/// Gives a resource both annotations of each pair about its place. Those that begin with `internal.` count.
+/// Completes both annotations of each pair. Those that begin with `internal.` take precedence.
 fn complete_families(resource: &mut Resource) {
     for (new, old) in [(PATH, LEGACY_PATH), (INDEX, LEGACY_INDEX), (ID, LEGACY_ID)] {
         let value = |key| resource.annotation(key).unwrap_or_default().to_owned();
@@ -83,7 +82,7 @@ fn complete_families(resource: &mut Resource) {
             (given, other) if given.is_empty() => (new, other),
             (given, _) => (old, given),
         };
-        // It has annotations, so it can carry one more.
+        // It has annotations, so setting another one does not fail.
         let _ = resource.set_annotation(missing, &value);
     }
 }

@@ -1,7 +1,7 @@
-//! The two families of annotations about a resource's place, as kyaml's framework keeps them in step since 0.13.
+//! The two families of path, index and id annotations, as kyaml's framework synchronizes them since 0.13.
 //!
-//! The framework numbers all resources to recognise them afterwards. A function may ask for that ([`in_step`]), or have
-//! only the resources looked at that it has made, so that nothing else is touched.
+//! The framework numbers all resources to recognise them afterwards. A function can run with that ([`in_step`]), or
+//! check only the resources that it creates, so that no other resource changes.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use kiln_krm::annotations::{
 };
 use kiln_yaml::{Document, EditError, Kind, NodeId, Style};
 
-use super::config::Generation;
+use super::config::KyamlRelease;
 use crate::function::{Ending, FunctionList};
 
-/// (what it is, internal key, older key)
+/// (name, internal key, legacy key)
 const PAIRS: [(&str, &str, &str); 3] = [
     ("path", PATH, LEGACY_PATH),
     ("index", INDEX, LEGACY_INDEX),
@@ -24,22 +24,22 @@ const PAIRS: [(&str, &str, &str); 3] = [
 
 /// Which families the resources of a list have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Families {
+pub(crate) struct AnnotationFamilies {
     internal: bool,
     legacy: bool,
 }
 
-/// The families of a function's input. Resources must be able to carry annotations, both of a pair must say the same,
-/// and all resources must use the same ones.
-pub(crate) fn families(items: &[Resource]) -> Result<Families, FamilyError> {
+/// The families of a function's input. Annotations must be valid, both of a pair must have the same value, and all
+/// resources must use the same families.
+pub(crate) fn families(items: &[Resource]) -> Result<AnnotationFamilies, FamilyError> {
     for resource in items {
         check_annotations(resource)?;
         check_agreement(resource)?;
     }
-    let mut seen: Option<Families> = None;
+    let mut seen: Option<AnnotationFamilies> = None;
     for resource in items {
         let has = |key| resource.annotation(key).is_some();
-        let used = Families {
+        let used = AnnotationFamilies {
             internal: PAIRS.iter().any(|(_, internal, _)| has(internal)),
             legacy: PAIRS.iter().any(|(_, _, legacy)| has(legacy)),
         };
@@ -49,14 +49,14 @@ pub(crate) fn families(items: &[Resource]) -> Result<Families, FamilyError> {
         }
     }
     let none_or_all = items.is_empty();
-    Ok(seen.unwrap_or(Families {
+    Ok(seen.unwrap_or(AnnotationFamilies {
         internal: none_or_all,
         legacy: none_or_all,
     }))
 }
 
-/// Does a function's work between the two halves of what the framework does: it numbers all resources and completes
-/// their families, and afterwards lets one family follow the other and takes the numbers away.
+/// Runs a function as the framework does: it numbers all resources and completes their families before, and
+/// synchronizes the families and removes the numbers afterwards.
 pub(crate) fn in_step<E: From<FamilyError>>(
     list: &mut FunctionList,
     work: impl FnOnce(&mut FunctionList) -> Result<Ending, E>,
@@ -70,15 +70,15 @@ pub(crate) fn in_step<E: From<FamilyError>>(
     };
     outcome.unwrap_or_else(|error| {
         for resource in &mut list.items {
-            // It has been given the number, or it can have none.
+            // It has the number, or cannot have annotations.
             let _ = resource.remove_annotation(MIGRATION_ID);
         }
         Err(error.into())
     })
 }
 
-impl Families {
-    /// Gives resources that have one of a pair the other, where both families are in use.
+impl AnnotationFamilies {
+    /// Completes the pairs of resources, where both families are in use.
     pub(crate) fn complete(self, items: &mut [Resource]) -> Result<(), FamilyError> {
         if self.internal && self.legacy {
             for resource in items {
@@ -88,7 +88,7 @@ impl Families {
         Ok(())
     }
 
-    /// Gives a new resource the annotations of these families, and of no others.
+    /// Sets the annotations of these families on a new resource, and removes others.
     pub(crate) fn adapt(self, resource: &mut Resource) -> Result<(), FamilyError> {
         mirror(resource)?;
         for (_, internal, legacy) in PAIRS {
@@ -103,7 +103,7 @@ impl Families {
     }
 }
 
-/// Whether a resource could carry the number that the framework gives it. It is not given one.
+/// Whether a resource could get the number of the framework. It is not set.
 fn check_annotations(resource: &Resource) -> Result<(), FamilyError> {
     let annotation = ["metadata", "annotations", MIGRATION_ID];
     if resource.root().lookup(&annotation).is_err() {
@@ -133,26 +133,26 @@ pub(crate) fn annotation_map(resource: &Resource) -> BTreeMap<String, String> {
     map
 }
 
-/// Replaces all annotations of a resource. They come last in its metadata, sorted and without comments.
+/// Replaces all annotations of a resource. They are written at the end of its metadata, sorted and without comments.
 pub(crate) fn set_annotation_map(
     document: &mut Document,
     annotations: &BTreeMap<String, String>,
-    generation: Generation,
+    release: KyamlRelease,
 ) -> Result<(), EditError> {
     let mut root = document.root_mut();
     let Some(metadata) = root.lookup_create(&["metadata"], Kind::Mapping)? else {
         return Ok(());
     };
-    set_text_map(document, metadata, ("annotations", annotations), generation)
+    set_text_map(document, metadata, ("annotations", annotations), release)
 }
 
-/// Replaces a field of a mapping by a map of texts, which comes last, sorted and without comments. An empty map is left
-/// out.
+/// Replaces a field of a mapping with a map of strings, which is written last, sorted and without comments. An empty
+/// map is removed.
 pub(crate) fn set_text_map(
     document: &mut Document,
     parent: NodeId,
     (field, map): (&str, &BTreeMap<String, String>),
-    generation: Generation,
+    release: KyamlRelease,
 ) -> Result<(), EditError> {
     document.node_mut(parent).remove(&[field])?;
     if map.is_empty() {
@@ -162,7 +162,7 @@ pub(crate) fn set_text_map(
     for (key, value) in map {
         let (key, value) = (document.new_scalar(key, ""), document.new_string(value));
         let is_ambiguous = kiln_yaml::is_yaml_1_1_non_string(document.node(value).value());
-        if is_ambiguous && generation == Generation::Third {
+        if is_ambiguous && release == KyamlRelease::V0_13 {
             document.set_style(value, Style::DOUBLE_QUOTED);
         }
         document.push_entry(mapping, key, value);

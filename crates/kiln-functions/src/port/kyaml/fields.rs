@@ -1,9 +1,9 @@
-//! Setting a field by the rules of kyaml before 0.13: a scalar stays as it is given, without quotes for the sake of
-//! YAML 1.1, and messages name the path.
+//! Sets a field by the rules of kyaml before 0.13: a scalar is not quoted for YAML 1.1, and messages contain the
+//! path.
 
 use kiln_yaml::{Document, EditError, Kind};
 
-/// There is something on the way that cannot have the field.
+/// A node on the path cannot have the field.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SetFieldError {
     #[error("wrong Node Kind for {path} expected: {expected} was {found}: value: {{{contents}}}")]
@@ -17,8 +17,8 @@ pub(crate) enum SetFieldError {
     Edit(EditError),
 }
 
-/// Sets a field of the mapping at a path to a scalar that has no tag. The way there is created where it is missing, its
-/// end as a node of the given kind. A value that is replaced passes on its style and nothing else.
+/// Sets a field of the mapping at a path to a scalar without a tag. Missing parts of the path are created, the last
+/// with the given kind. The new value keeps only the style of the old one.
 pub(crate) fn set_untagged(
     document: &mut Document,
     path: &[&str],
@@ -28,7 +28,7 @@ pub(crate) fn set_untagged(
     check_path(document, path)?;
     let parent = document.root_mut().lookup_create(path, kind);
     let Some(parent) = parent.map_err(SetFieldError::Edit)? else {
-        // A null has no fields, and gets none.
+        // Setting a field of a null has no effect.
         return Ok(());
     };
     if kind != Kind::Mapping {
@@ -51,11 +51,11 @@ pub(crate) fn set_untagged(
     Ok(())
 }
 
-/// Whether all that is there already on a path can have what follows, and its end fields.
+/// Checks that the existing nodes of a path can have their children, and the last one fields.
 pub(crate) fn check_path(document: &Document, path: &[&str]) -> Result<(), SetFieldError> {
     let mut node = document.root();
     let mut way: Vec<&str> = Vec::new();
-    // The field itself is one of a mapping, whatever its name.
+    // The field itself belongs to a mapping, whatever its name is.
     for element in path.iter().chain(&["name"]) {
         let wrong = |error| match error {
             EditError::WrongKind {

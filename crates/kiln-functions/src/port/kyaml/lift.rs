@@ -1,12 +1,12 @@
-//! What the writer of kyaml up to 0.10.21 does to comments.
+//! How the writer of kyaml up to 0.10.21 changes comments.
 
 use kiln_yaml::{Document, NodeId, NodeRef, Slot};
 
 use crate::budget::is_stopped;
 use crate::function::FunctionList;
 
-/// Puts a comment above the first field of an item above the item itself, in all lists of all resources. An item that
-/// has a comment already keeps that one, and the other is lost.
+/// Moves a comment above the first field of an item to the item itself, in all lists of all resources. An item with
+/// its own comment keeps that one, and the other is lost.
 pub(crate) fn lift_comments(list: &mut FunctionList) {
     for (place, resource) in list.items.iter_mut().enumerate() {
         if is_stopped() {
@@ -14,7 +14,7 @@ pub(crate) fn lift_comments(list: &mut FunctionList) {
         }
         let lifted = comments_to_lift(resource.document());
         if lifted.is_empty() {
-            // Nobody is to take it for changed.
+            // The document must stay marked as unchanged.
             continue;
         }
         let document = resource.document_mut();
@@ -39,7 +39,7 @@ struct Lifted {
     comment: String,
 }
 
-/// All of them, in no order: each concerns an item and a scalar of it.
+/// In no order: each concerns an item and a scalar of it.
 fn comments_to_lift(document: &Document) -> Vec<Lifted> {
     let mut lifted = Vec::new();
     let mut open = vec![document.root()];

@@ -1,8 +1,8 @@
-//! What kyaml's framework offers to functions: the data of a ConfigMap, the file of a resource, results in its older
-//! form, and a walk over a resource that may be changed on the way.
+//! kyaml's framework: the data of a ConfigMap, the file of a resource, results in the older form, and a walk over a
+//! resource that may change it.
 //!
-//! Where generations of kyaml differ, [`Generation`] says which one is meant. Fields are found by kyaml's rule that of
-//! a key given twice the first counts.
+//! [`KyamlRelease`] is the release that a function was built with. Fields are found by kyaml's rule that the first of
+//! duplicate keys counts.
 
 mod config;
 mod families;
@@ -13,9 +13,9 @@ mod results;
 mod text;
 mod walk;
 
-pub(crate) use config::{Generation, MissingMetadata, data_map, file_path, place_path};
+pub(crate) use config::{KyamlRelease, MissingMetadata, data_map, file_path, place_path};
 pub(crate) use families::{
-    Families, annotation_map, families, in_step, set_annotation_map, set_text_map,
+    AnnotationFamilies, annotation_map, families, in_step, set_annotation_map, set_text_map,
 };
 pub(crate) use fields::{SetFieldError, check_path, set_untagged};
 pub(crate) use format::{FormatError, format};

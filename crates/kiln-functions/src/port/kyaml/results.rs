@@ -1,4 +1,4 @@
-//! Results as functions of kyaml's framework make them. Parts that say nothing are left out.
+//! Results of kyaml's framework. Empty parts are omitted.
 
 use kiln_krm::results::{Field, File, ResultItem, Severity};
 
@@ -20,7 +20,7 @@ pub(crate) fn item(message: String, field_path: &str, file_path: &str) -> Result
     }
 }
 
-/// A result without a severity about nothing in particular.
+/// A result without a severity that concerns no particular resource.
 pub(crate) fn note(message: impl Into<String>) -> ResultItem {
     ResultItem {
         message: message.into(),
@@ -28,7 +28,7 @@ pub(crate) fn note(message: impl Into<String>) -> ResultItem {
     }
 }
 
-/// The result of a function that could not do its work.
+/// The result of a function that failed.
 pub(crate) fn failure(message: String) -> ResultItem {
     ResultItem {
         message,

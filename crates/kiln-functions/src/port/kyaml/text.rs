@@ -2,13 +2,13 @@
 
 use kiln_yaml::{Document, NodeRef, SequenceStyle};
 
-/// A node as YAML with its comments, without the space around it.
+/// A node as YAML with its comments, trimmed.
 pub(crate) fn node_text(node: NodeRef<'_>) -> String {
     let text = kiln_yaml::to_string(&Document::from_node(node), SequenceStyle::Compact);
     text.trim().to_owned()
 }
 
-/// A comment as it is once it has been written: every line of it begins with `#`.
+/// A comment as it is written: every line begins with `#`.
 pub(crate) fn as_comment(text: &str) -> String {
     let line = |line: &str| match line {
         "" => String::new(),

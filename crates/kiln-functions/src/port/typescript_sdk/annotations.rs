@@ -1,4 +1,4 @@
-//! The two families of annotations about an object's place, as the SDK keeps them in step.
+//! The two families of path, index and id annotations, as the SDK synchronizes them.
 
 use kiln_krm::annotations::{ID, INDEX, LEGACY_INDEX, LEGACY_PATH, PATH};
 use kiln_yaml::{Document, NodeId, NodeRef};
@@ -7,14 +7,14 @@ use super::objects::Objects;
 use super::style::{new_key, set_text};
 use super::{Exception, JsType, js_type};
 
-/// (internal key, older key); the older one for ids is another than kyaml's.
+/// (internal key, legacy key); the legacy key for ids differs from kyaml's.
 const PAIRS: [(&str, &str); 3] = [
     (PATH, LEGACY_PATH),
     (INDEX, LEGACY_INDEX),
     (ID, "config.k8s.io/id"),
 ];
 
-/// Does a function's work, and lets every object have the families that the given ones had.
+/// Runs a function, and gives every object the families of the input.
 pub(crate) fn in_step(
     objects: &mut Objects,
     work: impl FnOnce(&mut Objects) -> Result<(), Exception>,
@@ -45,12 +45,12 @@ pub(crate) fn in_step(
 }
 
 #[derive(Clone, Copy)]
-struct Families {
+struct JsAnnotationFamilies {
     internal: bool,
     legacy: bool,
 }
 
-/// The text of an annotation that says something.
+/// The value of an annotation that is not empty.
 fn given<'a>(object: NodeRef<'a>, key: &str) -> Option<&'a str> {
     let annotations = object.get("metadata")?.get("annotations")?;
     annotations
@@ -70,8 +70,8 @@ fn check(object: NodeRef<'_>) -> Result<(), Exception> {
     Ok(())
 }
 
-fn families(objects: &Objects) -> Result<Families, Exception> {
-    let mut seen: Option<Families> = None;
+fn families(objects: &Objects) -> Result<JsAnnotationFamilies, Exception> {
+    let mut seen: Option<JsAnnotationFamilies> = None;
     for object in objects.iter() {
         let root = object.root();
         let internal = PAIRS.iter().any(|(key, _)| given(root, key).is_some());
@@ -79,8 +79,8 @@ fn families(objects: &Objects) -> Result<Families, Exception> {
         if !internal && !legacy {
             continue;
         }
-        let families = seen.get_or_insert(Families { internal, legacy });
-        // A family may come up later, but not go away again.
+        let families = seen.get_or_insert(JsAnnotationFamilies { internal, legacy });
+        // A family can be added later, but not removed.
         families.internal |= internal;
         families.legacy |= legacy;
         if families.internal != internal || families.legacy != legacy {
@@ -88,13 +88,13 @@ fn families(objects: &Objects) -> Result<Families, Exception> {
             return Err(Exception(text.to_owned()));
         }
     }
-    Ok(seen.unwrap_or(Families {
+    Ok(seen.unwrap_or(JsAnnotationFamilies {
         internal: true,
         legacy: true,
     }))
 }
 
-/// Sets, of each pair, the one that is missing.
+/// Sets the missing annotation of each pair.
 fn complete(document: &mut Document) {
     for (internal, legacy) in PAIRS {
         let root = document.root();
@@ -134,7 +134,7 @@ fn remove(document: &mut Document, key: &str) {
     }
 }
 
-/// Takes annotations away that are none.
+/// Removes empty annotations.
 fn remove_empty(document: &mut Document, metadata: NodeId) {
     let annotations = document.node(metadata).get("annotations");
     let is_empty = annotations

@@ -1,4 +1,4 @@
-//! A document as it is when js-yaml has read and written it.
+//! A document after js-yaml has read and written it.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::resolve::{Plain, number_text, resolve};
 use super::style::{new_key, set_text};
 use crate::budget::is_stopped;
 
-/// How many nodes aliases may make of a document.
+/// How many nodes aliases may expand to.
 const MAX_NODES: usize = 1_000_000;
 
 /// Without comments, anchors and aliases, in js-yaml's styles; numbers are those of JavaScript, and keys are strings.
@@ -19,7 +19,7 @@ pub(super) fn through_js_yaml(original: &Document) -> Result<Document, Exception
         document.set_document_comment(slot, "");
     }
     let nodes = expand(&mut document, original)?;
-    // What is in a collection comes before it.
+    // Children come before their collection.
     for node in nodes.into_iter().rev() {
         for slot in SLOTS {
             document.set_comment(node, slot, "");
@@ -44,7 +44,7 @@ pub(super) fn through_js_yaml(original: &Document) -> Result<Document, Exception
 
 const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
 
-/// Puts copies in the place of aliases; returns all nodes, collections before what is in them.
+/// Replaces aliases with copies; returns all nodes, collections before their content.
 fn expand(document: &mut Document, original: &Document) -> Result<Vec<NodeId>, Exception> {
     let mut named: HashMap<String, NodeId> = HashMap::new();
     let mut nodes = Vec::new();
@@ -71,7 +71,7 @@ fn expand(document: &mut Document, original: &Document) -> Result<Vec<NodeId>, E
                 *child = document.import(original.node(target));
                 has_aliases = true;
             } else if !node.anchor().is_empty() {
-                // Copies have anchors as well, of what is known already.
+                // Copies have anchors as well, whose targets are known already.
                 let name = node.anchor().to_owned();
                 named.entry(name).or_insert(*child);
             }
@@ -129,7 +129,7 @@ fn finish_mapping(document: &mut Document, mapping: NodeId) -> Result<(), Except
             }
         }
     }
-    // Objects have what looks like an index first.
+    // JavaScript objects have integer-like keys first.
     fields.sort_by_key(|(name, _)| index_like(name).unwrap_or(u32::MAX));
     let mut children = Vec::with_capacity(fields.len() * 2);
     for (name, value) in fields {
@@ -152,7 +152,7 @@ fn index_like(name: &str) -> Option<u32> {
     (index.to_string() == name).then_some(index)
 }
 
-/// Whether something is a key that merges, unless it is none.
+/// Whether a node is a merge key.
 fn is_merge(node: NodeRef<'_>) -> bool {
     node.is_scalar() && node.value() == "<<" && !node.style().is_quoted_or_block()
 }
@@ -166,7 +166,7 @@ fn finish_value(document: &mut Document, value: NodeId) {
 fn finish_scalar(document: &mut Document, scalar: NodeId) -> Result<(), Exception> {
     let node = document.node(scalar);
     if is_merge(node) {
-        // Whether it is a key is for the mapping to say.
+        // The mapping decides whether it is a key.
         return Ok(());
     }
     let (text, style) = (node.value().to_owned(), node.style());

@@ -1,8 +1,7 @@
-//! What kpt's SDK for TypeScript does around a function: everything goes through js-yaml, so that comments, anchors and
-//! styles are lost and numbers are those of JavaScript; objects are kept sorted, and of those with the same key the last
-//! counts.
+//! kpt's SDK for TypeScript: everything passes through js-yaml, so that comments, anchors and styles are lost and
+//! numbers are those of JavaScript; objects are sorted, and of several with the same key the last counts.
 //!
-//! What JavaScript throws ends a function with exit code 2. Its first line is printed, without the stack.
+//! An exception of JavaScript ends a function with exit code 2. Its first line is printed, without the stack.
 
 mod annotations;
 mod document;
@@ -19,7 +18,7 @@ pub(crate) use style::set_text;
 
 use crate::function::Ending;
 
-/// What was thrown.
+/// An exception of JavaScript.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Exception(pub(crate) String);
@@ -29,7 +28,7 @@ impl Exception {
         Exception(format!("TypeError: {text}"))
     }
 
-    /// What is thrown when a field of nothing is asked for.
+    /// The exception for reading a property of null or undefined.
     pub(crate) fn no_property(name: &str, of: &str) -> Exception {
         Exception::type_error(format!("Cannot read properties of {of} (reading '{name}')"))
     }

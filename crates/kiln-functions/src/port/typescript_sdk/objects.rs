@@ -1,4 +1,4 @@
-//! The objects of a function, sorted by what they are called.
+//! The objects of a function, sorted by key.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::document::through_js_yaml;
 use super::{Exception, JsType, js_type};
 use crate::budget::is_stopped;
 
-/// Objects by their keys. One that is put in replaces the one with the same key.
+/// Inserting an object replaces the one with the same key.
 #[derive(Default)]
 pub(crate) struct Objects {
     by_key: BTreeMap<String, Resource>,
 }
 
 impl Objects {
-    /// Takes resources in, through js-yaml.
+    /// Converts resources, by way of js-yaml.
     pub(crate) fn new(items: Vec<Resource>) -> Result<Objects, Exception> {
         let mut objects = Objects::default();
         for mut item in items {

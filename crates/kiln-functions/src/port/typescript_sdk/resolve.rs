@@ -1,11 +1,11 @@
-//! What js-yaml takes plain text for, and how it writes numbers and dates.
+//! How js-yaml resolves plain scalars, and how it writes numbers and dates.
 
 use std::sync::LazyLock;
 
 use kiln_yaml::{Kind, NodeRef};
 use regex::Regex;
 
-/// What a value is in JavaScript.
+/// The type of a value in JavaScript.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum JsType {
     Null,
@@ -17,7 +17,7 @@ pub(crate) enum JsType {
     Object,
 }
 
-/// The type of a node of a document that has gone through js-yaml.
+/// The type of a node of a document that has passed through js-yaml.
 pub(crate) fn js_type(node: NodeRef<'_>) -> JsType {
     match node.kind() {
         Kind::Mapping => JsType::Object,
@@ -34,7 +34,7 @@ pub(crate) fn js_type(node: NodeRef<'_>) -> JsType {
     }
 }
 
-/// What plain text means.
+/// A resolved plain scalar.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Plain {
     Null,
@@ -99,7 +99,7 @@ fn integer(text: &str) -> Option<f64> {
     } else {
         return None;
     };
-    // There is no negative zero among integers.
+    // Integers have no negative zero.
     Some(sign * value + 0.0)
 }
 
@@ -124,7 +124,7 @@ fn signed(text: &str) -> (f64, &str) {
     }
 }
 
-/// A number, perhaps of hours, minutes and seconds.
+/// A number, or a base-60 number.
 fn sixtieths(text: &str) -> Option<f64> {
     let mut value = 0.0;
     for part in text.split(':') {
@@ -159,7 +159,7 @@ pub(super) fn number_text(value: f64) -> String {
     }
 }
 
-/// A number as JavaScript writes it: in digits, unless there would be too many.
+/// A number as JavaScript writes it: in digits, unless there are too many.
 fn javascript_text(value: f64) -> String {
     let scientific = format!("{:e}", value.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

@@ -4,34 +4,33 @@ use kiln_yaml::{Document, NodeId, Style};
 
 use super::resolve::{Plain, resolve};
 
-/// Makes a scalar a string, written as js-yaml does.
+/// Makes a scalar a string, written as by js-yaml.
 pub(crate) fn set_text(document: &mut Document, node: NodeId, text: &str) {
-    set_style(document, node, style(text, Place::Value));
+    set_style(document, node, style(text, ScalarRole::Value));
     document.set_value(node, text);
-    set_style(document, node, style(text, Place::Value));
+    set_style(document, node, style(text, ScalarRole::Value));
 }
 
-/// A new key.
 pub(super) fn new_key(document: &mut Document, text: &str) -> NodeId {
     let node = document.new_scalar(text, "");
-    set_style(document, node, style(text, Place::Key));
+    set_style(document, node, style(text, ScalarRole::Key));
     node
 }
 
 fn set_style(document: &mut Document, node: NodeId, style: Style) {
     document.set_style(node, style);
-    // What is plain means what it says; whoever reads it next may have another opinion.
+    // A plain scalar has no tag; the next reader resolves it.
     let tag = if style == Style::NONE { "" } else { "!!str" };
     document.set_tag(node, tag);
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ScalarRole {
     Key,
     Value,
 }
 
-fn style(text: &str, place: Place) -> Style {
+fn style(text: &str, place: ScalarRole) -> Style {
     const BOOLEANS: [&str; 16] = [
         "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off",
         "OFF",
@@ -47,7 +46,7 @@ fn style(text: &str, place: Place) -> Style {
     let mut previous = None;
     for c in text.chars() {
         match c {
-            '\n' if place == Place::Value => has_line_break = true,
+            '\n' if place == ScalarRole::Value => has_line_break = true,
             c if !is_printable(c) => return Style::DOUBLE_QUOTED,
             _ => {}
         }
@@ -63,7 +62,7 @@ fn style(text: &str, place: Place) -> Style {
     }
 }
 
-/// Characters beyond the basic plane are two for JavaScript, and neither can be printed.
+/// JavaScript splits characters beyond the basic plane into two, neither of which is printable.
 fn is_printable(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a1}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')

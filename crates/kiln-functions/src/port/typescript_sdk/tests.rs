@@ -1,4 +1,4 @@
-//! What js-yaml makes of values, and which families of annotations stay.
+//! How js-yaml changes values, and which families of annotations are kept.
 
 use kiln_krm::Resource;
 use kiln_yaml::{SequenceStyle, parse, to_string};

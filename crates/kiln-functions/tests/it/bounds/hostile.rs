@@ -1,18 +1,19 @@
-//! Inputs that ask for much more than they are: long values for many resources, lists of aliases, deep trees.
+//! Inputs that need much more memory or time than their size suggests: long values for many resources, lists of
+//! aliases, deep trees.
 
-/// A list that some function is given.
+/// The input of a function.
 pub(crate) struct Case {
     pub(crate) function: &'static str,
     pub(crate) input: fn() -> String,
     pub(crate) expected: Expected,
 }
 
-/// What the newest version makes of it.
+/// The expected end of the newest version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
-    /// It is refused for its size.
+    /// It exceeds the limit.
     OverLimit,
-    /// It may do it, as long as it takes little memory.
+    /// It may succeed, as long as it uses little memory.
     Bounded,
 }
 
@@ -345,7 +346,7 @@ fn long() -> String {
     "v".repeat(300_000)
 }
 
-/// Configurations that have a long value wherever some function looks for one.
+/// Configurations with a long value wherever a function reads one.
 pub(crate) fn configurations() -> Vec<String> {
     let long = long();
     let keys = [
@@ -394,7 +395,7 @@ fn data(count: usize, line: impl Fn(usize) -> String) -> String {
     format!("- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: d\n  data:\n{lines}")
 }
 
-/// Resources as there are many.
+/// Ordinary resources.
 pub(crate) fn ordinary(count: usize) -> Vec<String> {
     let item = |at: usize| match at % 3 {
         0 => format!(
@@ -414,7 +415,7 @@ pub(crate) fn ordinary(count: usize) -> Vec<String> {
     (0..count).map(item).collect()
 }
 
-/// A value of the resource called `from` for all others.
+/// Copies a value of the resource `from` to all others.
 fn replacements(from: &str, to: &str) -> String {
     format!(
         "{{apiVersion: fn.kpt.dev/v1alpha1, kind: ApplyReplacements, metadata: {{name: c}}, replacements: [{{source: {{name: from, \

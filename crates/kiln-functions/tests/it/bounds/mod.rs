@@ -1,7 +1,6 @@
-//! No input makes a function use much more memory than its output limit, or go on after its deadline.
+//! No input makes a function use much more memory than its output limit, or run past its deadline.
 //!
-//! What a call holds at its peak is the oracle; an allocator counts it for each thread. Calls have the limits that they
-//! have in a service with messages of 6 MiB.
+//! An allocator counts the peak memory of each thread. Calls have the limits of a service with messages of 6 MiB.
 
 mod hostile;
 
@@ -9,8 +8,8 @@ use std::time::Duration;
 
 use allocation_counter::measure as count;
 use hostile::{CASES, Case, list};
-use kiln_functions::registry::{Behaviour, Registry};
-use kiln_functions::wire::{self, Answer};
+use kiln_functions::registry::{FunctionVersion, Registry};
+use kiln_functions::wire::{self, ProgramOutput};
 use kiln_functions::{Context, NativeEvaluator, NoFiles};
 use kiln_krm::Dialect;
 use kiln_krm::read::read_input;
@@ -19,13 +18,13 @@ use kiln_runtime::{Deadline, Evaluator, FunctionSpec, Input, Limits, RunContext,
 /// Twice a message.
 const MAX_OUTPUT: u64 = 12 << 20;
 
-/// What a call may hold at its peak: its allowance of 120 MiB, and as much again each for what it builds before it stores
-/// it, for copies of results, and for what the allocator grows by.
+/// The peak memory of a call: its allowance of 120 MiB, and as much again each for values that are not stored yet,
+/// for copies of results, and for the growth of the allocator.
 const MOST: u64 = 480 << 20;
 
 fn limited() -> RunContext {
     RunContext {
-        // A guard against hangs, not a measure.
+        // A guard against hangs.
         deadline: Deadline::after(Duration::from_secs(120)),
         limits: Limits {
             max_output: MAX_OUTPUT,
@@ -35,30 +34,34 @@ fn limited() -> RunContext {
     }
 }
 
-fn run(behaviour: &Behaviour, input: &str, run: &RunContext) -> Result<Answer, RunError> {
+fn run(
+    version: &FunctionVersion,
+    input: &str,
+    run: &RunContext,
+) -> Result<ProgramOutput, RunError> {
     let ctx = Context {
         environment: &[],
         files: &NoFiles,
         run,
     };
-    wire::run(behaviour, input.as_bytes(), &ctx)
+    wire::run(version, input.as_bytes(), &ctx)
 }
 
-/// How a call ended that was given too much.
+/// How a call with too much input ended.
 #[derive(Debug)]
 enum Ended {
-    /// It was refused for the bytes it asked for, or for the length of its answer.
+    /// It failed because of its memory or the length of its output.
     OverLimit,
-    /// With an answer, be it an error of its own.
+    /// With an answer, which may be an error.
     Answered,
 }
 
 #[track_caller]
-fn measure(name: &str, behaviour: &Behaviour, input: &str) -> Ended {
+fn measure(name: &str, version: &FunctionVersion, input: &str) -> Ended {
     let mut outcome = None;
-    let peak = count(|| outcome = Some(run(behaviour, input, &limited()))).bytes_max;
+    let peak = count(|| outcome = Some(run(version, input, &limited()))).bytes_max;
     let outcome = outcome.expect("it was run");
-    let tags = behaviour.tags;
+    let tags = version.tags;
     assert!(
         peak < MOST,
         "{name} {tags:?} held {} MiB for an input of {} KiB",
@@ -83,15 +86,11 @@ fn measure(name: &str, behaviour: &Behaviour, input: &str) -> Ended {
     }
 }
 
-/// All functions in all their versions, but for the one that sleeps.
-fn behaviours() -> impl Iterator<Item = (&'static str, &'static Behaviour)> {
-    let functions = Registry::builtin().functions();
+/// All versions of all functions except `sleep`.
+fn versions() -> impl Iterator<Item = (&'static str, &'static FunctionVersion)> {
+    let functions = Registry::builtin().all_functions();
     let functions = functions.filter(|info| info.name != "sleep");
-    functions.flat_map(|info| {
-        info.behaviours
-            .iter()
-            .map(|behaviour| (info.name, behaviour))
-    })
+    functions.flat_map(|info| info.versions.iter().map(|version| (info.name, version)))
 }
 
 #[test]
@@ -105,10 +104,10 @@ fn long_values_for_many_resources_end_at_the_limit() {
         let input = input();
         let info = Registry::builtin().function(function).unwrap();
         let over: Vec<&str> = info
-            .behaviours
+            .versions
             .iter()
-            .filter(|behaviour| matches!(measure(function, behaviour, &input), Ended::OverLimit))
-            .flat_map(|behaviour| behaviour.tags)
+            .filter(|version| matches!(measure(function, version, &input), Ended::OverLimit))
+            .flat_map(|version| version.tags)
             .copied()
             .collect();
         let newest = info.newest().unwrap().tags.first().unwrap();
@@ -126,8 +125,8 @@ fn long_values_for_many_resources_end_at_the_limit() {
 fn every_function_is_bounded_whatever_it_is_configured_with() {
     for config in hostile::configurations() {
         let input = list(&hostile::ordinary(60), &config);
-        for (name, behaviour) in behaviours() {
-            measure(name, behaviour, &input);
+        for (name, version) in versions() {
+            measure(name, version, &input);
         }
     }
 }
@@ -185,12 +184,12 @@ fn work_that_has_no_end_stops_at_the_deadline() {
             deadline: Deadline::after(Duration::from_millis(200)),
             ..limited()
         };
-        let behaviour = Registry::builtin()
+        let version = Registry::builtin()
             .function(function)
             .unwrap()
             .newest()
             .unwrap();
-        let outcome = run(behaviour, &input(), &late);
+        let outcome = run(version, &input(), &late);
         assert!(
             matches!(outcome, Err(RunError::TimedOut { .. })),
             "{function}: {outcome:?}"

@@ -20,7 +20,7 @@ pub(super) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
 }
 
 pub(super) fn print(ui: &Ui, info: &FunctionInfo) -> Result<()> {
-    let versions: Vec<&str> = info.versions().collect();
+    let versions: Vec<&str> = info.version_tags().collect();
     let versions = match versions.is_empty() {
         true => String::new(),
         false => format!("\nVersions: {}\n", versions.join(" ")),

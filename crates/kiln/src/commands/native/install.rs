@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use kiln_functions::registry::Registry;
 
-use super::behaviour;
+use super::function_version;
 use crate::ui::Ui;
 
 /// Make links by which kiln is called as the functions that are built in
@@ -33,7 +33,7 @@ pub(super) fn cmd_install(ui: &Ui, args: &InstallArgs) -> Result<()> {
         named => named.to_vec(),
     };
     for name in &names {
-        behaviour(name)?;
+        function_version(name)?;
     }
     fs::create_dir_all(&args.dir)
         .with_context(|| format!("cannot make the directory {}", args.dir.display()))?;

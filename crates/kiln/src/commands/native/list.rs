@@ -24,7 +24,7 @@ pub(super) fn cmd_list(ui: &Ui, args: &ListArgs) -> Result<()> {
     for info in functions {
         let _ = writeln!(out, "{:width$}  {}", info.name, info.summary);
         if args.versions {
-            let tags = info.behaviours.iter().flat_map(|behaviour| behaviour.tags);
+            let tags = info.versions.iter().flat_map(|version| version.tags);
             let tags: Vec<&str> = tags.copied().collect();
             let _ = writeln!(out, "{:width$}  {}", "", tags.join(" "));
         }

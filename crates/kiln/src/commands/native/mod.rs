@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use kiln_functions::registry::{Behaviour, FunctionInfo, Registry};
+use kiln_functions::registry::{FunctionInfo, FunctionVersion, Registry};
 
 use crate::ui::Ui;
 
@@ -86,17 +86,17 @@ fn split_version(function: &str) -> (&str, Option<&str>) {
 }
 
 /// What `NAME:VERSION` does, or the newest version of `NAME`.
-fn behaviour(function: &str) -> Result<&'static Behaviour> {
+fn function_version(function: &str) -> Result<&'static FunctionVersion> {
     let (name, version) = split_version(function);
     let info = find(name)?;
     let found = match version {
-        Some(version) => info.behaviour(version),
+        Some(version) => info.version(version),
         None => info.newest(),
     };
     match found {
-        Some(behaviour) => Ok(behaviour),
+        Some(function_version) => Ok(function_version),
         None => {
-            let known: Vec<&str> = info.versions().collect();
+            let known: Vec<&str> = info.version_tags().collect();
             let version = version.unwrap_or_default();
             bail!(
                 "{name} has no version {version:?} here; there are {}",

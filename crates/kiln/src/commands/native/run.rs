@@ -9,7 +9,7 @@ use kiln_functions::{Context, Files, wire};
 use kiln_package::available_threads;
 use kiln_runtime::RunContext;
 
-use super::behaviour;
+use super::function_version;
 use crate::ui::Ui;
 
 /// Run a function: a ResourceList on standard input, the answer on standard output
@@ -25,7 +25,7 @@ pub(super) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<ExitCode> {
 }
 
 pub(super) fn run(ui: &Ui, function: &str) -> Result<ExitCode> {
-    let behaviour = behaviour(function)?;
+    let function_version = function_version(function)?;
     let mut environment: Vec<String> = std::env::vars_os()
         .filter_map(|(name, value)| Some(format!("{}={}", name.to_str()?, value.to_str()?)))
         .collect();
@@ -35,7 +35,7 @@ pub(super) fn run(ui: &Ui, function: &str) -> Result<ExitCode> {
         run: &RunContext::default(),
         files: &FilesOfTheMachine,
     };
-    let answer = wire::run_on(available_threads(), behaviour, ui.read_data()?, &ctx)?;
+    let answer = wire::run_on(available_threads(), function_version, ui.read_data()?, &ctx)?;
     ui.write_data(answer.stdout.as_bytes())?;
     // As it is: other programs read it.
     io::stderr().write_all(answer.stderr.as_bytes())?;

@@ -1,4 +1,4 @@
-//! `folders.tf`: the folders.
+//! `folders.tf`.
 
 use super::{Export, Spot, TemplateError};
 use crate::catalog::export_terraform::hcl::layout;

@@ -1,14 +1,14 @@
-//! `iam.tf`: who may do what, and what is written down about it.
+//! `iam.tf`: IAM policies and audit configuration.
 
 use std::collections::BTreeMap;
 
 use kiln_krm::records;
 
 use super::{Export, Spot, TemplateError, quoted};
-use crate::catalog::export_terraform::Version;
+use crate::catalog::export_terraform::ExportTerraformRelease;
 use crate::catalog::export_terraform::graph::Id;
 use crate::catalog::export_terraform::hcl::layout;
-use crate::catalog::export_terraform::object::List;
+use crate::catalog::export_terraform::object::RecordList;
 
 const ORGANIZATION: Spot = Spot {
     file: "iam.tf",
@@ -58,7 +58,7 @@ impl Export<'_, '_> {
                 self.module(*id, "folders", &folder, &bindings);
             }
         }
-        if self.version >= Version::Second {
+        if self.release >= ExportTerraformRelease::V0_2_0 {
             for id in self.graph.of_kind("IAMAuditConfig") {
                 self.audit(*id)?;
             }
@@ -125,8 +125,8 @@ impl Export<'_, '_> {
         list.items
     }
 
-    /// The bindings of a resource, if there are any. They are asked for twice then: to see whether there are any, and to
-    /// write them.
+    /// The bindings of a resource. The original evaluates them twice: to check that there are some, and to write
+    /// them.
     fn bindings(&mut self, id: Id, spot: Spot) -> Result<Option<Bindings>, TemplateError> {
         let bindings = self.collect_bindings(id, spot)?;
         match bindings.is_empty() {
@@ -149,7 +149,7 @@ impl Export<'_, '_> {
                     bind(self.text(*child, &["spec", "role"]), member.to_owned());
                 }
                 ("IAMPartialPolicy" | "IAMPolicy", Some(object)) => {
-                    let list: List<Binding> = object.list(&["spec", "bindings"]);
+                    let list: RecordList<Binding> = object.list(&["spec", "bindings"]);
                     if self.note("Failure to find bindings", &entry.name, &list) {
                         continue;
                     }
@@ -166,9 +166,9 @@ impl Export<'_, '_> {
         Ok(bindings)
     }
 
-    /// Notes in the log that a list is not there or not what it should be; true if so.
-    pub(super) fn note<V>(&mut self, what: &str, name: &str, list: &List<V>) -> bool {
-        let List {
+    /// Logs that a list is missing or invalid; returns whether it is.
+    pub(super) fn note<V>(&mut self, what: &str, name: &str, list: &RecordList<V>) -> bool {
+        let RecordList {
             is_found, error, ..
         } = list;
         let is_fine = *is_found && error.is_none();

@@ -1,4 +1,4 @@
-//! `log-export.tf`: where logs go.
+//! `log-export.tf`: log sinks and their destinations.
 
 use super::{Export, Spot, TemplateError};
 use crate::catalog::export_terraform::graph::Id;
@@ -26,7 +26,7 @@ const RETENTION: Spot = Spot {
 const ATTRIBUTES: Layout = layout(2, 24);
 const BUCKET_ATTRIBUTES: Layout = layout(2, 27);
 
-/// Where a project is asked for its name.
+/// The position where the name of a project is evaluated.
 const fn project_at(place: &'static str) -> Spot {
     Spot {
         file: FILE,
@@ -35,7 +35,7 @@ const fn project_at(place: &'static str) -> Spot {
     }
 }
 
-/// Kinds of destinations, in the order in which they are looked for.
+/// Kinds of destinations, in lookup order.
 const DESTINATIONS: [&str; 4] = [
     "BigQueryDataset",
     "PubSubTopic",
@@ -175,7 +175,7 @@ impl Export<'_, '_> {
     }
 }
 
-/// Milliseconds in days, to two places, as long as Go has a duration for them.
+/// Milliseconds as days with two decimals, within the range of Go's durations.
 fn days(milliseconds: i64) -> Result<String, String> {
     const LONGEST: u64 = i64::MAX as u64 / 1_000_000;
     const HOUR: i64 = 3_600_000;

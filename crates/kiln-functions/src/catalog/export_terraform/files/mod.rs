@@ -1,7 +1,7 @@
-//! The files that are written, in the order in which the original writes them.
+//! The Terraform files, in the order in which the original writes them.
 //!
-//! The original's are templates. What is wrong with a resource is told as a template does that meets nothing where something should
-//! be: with the place in the template, which [`Spot`]s hold.
+//! The original uses Go templates. Where a value is missing, the error message is that of the template engine, with
+//! the position in the template, which [`Spot`]s hold.
 
 mod folders;
 mod iam;
@@ -14,16 +14,17 @@ mod versions;
 
 use std::collections::BTreeMap;
 
-use super::Version;
+use super::ExportTerraformRelease;
 use super::graph::{Graph, Id};
 use super::hcl::Hcl;
 use crate::budget::is_stopped;
 use crate::output::Printed;
 
-/// Writes all files that have anything in them. Those about the whole come only with those about resources.
+/// Writes all files that have content. `versions.tf`, `variables.tf` and `README.md` are written only if another file
+/// is.
 pub(super) fn write(
     graph: &Graph<'_>,
-    version: Version,
+    release: ExportTerraformRelease,
     log: &mut Printed,
 ) -> Result<BTreeMap<String, String>, TemplateError> {
     let mut files = BTreeMap::new();
@@ -32,14 +33,14 @@ pub(super) fn write(
     };
     let mut export = Export {
         graph,
-        version,
+        release,
         log,
         hcl: Hcl::default(),
     };
     put("folders.tf", export.file(Export::folders)?);
     put("iam.tf", export.file(Export::iam)?);
     put("projects.tf", export.file(Export::projects)?);
-    if version >= Version::Second {
+    if release >= ExportTerraformRelease::V0_2_0 {
         put("log-export.tf", export.file(Export::log_export)?);
         put("network.tf", export.file(Export::network)?);
     }
@@ -52,7 +53,7 @@ pub(super) fn write(
     Ok(files)
 }
 
-/// What is wrong, in the words of Go's templates.
+/// An error in the words of Go's templates.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "template: {file}:{place}: executing \"{file}\" at <{expression}>: error calling {call}: {why}"
@@ -65,7 +66,7 @@ pub(super) struct TemplateError {
     why: String,
 }
 
-/// A place in a template where something may be missing.
+/// A position in a template where a value may be missing.
 #[derive(Clone, Copy)]
 struct Spot {
     file: &'static str,
@@ -90,17 +91,16 @@ impl Spot {
         }
     }
 
-    /// Nothing is there that could be called.
+    /// The error for a call on a missing value.
     fn nothing(self, call: &'static str) -> TemplateError {
         let why = "runtime error: invalid memory address or nil pointer dereference";
         self.error(call, why.to_owned())
     }
 }
 
-/// The writing of files.
 struct Export<'g, 'a> {
     graph: &'g Graph<'a>,
-    version: Version,
+    release: ExportTerraformRelease,
     log: &'g mut Printed,
     hcl: Hcl,
 }
@@ -114,7 +114,7 @@ impl<'g, 'a> Export<'g, 'a> {
         Ok(std::mem::take(&mut self.hcl).finish())
     }
 
-    /// Those of a kind that are not only referred to.
+    /// The resources of a kind that the input contains, without those that are only referenced.
     fn created(&self, kind: &str) -> impl Iterator<Item = Id> + use<'g, 'a> {
         let graph = self.graph;
         let ids = graph.of_kind(kind).iter().copied();
@@ -138,7 +138,7 @@ impl<'g, 'a> Export<'g, 'a> {
         object.is_some_and(|object| object.flag(path))
     }
 
-    /// What a resource belongs to, if something is to be asked of it.
+    /// The parent of a resource, on which `call` is evaluated.
     fn parent(&self, id: Id, spot: Spot, call: &'static str) -> Result<Id, TemplateError> {
         let parent = self.graph.entry(id).parent;
         parent.ok_or_else(|| spot.nothing(call))
@@ -150,7 +150,7 @@ impl<'g, 'a> Export<'g, 'a> {
         Ok(format!("module.{}.project_id", self.graph.name(parent)))
     }
 
-    /// The organization that a resource is in: its own, or else the first.
+    /// The organization of a resource: its own, or the first of the input.
     fn organization(&mut self, id: Id, spot: Spot) -> Result<Id, TemplateError> {
         let parent = self.parent(id, spot, "GetOrganization")?;
         if self.graph.entry(parent).kind == "Organization" {
@@ -167,7 +167,7 @@ impl<'g, 'a> Export<'g, 'a> {
     }
 }
 
-/// A text in quotes, as it is.
+/// A text in quotes, without escapes.
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }

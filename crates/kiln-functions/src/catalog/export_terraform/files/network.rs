@@ -3,10 +3,10 @@
 use kiln_krm::records;
 
 use super::{Export, Spot, TemplateError};
-use crate::catalog::export_terraform::Version;
+use crate::catalog::export_terraform::ExportTerraformRelease;
 use crate::catalog::export_terraform::graph::Id;
 use crate::catalog::export_terraform::hcl::layout;
-use crate::catalog::export_terraform::object::List;
+use crate::catalog::export_terraform::object::RecordList;
 use crate::port::kustomize::shortest;
 
 const PROJECT: Spot = Spot {
@@ -16,13 +16,13 @@ const PROJECT: Spot = Spot {
 };
 
 records! {
-    struct Allowed = "terraformgenerator.firewallAllow" {
+    struct FirewallAllow = "terraformgenerator.firewallAllow" {
         ports: Vec<String> = "ports",
         protocol: String = "protocol",
     }
 }
 
-/// A network, and what its parts need to know of it.
+/// A network, and the attributes that its parts refer to.
 struct Network {
     id: Id,
     name: String,
@@ -75,7 +75,7 @@ impl Export<'_, '_> {
             self.subnet(subnet);
         }
         self.hcl.line("    ]");
-        if self.version >= Version::Third {
+        if self.release >= ExportTerraformRelease::V0_3_0 {
             self.routes(*id);
         }
         self.hcl.line("}");
@@ -190,12 +190,12 @@ impl Export<'_, '_> {
         self.hcl.line("}");
     }
 
-    fn allowed(&mut self, id: Id) -> Vec<Allowed> {
+    fn allowed(&mut self, id: Id) -> Vec<FirewallAllow> {
         let entry = self.graph.entry(id);
         let Some(object) = entry.object else {
             return Vec::new();
         };
-        let list: List<Allowed> = object.list(&["spec", "allow"]);
+        let list: RecordList<FirewallAllow> = object.list(&["spec", "allow"]);
         self.note(
             "unable to find allowed FW ports/protocol",
             &entry.name,

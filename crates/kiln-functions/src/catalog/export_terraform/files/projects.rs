@@ -1,7 +1,7 @@
-//! `projects.tf`: the projects.
+//! `projects.tf`.
 
 use super::{Export, Spot, TemplateError};
-use crate::catalog::export_terraform::Version;
+use crate::catalog::export_terraform::ExportTerraformRelease;
 use crate::catalog::export_terraform::graph::{Id, PROJECT};
 use crate::catalog::export_terraform::hcl::layout;
 
@@ -58,7 +58,7 @@ impl Export<'_, '_> {
         hcl.end();
     }
 
-    /// Whether other projects may use the networks of a project.
+    /// Whether a project is a shared VPC host project.
     fn hosts_networks(&self, id: Id) -> bool {
         let object = self.graph.entry(id).object;
         let name = object.and_then(|object| object.text(&["metadata", "name"]));
@@ -73,12 +73,12 @@ impl Export<'_, '_> {
     }
 
     fn creates_network(&self, id: Id) -> bool {
-        match self.version {
-            Version::First => {
+        match self.release {
+            ExportTerraformRelease::V0_1_0 => {
                 let text = self.text(id, &AUTO_CREATE);
                 matches!(text, "1" | "t" | "T" | "true" | "True" | "TRUE")
             }
-            // Annotations are texts, and those it does not look at any more.
+            // Annotations are strings, and this release no longer reads them.
             _ => self.flag(id, &AUTO_CREATE),
         }
     }

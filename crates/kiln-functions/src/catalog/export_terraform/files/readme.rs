@@ -1,4 +1,4 @@
-//! `README.md`: what is told to whoever gets the files. It is part of the output and kept word for word.
+//! `README.md`: instructions for the generated files. It is part of the output and kept word for word.
 
 pub(super) const README: &str = "\
 # Google Cloud Foundation Blueprint

@@ -1,4 +1,4 @@
-//! `variables.tf`: values that there is only one of.
+//! `variables.tf`: values that the input contains exactly once.
 
 use super::{Export, TemplateError};
 use crate::catalog::export_terraform::graph::VARIABLES;

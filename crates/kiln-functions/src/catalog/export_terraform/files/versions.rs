@@ -1,8 +1,8 @@
-//! `versions.tf`: what is needed to use the files.
+//! `versions.tf`: required versions of Terraform and its providers.
 
 use crate::catalog::export_terraform::hcl::{Hcl, layout};
 
-/// What the files say has made them.
+/// The module name that the files contain.
 const MODULE_NAME: &str = "blueprints/terraform/exported-krm/v0.1.0";
 
 pub(super) fn versions() -> String {

@@ -1,4 +1,4 @@
-//! Policies that ask for more than there is: each ends with a clear error, and none ends the process.
+//! Policies that exceed limits: each ends with a clear error, and none ends the process.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn items(rules: &str) -> String {
     .concat()
 }
 
-/// The same with a library of its own.
+/// The same with a library.
 fn with_lib(rules: &str, lib: &str) -> String {
     let lib = lib.replace('\n', "\n        ");
     items(rules).replace(
@@ -35,19 +35,19 @@ fn fails(items: &str, why: &str) {
     assert_eq!(answer.exit_code, 1);
 }
 
-/// The policy's message is `msg`, which `expression` evaluates to.
+/// A policy whose message `msg` is the value of `expression`.
 fn evaluates(expression: &str) -> String {
     items(&format!(
         "violation[{{\"msg\": msg}}] {{\n  value := {expression}\n  msg := sprintf(\"%v\", [count(value)])\n}}"
     ))
 }
 
-/// An expression for a text that repeats another.
+/// An expression for a repeated text.
 fn text(part: &str, times: usize) -> String {
     format!("concat(\"\", [x | numbers.range(1, {times})[_]\n    x := \"{part}\"])")
 }
 
-/// A list of 2,000 values that are made of a set of 10,000 members.
+/// A list of 2,000 values that are built from a set of 10,000 members.
 fn collected(value: &str) -> String {
     evaluates(&format!(
         "[y | all := {{x | x := numbers.range(1, 10000)[_]}}\n    x := numbers.range(1, 2000)[_]\n    y := {value}]"
@@ -85,7 +85,7 @@ fn recursion_is_refused_as_by_opa() {
          rego_recursion_error: rule b is recursive: b -> c -> a -> b\n@0:6: rego_recursion_error: rule c is \
          recursive: c -> a -> b -> c",
     );
-    // Through the whole path, an import, an alias, and a reference that only evaluation knows.
+    // By full path, by import, by alias, and by a reference that only evaluation knows.
     let libs = [
         "g(x) = y { y := data.lib.l.g(x) }",
         "import data.lib.l\ng(x) = y { y := l.g(x) }",
@@ -186,7 +186,7 @@ fn long_chains_of_rules_are_refused_before_they_are_evaluated() {
     }
 }
 
-/// The largest policies of each kind that are accepted fit the stack.
+/// The largest accepted policies of each kind fit the stack.
 #[test]
 fn the_deepest_policies_can_be_evaluated() {
     let kinds: [fn(usize) -> String; 5] = [
@@ -266,7 +266,7 @@ fn functions_that_return_much_are_stopped() {
         evaluates("[product(numbers.range(1, 200000))]"),
         evaluates("net.cidr_expand(\"0.0.0.0/0\")"),
         evaluates("net.cidr_expand(\"::/0\")"),
-        // As many addresses as do not fit into a machine word any more once they are bytes.
+        // The smallest network whose addresses, in bytes, do not fit a machine word.
         evaluates("net.cidr_expand(\"::/66\")"),
         evaluates(&format!(
             "json.marshal_with_options(numbers.range(1, 1000), {{\"indent\": {}}})",
@@ -299,7 +299,7 @@ fn comprehensions_that_collect_much_are_stopped() {
             "[x | r := numbers.range(1, 10000)\n    a := r[_]\n    b := r[_]\n    c := r[_]\n    x := [a, b, c]]",
         ),
         evaluates("{x | r := numbers.range(1, 10000)\n    x := [r[_], r[_]]}"),
-        // Sets that operators make.
+        // Sets that are results of operators.
         collected("all | {x}"),
         collected("all - {x}"),
         collected("all & (all - {x})"),
@@ -315,7 +315,7 @@ fn comprehensions_that_collect_much_are_stopped() {
     }
 }
 
-/// Twelve rules, each of which makes more of the one before, which `step` names `#`.
+/// Twelve rules, each of which extends the one before; `#` in `step` stands for that one's name.
 fn doubled(start: &str, step: &str) -> String {
     let rules = (0..12).map(|at| {
         let step = step.replace('#', &format!("s{at}"));
@@ -507,7 +507,7 @@ fn bounded_functions_do_as_those_of_opa() {
     }
 }
 
-/// Work without end and without memory: only the clock can stop it.
+/// Work without end that uses no memory: only the clock can stop it.
 fn endless() -> [String; 3] {
     let loops = "r := numbers.range(1, 10000)\n    r[_] + r[_] + r[_] + r[_] == 0";
     let compared = |operator: &str| {
@@ -563,7 +563,7 @@ fn a_cancelled_call_ends() {
         let cancel = run.cancel.clone();
         let (sender, receiver) = channel();
         std::thread::spawn(move || sender.send(run_in("gatekeeper:latest", &policy, &run)));
-        // The call has begun, or ends before it begins: both are right.
+        // The call has begun, or ends before it begins: both are correct.
         assert!(receiver.recv_timeout(Duration::from_millis(200)).is_err());
         cancel.cancel();
         let outcome = receiver.recv_timeout(Duration::from_secs(60)).unwrap();

@@ -1,4 +1,4 @@
-//! What the function built from the tag `functions/go/gatekeeper/v0.2.1` does with the same input.
+//! The output of the function built from the tag `functions/go/gatekeeper/v0.2.1` for the same input.
 
 use kiln_runtime::RunContext;
 

@@ -1,24 +1,22 @@
-//! Typed configuration: a tree read into the types that Go declares for it, with the complaint of Go's JSON decoder
-//! where it does not fit.
+//! Typed configuration: a tree decoded into the types that Go declares for it, with the errors of Go's JSON decoder.
 //!
-//! Types nest only as deep as their declarations, so recursion is bounded by the program. Fields that no type declares
-//! are not looked at.
+//! Types nest only as deep as their declarations, so the program limits recursion. Undeclared fields are ignored.
 
 mod scalar;
 #[cfg(test)]
 mod tests;
 mod value;
 
-pub(crate) use value::Value;
+pub(crate) use value::ConfigValue;
 
 use kiln_yaml::{Document, Kind, NodeRef};
-use scalar::Scalar;
+use scalar::DecodedScalar;
 
 use super::aliases::Aliases;
 
-/// What Go declares for a value.
+/// The type that Go declares for a value.
 #[derive(Clone, Copy)]
-pub(crate) enum Shape {
+pub(crate) enum ConfigShape {
     /// `string`
     Text,
     /// `bool`
@@ -27,46 +25,41 @@ pub(crate) enum Shape {
     Int,
     /// `map[string]string`
     TextMap,
-    /// A struct.
     Struct(&'static StructShape),
     /// A pointer to a struct.
     Pointer(&'static StructShape),
     /// `[]T`
-    List(&'static Shape),
-    /// A list with a type name of its own.
-    NamedList(&'static str, &'static Shape),
+    List(&'static ConfigShape),
+    /// A list with its own type name.
+    NamedList(&'static str, &'static ConfigShape),
 }
 
-/// A struct.
 pub(crate) struct StructShape {
-    /// Its name alone.
+    /// Without its package.
     pub(crate) name: &'static str,
-    /// Its name with its package.
+    /// With its package.
     pub(crate) go_type: &'static str,
     /// The fields by their names in JSON.
     pub(crate) fields: &'static [FieldShape],
 }
 
-/// A field of a struct.
 pub(crate) struct FieldShape {
     /// Its name in JSON.
     pub(crate) name: &'static str,
-    /// The struct inside of the struct that declares it.
+    /// The embedded struct that declares it.
     pub(crate) embedded_in: Option<&'static str>,
-    /// Its type.
-    pub(crate) shape: Shape,
+    pub(crate) shape: ConfigShape,
 }
 
-/// Who reads the configuration.
+/// The library that reads the configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reader {
-    /// Kubernetes' own YAML library: plain words as in YAML 1.1, and numbers are texts where texts are wanted.
+pub(crate) enum YamlReader {
+    /// sigs.k8s.io/yaml: plain scalars as in YAML 1.1, and numbers where strings are declared become strings.
     Kubernetes,
-    /// The SDK by way of JSON: nothing is anything else.
+    /// The SDK by way of JSON: no conversions.
     Json,
 }
 
-/// A configuration that is not of its type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "json: cannot unmarshal {found} into Go struct field {struct_name}.{path} of type {expected}"
@@ -79,8 +72,8 @@ pub(crate) struct DecodeError {
 }
 
 impl FieldShape {
-    /// A field of its own.
-    pub(crate) const fn new(name: &'static str, shape: Shape) -> FieldShape {
+    /// A field that the struct itself declares.
+    pub(crate) const fn new(name: &'static str, shape: ConfigShape) -> FieldShape {
         FieldShape {
             name,
             embedded_in: None,
@@ -89,13 +82,13 @@ impl FieldShape {
     }
 }
 
-/// Reads a document. What is given of the struct's fields is in the value; of several complaints it is the first.
+/// Decodes a document. The value contains the given fields of the struct; of several errors the first is returned.
 pub(crate) fn decode(
     document: &Document,
     shape: &'static StructShape,
-    reader: Reader,
-) -> Result<Value, DecodeError> {
-    let mut decoder = Decoder {
+    reader: YamlReader,
+) -> Result<ConfigValue, DecodeError> {
+    let mut decoder = ConfigDecoder {
         reader,
         aliases: Aliases::default(),
         path: Vec::new(),
@@ -105,19 +98,19 @@ pub(crate) fn decode(
     decoder.fields(root, shape)
 }
 
-struct Decoder {
-    reader: Reader,
+struct ConfigDecoder {
+    reader: YamlReader,
     aliases: Aliases,
     path: Vec<&'static str>,
     struct_name: &'static str,
 }
 
-impl Decoder {
+impl ConfigDecoder {
     fn fields(
         &mut self,
         node: NodeRef<'_>,
         shape: &'static StructShape,
-    ) -> Result<Value, DecodeError> {
+    ) -> Result<ConfigValue, DecodeError> {
         let outer = self.struct_name;
         let mut fields = Vec::new();
         for (key, value) in self.entries(node) {
@@ -130,39 +123,39 @@ impl Decoder {
             self.struct_name = shape.name;
             self.path.extend(field.embedded_in);
             self.path.push(field.name);
-            let is_coerced = self.reader == Reader::Kubernetes && field.embedded_in.is_none();
+            let is_coerced = self.reader == YamlReader::Kubernetes && field.embedded_in.is_none();
             let value = self.value(value, &field.shape, is_coerced)?;
             self.path.truncate(depth);
             fields.push((field.name, value));
         }
         self.struct_name = outer;
-        Ok(Value::Struct(fields))
+        Ok(ConfigValue::Struct(fields))
     }
 
     fn value(
         &mut self,
         node: NodeRef<'_>,
-        shape: &'static Shape,
+        shape: &'static ConfigShape,
         is_coerced: bool,
-    ) -> Result<Value, DecodeError> {
+    ) -> Result<ConfigValue, DecodeError> {
         let node = self.target(node);
         match (shape, node.kind()) {
-            (Shape::Struct(shape) | Shape::Pointer(shape), Kind::Mapping) => {
+            (ConfigShape::Struct(shape) | ConfigShape::Pointer(shape), Kind::Mapping) => {
                 return self.fields(node, shape);
             }
-            (Shape::List(item) | Shape::NamedList(_, item), Kind::Sequence) => {
-                let is_coerced = self.reader == Reader::Kubernetes;
+            (ConfigShape::List(item) | ConfigShape::NamedList(_, item), Kind::Sequence) => {
+                let is_coerced = self.reader == YamlReader::Kubernetes;
                 let items = node.items().map(|node| self.value(node, item, is_coerced));
-                return items.collect::<Result<_, _>>().map(Value::List);
+                return items.collect::<Result<_, _>>().map(ConfigValue::List);
             }
-            (Shape::TextMap, Kind::Mapping) => {
+            (ConfigShape::TextMap, Kind::Mapping) => {
                 let mut map = std::collections::BTreeMap::new();
                 for (key, value) in self.entries(node) {
-                    let is_coerced = self.reader == Reader::Kubernetes;
-                    let value = self.value(value, &Shape::Text, is_coerced)?;
+                    let is_coerced = self.reader == YamlReader::Kubernetes;
+                    let value = self.value(value, &ConfigShape::Text, is_coerced)?;
                     map.insert(key, value.into_text());
                 }
-                return Ok(Value::Map(map));
+                return Ok(ConfigValue::Map(map));
             }
             _ => {}
         }
@@ -170,22 +163,30 @@ impl Decoder {
             Kind::Mapping => "object".to_owned(),
             Kind::Sequence => "array".to_owned(),
             Kind::Scalar | Kind::Alias => {
-                let scalar = Scalar::read(node, self.reader);
+                let scalar = DecodedScalar::read(node, self.reader);
                 match (shape, scalar) {
-                    (_, Scalar::Null) => return Ok(Value::Null),
-                    (Shape::Text, Scalar::Text(text)) => return Ok(Value::Text(text)),
-                    (Shape::Text, scalar) if is_coerced => return Ok(Value::Text(scalar.text())),
-                    (Shape::Bool, Scalar::Bool(flag)) => return Ok(Value::Bool(flag)),
-                    (Shape::Int, Scalar::Int(number)) if i64::try_from(number).is_ok() => {
-                        return Ok(Value::Int(i64::try_from(number).unwrap_or_default()));
+                    (_, DecodedScalar::Null) => return Ok(ConfigValue::Null),
+                    (ConfigShape::Text, DecodedScalar::Text(text)) => {
+                        return Ok(ConfigValue::Text(text));
                     }
-                    (Shape::Int, Scalar::Int(number)) => format!("number {number}"),
-                    (Shape::Int, Scalar::Float(number)) => {
+                    (ConfigShape::Text, scalar) if is_coerced => {
+                        return Ok(ConfigValue::Text(scalar.text()));
+                    }
+                    (ConfigShape::Bool, DecodedScalar::Bool(flag)) => {
+                        return Ok(ConfigValue::Bool(flag));
+                    }
+                    (ConfigShape::Int, DecodedScalar::Int(number))
+                        if i64::try_from(number).is_ok() =>
+                    {
+                        return Ok(ConfigValue::Int(i64::try_from(number).unwrap_or_default()));
+                    }
+                    (ConfigShape::Int, DecodedScalar::Int(number)) => format!("number {number}"),
+                    (ConfigShape::Int, DecodedScalar::Float(number)) => {
                         format!("number {}", super::number::shortest(number))
                     }
-                    (_, Scalar::Text(_)) => "string".to_owned(),
-                    (_, Scalar::Bool(_)) => "bool".to_owned(),
-                    (_, Scalar::Int(_) | Scalar::Float(_)) => "number".to_owned(),
+                    (_, DecodedScalar::Text(_)) => "string".to_owned(),
+                    (_, DecodedScalar::Bool(_)) => "bool".to_owned(),
+                    (_, DecodedScalar::Int(_) | DecodedScalar::Float(_)) => "number".to_owned(),
                 }
             }
         };
@@ -197,8 +198,8 @@ impl Decoder {
         })
     }
 
-    /// A mapping's pairs with the keys as texts, sorted; of a key given twice the last one. What is merged in counts
-    /// for less than what is there.
+    /// The pairs of a mapping with the keys as text, sorted; of duplicate keys the last counts. Merged keys do not
+    /// replace existing ones.
     fn entries<'a>(&mut self, node: NodeRef<'a>) -> Vec<(String, NodeRef<'a>)> {
         let mut entries = std::collections::BTreeMap::new();
         let is_merge = |key: &NodeRef<'_>| key.tag() == "!!merge";
@@ -222,8 +223,8 @@ impl Decoder {
 
     fn key(&self, key: NodeRef<'_>) -> String {
         match self.reader {
-            Reader::Kubernetes => Scalar::read(key, self.reader).text(),
-            Reader::Json => key.value().to_owned(),
+            YamlReader::Kubernetes => DecodedScalar::read(key, self.reader).text(),
+            YamlReader::Json => key.value().to_owned(),
         }
     }
 
@@ -234,7 +235,7 @@ impl Decoder {
         let document = node.document();
         let target = self.aliases.target(document, node.id());
         let target = target.map(|target| document.node(target));
-        // An alias of a few bytes may stand for a long text.
+        // An alias of a few bytes may refer to a long text.
         match target.filter(|target| kiln_yaml::take_for_good(size(*target))) {
             Some(target) => target,
             None => node,
@@ -242,22 +243,22 @@ impl Decoder {
     }
 }
 
-/// About how many bytes a tree takes when it is read.
+/// The approximate bytes of a decoded tree.
 fn size(node: NodeRef<'_>) -> usize {
     let mut bytes = 0;
-    node.visit(|visit| bytes += size_of::<Value>() + visit.node.value().len());
+    node.visit(|visit| bytes += size_of::<ConfigValue>() + visit.node.value().len());
     bytes
 }
 
-fn go_type(shape: &Shape) -> String {
+fn go_type(shape: &ConfigShape) -> String {
     match shape {
-        Shape::Text => "string".to_owned(),
-        Shape::NamedList(name, _) => (*name).to_owned(),
-        Shape::Bool => "bool".to_owned(),
-        Shape::Int => "int".to_owned(),
-        Shape::TextMap => "map[string]string".to_owned(),
-        Shape::Struct(shape) | Shape::Pointer(shape) => shape.go_type.to_owned(),
-        Shape::List(Shape::Pointer(item)) => format!("[]*{}", item.go_type),
-        Shape::List(item) => format!("[]{}", go_type(item)),
+        ConfigShape::Text => "string".to_owned(),
+        ConfigShape::NamedList(name, _) => (*name).to_owned(),
+        ConfigShape::Bool => "bool".to_owned(),
+        ConfigShape::Int => "int".to_owned(),
+        ConfigShape::TextMap => "map[string]string".to_owned(),
+        ConfigShape::Struct(shape) | ConfigShape::Pointer(shape) => shape.go_type.to_owned(),
+        ConfigShape::List(ConfigShape::Pointer(item)) => format!("[]*{}", item.go_type),
+        ConfigShape::List(item) => format!("[]{}", go_type(item)),
     }
 }

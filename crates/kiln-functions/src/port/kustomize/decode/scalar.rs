@@ -1,13 +1,12 @@
-//! What a scalar means to whoever reads a configuration.
+//! How the libraries resolve scalars of a configuration.
 
 use kiln_yaml::NodeRef;
 
 use super::super::number::shortest_32;
-use super::Reader;
+use super::YamlReader;
 
-/// A scalar's meaning.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Scalar {
+pub(super) enum DecodedScalar {
     Null,
     Bool(bool),
     Int(i128),
@@ -15,73 +14,75 @@ pub(super) enum Scalar {
     Text(String),
 }
 
-impl Scalar {
-    pub(super) fn read(node: NodeRef<'_>, reader: Reader) -> Scalar {
+impl DecodedScalar {
+    pub(super) fn read(node: NodeRef<'_>, reader: YamlReader) -> DecodedScalar {
         let text = node.value();
         if node.style().is_quoted_or_block() {
-            return Scalar::Text(text.to_owned());
+            return DecodedScalar::Text(text.to_owned());
         }
         match (reader, node.tag()) {
-            (Reader::Kubernetes, _) => plain_1_1(text),
-            (Reader::Json, "!!null") => Scalar::Null,
-            (Reader::Json, "!!bool") => Scalar::Bool(text.eq_ignore_ascii_case("true")),
-            (Reader::Json, "!!int" | "!!float") => match number(text) {
-                // JSON does not tell whole numbers from others.
-                Scalar::Float(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => {
-                    Scalar::Int(whole as i128)
+            (YamlReader::Kubernetes, _) => plain_1_1(text),
+            (YamlReader::Json, "!!null") => DecodedScalar::Null,
+            (YamlReader::Json, "!!bool") => DecodedScalar::Bool(text.eq_ignore_ascii_case("true")),
+            (YamlReader::Json, "!!int" | "!!float") => match number(text) {
+                // JSON does not distinguish integers from other numbers.
+                DecodedScalar::Float(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => {
+                    DecodedScalar::Int(whole as i128)
                 }
                 number => number,
             },
-            (Reader::Json, _) => Scalar::Text(text.to_owned()),
+            (YamlReader::Json, _) => DecodedScalar::Text(text.to_owned()),
         }
     }
 
-    /// The text that it becomes where a text is wanted.
+    /// The string that it becomes where a string is declared.
     pub(super) fn text(self) -> String {
         match self {
-            Scalar::Null => String::new(),
-            Scalar::Bool(flag) => flag.to_string(),
-            Scalar::Int(number) => number.to_string(),
-            Scalar::Float(f64::INFINITY) => "+Inf".to_owned(),
-            Scalar::Float(f64::NEG_INFINITY) => "-Inf".to_owned(),
-            Scalar::Float(number) if number.is_nan() => "NaN".to_owned(),
-            Scalar::Float(number) => shortest_32(number),
-            Scalar::Text(text) => text,
+            DecodedScalar::Null => String::new(),
+            DecodedScalar::Bool(flag) => flag.to_string(),
+            DecodedScalar::Int(number) => number.to_string(),
+            DecodedScalar::Float(f64::INFINITY) => "+Inf".to_owned(),
+            DecodedScalar::Float(f64::NEG_INFINITY) => "-Inf".to_owned(),
+            DecodedScalar::Float(number) if number.is_nan() => "NaN".to_owned(),
+            DecodedScalar::Float(number) => shortest_32(number),
+            DecodedScalar::Text(text) => text,
         }
     }
 }
 
-/// A plain scalar by the rules of YAML 1.1, as go-yaml's second version has them.
-fn plain_1_1(text: &str) -> Scalar {
+/// A plain scalar by the rules of YAML 1.1, as in go-yaml v2.
+fn plain_1_1(text: &str) -> DecodedScalar {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => Scalar::Null,
+        "" | "~" | "null" | "Null" | "NULL" => DecodedScalar::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            Scalar::Bool(true)
+            DecodedScalar::Bool(true)
         }
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            Scalar::Bool(false)
+            DecodedScalar::Bool(false)
         }
-        ".nan" | ".NaN" | ".NAN" => Scalar::Float(f64::NAN),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Scalar::Float(f64::INFINITY),
-        "-.inf" | "-.Inf" | "-.INF" => Scalar::Float(f64::NEG_INFINITY),
+        ".nan" | ".NaN" | ".NAN" => DecodedScalar::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => {
+            DecodedScalar::Float(f64::INFINITY)
+        }
+        "-.inf" | "-.Inf" | "-.INF" => DecodedScalar::Float(f64::NEG_INFINITY),
         _ => number(text),
     }
 }
 
-fn number(text: &str) -> Scalar {
-    let as_text = || Scalar::Text(text.to_owned());
+fn number(text: &str) -> DecodedScalar {
+    let as_text = || DecodedScalar::Text(text.to_owned());
     let plain = match text.as_bytes().first() {
-        Some(b'.') => return float(text).map_or_else(as_text, Scalar::Float),
+        Some(b'.') => return float(text).map_or_else(as_text, DecodedScalar::Float),
         Some(b'0'..=b'9' | b'+' | b'-') => text.replace('_', ""),
         _ => return as_text(),
     };
     if let Some(number) = integer(&plain) {
-        return Scalar::Int(number);
+        return DecodedScalar::Int(number);
     }
-    float(&plain).map_or_else(as_text, Scalar::Float)
+    float(&plain).map_or_else(as_text, DecodedScalar::Float)
 }
 
-/// An integer in Go's notations, if it fits 64 bits with or without sign.
+/// An integer in Go's notations, if it fits 64 bits, signed or unsigned.
 fn integer(text: &str) -> Option<i128> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'-' => (-1, text.get(1..)?),

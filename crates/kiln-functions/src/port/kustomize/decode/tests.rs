@@ -1,8 +1,8 @@
-//! Configurations of all kinds against a type of our own.
+//! Configurations of all kinds against a test type.
 
 use kiln_yaml::parse;
 
-use super::{FieldShape, Reader, Shape, StructShape, Value, decode};
+use super::{ConfigShape, ConfigValue, FieldShape, StructShape, YamlReader, decode};
 
 static INNER: StructShape = StructShape {
     name: "Inner",
@@ -11,11 +11,11 @@ static INNER: StructShape = StructShape {
         FieldShape {
             name: "kind",
             embedded_in: Some("Gvk"),
-            shape: Shape::Text,
+            shape: ConfigShape::Text,
         },
-        FieldShape::new("path", Shape::Text),
-        FieldShape::new("create", Shape::Bool),
-        FieldShape::new("index", Shape::Int),
+        FieldShape::new("path", ConfigShape::Text),
+        FieldShape::new("create", ConfigShape::Bool),
+        FieldShape::new("index", ConfigShape::Int),
     ],
 };
 
@@ -23,19 +23,19 @@ static OUTER: StructShape = StructShape {
     name: "Outer",
     go_type: "test.Outer",
     fields: &[
-        FieldShape::new("texts", Shape::TextMap),
-        FieldShape::new("inner", Shape::List(&Shape::Struct(&INNER))),
+        FieldShape::new("texts", ConfigShape::TextMap),
+        FieldShape::new("inner", ConfigShape::List(&ConfigShape::Struct(&INNER))),
     ],
 };
 
-fn read(text: &str, reader: Reader) -> Result<Value, String> {
+fn read(text: &str, reader: YamlReader) -> Result<ConfigValue, String> {
     let document = parse(text).unwrap().unwrap();
     decode(&document, &OUTER, reader).map_err(|error| error.to_string())
 }
 
 #[track_caller]
 fn check_text(yaml: &str, text: &str) {
-    let value = read(&format!("texts: {{a: {yaml}}}"), Reader::Kubernetes).unwrap();
+    let value = read(&format!("texts: {{a: {yaml}}}"), YamlReader::Kubernetes).unwrap();
     assert_eq!(value.field_map("texts")["a"], text, "{yaml}");
 }
 
@@ -65,37 +65,37 @@ fn words_and_numbers_become_texts() {
 fn what_does_not_fit_is_named_as_go_names_it() {
     for (reader, yaml, error) in [
         (
-            Reader::Kubernetes,
+            YamlReader::Kubernetes,
             "texts: [a]",
             "array into Go struct field Outer.texts of type map[string]string",
         ),
         (
-            Reader::Kubernetes,
+            YamlReader::Kubernetes,
             "inner: {a: b}",
             "object into Go struct field Outer.inner of type []test.Inner",
         ),
         (
-            Reader::Kubernetes,
+            YamlReader::Kubernetes,
             "inner: [a]",
             "string into Go struct field Outer.inner of type test.Inner",
         ),
         (
-            Reader::Kubernetes,
+            YamlReader::Kubernetes,
             "inner: [{path: a, kind: 4}]",
             "number into Go struct field Inner.inner.Gvk.kind of type string",
         ),
         (
-            Reader::Kubernetes,
+            YamlReader::Kubernetes,
             "inner: [{create: 'yes'}]",
             "string into Go struct field Inner.inner.create of type bool",
         ),
         (
-            Reader::Json,
+            YamlReader::Json,
             "inner: [{index: 1.5}]",
             "number 1.5 into Go struct field Inner.inner.index of type int",
         ),
         (
-            Reader::Json,
+            YamlReader::Json,
             "texts: {a: 1}",
             "number into Go struct field Outer.texts of type string",
         ),
@@ -107,17 +107,20 @@ fn what_does_not_fit_is_named_as_go_names_it() {
 
 #[test]
 fn nothing_is_nothing_and_empty_is_empty() {
-    let value = read("texts:\ninner: []\nother: [1]", Reader::Kubernetes).unwrap();
+    let value = read("texts:\ninner: []\nother: [1]", YamlReader::Kubernetes).unwrap();
     assert_eq!(value.field("texts"), None);
-    assert_eq!(value.field("inner").and_then(Value::items), Some(&[][..]));
+    assert_eq!(
+        value.field("inner").and_then(ConfigValue::items),
+        Some(&[][..])
+    );
 }
 
 #[test]
 fn aliases_and_merges_are_followed() {
     let yaml = "base: &b {a: x, b: w}\ntexts: {<<: *b, a: z}\ninner: [&i {path: p}, *i]";
-    let value = read(yaml, Reader::Kubernetes).unwrap();
+    let value = read(yaml, YamlReader::Kubernetes).unwrap();
     let texts = value.field_map("texts");
     assert_eq!((&*texts["a"], &*texts["b"]), ("z", "w"));
-    let items = value.field("inner").and_then(Value::items).unwrap();
+    let items = value.field("inner").and_then(ConfigValue::items).unwrap();
     assert_eq!(items[1].field_text("path"), "p");
 }

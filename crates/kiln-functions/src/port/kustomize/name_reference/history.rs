@@ -1,7 +1,8 @@
-//! What kustomize notes down on resources while it works: the names they had, what was put before and behind them, and
-//! who refers to them. It does so in annotations, which are taken off at the end.
+//! The annotations that kustomize sets on resources while it works: previous names, prefixes, suffixes and referrers.
+//! They are removed at the end.
 //!
-//! Whoever sets one annotation sets them all: they come out sorted, without comments, at the end of the metadata.
+//! Setting one annotation rewrites all of them: they are written sorted, without comments, at the end of the
+//! metadata.
 
 use std::collections::BTreeMap;
 
@@ -9,30 +10,27 @@ use kiln_krm::Resource;
 use kiln_krm::meta::{INDEX, LEGACY_INDEX, LEGACY_PATH, PATH};
 use kiln_yaml::Document;
 
-use super::super::Generation;
+use super::super::KustomizeRelease;
 use super::super::resource_id::{PreviousIdsError, ResourceId};
 use super::super::resource_map::effective_namespace;
 
-/// The notes on one resource.
+/// The annotations of one resource.
 pub(crate) struct History<'r> {
     resource: &'r mut Resource,
-    generation: Generation,
+    release: KustomizeRelease,
 }
 
 impl<'r> History<'r> {
-    pub(crate) fn of(resource: &'r mut Resource, generation: Generation) -> History<'r> {
-        History {
-            resource,
-            generation,
-        }
+    pub(crate) fn of(resource: &'r mut Resource, release: KustomizeRelease) -> History<'r> {
+        History { resource, release }
     }
 
-    /// Notes the id that the resource has now as one that it had.
+    /// Records the current id as a previous one.
     pub(crate) fn note_id(&mut self) {
         let meta = self.resource.meta();
         let namespace = effective_namespace(meta).to_owned();
         let (name, kind) = (meta.name.to_owned(), meta.kind.to_owned());
-        let keys = names(self.generation);
+        let keys = names(self.release);
         self.append(&[
             (keys.previous_names, &name),
             (keys.previous_namespaces, &namespace),
@@ -40,38 +38,36 @@ impl<'r> History<'r> {
         ]);
     }
 
-    /// Notes what is put before the name.
     pub(crate) fn note_prefix(&mut self, prefix: &str) {
-        self.append(&[(names(self.generation).prefixes, prefix)]);
+        self.append(&[(names(self.release).prefixes, prefix)]);
     }
 
-    /// Notes what is put behind the name.
     pub(crate) fn note_suffix(&mut self, suffix: &str) {
-        self.append(&[(names(self.generation).suffixes, suffix)]);
+        self.append(&[(names(self.release).suffixes, suffix)]);
     }
 
-    /// Notes who refers to the resource. Older releases keep this to themselves.
+    /// Records the referrers of the resource. Older releases keep them in memory.
     pub(super) fn note_referrers(&mut self, referrers: &[String]) {
-        if self.generation != Generation::June2021 && !referrers.is_empty() {
+        if self.release != KustomizeRelease::Api0_8 && !referrers.is_empty() {
             self.append(&[(REFERRED_BY, &referrers.join(","))]);
         }
     }
 
-    /// Sets an annotation, and so all of them.
+    /// Sets an annotation, which rewrites all of them.
     pub(crate) fn set_annotation(&mut self, key: &str, value: String) {
         let mut annotations = self.annotations();
         annotations.insert(key.to_owned(), value);
         set_annotations(self.resource.document_mut(), &annotations);
     }
 
-    /// Takes off what was noted, and with newer releases where the resource is kept. Says whether the annotations are
-    /// to be read again to look as they will.
+    /// Removes the recorded annotations, and in newer releases the path annotations. Returns whether the resource
+    /// must be parsed again.
     pub(crate) fn forget(&mut self) -> bool {
         let mut annotations = self.annotations();
         if annotations.is_empty() {
             return false;
         }
-        let keys = names(self.generation);
+        let keys = names(self.release);
         for key in keys.all().iter().chain(keys.more) {
             annotations.remove(*key);
         }
@@ -99,12 +95,12 @@ impl<'r> History<'r> {
     }
 }
 
-/// The ids that a resource had, oldest first.
+/// The previous ids of a resource, oldest first.
 pub(super) fn previous_ids(
     resource: &Resource,
-    generation: Generation,
+    release: KustomizeRelease,
 ) -> Result<Vec<ResourceId>, PreviousIdsError> {
-    let keys = names(generation);
+    let keys = names(release);
     let keys = [
         keys.previous_names,
         keys.previous_namespaces,
@@ -113,18 +109,18 @@ pub(super) fn previous_ids(
     ResourceId::previous_in(resource, keys)
 }
 
-/// The id that a resource had first.
+/// The first id of a resource.
 pub(crate) fn original_id(
     resource: &Resource,
-    generation: Generation,
+    release: KustomizeRelease,
 ) -> Result<ResourceId, PreviousIdsError> {
-    let first = previous_ids(resource, generation)?.into_iter().next();
+    let first = previous_ids(resource, release)?.into_iter().next();
     Ok(first.unwrap_or_else(|| ResourceId::of(resource.root())))
 }
 
-/// What was put before and behind the name of a resource, as noted.
-pub(super) fn affixes(resource: &Resource, generation: Generation) -> [Vec<String>; 2] {
-    let keys = names(generation);
+/// The recorded prefixes and suffixes of a resource.
+pub(super) fn affixes(resource: &Resource, release: KustomizeRelease) -> [Vec<String>; 2] {
+    let keys = names(release);
     [keys.prefixes, keys.suffixes].map(|key| {
         let noted = resource.annotation(key);
         let parts = noted.into_iter().flat_map(|noted| noted.split(','));
@@ -138,7 +134,7 @@ struct Names {
     prefixes: &'static str,
     suffixes: &'static str,
     previous_namespaces: &'static str,
-    /// What else is taken off.
+    /// Other annotations that are removed.
     more: &'static [&'static str],
 }
 
@@ -156,9 +152,11 @@ impl Names {
 
 const REFERRED_BY: &str = "internal.config.kubernetes.io/refBy";
 
-fn names(generation: Generation) -> &'static Names {
-    match generation {
-        Generation::March2021 | Generation::May2021 | Generation::June2021 => &OLDER,
+fn names(release: KustomizeRelease) -> &'static Names {
+    match release {
+        KustomizeRelease::Api0_7
+        | KustomizeRelease::Api0_7Kyaml0_10_20
+        | KustomizeRelease::Api0_8 => &OLDER,
         _ => &NEWER,
     }
 }
@@ -195,7 +193,7 @@ static NEWER: Names = Names {
     ],
 };
 
-/// Puts new annotations in the place of all that there are.
+/// Replaces all annotations.
 fn set_annotations(document: &mut Document, annotations: &BTreeMap<String, String>) {
     let root = document.root();
     let metadata = match root.get("metadata") {

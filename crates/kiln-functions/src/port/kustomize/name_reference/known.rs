@@ -1,17 +1,17 @@
-//! What is known of all resources while references are followed, and the choice among those that a name may mean.
+//! The resources by which references are resolved, and the choice among several candidates for a name.
 
 use std::collections::HashMap;
 
 use kiln_krm::Resource;
 
-use super::super::Generation;
+use super::super::KustomizeRelease;
 use super::super::resource_id::{PreviousIdsError, ResourceId};
 use super::super::resource_map::effective_namespace;
 use super::super::scope::is_cluster_scoped;
 use super::history::{affixes, previous_ids};
 use crate::budget::is_stopped;
 
-/// All resources of a list, by their places.
+/// All resources of a list, by index.
 pub(super) struct Known {
     resources: Vec<One>,
     by_previous_name: HashMap<String, Vec<usize>>,
@@ -22,19 +22,19 @@ struct One {
     current: ResourceId,
     previous: Vec<ResourceId>,
     is_cluster_scoped: bool,
-    /// The namespace that it is in, given or not.
+    /// Its namespace, explicit or default.
     namespace: String,
     affixes: [Vec<String>; 2],
 }
 
-/// What a reference asks for.
+/// The target of a reference.
 pub(super) struct Wanted<'w> {
     pub(super) name: &'w str,
     pub(super) namespace: Option<&'w str>,
     pub(super) target: &'w ResourceId,
-    /// The type that the referrer itself names.
+    /// The type that the referrer specifies.
     pub(super) role: Option<ResourceId>,
-    /// Namespaces that may be referred to besides the referrer's own.
+    /// Namespaces that may be referred to besides that of the referrer.
     pub(super) account_namespaces: &'w [String],
 }
 
@@ -43,7 +43,7 @@ const NO_NAMESPACE: &str = "_non_namespaceable_";
 impl Known {
     pub(super) fn read(
         items: &[Resource],
-        generation: Generation,
+        release: KustomizeRelease,
     ) -> Result<Known, PreviousIdsError> {
         let mut known = Known {
             resources: Vec::with_capacity(items.len()),
@@ -51,7 +51,7 @@ impl Known {
             by_original_namespace: HashMap::new(),
         };
         for (place, resource) in items.iter().enumerate() {
-            let one = One::read(resource, generation)?;
+            let one = One::read(resource, release)?;
             for previous in &one.previous {
                 let places = known.by_previous_name.entry(previous.name.clone());
                 let places = places.or_default();
@@ -67,25 +67,26 @@ impl Known {
         Ok(known)
     }
 
-    /// The id that a resource had first.
+    /// The first id of a resource.
     pub(super) fn original(&self, place: usize) -> Option<&ResourceId> {
         let one = self.resources.get(place)?;
         Some(one.previous.first().unwrap_or(&one.current))
     }
 
-    /// The name that a resource has now.
+    /// The current name of a resource.
     pub(super) fn name(&self, place: usize) -> &str {
         let one = self.resources.get(place);
         one.map_or("", |one| &one.current.name)
     }
 
-    /// The namespace that a resource has now; empty if it is not given.
+    /// The current namespace of a resource; empty if it has none.
     pub(super) fn namespace(&self, place: usize) -> &str {
         let one = self.resources.get(place);
         one.map_or("", |one| &one.current.namespace)
     }
 
-    /// The resource that is meant; none if there is none, the ids if there are several with different names.
+    /// The referenced resource; `None` if there is no candidate, an error with the ids if there are several with
+    /// different names.
     pub(super) fn select(
         &self,
         referrer: usize,
@@ -124,8 +125,8 @@ impl Known {
         }
     }
 
-    /// Tells which resources are in the namespace that is asked for: by the one they had, if there are such, otherwise
-    /// by the one they have.
+    /// Tests whether a resource is in the requested namespace: by its original namespace if that matches any
+    /// resource, otherwise by the current one.
     fn namespace_test<'w>(
         &self,
         referrer: &One,
@@ -149,18 +150,18 @@ impl Known {
 }
 
 impl One {
-    fn read(resource: &Resource, generation: Generation) -> Result<One, PreviousIdsError> {
+    fn read(resource: &Resource, release: KustomizeRelease) -> Result<One, PreviousIdsError> {
         let meta = resource.meta();
         Ok(One {
             current: ResourceId::of(resource.root()),
-            previous: previous_ids(resource, generation)?,
+            previous: previous_ids(resource, release)?,
             is_cluster_scoped: is_cluster_scoped(meta.api_version, meta.kind),
             namespace: effective_namespace(meta).to_owned(),
-            affixes: affixes(resource, generation),
+            affixes: affixes(resource, release),
         })
     }
 
-    /// The namespace that it was in first. Previous ids have it as it was, given or not.
+    /// Its original namespace. Previous ids have it as it was, explicit or not.
     fn original_namespace(&self) -> &str {
         match self.previous.first() {
             Some(previous) if previous.namespace.is_empty() => "default",
@@ -169,12 +170,12 @@ impl One {
         }
     }
 
-    /// Whether it was of a type.
+    /// Whether its original type matches.
     fn was(&self, selector: &ResourceId) -> bool {
         self.previous.iter().any(|id| id.is_selected_by(selector))
     }
 
-    /// Whether a resource is among those that this one could refer to.
+    /// Whether this resource could refer to `target`.
     fn may_refer_to(&self, target: &One, account_namespaces: &[String]) -> bool {
         self.is_cluster_scoped
             || target.is_cluster_scoped
@@ -182,7 +183,7 @@ impl One {
             || account_namespaces.contains(&target.current.namespace)
     }
 
-    /// Whether this one may name a resource without saying where it is.
+    /// Whether this resource may refer to `target` by name alone.
     fn shares_namespace_with(&self, target: &One) -> bool {
         self.is_cluster_scoped
             || target.is_cluster_scoped
@@ -190,7 +191,7 @@ impl One {
             || self.namespace == target.namespace
     }
 
-    /// Whether the same was put before and behind both names, as far as both have it.
+    /// Whether both have the same prefixes and suffixes, as far as both have some.
     fn has_affixes_of(&self, other: &One) -> bool {
         let mut pairs = self.affixes.iter().zip(&other.affixes);
         pairs.all(|(a, b)| match a.is_empty() || b.is_empty() {

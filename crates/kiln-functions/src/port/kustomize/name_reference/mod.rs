@@ -1,7 +1,7 @@
-//! Names of renamed resources, wherever other resources have them.
+//! Updates the names of renamed resources in the resources that refer to them.
 //!
-//! Kustomize remembers on each resource which names it had ([`History`]); a field of the table that has such a name gets
-//! the new one. Resources are indexed by the names that they had, so that the work grows with the number of fields.
+//! kustomize records the previous names on each resource ([`History`]); a field of the table with such a name gets
+//! the new one. Resources are indexed by their previous names, so that the work grows with the number of fields.
 
 mod history;
 mod known;
@@ -12,15 +12,14 @@ mod tests;
 use kiln_krm::Resource;
 use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot};
 
-use super::Generation;
+use super::KustomizeRelease;
 use super::path_filter::{Creation, FilterError, apply_spec};
 use super::resource_id::{PreviousIdsError, ResourceId};
 use crate::budget::is_stopped;
 pub(crate) use history::{History, original_id};
 use known::{Known, Wanted};
-use table::Reference;
+use table::NameReference;
 
-/// Why references could not be followed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum ReferenceError {
     #[error(transparent)]
@@ -35,13 +34,13 @@ pub(crate) enum ReferenceError {
     },
 }
 
-/// Writes the names that resources have now into the fields that have former ones. Says which resources are to be read
-/// again to look as they will.
+/// Writes the current names of resources into the fields with previous ones. Returns which resources must be parsed
+/// again.
 pub(crate) fn fix_references(
     items: &mut [Resource],
-    generation: Generation,
+    release: KustomizeRelease,
 ) -> Result<Vec<usize>, ReferenceError> {
-    let known = Known::read(items, generation)?;
+    let known = Known::read(items, release)?;
     let mut referrers: Vec<Vec<String>> = vec![Vec::new(); items.len()];
     let mut unsettled = Vec::new();
     let mut outcome = Ok(());
@@ -50,17 +49,17 @@ pub(crate) fn fix_references(
             break;
         }
         let noted = referrers.get_mut(place).map(std::mem::take);
-        let mut history = History::of(resource, generation);
+        let mut history = History::of(resource, release);
         history.note_referrers(&noted.unwrap_or_default());
         let mut found = Vec::new();
-        outcome = follow(resource, place, &known, &mut found, generation);
+        outcome = follow(resource, place, &known, &mut found, release);
         let id = ResourceId::of(resource.root()).former_text();
         for referral in found {
             if !crate::settle::is_surely_plain(known.name(referral)) {
                 unsettled.push(place);
             }
             if let Some(noted) = referrers.get_mut(referral) {
-                // A resource may be referred to by many, whose names may be long.
+                // A resource may have many referrers with long names.
                 if kiln_yaml::take_for_good(id.len()) {
                     noted.push(id.clone());
                 }
@@ -71,15 +70,15 @@ pub(crate) fn fix_references(
         }
     }
     if outcome.is_err() {
-        // Nobody takes these off when the work is not done.
+        // If the function fails here, nothing removes these annotations.
         for (resource, noted) in items.iter_mut().zip(&referrers) {
-            History::of(resource, generation).note_referrers(noted);
+            History::of(resource, release).note_referrers(noted);
         }
     }
     outcome.map(|()| unsettled)
 }
 
-/// Replaces the text of a scalar. The style stays, comments and anchor go.
+/// Replaces the text of a scalar. The style is kept, comments and anchor are removed.
 pub(crate) fn overwrite_scalar(document: &mut Document, node: NodeId, text: &str) {
     document.set_value(node, text);
     document.set_tag(node, "");
@@ -91,19 +90,19 @@ pub(crate) fn overwrite_scalar(document: &mut Document, node: NodeId, text: &str
     }
 }
 
-/// Follows all references of one resource, and adds the places of those that it refers to.
+/// Updates all references of one resource, and adds the indices of their targets.
 fn follow(
     resource: &mut Resource,
     place: usize,
     known: &Known,
     found: &mut Vec<usize>,
-    generation: Generation,
+    release: KustomizeRelease,
 ) -> Result<(), ReferenceError> {
     let Some(original) = known.original(place) else {
         return Ok(());
     };
     let namespaces = account_namespaces(resource.root());
-    for reference in table::references(&original.kind, generation) {
+    for reference in table::references(&original.kind, release) {
         let field = &reference.field;
         let fits = |wanted: &str, given: &str| wanted.is_empty() || wanted == given;
         if !fits(&field.version, &original.version) || !fits(&field.group, &original.group) {
@@ -125,7 +124,7 @@ fn follow(
             fix.field(document, node)
         };
         let document = resource.document_mut();
-        apply_spec(document, field, Creation::Never, generation, &mut set).map_err(|error| {
+        apply_spec(document, field, Creation::Never, release, &mut set).map_err(|error| {
             let path = field.path.to_string();
             ReferenceError::Field { path, id, error }
         })?;
@@ -133,7 +132,7 @@ fn follow(
     Ok(())
 }
 
-/// The namespaces of the service accounts that a RoleBinding is for.
+/// The namespaces of the service accounts that a RoleBinding binds.
 fn account_namespaces(resource: NodeRef<'_>) -> Vec<String> {
     let is_binding = resource
         .get("kind")
@@ -156,13 +155,12 @@ fn account_namespaces(resource: NodeRef<'_>) -> Vec<String> {
 struct Fix<'f> {
     known: &'f Known,
     place: usize,
-    reference: &'static Reference,
+    reference: &'static NameReference,
     namespaces: &'f [String],
     found: &'f mut Vec<usize>,
 }
 
 impl Fix<'_> {
-    /// Sets what a path leads to.
     fn field(&mut self, document: &mut Document, node: NodeId) -> Result<(), FilterError> {
         let found = document.node(node);
         match found.kind() {
@@ -264,7 +262,7 @@ impl Fix<'_> {
     }
 }
 
-/// The type that a binding's `roleRef` says it is for, as a selector.
+/// The type of a binding's `roleRef`, as a selector.
 fn role(resource: NodeRef<'_>) -> Option<ResourceId> {
     let role = resource.get("roleRef")?;
     let text = |key| role.get(key).filter(|value| !value.is_null());

@@ -1,17 +1,17 @@
-//! Which of several resources a name means.
+//! Which of several resources a name refers to.
 
 use kiln_krm::Resource;
 
-use super::{Generation, History, fix_references, overwrite_scalar};
+use super::{History, KustomizeRelease, fix_references, overwrite_scalar};
 
-const GENERATION: Generation = Generation::December2021;
+const RELEASE: KustomizeRelease = KustomizeRelease::Api0_10;
 
-/// Renames all resources from `x` to `p-x`, follows references, and gives the text of the first resource.
+/// Renames all resources from `x` to `p-x`, updates references, and returns the text of the first resource.
 fn fixed(texts: &[&str]) -> String {
     let parse = |text: &&str| Resource::new(kiln_yaml::parse(text).unwrap().unwrap());
     let mut items: Vec<Resource> = texts.iter().map(parse).collect();
     for resource in &mut items {
-        let mut history = History::of(resource, GENERATION);
+        let mut history = History::of(resource, RELEASE);
         history.note_id();
         history.note_prefix("p-");
         let name = format!("p-{}", resource.name());
@@ -19,9 +19,9 @@ fn fixed(texts: &[&str]) -> String {
         let node = metadata.get("name").unwrap().id();
         overwrite_scalar(resource.document_mut(), node, &name);
     }
-    fix_references(&mut items, GENERATION).unwrap();
+    fix_references(&mut items, RELEASE).unwrap();
     for resource in &mut items {
-        History::of(resource, GENERATION).forget();
+        History::of(resource, RELEASE).forget();
     }
     let style = kiln_yaml::SequenceStyle::Compact;
     kiln_yaml::to_string(items[0].document(), style)
@@ -61,7 +61,7 @@ fn bindings_reach_accounts_of_other_namespaces() {
 fn a_path_that_leads_into_a_text_is_an_error() {
     let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: none\n";
     let resource = Resource::new(kiln_yaml::parse(text).unwrap().unwrap());
-    let error = fix_references(&mut [resource], GENERATION).unwrap_err();
+    let error = fix_references(&mut [resource], RELEASE).unwrap_err();
     assert!(
         error.to_string().starts_with(
             "updating name reference in 'spec/volumes/configMap/name' field of '~G_v1_Pod|~X|x': considering field"

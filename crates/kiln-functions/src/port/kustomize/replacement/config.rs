@@ -1,35 +1,31 @@
-//! Replacements as configurations write them.
+//! Replacements in configurations.
 
-use super::super::decode::{FieldShape, Shape, StructShape, Value};
+use super::super::decode::{ConfigShape, ConfigValue, FieldShape, StructShape};
 use super::super::resource_id::{ResourceId, id_field};
 
-/// One value and where it goes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Replacement {
-    pub(crate) source: Option<Source>,
-    /// A value without a source.
+    pub(crate) source: Option<ReplacementSource>,
+    /// A literal value instead of a source.
     pub(crate) source_value: Option<String>,
-    pub(crate) targets: Option<Vec<Target>>,
+    pub(crate) targets: Option<Vec<ReplacementTarget>>,
 }
 
-/// Where a value comes from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Source {
+pub(crate) struct ReplacementSource {
     pub(crate) id: ResourceId,
     pub(crate) field_path: String,
     pub(crate) options: Option<Options>,
 }
 
-/// Where a value goes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Target {
+pub(crate) struct ReplacementTarget {
     pub(crate) select: Option<Selector>,
     pub(crate) reject: Vec<Selector>,
     field_paths: Vec<String>,
     pub(crate) options: Option<Options>,
 }
 
-/// Which resources.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Selector {
     pub(crate) id: ResourceId,
@@ -37,7 +33,7 @@ pub(crate) struct Selector {
     pub(crate) labels: String,
 }
 
-/// Which part of a field.
+/// The part of a field.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) delimiter: String,
@@ -46,31 +42,31 @@ pub(crate) struct Options {
 }
 
 impl Replacement {
-    /// The replacements of a configuration's field.
-    pub(crate) fn list(value: Option<&Value>) -> Vec<Replacement> {
-        let items = value.and_then(Value::items).unwrap_or_default();
+    /// The replacements in a configuration field.
+    pub(crate) fn list(value: Option<&ConfigValue>) -> Vec<Replacement> {
+        let items = value.and_then(ConfigValue::items).unwrap_or_default();
         items.iter().map(Replacement::read).collect()
     }
 
-    fn read(value: &Value) -> Replacement {
-        let targets = value.field("targets").and_then(Value::items);
+    fn read(value: &ConfigValue) -> Replacement {
+        let targets = value.field("targets").and_then(ConfigValue::items);
         Replacement {
-            source: value.field("source").map(|source| Source {
+            source: value.field("source").map(|source| ReplacementSource {
                 id: ResourceId::read(source),
                 field_path: source.field_text("fieldPath").to_owned(),
                 options: Options::read(source),
             }),
             source_value: match value.field("sourceValue") {
-                Some(Value::Text(text)) => Some(text.clone()),
+                Some(ConfigValue::Text(text)) => Some(text.clone()),
                 _ => None,
             },
-            targets: targets.map(|targets| targets.iter().map(Target::read).collect()),
+            targets: targets.map(|targets| targets.iter().map(ReplacementTarget::read).collect()),
         }
     }
 }
 
-impl Source {
-    /// The selector as it is printed, with this field.
+impl ReplacementSource {
+    /// The selector in the format of messages, with this field.
     pub(crate) fn text(&self, field: &str) -> String {
         let mut text = self.id.text();
         if !field.is_empty() {
@@ -86,17 +82,22 @@ impl Source {
     }
 }
 
-impl Target {
+impl ReplacementTarget {
     /// The paths of the fields.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         let default = self.field_paths.is_empty().then_some(super::DEFAULT_FIELD);
         self.field_paths.iter().map(String::as_str).chain(default)
     }
 
-    fn read(value: &Value) -> Target {
-        let list = |key| value.field(key).and_then(Value::items).unwrap_or_default();
-        let text = |value: &Value| value.clone().into_text();
-        Target {
+    fn read(value: &ConfigValue) -> ReplacementTarget {
+        let list = |key| {
+            value
+                .field(key)
+                .and_then(ConfigValue::items)
+                .unwrap_or_default()
+        };
+        let text = |value: &ConfigValue| value.clone().into_text();
+        ReplacementTarget {
             select: value.field("select").map(Selector::read),
             reject: list("reject").iter().map(Selector::read).collect(),
             field_paths: list("fieldPaths").iter().map(text).collect(),
@@ -106,7 +107,7 @@ impl Target {
 }
 
 impl Selector {
-    fn read(value: &Value) -> Selector {
+    fn read(value: &ConfigValue) -> Selector {
         Selector {
             id: ResourceId::read(value),
             annotations: value.field_text("annotationSelector").to_owned(),
@@ -116,7 +117,7 @@ impl Selector {
 }
 
 impl Options {
-    fn read(value: &Value) -> Option<Options> {
+    fn read(value: &ConfigValue) -> Option<Options> {
         let options = value.field("options")?;
         Some(Options {
             delimiter: options.field_text("delimiter").to_owned(),
@@ -126,16 +127,16 @@ impl Options {
     }
 }
 
-/// The type of the field that holds replacements. Older releases do not know `sourceValue` and ignore it.
-pub(crate) const SHAPE: Shape = Shape::List(&Shape::Struct(&REPLACEMENT));
+/// The type of the field with replacements. Older releases ignore `sourceValue`.
+pub(crate) const SHAPE: ConfigShape = ConfigShape::List(&ConfigShape::Struct(&REPLACEMENT));
 
 static REPLACEMENT: StructShape = StructShape {
     name: "Replacement",
     go_type: "types.Replacement",
     fields: &[
-        FieldShape::new("source", Shape::Pointer(&SOURCE)),
-        FieldShape::new("sourceValue", Shape::Text),
-        FieldShape::new("targets", Shape::List(&Shape::Pointer(&TARGET))),
+        FieldShape::new("source", ConfigShape::Pointer(&SOURCE)),
+        FieldShape::new("sourceValue", ConfigShape::Text),
+        FieldShape::new("targets", ConfigShape::List(&ConfigShape::Pointer(&TARGET))),
     ],
 };
 
@@ -148,8 +149,8 @@ static SOURCE: StructShape = StructShape {
         id_field("kind", "ResId.Gvk"),
         id_field("name", "ResId"),
         id_field("namespace", "ResId"),
-        FieldShape::new("fieldPath", Shape::Text),
-        FieldShape::new("options", Shape::Pointer(&OPTIONS)),
+        FieldShape::new("fieldPath", ConfigShape::Text),
+        FieldShape::new("options", ConfigShape::Pointer(&OPTIONS)),
     ],
 };
 
@@ -157,10 +158,13 @@ static TARGET: StructShape = StructShape {
     name: "TargetSelector",
     go_type: "types.TargetSelector",
     fields: &[
-        FieldShape::new("select", Shape::Pointer(&SELECTOR)),
-        FieldShape::new("reject", Shape::List(&Shape::Pointer(&SELECTOR))),
-        FieldShape::new("fieldPaths", Shape::List(&Shape::Text)),
-        FieldShape::new("options", Shape::Pointer(&OPTIONS)),
+        FieldShape::new("select", ConfigShape::Pointer(&SELECTOR)),
+        FieldShape::new(
+            "reject",
+            ConfigShape::List(&ConfigShape::Pointer(&SELECTOR)),
+        ),
+        FieldShape::new("fieldPaths", ConfigShape::List(&ConfigShape::Text)),
+        FieldShape::new("options", ConfigShape::Pointer(&OPTIONS)),
     ],
 };
 
@@ -173,8 +177,8 @@ static SELECTOR: StructShape = StructShape {
         id_field("kind", "ResId.Gvk"),
         id_field("name", "ResId"),
         id_field("namespace", "ResId"),
-        FieldShape::new("annotationSelector", Shape::Text),
-        FieldShape::new("labelSelector", Shape::Text),
+        FieldShape::new("annotationSelector", ConfigShape::Text),
+        FieldShape::new("labelSelector", ConfigShape::Text),
     ],
 };
 
@@ -182,9 +186,9 @@ static OPTIONS: StructShape = StructShape {
     name: "FieldOptions",
     go_type: "types.FieldOptions",
     fields: &[
-        FieldShape::new("delimiter", Shape::Text),
-        FieldShape::new("index", Shape::Int),
-        FieldShape::new("encoding", Shape::Text),
-        FieldShape::new("create", Shape::Bool),
+        FieldShape::new("delimiter", ConfigShape::Text),
+        FieldShape::new("index", ConfigShape::Int),
+        FieldShape::new("encoding", ConfigShape::Text),
+        FieldShape::new("create", ConfigShape::Bool),
     ],
 };

@@ -1,38 +1,38 @@
-//! One node by its path, as kyaml looks it up.
+//! Looks up one node by its path, as kyaml does.
 
 use kiln_yaml::{Document, Kind, NodeId};
 
-use super::super::Generation;
+use super::super::KustomizeRelease;
 use super::super::path_filter::{FilterError, kind_error, new_of_kind};
 
-/// A node and what it is a child of.
+/// A node and its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundNode {
     pub(crate) node: NodeId,
-    /// None for the top node, and for nodes that were made where nobody sees them.
+    /// `None` for the root, and for created nodes that are not part of the tree.
     pub(crate) parent: Option<NodeId>,
-    /// Whether it was made because it was missing.
+    /// Whether it was created.
     pub(crate) is_new: bool,
 }
 
-/// The node at a path; none if something on the way is missing.
+/// The node at a path; `None` if a part of the path is missing.
 pub(crate) fn look_up(
     document: &Document,
     path: &[String],
-    generation: Generation,
-) -> Result<Option<Found>, FilterError> {
+    release: KustomizeRelease,
+) -> Result<Option<FoundNode>, FilterError> {
     let mut found = top(document);
     let mut names: Vec<&str> = Vec::new();
     for element in clean(path) {
-        let step = Step::read(element, generation)?;
-        let inside = step.find(document, found.node, &names, generation)?;
-        if let Step::Field(name) = step {
+        let step = PathStep::read(element, release)?;
+        let inside = step.find(document, found.node, &names, release)?;
+        if let PathStep::Field(name) = step {
             names.push(name);
         }
         match inside {
             Some(node) => {
                 let parent = Some(found.node);
-                found = Found {
+                found = FoundNode {
                     node,
                     parent,
                     is_new: false,
@@ -44,25 +44,24 @@ pub(crate) fn look_up(
     Ok(Some(found))
 }
 
-/// The node at a path, with everything on the way made where it is missing; a new last node is of this kind. Items
-/// addressed by number are not made.
+/// The node at a path; missing parts are created, the last with this kind. Items addressed by index are not created.
 pub(super) fn look_up_or_create(
     document: &mut Document,
     path: &[String],
     kind: Kind,
-    generation: Generation,
-) -> Result<Option<Found>, FilterError> {
+    release: KustomizeRelease,
+) -> Result<Option<FoundNode>, FilterError> {
     let mut found = top(document);
     let mut names: Vec<&str> = Vec::new();
     let mut elements = clean(path).peekable();
     while let Some(element) = elements.next() {
-        let step = Step::read(element, generation)?;
-        let inside = step.find(document, found.node, &names, generation)?;
+        let step = PathStep::read(element, release)?;
+        let inside = step.find(document, found.node, &names, release)?;
         let parent = Some(found.node);
         let node = match (inside, step) {
             (Some(node), _) => node,
             (None, _) if document.node(found.node).is_null() => return Ok(None),
-            (None, Step::Field(name)) => {
+            (None, PathStep::Field(name)) => {
                 let is_list = |next: &&str| next.starts_with('[') && next.ends_with(']');
                 let kind = match elements.peek() {
                     None => kind,
@@ -74,13 +73,13 @@ pub(super) fn look_up_or_create(
                 document.push_entry(found.node, key, value);
                 value
             }
-            (None, Step::Item(name, value)) => new_item(document, found.node, name, value),
-            (None, Step::Index(_) | Step::Last) => return Ok(None),
+            (None, PathStep::Item(name, value)) => new_item(document, found.node, name, value),
+            (None, PathStep::Index(_) | PathStep::Last) => return Ok(None),
         };
-        if let Step::Field(name) = step {
+        if let PathStep::Field(name) = step {
             names.push(name);
         }
-        found = Found {
+        found = FoundNode {
             node,
             parent,
             is_new: inside.is_none(),
@@ -89,7 +88,7 @@ pub(super) fn look_up_or_create(
     Ok(Some(found))
 }
 
-/// Appends an item that has this field, or this text.
+/// Appends an item with this field, or this text.
 pub(super) fn new_item(document: &mut Document, list: NodeId, name: &str, value: &str) -> NodeId {
     let item = match name {
         "" => document.new_scalar(value, ""),
@@ -105,43 +104,45 @@ pub(super) fn new_item(document: &mut Document, list: NodeId, name: &str, value:
     item
 }
 
-fn top(document: &Document) -> Found {
-    Found {
+fn top(document: &Document) -> FoundNode {
+    FoundNode {
         node: document.root().id(),
         parent: None,
         is_new: false,
     }
 }
 
-/// The elements that count.
+/// The elements without empty ones.
 fn clean(path: &[String]) -> impl Iterator<Item = &str> {
     let elements = path.iter().map(|element| element.trim());
     elements.filter(|element| !element.is_empty())
 }
 
 #[derive(Clone, Copy)]
-enum Step<'p> {
+enum PathStep<'p> {
     Field(&'p str),
     Index(usize),
     Last,
-    /// The first item that has this field, or this text if the field has no name.
+    /// The first item with this field, or with this text if the field has no name.
     Item(&'p str, &'p str),
 }
 
-impl<'p> Step<'p> {
-    fn read(element: &'p str, generation: Generation) -> Result<Step<'p>, FilterError> {
+impl<'p> PathStep<'p> {
+    fn read(element: &'p str, release: KustomizeRelease) -> Result<PathStep<'p>, FilterError> {
         if let Ok(index) = element.parse::<i64>() {
             let negative = |_| FilterError(format!("array index {index} cannot be negative"));
-            return usize::try_from(index).map(Step::Index).map_err(negative);
+            return usize::try_from(index)
+                .map(PathStep::Index)
+                .map_err(negative);
         }
         match element {
-            "-" => Ok(Step::Last),
-            "*" if generation == Generation::Of2025 => Err(FilterError(
+            "-" => Ok(PathStep::Last),
+            "*" if release == KustomizeRelease::Api0_19 => Err(FilterError(
                 "wildcard is not supported in PathGetter".to_owned(),
             )),
             _ => match name_and_value(element)? {
-                Some((name, value)) => Ok(Step::Item(name, value)),
-                None => Ok(Step::Field(element)),
+                Some((name, value)) => Ok(PathStep::Item(name, value)),
+                None => Ok(PathStep::Field(element)),
             },
         }
     }
@@ -151,30 +152,30 @@ impl<'p> Step<'p> {
         document: &Document,
         node: NodeId,
         names: &[&str],
-        generation: Generation,
+        release: KustomizeRelease,
     ) -> Result<Option<NodeId>, FilterError> {
         let node = document.node(node);
         let expected = match self {
-            Step::Field(_) => Kind::Mapping,
-            Step::Index(_) | Step::Last | Step::Item(..) => Kind::Sequence,
+            PathStep::Field(_) => Kind::Mapping,
+            PathStep::Index(_) | PathStep::Last | PathStep::Item(..) => Kind::Sequence,
         };
         if node.is_null() {
             return Ok(None);
         }
         if node.kind() != expected {
             let path = names.join(".");
-            return Err(kind_error(document, node.id(), expected, &path, generation));
+            return Err(kind_error(document, node.id(), expected, &path, release));
         }
         let found = match self {
-            Step::Field(name) => {
+            PathStep::Field(name) => {
                 let mut entries = node.entries();
                 let entry = entries.find(|(key, _)| key.value() == name);
                 entry.map(|(_, value)| value)
             }
-            Step::Index(index) => node.items().nth(index),
-            Step::Last => node.items().last(),
-            Step::Item("", text) => node.items().find(|item| item.value() == text),
-            Step::Item(name, text) => node
+            PathStep::Index(index) => node.items().nth(index),
+            PathStep::Last => node.items().last(),
+            PathStep::Item("", text) => node.items().find(|item| item.value() == text),
+            PathStep::Item(name, text) => node
                 .items()
                 .find(|item| item.get(name).is_some_and(|value| value.value() == text)),
         };
@@ -182,7 +183,7 @@ impl<'p> Step<'p> {
     }
 }
 
-/// `[name=value]` as its two sides; none if it is no such thing.
+/// The two sides of `[name=value]`; `None` for other elements.
 pub(super) fn name_and_value(element: &str) -> Result<Option<(&str, &str)>, FilterError> {
     let inner = element
         .strip_prefix('[')

@@ -1,15 +1,17 @@
-//! Replacements: a value of one resource, put into fields of others.
+//! Replacements: copies a value of one resource into fields of others.
 //!
-//! The engine of 2021 puts the source's node in place of the target's, with type, quotes and comments, and skips fields
-//! that are not there; that of 2025 changes the text of scalars only, complains about fields that are not there, and
-//! knows `*` in paths. What fails changes nothing.
+//! The release of 2021 replaces the target node with the source node, including tag, quotes and comments, and skips
+//! missing fields; that of 2025 changes the text of scalars only, rejects missing fields, and supports `*` in paths.
+//! A failure changes nothing.
 
 mod config;
 mod lookup;
 mod path_match;
 
-pub(crate) use config::{Options, Replacement, SHAPE, Selector, Source, Target};
-pub(crate) use lookup::{Found, look_up};
+pub(crate) use config::{
+    Options, Replacement, ReplacementSource, ReplacementTarget, SHAPE, Selector,
+};
+pub(crate) use lookup::{FoundNode, look_up};
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,28 +20,27 @@ use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
 use super::label_selector::LabelSelector;
 use super::path_filter::FilterError;
-use super::{Generation, ResourceId, split_dotted};
+use super::{KustomizeRelease, ResourceId, split_dotted};
 use crate::budget::is_stopped;
 
-/// The field that is meant when none is named.
 pub(crate) const DEFAULT_FIELD: &str = "metadata.name";
 
-/// Why replacements could not be made, in kustomize's words.
+/// Why a replacement failed, in kustomize's words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct ReplaceError(String);
 
-/// Makes replacements, one after the other. Returns the places of what may have changed.
+/// Applies replacements in order. Returns the indices of the resources that may have changed.
 pub(crate) fn replace(
     items: &mut [Resource],
     replacements: &[Replacement],
-    generation: Generation,
+    release: KustomizeRelease,
 ) -> Result<Vec<usize>, ReplaceError> {
-    let mut work = Work {
+    let mut work = ReplacementRun {
         items,
         originals: BTreeMap::new(),
         made: HashSet::new(),
-        generation,
+        release,
     };
     let mut replacements = replacements.iter();
     let done = replacements.try_for_each(|replacement| work.replace(replacement));
@@ -54,32 +55,31 @@ pub(crate) fn replace(
     Ok(work.originals.into_keys().collect())
 }
 
-/// The elements of a field's path.
-pub(crate) fn path_elements(path: &str, generation: Generation) -> Vec<String> {
+pub(crate) fn path_elements(path: &str, release: KustomizeRelease) -> Vec<String> {
     match path.strip_prefix('.') {
-        Some(path) if generation == Generation::Of2025 => split_dotted(path),
+        Some(path) if release == KustomizeRelease::Api0_19 => split_dotted(path),
         _ => split_dotted(path),
     }
 }
 
-struct Work<'w> {
+struct ReplacementRun<'w> {
     items: &'w mut [Resource],
-    /// What was changed, as it was before.
+    /// Changed resources, as they were before.
     originals: BTreeMap<usize, Resource>,
-    /// Nodes that were made, which have no type of their own.
+    /// Created nodes, which have no tag.
     made: HashSet<(usize, NodeId)>,
-    generation: Generation,
+    release: KustomizeRelease,
 }
 
-/// What is put into targets.
-enum Given {
-    /// A node of a resource. Targets may change it before others get it.
+/// The value for the targets.
+enum ReplacementValue {
+    /// A node of a resource. A target may change it before the next target gets it.
     Node { item: usize, node: NodeId },
-    /// A value of its own.
+    /// A literal value.
     Value(Box<Document>),
 }
 
-impl Work<'_> {
+impl ReplacementRun<'_> {
     fn replace(&mut self, replacement: &Replacement) -> Result<(), ReplaceError> {
         let has_source = replacement.source.is_some() || replacement.source_value.is_some();
         let Some(targets) = replacement.targets.as_ref().filter(|_| has_source) else {
@@ -102,7 +102,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn given(&self, replacement: &Replacement) -> Result<Given, ReplaceError> {
+    fn given(&self, replacement: &Replacement) -> Result<ReplacementValue, ReplaceError> {
         let source = match (&replacement.source, &replacement.source_value) {
             (Some(_), Some(_)) => {
                 return error("value and resource selectors are mutually exclusive");
@@ -110,7 +110,7 @@ impl Work<'_> {
             (Some(source), None) => source,
             (None, value) => {
                 let value = scalar(value.as_deref().unwrap_or_default());
-                return Ok(Given::Value(Box::new(value)));
+                return Ok(ReplacementValue::Value(Box::new(value)));
             }
         };
         let item = self.source_item(source)?;
@@ -121,18 +121,18 @@ impl Work<'_> {
         let Some(resource) = self.items.get(item) else {
             return error("nothing selected");
         };
-        let path = path_elements(field, self.generation);
-        let found = look_up(resource.document(), &path, self.generation);
-        let found = found.map_err(|FilterError(error)| match self.generation {
-            Generation::Of2025 => {
+        let path = path_elements(field, self.release);
+        let found = look_up(resource.document(), &path, self.release);
+        let found = found.map_err(|FilterError(error)| match self.release {
+            KustomizeRelease::Api0_19 => {
                 ReplaceError(format!("error looking up replacement source: {error}"))
             }
             _ => ReplaceError(error),
         })?;
         let node = found.map(|found| resource.document().node(found.node));
         let Some(node) = node.filter(|node| !is_nothing(*node)) else {
-            let source = match self.generation {
-                Generation::Of2025 => source.id.text(),
+            let source = match self.release {
+                KustomizeRelease::Api0_19 => source.id.text(),
                 _ => source.text(field),
             };
             return error(format!(
@@ -142,15 +142,17 @@ impl Work<'_> {
         refined(source.options.as_ref(), item, node)
     }
 
-    /// The one resource that a source selects.
-    fn source_item(&self, source: &Source) -> Result<usize, ReplaceError> {
+    /// The only resource that a source selects.
+    fn source_item(&self, source: &ReplacementSource) -> Result<usize, ReplaceError> {
         let mut found = None;
         for (place, resource) in self.items.iter().enumerate() {
             if is_stopped() {
                 break;
             }
-            let ids = ids(resource).map_err(|ReplaceError(error)| match self.generation {
-                Generation::Of2025 => ReplaceError(format!("error getting node IDs: {error}")),
+            let ids = ids(resource).map_err(|ReplaceError(error)| match self.release {
+                KustomizeRelease::Api0_19 => {
+                    ReplaceError(format!("error getting node IDs: {error}"))
+                }
                 _ => ReplaceError(error),
             })?;
             if ids.iter().any(|id| id.is_selected_by(&source.id)) {
@@ -171,7 +173,7 @@ impl Work<'_> {
         &self,
         item: usize,
         select: &Selector,
-        target: &Target,
+        target: &ReplacementTarget,
     ) -> Result<bool, ReplaceError> {
         let Some(resource) = self.items.get(item) else {
             return Ok(false);
@@ -191,8 +193,8 @@ impl Work<'_> {
             rejects.any(|reject| *reject != ResourceId::default() && id.is_selected_by(reject))
         };
         let is_selected = |id: &ResourceId| id.is_selected_by(&select.id);
-        Ok(match self.generation {
-            Generation::Of2025 => ids.iter().any(is_selected) && !ids.iter().any(rejects),
+        Ok(match self.release {
+            KustomizeRelease::Api0_19 => ids.iter().any(is_selected) && !ids.iter().any(rejects),
             _ => ids.iter().any(|id| is_selected(id) && !rejects(id)),
         })
     }
@@ -200,12 +202,12 @@ impl Work<'_> {
     fn write(
         &mut self,
         item: usize,
-        target: &Target,
-        given: &mut Given,
+        target: &ReplacementTarget,
+        given: &mut ReplacementValue,
     ) -> Result<(), ReplaceError> {
         let options = target.options.as_ref();
         for field in target.fields() {
-            let path = path_elements(field, self.generation);
+            let path = path_elements(field, self.release);
             let create = options.is_some_and(|options| options.create);
             let create = create.then(|| self.value(given).root().kind());
             for found in self.targets(item, field, &path, create)? {
@@ -218,25 +220,25 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The places that a path leads to.
+    /// The nodes at a path.
     fn targets(
         &mut self,
         item: usize,
         field: &str,
         path: &[String],
         create: Option<Kind>,
-    ) -> Result<Vec<Found>, ReplaceError> {
-        let generation = self.generation;
-        if generation != Generation::Of2025 {
+    ) -> Result<Vec<FoundNode>, ReplaceError> {
+        let release = self.release;
+        if release != KustomizeRelease::Api0_19 {
             let found = match create {
                 None => match self.items.get(item) {
-                    Some(resource) => look_up(resource.document(), path, generation),
+                    Some(resource) => look_up(resource.document(), path, release),
                     None => Ok(None),
                 },
                 Some(kind) => {
                     let document = self.document_mut(item);
                     document.map_or(Ok(None), |document| {
-                        lookup::look_up_or_create(document, path, kind, generation)
+                        lookup::look_up_or_create(document, path, kind, release)
                     })
                 }
             };
@@ -264,12 +266,12 @@ impl Work<'_> {
     fn set(
         &mut self,
         item: usize,
-        found: Found,
+        found: FoundNode,
         options: Option<&Options>,
-        given: &mut Given,
+        given: &mut ReplacementValue,
     ) -> Result<(), ReplaceError> {
         let value = self.value(given);
-        let is_of_2025 = self.generation == Generation::Of2025;
+        let is_of_2025 = self.release == KustomizeRelease::Api0_19;
         let is_made = self.made.contains(&(item, found.node));
         let Some(document) = self.document_mut(item) else {
             return Ok(());
@@ -303,16 +305,18 @@ impl Work<'_> {
             None => document.set_root(new),
         }
         match given {
-            Given::Node { item: of, node } if *of == item && *node == found.node => *node = new,
+            ReplacementValue::Node { item: of, node } if *of == item && *node == found.node => {
+                *node = new
+            }
             _ => {}
         }
         Ok(())
     }
 
-    fn value(&self, given: &Given) -> Document {
+    fn value(&self, given: &ReplacementValue) -> Document {
         match given {
-            Given::Value(value) => Document::clone(value),
-            Given::Node { item, node } => match self.items.get(*item) {
+            ReplacementValue::Value(value) => Document::clone(value),
+            ReplacementValue::Node { item, node } => match self.items.get(*item) {
                 Some(resource) => Document::from_node(resource.document().node(*node)),
                 None => Document::new_mapping(),
             },
@@ -334,15 +338,15 @@ fn error<T>(message: impl Into<String>) -> Result<T, ReplaceError> {
     Err(ReplaceError(message.into()))
 }
 
-/// The part of a source that its options ask for.
+/// The part of a source that its options select.
 fn refined(
     options: Option<&Options>,
     item: usize,
     node: NodeRef<'_>,
-) -> Result<Given, ReplaceError> {
+) -> Result<ReplacementValue, ReplaceError> {
     let Some(options) = options.filter(|options| !options.delimiter.is_empty()) else {
         let node = node.id();
-        return Ok(Given::Node { item, node });
+        return Ok(ReplacementValue::Node { item, node });
     };
     if !node.is_scalar() {
         return error(NOT_SCALAR);
@@ -359,10 +363,10 @@ fn refined(
     let mut value = Document::from_node(node);
     let root = value.root().id();
     value.set_value(root, part);
-    Ok(Given::Value(Box::new(value)))
+    Ok(ReplacementValue::Value(Box::new(value)))
 }
 
-/// A text with one of its parts replaced, or with one more at its beginning or end.
+/// A text with one of its parts replaced, or with a part added at the beginning or end.
 fn joined(text: &str, part: &str, delimiter: &str, index: i64) -> String {
     let mut all: Vec<&str> = parts(text, delimiter).collect();
     match usize::try_from(index) {
@@ -379,7 +383,7 @@ fn parts<'t>(text: &'t str, delimiter: &'t str) -> impl Iterator<Item = &'t str>
     text.split(delimiter)
 }
 
-/// A scalar of its own. What it is depends on its text.
+/// A new scalar. Its text decides its type.
 fn scalar(text: &str) -> Document {
     let mut document = Document::new_mapping();
     let node = document.new_scalar(text, "");
@@ -404,7 +408,7 @@ fn fits(resource: &Resource, selector: &Selector) -> Result<bool, ReplaceError> 
         && labels.matches(|key| resource.label(key)))
 }
 
-/// Whether a node counts as not given.
+/// Whether a node counts as missing.
 pub(crate) fn is_nothing(node: NodeRef<'_>) -> bool {
     let is_collection = node.is_mapping() || node.is_sequence();
     node.is_null() || (is_collection && node.is_empty())

@@ -1,26 +1,25 @@
-//! All nodes that a path leads to: `*` is every item, `[name=web]` every item whose field matches the expression.
+//! All nodes at a path: `*` is every item, `[name=web]` every item whose field matches the expression.
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef, SequenceStyle};
 use regex::Regex;
 
-use super::super::Generation;
+use super::super::KustomizeRelease;
 use super::super::path_filter::{FilterError, kind_error, new_of_kind};
-use super::lookup::{Found, name_and_value, new_item};
+use super::lookup::{FoundNode, name_and_value, new_item};
 use crate::budget::is_stopped;
 use crate::port::go_regexp;
 
-/// Finds nodes in the order of the document. With a kind, what is missing on the way is made, and a new last node is of
-/// this kind.
+/// Finds nodes in document order. With a kind, missing parts are created, the last with this kind.
 pub(super) fn find(
     document: &mut Document,
     path: &[String],
     create: Option<Kind>,
-) -> Result<Vec<Found>, FilterError> {
+) -> Result<Vec<FoundNode>, FilterError> {
     let mut matcher = Matcher {
         path,
         create,
-        pending: vec![Step {
-            found: Found {
+        pending: vec![PendingMatch {
+            found: FoundNode {
                 node: document.root().id(),
                 parent: None,
                 is_new: false,
@@ -41,23 +40,23 @@ pub(super) fn find(
     Ok(all)
 }
 
-/// A node that the rest of the path is still to be followed from.
-struct Step {
-    found: Found,
+/// A node from which the rest of the path is still to be followed.
+struct PendingMatch {
+    found: FoundNode,
     at: usize,
 }
 
 struct Matcher<'m> {
     path: &'m [String],
     create: Option<Kind>,
-    pending: Vec<Step>,
+    pending: Vec<PendingMatch>,
 }
 
 impl Matcher<'_> {
     fn enter(
         &mut self,
         document: &mut Document,
-        step: &Step,
+        step: &PendingMatch,
         element: &str,
     ) -> Result<(), FilterError> {
         let node = step.found.node;
@@ -81,14 +80,14 @@ impl Matcher<'_> {
         Ok(())
     }
 
-    fn follow<I>(&mut self, step: &Step, nodes: I)
+    fn follow<I>(&mut self, step: &PendingMatch, nodes: I)
     where
         I: IntoIterator<Item = (NodeId, bool)>,
         I::IntoIter: DoubleEndedIterator,
     {
         let parent = Some(step.found.node);
-        let next = nodes.into_iter().rev().map(|(node, is_new)| Step {
-            found: Found {
+        let next = nodes.into_iter().rev().map(|(node, is_new)| PendingMatch {
+            found: FoundNode {
                 node,
                 parent,
                 is_new,
@@ -101,12 +100,12 @@ impl Matcher<'_> {
     fn field(
         &self,
         document: &mut Document,
-        step: &Step,
+        step: &PendingMatch,
         name: &str,
     ) -> Result<Option<(NodeId, bool)>, FilterError> {
         let node = document.node(step.found.node);
         if name.is_empty() {
-            // Looking up nothing is taken for asking about the node's own text.
+            // An empty path compares the text of the node itself.
             return match node.is_null() || node.is_scalar() {
                 true => Ok(None),
                 false => Err(of_kind(document, node.id(), Kind::Scalar)),
@@ -132,7 +131,7 @@ impl Matcher<'_> {
     fn item(
         &self,
         document: &mut Document,
-        step: &Step,
+        step: &PendingMatch,
         index: usize,
     ) -> Result<(NodeId, bool), FilterError> {
         let all = items(document, step.found.node)?;
@@ -153,7 +152,7 @@ impl Matcher<'_> {
     fn matching(
         &self,
         document: &mut Document,
-        step: &Step,
+        step: &PendingMatch,
         name: &str,
         expression: &str,
     ) -> Result<Vec<NodeId>, FilterError> {
@@ -172,8 +171,8 @@ impl Matcher<'_> {
         Ok(found)
     }
 
-    /// A node for the path to go on in.
-    fn new_node(&self, document: &mut Document, step: &Step) -> NodeId {
+    /// Creates a node for the rest of the path.
+    fn new_node(&self, document: &mut Document, step: &PendingMatch) -> NodeId {
         let is_item = |next: &str| {
             let is_index = next.parse::<i64>().is_ok_and(|index| index >= 0);
             is_index || (next.starts_with('[') && next.ends_with(']'))
@@ -196,10 +195,10 @@ fn items(document: &Document, node: NodeId) -> Result<Vec<NodeId>, FilterError> 
 }
 
 fn of_kind(document: &Document, node: NodeId, expected: Kind) -> FilterError {
-    kind_error(document, node, expected, "", Generation::Of2025)
+    kind_error(document, node, expected, "", KustomizeRelease::Api0_19)
 }
 
-/// Whether an item's field, or the item itself, matches as it is written: with its quotes and comments.
+/// Whether the field of an item, or the item itself, matches as it is written: with quotes and comments.
 fn is_match(item: NodeRef<'_>, name: &str, expression: &Regex) -> bool {
     let node = match name {
         "" => Some(item),

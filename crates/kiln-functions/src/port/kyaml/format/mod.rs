@@ -1,7 +1,7 @@
-//! kyaml's formatter: fields in an order that people expect, a few lists sorted, and quotes where a type asks for them.
+//! kyaml's formatter: it sorts fields and a few lists, and adds quotes where a type requires them.
 //!
-//! Comments and all other styles stay as they are. A resource without a type is left alone, and so is one whose
-//! annotation asks for that. Depth costs no call frames.
+//! Comments and all other styles are kept. A resource without a type is not formatted, nor is one whose annotation
+//! disables it. Depth costs no call frames.
 
 mod order;
 #[cfg(test)]
@@ -12,15 +12,14 @@ pub(crate) use types::Types;
 
 use kiln_yaml::{Document, EditError, NodeId, NodeRef, Style, TypeId};
 use order::{compare_fields, has_sorted_lists, leads_to_sorted_list, sort_field};
-use types::Scalar;
+use types::ScalarType;
 
-use super::config::Generation;
+use super::config::KyamlRelease;
 use super::fields::{SetFieldError, check_path};
 use crate::budget::is_stopped;
 
 const STRATEGY: &str = "config.kubernetes.io/formatting";
 
-/// Why a resource cannot be formatted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FormatError {
     #[error("formatting annotation has illegal value {0}")]
@@ -31,12 +30,12 @@ pub(crate) enum FormatError {
     Path(#[from] SetFieldError),
 }
 
-/// Formats a resource, and says whether that changed anything. With the types of a generation, quotes follow them.
+/// Formats a resource, and returns whether it changed. With a release, quotes follow its types.
 pub(crate) fn format(
     document: &mut Document,
-    generation: Option<Generation>,
+    release: Option<KyamlRelease>,
 ) -> Result<bool, FormatError> {
-    if generation == Some(Generation::First) {
+    if release == Some(KyamlRelease::V0_10) {
         check_path(document, &["metadata", "annotations"])?;
     }
     let root = document.root();
@@ -50,10 +49,10 @@ pub(crate) fn format(
     let (Some(kind), Some(api_version)) = (text("kind"), text("apiVersion")) else {
         return Ok(false);
     };
-    let styles = generation.map(|generation| (generation, Types::of(generation)));
+    let styles = release.map(|release| (release, Types::of(release)));
     let known = styles.and_then(|(_, types)| types.resource(api_version, kind));
     let sorts_lists = has_sorted_lists(api_version, kind);
-    let mut open = vec![Place {
+    let mut open = vec![FormatNode {
         node: root.id(),
         path: sorts_lists.then(String::new),
         known,
@@ -65,10 +64,10 @@ pub(crate) fn format(
         }
         let node = document.node(place.node);
         if node.is_scalar() {
-            if let (Some((generation, types)), Some(known)) = (styles, place.known)
+            if let (Some((release, types)), Some(known)) = (styles, place.known)
                 && let Some(known) = types.scalar(known)
             {
-                is_changed |= set_style(document, place.node, known, generation);
+                is_changed |= set_style(document, place.node, known, release);
             }
         } else if node.is_mapping() {
             is_changed |= sort_fields(document, place.node);
@@ -85,31 +84,31 @@ pub(crate) fn format(
     Ok(is_changed)
 }
 
-/// A node on the way, and what is known about it.
-struct Place {
+/// A node to format.
+struct FormatNode {
     node: NodeId,
-    /// The way to it, if that matters: `.spec.template`.
+    /// Its path, if a sorted list may follow: `.spec.template`.
     path: Option<String>,
     known: Option<TypeId>,
 }
 
-type Styles = Option<(Generation, Types)>;
+type Styles = Option<(KyamlRelease, Types)>;
 
-impl Place {
-    /// A key, which may have fields itself, and its value.
-    fn entry(&self, key: NodeRef<'_>, value: NodeRef<'_>, styles: Styles) -> [Place; 2] {
+impl FormatNode {
+    /// A key, which may be a collection itself, and its value.
+    fn entry(&self, key: NodeRef<'_>, value: NodeRef<'_>, styles: Styles) -> [FormatNode; 2] {
         let name = key.value();
         let path = self.path.as_ref().map(|path| format!("{path}.{name}"));
-        // Ways that lead to no sorted list are forgotten, so that none gets long.
+        // Paths that lead to no sorted list are dropped, so that none gets long.
         let path = path.filter(|path| leads_to_sorted_list(path));
-        let of = |(of, (_, types)): (TypeId, (Generation, Types))| types.field(of, name);
+        let of = |(of, (_, types)): (TypeId, (KyamlRelease, Types))| types.field(of, name);
         [
-            Place {
+            FormatNode {
                 node: key.id(),
                 path: self.path.clone(),
                 known: None,
             },
-            Place {
+            FormatNode {
                 node: value.id(),
                 path,
                 known: self.known.zip(styles).and_then(of),
@@ -117,9 +116,9 @@ impl Place {
         ]
     }
 
-    fn item(&self, item: NodeRef<'_>, styles: Styles) -> Place {
-        let of = |(of, (_, types)): (TypeId, (Generation, Types))| types.item(of);
-        Place {
+    fn item(&self, item: NodeRef<'_>, styles: Styles) -> FormatNode {
+        let of = |(of, (_, types)): (TypeId, (KyamlRelease, Types))| types.item(of);
+        FormatNode {
             node: item.id(),
             path: self.path.clone(),
             known: self.known.zip(styles).and_then(of),
@@ -154,7 +153,7 @@ fn sort_items(document: &mut Document, list: NodeId, field: &str) -> bool {
     true
 }
 
-/// What an item is sorted by. Of a field given twice the last counts, here, and lists are taken for fields and values.
+/// The sort key of an item. Of duplicate fields the last counts, and sequences are read as fields and values.
 fn sort_key<'a>(item: NodeRef<'a>, field: &str) -> &'a str {
     if field.is_empty() {
         return item.value();
@@ -169,12 +168,12 @@ fn sort_key<'a>(item: NodeRef<'a>, field: &str) -> &'a str {
     found
 }
 
-/// Puts a scalar that older readers may take for another type in quotes or out of them, as its type wants it.
+/// Quotes or unquotes a scalar that YAML 1.1 may read as another type, as its type requires.
 fn set_style(
     document: &mut Document,
     scalar: NodeId,
-    known: Scalar,
-    generation: Generation,
+    known: ScalarType,
+    release: KyamlRelease,
 ) -> bool {
     let node = document.node(scalar);
     if !kiln_yaml::is_yaml_1_1_non_string(node.value()) {
@@ -184,12 +183,12 @@ fn set_style(
     let is_quoted =
         old_style.contains(Style::DOUBLE_QUOTED) || old_style.contains(Style::SINGLE_QUOTED);
     let (style, tag) = match known {
-        // Older kyaml makes texts and numbers of nulls.
-        _ if old_tag == "!!null" && generation != Generation::First => (Style::NONE, old_tag),
-        Scalar::String if !is_quoted => (Style::DOUBLE_QUOTED, "!!str"),
-        Scalar::String => (old_style, "!!str"),
-        Scalar::Other(tag) if is_quoted => (Style::NONE, tag),
-        Scalar::Other(tag) => (old_style, tag),
+        // Older kyaml converts nulls to strings and numbers.
+        _ if old_tag == "!!null" && release != KyamlRelease::V0_10 => (Style::NONE, old_tag),
+        ScalarType::String if !is_quoted => (Style::DOUBLE_QUOTED, "!!str"),
+        ScalarType::String => (old_style, "!!str"),
+        ScalarType::Other(tag) if is_quoted => (Style::NONE, tag),
+        ScalarType::Other(tag) => (old_style, tag),
     };
     if (style, tag) == (old_style, old_tag) {
         return false;

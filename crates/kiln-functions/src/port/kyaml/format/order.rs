@@ -1,10 +1,10 @@
-//! The order that kyaml's formatter gives to fields, and the few lists that it sorts.
+//! The field order of kyaml's formatter, and the lists that it sorts.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Which of two fields comes first: known ones by their place, then all others by the alphabet.
+/// Compares two fields: known ones by rank, then all others alphabetically.
 pub(super) fn compare_fields(one: &str, other: &str) -> Ordering {
     match (PLACES.get(one), PLACES.get(other)) {
         (Some(one), Some(other)) => one.cmp(other),
@@ -14,23 +14,23 @@ pub(super) fn compare_fields(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// Whether any lists of such resources are sorted.
+/// Whether such resources have lists that are sorted.
 pub(super) fn has_sorted_lists(api_version: &str, kind: &str) -> bool {
     SORTED_KINDS.contains(&kind) && SORTED_API_VERSIONS.contains(&api_version)
 }
 
-/// Whether a list that is sorted stands at a path or below it.
+/// Whether a sorted list is at a path or below it.
 pub(super) fn leads_to_sorted_list(path: &str) -> bool {
     SORTED_LISTS.iter().any(|(list, _)| list.starts_with(path))
 }
 
-/// The field that the items of the list at a path are sorted by; empty if by themselves.
+/// The field by which the items of the list at a path are sorted; empty for the items themselves.
 pub(super) fn sort_field(path: &str) -> Option<&'static str> {
     let list = SORTED_LISTS.iter().find(|(list, _)| *list == path);
     list.map(|(_, field)| *field)
 }
 
-/// The places of known fields; of one that is listed twice the later place counts.
+/// The ranks of known fields; if a field is listed twice, the later rank counts.
 static PLACES: LazyLock<HashMap<&str, usize>> =
     LazyLock::new(|| FIELDS.iter().copied().zip(0..).collect());
 
@@ -55,7 +55,7 @@ const SORTED_API_VERSIONS: &[&str] = &[
     "admissionregistration.k8s.io/v1",
 ];
 
-/// Lists by path, and the field of their items that they are sorted by.
+/// Lists by path, and the field of their items by which they are sorted.
 const SORTED_LISTS: &[(&str, &str)] = &[
     (".spec.template.spec.containers", "name"),
     (".webhooks.rules.operations", ""),

@@ -1,17 +1,17 @@
-//! Order, lists, and quotes by type and generation.
+//! Order, lists, and quotes by type and release.
 
 use kiln_yaml::{SequenceStyle, parse, to_string};
 
-use super::{Generation, format};
+use super::{KyamlRelease, format};
 
 #[track_caller]
-fn check(generation: Option<Generation>, before: &str, after: &str) {
+fn check(release: Option<KyamlRelease>, before: &str, after: &str) {
     let mut document = parse(before).unwrap().unwrap();
-    let is_changed = format(&mut document, generation).unwrap();
+    let is_changed = format(&mut document, release).unwrap();
     let written = to_string(&document, SequenceStyle::Compact);
     assert_eq!(written, after);
     assert_eq!(is_changed, before != after);
-    assert!(!format(&mut document, generation).unwrap(), "twice");
+    assert!(!format(&mut document, release).unwrap(), "twice");
 }
 
 #[test]
@@ -63,21 +63,21 @@ spec:
         .replace("name: on", "name: \"on\"")
         .replace("'3'", "3")
         .replace("'true'", "true");
-    check(Some(Generation::Third), job, &newer);
-    // What v1.20 does not know stays in quotes, and a null was taken for text.
+    check(Some(KyamlRelease::V0_13), job, &newer);
+    // Fields that v1.20 lacks keep their quotes, and a null is read as a string.
     let older = newer
         .replace("null", "\"null\"")
         .replace("suspend: true", "suspend: 'true'");
-    check(Some(Generation::First), job, &older);
+    check(Some(KyamlRelease::V0_10), job, &older);
     check(None, job, job);
 }
 
 #[test]
 fn resources_that_came_later_have_no_types_before() {
     let job = "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: 1\n";
-    check(Some(Generation::First), job, job);
+    check(Some(KyamlRelease::V0_10), job, job);
     check(
-        Some(Generation::Third),
+        Some(KyamlRelease::V0_13),
         job,
         &job.replace('1', "\"1\"").replace("v\"1\"", "v1"),
     );
@@ -89,8 +89,8 @@ spec:
   - ephemeral:
       readOnly: 'true'
 ";
-    check(Some(Generation::Third), volume, volume);
-    check(Some(Generation::First), volume, &volume.replace('\'', ""));
+    check(Some(KyamlRelease::V0_13), volume, volume);
+    check(Some(KyamlRelease::V0_10), volume, &volume.replace('\'', ""));
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! The types that the formatter knows: those of Kubernetes as the kyaml has them that a function was built with.
+//! The types that the formatter uses: those of Kubernetes in the kyaml that a function was built with.
 //!
-//! Newer kyaml has v1.21.2 built in, older kyaml v1.20.4, which is the same but for what [`NEW_FIELDS`] and
-//! [`NEW_RESOURCES`] name and for one field that has gone since.
+//! Newer kyaml contains v1.21.2, older kyaml v1.20.4. The latter lacks [`NEW_FIELDS`] and [`NEW_RESOURCES`] and has
+//! one field that was removed.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -9,22 +9,20 @@ use std::sync::OnceLock;
 use kiln_krm::schema::{Schema, Shape};
 use kiln_yaml::{ListKeys, TypeId};
 
-use super::super::config::Generation;
+use super::super::config::KyamlRelease;
 
-/// The types of a generation of kyaml.
 #[derive(Clone, Copy)]
 pub(crate) struct Types {
     schema: &'static Schema,
-    /// Fields of v1.21.2 that are not known.
+    /// Fields of v1.21.2 that v1.20.4 lacks.
     unknown: Option<&'static HashSet<(TypeId, &'static str)>>,
 }
 
 impl Types {
-    /// What is known to the functions of a generation.
-    pub(crate) fn of(generation: Generation) -> Types {
+    pub(crate) fn of(release: KyamlRelease) -> Types {
         static NEW: OnceLock<HashSet<(TypeId, &'static str)>> = OnceLock::new();
         let schema = Schema::builtin();
-        let unknown = (generation == Generation::First).then(|| {
+        let unknown = (release == KyamlRelease::V0_10).then(|| {
             NEW.get_or_init(|| {
                 let names = NEW_FIELDS.iter();
                 let known = names.filter_map(|(of, field)| Some((schema.named(of)?, *field)));
@@ -34,13 +32,13 @@ impl Types {
         Types { schema, unknown }
     }
 
-    /// What a scalar of a type is; none if the type says nothing about scalars.
-    pub(super) fn scalar(&self, of: TypeId) -> Option<Scalar> {
+    /// The type of a scalar; `None` if the type does not determine it.
+    pub(super) fn scalar(&self, of: TypeId) -> Option<ScalarType> {
         match self.schema.shape(of) {
-            Shape::String => Some(Scalar::String),
-            Shape::Integer => Some(Scalar::Other("!!int")),
-            Shape::Boolean => Some(Scalar::Other("!!bool")),
-            Shape::Number => Some(Scalar::Other("!!float")),
+            Shape::String => Some(ScalarType::String),
+            Shape::Integer => Some(ScalarType::Other("!!int")),
+            Shape::Boolean => Some(ScalarType::Other("!!bool")),
+            Shape::Number => Some(ScalarType::Other("!!float")),
             _ => None,
         }
     }
@@ -49,7 +47,7 @@ impl Types {
         let is_new = |(new_version, kinds): &(&str, &[&str])| {
             *new_version == api_version && kinds.contains(&kind)
         };
-        // A type that stands for resources of several groups was known to none of them.
+        // A type that several groups share was known for none of them.
         let is_shared = ["DeleteOptions", "WatchEvent"].contains(&kind);
         if self.unknown.is_some() && (is_shared || NEW_RESOURCES.iter().any(is_new)) {
             return None;
@@ -63,7 +61,7 @@ impl Types {
         }
         let (holder, former) = GONE_FIELD;
         if self.unknown.is_some() && name == former && self.schema.named(holder) == Some(of) {
-            // It said whether a volume can be written to, as it still does elsewhere.
+            // The removed field: whether a volume is read-only, as elsewhere.
             let volume = self.schema.named("io.k8s.api.core.v1.CSIVolumeSource")?;
             return self.schema.field(volume, former);
         }
@@ -75,12 +73,10 @@ impl Types {
     }
 }
 
-/// What a type says about scalars.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Scalar {
-    /// Text.
+pub(super) enum ScalarType {
     String,
-    /// Something with this tag.
+    /// A scalar with this tag.
     Other(&'static str),
 }
 
