@@ -118,13 +118,13 @@ fn links_are_functions() {
             .code,
         Some(0)
     );
-    world.write("fns/foo", "mine");
+    world.write("fns/format", "mine");
     let refused = world.kiln(&["function", "install", "fns"], "");
     assert_eq!(refused.code, Some(1));
     assert!(
         refused
             .stderr
-            .contains("fns/foo is there already and is not ours"),
+            .contains("fns/format is there already and is not ours"),
         "{refused:?}"
     );
     let names = fs::read_dir(world.work().join("fns"))
@@ -132,7 +132,7 @@ fn links_are_functions() {
         .count();
     assert_eq!(names, 3);
     assert_eq!(
-        fs::read_to_string(world.work().join("fns/foo")).expect("a file"),
+        fs::read_to_string(world.work().join("fns/format")).expect("a file"),
         "mine"
     );
 }
