@@ -6,12 +6,13 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 pub(crate) use kiln_go::parse_bool as go_bool;
 
 use crate::commands::completion::CompletionArgs;
-use crate::commands::function::{FnArgs, LegacyFnArgs};
-use crate::commands::native::FunctionArgs;
+use crate::commands::fn_::{FnArgs, LegacyFnArgs};
+use crate::commands::function::FunctionArgs;
 use crate::commands::repo::RepoArgs;
 use crate::commands::rpkg::RpkgArgs;
 use crate::commands::serve::ServeArgs;
 use crate::compat::Compat;
+use crate::flag_values::go_bool;
 
 /// Run KRM functions on packages of Kubernetes resources
 #[derive(Parser, Debug)]

@@ -6,14 +6,18 @@ mod cli;
 mod commands;
 mod compat;
 mod environment;
+mod flag_values;
+mod functions;
 mod interrupt;
 mod log_format;
 mod package;
 #[cfg(test)]
 mod reference;
+mod report;
 mod rpkg;
 mod ui;
 mod usage;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -21,7 +25,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::{Command, LegacyCommand, Parsed};
-use crate::commands::{completion, function, native, repo, serve};
+use crate::commands::{completion, fn_, function, repo, serve};
 use crate::compat::Compat;
 use crate::log_format::LogFormat;
 use crate::ui::{Failed, Ui};
@@ -44,9 +48,9 @@ fn main() -> ExitCode {
         }
     };
     let ui = Ui::new(compat, format);
-    if let Some(name) = native::called_as(&args) {
+    if let Some(name) = function::called_as(&args) {
         let rest = args.get(1..).unwrap_or_default();
-        return end(&ui, native::cmd_as_function(&ui, &name, rest));
+        return end(&ui, function::cmd_as_function(&ui, &name, rest));
     }
     let parsed = match cli::parse(&args, compat) {
         Ok(parsed) => parsed,
@@ -70,12 +74,12 @@ fn end(ui: &Ui, done: Result<ExitCode>) -> ExitCode {
 
 fn run(ui: &Ui, parsed: Parsed) -> Result<ExitCode> {
     let done = match parsed {
-        Parsed::Current(Command::Function(args)) => return native::cmd_function(ui, &args),
+        Parsed::Current(Command::Function(args)) => return function::cmd_function(ui, &args),
         Parsed::Current(Command::Serve(args)) => return serve::cmd_serve(ui, args),
-        Parsed::Current(Command::Fn(args)) => function::cmd_fn(ui, &args),
+        Parsed::Current(Command::Fn(args)) => fn_::cmd_fn(ui, &args),
         Parsed::Current(Command::Rpkg(args)) => commands::rpkg::cmd_rpkg(ui, &args),
         Parsed::Current(Command::Repo(args)) => repo::cmd_repo(ui, &args),
-        Parsed::Legacy(LegacyCommand::Fn(args)) => function::cmd_legacy_fn(ui, &args),
+        Parsed::Legacy(LegacyCommand::Fn(args)) => fn_::cmd_legacy_fn(ui, &args),
         Parsed::Current(Command::Completion(args))
         | Parsed::Legacy(LegacyCommand::Completion(args)) => completion::cmd_completion(ui, &args),
     };

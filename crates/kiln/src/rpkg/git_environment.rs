@@ -9,10 +9,10 @@ use kiln_task::git::{
     GitProgram,
 };
 
-use crate::commands::function::running::go_time;
 use crate::environment::{
     GIT_AUTHOR_EMAIL, GIT_AUTHOR_NAME, HOME, KILN_GIT_TIMEOUT, XDG_CACHE_HOME,
 };
+use crate::flag_values::go_time;
 
 pub(crate) fn git_options() -> Result<GitOptions> {
     let directory = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());

@@ -20,11 +20,11 @@ use kiln_render::{Builtins, Jobs, Log, Outside, Tags};
 use kiln_runtime::{CancelToken, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Evaluator, Limits, Network};
 use kiln_task::{RenderSettings, RepositoryConfig, RepositoryEvaluators, RunnerOptions};
 
-use crate::commands::function::function_flags::FunctionFlags;
-use crate::commands::function::terminal::Terminal;
-use crate::commands::registries::RegistryTags;
 use crate::environment::is_attribution_disabled;
+use crate::functions::flags::FunctionFlags;
+use crate::functions::registry_tags::RegistryTags;
 use crate::interrupt::on_interrupt;
+use crate::report::function_log::FunctionLog;
 use crate::ui::Ui;
 
 /// Flags of every verb that renders.
@@ -70,8 +70,8 @@ impl Default for RenderSetup {
 }
 
 impl RenderFlags {
-    pub(crate) fn log<'a>(&self, ui: &'a Ui) -> Terminal<'a> {
-        Terminal::new(ui).quiet(self.quiet)
+    pub(crate) fn log<'a>(&self, ui: &'a Ui) -> FunctionLog<'a> {
+        FunctionLog::new(ui).quiet(self.quiet)
     }
 
     pub(crate) fn check(&self) -> Result<RenderSetup> {

@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 use super::discovery::parse_location;
 use super::git_environment::git_options;
 use super::output::to_yaml;
-use crate::commands::function::running::{go_time, size};
 use crate::environment::{HOME, KILN_REPOSITORIES, XDG_CONFIG_HOME};
+use crate::flag_values::{go_time, size};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

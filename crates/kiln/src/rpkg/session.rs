@@ -11,7 +11,7 @@ use kiln_task::{AccessError, Engine, LocatedRevision, Repositories, Repository};
 use super::git_environment::author;
 use super::hint::{no_repository, with_hint};
 use super::render_flags::RenderSetup;
-use crate::commands::registries::registry_options;
+use crate::functions::registry_tags::registry_options;
 use crate::ui::Ui;
 
 pub(crate) struct Session {

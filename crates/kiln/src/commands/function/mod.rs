@@ -1,93 +1,107 @@
-//! `kiln fn`: functions and the resources they are run on.
+//! `kiln function …`: the functions that are built in, as programs for every other tool.
 
 mod doc;
-mod engine_users;
-mod eval;
-mod eval_args;
-mod explain;
-pub(crate) mod function_flags;
-mod legacy_sink;
-mod legacy_source;
-mod legacy_version;
-mod mounted_files;
-mod output;
-mod preview;
-mod render;
-mod results_dir;
+mod install;
+mod list;
 mod run;
-pub(crate) mod runner_args;
-pub(crate) mod running;
-mod sink;
-mod source;
-pub(crate) mod terminal;
-mod timings;
-mod wasm;
-mod watch;
 
-use anyhow::Result;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
+use kiln_functions::registry::{FunctionInfo, FunctionVersion, Registry};
 
 use crate::ui::Ui;
 
-/// `kiln fn`
+/// Flags of `kiln function`.
 #[derive(Args, Debug)]
-#[command(subcommand_required = true, arg_required_else_help = true)]
-pub(crate) struct FnArgs {
+pub(crate) struct FunctionArgs {
     #[command(subcommand)]
-    command: FnCommand,
+    command: FunctionCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum FnCommand {
-    /// Run the functions that a package declares
-    Render(Box<render::RenderArgs>),
-    /// Run one function on a package or on standard input
-    Eval(Box<eval::EvalArgs>),
-    /// Run functions that resources declare by annotations, as kpt v0.39 did
-    Run(Box<run::RunArgs>),
-    /// Print the resources of a package
-    Source(source::SourceArgs),
-    /// Write resources from standard input to a new directory
-    Sink(sink::SinkArgs),
-    /// Print what an image says about itself
+enum FunctionCommand {
+    /// List the functions that are built in
+    List(list::ListArgs),
+    /// Tell what a function does and how it is configured
     Doc(doc::DocArgs),
+    /// Run a function: a ResourceList on standard input, the answer on standard output
+    Run(run::RunArgs),
+    /// Make links by which kiln is called as the functions that are built in
+    Install(install::InstallArgs),
 }
 
-/// `kiln fn` in the manner of kpt v0.39
-#[derive(Args, Debug)]
-#[command(subcommand_required = true, arg_required_else_help = true)]
-pub(crate) struct LegacyFnArgs {
-    #[command(subcommand)]
-    command: LegacyFnCommand,
+/// Does what `kiln function` is told to.
+pub(crate) fn cmd_function(ui: &Ui, args: &FunctionArgs) -> Result<ExitCode> {
+    let done = match &args.command {
+        FunctionCommand::List(args) => list::cmd_list(ui, args),
+        FunctionCommand::Doc(args) => doc::cmd_doc(ui, args),
+        FunctionCommand::Run(args) => return run::cmd_run(ui, args),
+        FunctionCommand::Install(args) => install::cmd_install(ui, args),
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
-#[derive(Subcommand, Debug)]
-enum LegacyFnCommand {
-    /// Run functions that resources declare by annotations
-    Run(Box<run::RunArgs>),
-    /// Print the resources of directories or of standard input
-    Source(legacy_source::LegacySourceArgs),
-    /// Write resources from standard input to a directory or to standard output
-    Sink(legacy_sink::LegacySinkArgs),
+/// The function as which kiln was called, through a link with its name.
+pub(crate) fn called_as(args: &[OsString]) -> Option<String> {
+    let name = Path::new(args.first()?).file_name()?.to_str()?;
+    let (function, _) = split_version(name);
+    Registry::builtin().function(function)?;
+    Some(name.to_owned())
 }
 
-/// Does what `kiln fn` was asked for.
-pub(crate) fn cmd_fn(ui: &Ui, args: &FnArgs) -> Result<()> {
-    match &args.command {
-        FnCommand::Render(args) => render::cmd_render(ui, args),
-        FnCommand::Eval(args) => eval::cmd_eval(ui, args),
-        FnCommand::Run(args) => run::cmd_run(ui, args),
-        FnCommand::Source(args) => source::cmd_source(ui, args),
-        FnCommand::Sink(args) => sink::cmd_sink(ui, args),
-        FnCommand::Doc(args) => doc::cmd_doc(ui, args),
+/// Does what the program of that name would do. It takes no arguments, but tells about itself if asked.
+pub(crate) fn cmd_as_function(ui: &Ui, name: &str, args: &[OsString]) -> Result<ExitCode> {
+    match args {
+        [] => run::run(ui, name),
+        [flag] if flag == "--help" || flag == "--doc" => {
+            let (name, _) = split_version(name);
+            doc::print(ui, find(name)?).map(|()| ExitCode::SUCCESS)
+        }
+        [first, ..] => bail!(
+            "{name} takes a ResourceList on standard input and no arguments, not {}",
+            first.display()
+        ),
     }
 }
 
-/// Does what `kiln fn` was asked for, as kpt v0.39 did it.
-pub(crate) fn cmd_legacy_fn(ui: &Ui, args: &LegacyFnArgs) -> Result<()> {
-    match &args.command {
-        LegacyFnCommand::Run(args) => run::cmd_run(ui, args),
-        LegacyFnCommand::Source(args) => legacy_source::cmd_legacy_source(ui, args),
-        LegacyFnCommand::Sink(args) => legacy_sink::cmd_legacy_sink(ui, args),
+fn find(name: &str) -> Result<&'static FunctionInfo> {
+    match Registry::builtin().function(name) {
+        Some(info) => Ok(info),
+        None => {
+            bail!("there is no function {name:?}; `kiln function list` shows which ones there are")
+        }
+    }
+}
+
+/// The name and the version of `NAME:VERSION`.
+fn split_version(function: &str) -> (&str, Option<&str>) {
+    match function.split_once(':') {
+        Some((name, version)) => (name, Some(version)),
+        None => (function, None),
+    }
+}
+
+/// What `NAME:VERSION` does, or the newest version of `NAME`.
+fn function_version(function: &str) -> Result<&'static FunctionVersion> {
+    let (name, version) = split_version(function);
+    let info = find(name)?;
+    let found = match version {
+        Some(version) => info.version(version),
+        None => info.newest(),
+    };
+    match found {
+        Some(function_version) => Ok(function_version),
+        None => {
+            let known: Vec<&str> = info.version_tags().collect();
+            let version = version.unwrap_or_default();
+            bail!(
+                "{name} has no version {version:?} here; there are {}",
+                known.join(", ")
+            )
+        }
     }
 }

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::go_bool;
+use crate::flag_values::go_bool;
 use crate::rpkg::output::OutputArgs;
 use crate::rpkg::repositories_file::{RegisteredRepository, RepositoriesFile};
 use crate::rpkg::table::table;

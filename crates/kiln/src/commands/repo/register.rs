@@ -5,7 +5,7 @@ use clap::Args;
 use kiln_task::git::RepositoryLocation;
 use kiln_task::{PackagePath, Repository, check_repository_name};
 
-use crate::cli::go_bool;
+use crate::flag_values::go_bool;
 use crate::rpkg::discovery::{default_name, parse_location};
 use crate::rpkg::git_environment::git_options;
 use crate::rpkg::repositories_file::{

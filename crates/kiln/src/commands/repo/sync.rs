@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 
-use crate::cli::go_bool;
+use crate::flag_values::go_bool;
 use crate::rpkg::hint::{is_timeout, timeout_hint, with_hint};
 use crate::rpkg::repositories_file::RepositoriesFile;
 use crate::ui::Ui;

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::cli::go_bool;
+use crate::flag_values::go_bool;
 use crate::rpkg::repositories_file::RepositoriesFile;
 use crate::ui::Ui;
 

@@ -5,7 +5,7 @@ use clap::Args;
 use kiln_task::{ApproveError, ApproveOverwrite, Lifecycle};
 
 use super::print_status;
-use crate::commands::function::terminal::Terminal;
+use crate::report::function_log::FunctionLog;
 use crate::rpkg::batch::for_each_revision;
 use crate::rpkg::flags::WriteFlags;
 use crate::rpkg::hint;
@@ -27,7 +27,7 @@ pub(super) struct ApproveArgs {
 
 pub(super) fn cmd_approve(ui: &Ui, args: &ApproveArgs) -> Result<()> {
     let session = args.write.open()?;
-    let (setup, log) = (RenderSetup::default(), Terminal::new(ui));
+    let (setup, log) = (RenderSetup::default(), FunctionLog::new(ui));
     let engine = session.engine(&setup, &log);
     let overwrite = match args.force {
         true => ApproveOverwrite::Force,

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::print_status;
-use crate::commands::function::terminal::Terminal;
+use crate::report::function_log::FunctionLog;
 use crate::rpkg::batch::for_each_revision;
 use crate::rpkg::flags::WriteFlags;
 use crate::rpkg::render_flags::RenderSetup;
@@ -22,7 +22,7 @@ pub(super) struct DelArgs {
 
 pub(super) fn cmd_del(ui: &Ui, args: &DelArgs) -> Result<()> {
     let session = args.write.open()?;
-    let (setup, log) = (RenderSetup::default(), Terminal::new(ui));
+    let (setup, log) = (RenderSetup::default(), FunctionLog::new(ui));
     let engine = session.engine(&setup, &log);
     for_each_revision(ui, &args.names, |name| {
         engine.delete(name)?;

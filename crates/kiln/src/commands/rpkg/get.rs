@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use kiln_task::git::{LastChanges, Revision, RevisionNumber};
 
-use crate::cli::go_bool;
+use crate::flag_values::go_bool;
 use crate::rpkg::api_object::package_revision;
 use crate::rpkg::flags::RepositoryFlags;
 use crate::rpkg::output::OutputArgs;

@@ -5,7 +5,7 @@ use clap::Args;
 use kiln_task::Lifecycle;
 
 use super::print_status;
-use crate::commands::function::terminal::Terminal;
+use crate::report::function_log::FunctionLog;
 use crate::rpkg::batch::for_each_revision;
 use crate::rpkg::flags::WriteFlags;
 use crate::rpkg::render_flags::RenderSetup;
@@ -23,7 +23,7 @@ pub(super) struct RejectArgs {
 
 pub(super) fn cmd_reject(ui: &Ui, args: &RejectArgs) -> Result<()> {
     let session = args.write.open()?;
-    let (setup, log) = (RenderSetup::default(), Terminal::new(ui));
+    let (setup, log) = (RenderSetup::default(), FunctionLog::new(ui));
     let engine = session.engine(&setup, &log);
     for_each_revision(ui, &args.names, |name| match engine.reject(name)? {
         Lifecycle::DeletionProposed => print_status(ui, name, "no longer proposed for deletion"),

@@ -52,7 +52,7 @@ pub(crate) struct OutputArgs {
     #[arg(short, long, value_name = "FORMAT", value_parser = parse_format)]
     output: Option<ObjectFormat>,
     /// Omit the table header
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = crate::cli::go_bool)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = crate::flag_values::go_bool)]
     no_headers: Option<bool>,
 }
 

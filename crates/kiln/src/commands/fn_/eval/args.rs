@@ -1,0 +1,345 @@
+//! The command line of `kiln fn eval`, and what it says once it is checked.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use kiln_container::Mount;
+use kiln_krm::image::{ImageRef, with_prefix};
+use kiln_krm::kptfile::{FunctionKind, Selector};
+use kiln_krm::selector::parse_pair;
+use kiln_runtime::{Network, Target};
+use kiln_yaml::Document;
+
+use crate::flag_values::go_bool;
+use crate::functions::evaluators::{ContainerFlags, EvaluatorFlags};
+
+/// Flags of `kiln fn eval`.
+#[derive(Args, Debug)]
+#[command(override_usage = "kiln fn eval [OPTIONS] [DIR | -] [-- KEY=VALUE...]")]
+pub(crate) struct EvalArgs {
+    /// The package, or `-` for standard input; the current directory if not given
+    #[arg(value_name = "DIR")]
+    pub(super) dirs: Vec<String>,
+    /// What the function is to be told: `KEY=VALUE`; the first may be a kind instead
+    #[arg(last = true, value_name = "KEY=VALUE")]
+    pub(super) data: Vec<String>,
+    /// The image to run
+    #[arg(
+        short,
+        long,
+        value_name = "IMAGE",
+        default_value = "",
+        hide_default_value = true
+    )]
+    image: String,
+    /// A version, or a range of versions, to be saved with the image
+    #[arg(
+        long,
+        value_name = "TAG",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(super) tag: String,
+    /// The program to run, with its arguments
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(super) exec: String,
+    /// A file whose one resource goes along as functionConfig
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(super) fn_config: String,
+    /// What to save the function as: `mutator` or `validator`
+    #[arg(
+        short = 't',
+        long = "type",
+        value_name = "TYPE",
+        default_value = "",
+        hide_default_value = true
+    )]
+    kind: String,
+    /// Save the function to the package's Kptfile
+    #[arg(short, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    save: Option<bool>,
+    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, or a new directory; in place if not given
+    #[arg(
+        short,
+        long,
+        value_name = "WHERE",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(super) output: String,
+    /// A directory for results.yaml, which tells what the function reported
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(super) results_dir: String,
+    /// Give the container the network of the host
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    network: Option<bool>,
+    /// Mount something into the container
+    #[arg(long = "mount", value_name = "MOUNT")]
+    pub(super) mounts: Vec<String>,
+    /// Give the container an environment variable: `NAME=value`, or `NAME` for the one of this shell
+    #[arg(short, long = "env", value_name = "NAME")]
+    pub(super) env: Vec<String>,
+    /// Run the container as the user who runs kiln
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    as_current_user: Option<bool>,
+    /// Meta resources are part of every package
+    #[arg(short = 'm', long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    include_meta_resources: Option<bool>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    pub(super) running: EvaluatorFlags,
+}
+
+/// Which resources the function gets.
+#[derive(Args, Debug)]
+struct SelectionArgs {
+    /// Only resources of this apiVersion
+    #[arg(
+        long,
+        value_name = "VERSION",
+        default_value = "",
+        hide_default_value = true
+    )]
+    match_api_version: String,
+    /// Only resources of this kind
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "",
+        hide_default_value = true
+    )]
+    match_kind: String,
+    /// Only resources of this name
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    match_name: String,
+    /// Only resources of this namespace
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        default_value = "",
+        hide_default_value = true
+    )]
+    match_namespace: String,
+    /// Only resources with this annotation
+    #[arg(long, value_name = "KEY=VALUE")]
+    match_annotations: Vec<String>,
+    /// Only resources with this label
+    #[arg(long, value_name = "KEY=VALUE")]
+    match_labels: Vec<String>,
+    /// No resources of this apiVersion
+    #[arg(
+        long,
+        value_name = "VERSION",
+        default_value = "",
+        hide_default_value = true
+    )]
+    exclude_api_version: String,
+    /// No resources of this kind
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "",
+        hide_default_value = true
+    )]
+    exclude_kind: String,
+    /// No resources of this name
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    exclude_name: String,
+    /// No resources of this namespace
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        default_value = "",
+        hide_default_value = true
+    )]
+    exclude_namespace: String,
+    /// No resources with this annotation
+    #[arg(long, value_name = "KEY=VALUE")]
+    exclude_annotations: Vec<String>,
+    /// No resources with this label
+    #[arg(long, value_name = "KEY=VALUE")]
+    exclude_labels: Vec<String>,
+}
+
+impl EvalArgs {
+    /// What the function is to be saved as, if it is to be saved at all.
+    pub(super) fn check_saving(&self) -> Result<Option<FunctionKind>> {
+        if self.include_meta_resources == Some(true) {
+            bail!(
+                "--include-meta-resources is no longer necessary \
+                 because meta resources are now included by default"
+            );
+        }
+        if self.save != Some(true) {
+            return Ok(None);
+        }
+        match self.kind.as_str() {
+            "mutator" => Ok(Some(FunctionKind::Mutator)),
+            "validator" => Ok(Some(FunctionKind::Validator)),
+            "" => bail!("--type must be specified if saving functions to Kptfile (--save=true)"),
+            _ => bail!("--type must be either `mutator` or `validator`"),
+        }
+    }
+
+    /// The one place that is meant.
+    pub(super) fn check_dirs(&self) -> Result<&str> {
+        if self.image.is_empty() && self.exec.is_empty() {
+            bail!("must specify --image or --exec");
+        }
+        if self.dirs.len() > 1 {
+            bail!("0 or 1 arguments supported, function arguments go after '--'");
+        }
+        if !self.data.is_empty() && !self.fn_config.is_empty() {
+            bail!("function arguments can only be specified without function config file");
+        }
+        Ok(self.dirs.first().map_or(".", String::as_str))
+    }
+
+    /// The function; an image wins over a command line.
+    pub(super) fn target(&self, prefix: &str) -> Result<Target> {
+        let has_container_flags = self.as_current_user == Some(true)
+            || self.has_network()
+            || !self.mounts.is_empty()
+            || !self.env.is_empty();
+        if has_container_flags && self.running.has_runner() {
+            bail!(
+                "--mount, --as-current-user, --network and --env cannot be used with --runner, \
+                 which decides itself what functions see"
+            );
+        }
+        if !self.image.is_empty() {
+            let image = with_prefix(prefix, &self.image);
+            if let Err(error) = ImageRef::parse(&image) {
+                bail!("function image reference {image:?} is invalid: {error}");
+            }
+            return Ok(Target::Image(image));
+        }
+        if has_container_flags {
+            bail!(
+                "--mount, --as-current-user, --network and --env can only be used with container functions"
+            );
+        }
+        Ok(Target::Exec(self.exec.clone()))
+    }
+
+    /// What the container sees, and as whom it runs.
+    pub(super) fn container_flags(&self) -> ContainerFlags {
+        let user = || {
+            let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
+            format!("{}:{}", user.as_raw(), group.as_raw())
+        };
+        ContainerFlags {
+            mounts: self
+                .mounts
+                .iter()
+                .map(|mount| Mount::parse(mount))
+                .collect(),
+            user: (self.as_current_user == Some(true)).then(user),
+            network: self.network(),
+        }
+    }
+
+    fn has_network(&self) -> bool {
+        self.network == Some(true)
+    }
+
+    /// What the container reaches.
+    pub(super) fn network(&self) -> Network {
+        match self.has_network() {
+            true => Network::Host,
+            false => Network::None,
+        }
+    }
+
+    /// Selector and exclusion.
+    pub(super) fn selection(&self) -> Result<(Selector, Selector)> {
+        let args = &self.selection;
+        let selector = Selector {
+            api_version: args.match_api_version.clone(),
+            kind: args.match_kind.clone(),
+            name: args.match_name.clone(),
+            namespace: args.match_namespace.clone(),
+            labels: pairs(&args.match_labels)?,
+            annotations: pairs(&args.match_annotations)?,
+        };
+        let exclusion = Selector {
+            api_version: args.exclude_api_version.clone(),
+            kind: args.exclude_kind.clone(),
+            name: args.exclude_name.clone(),
+            namespace: args.exclude_namespace.clone(),
+            labels: pairs(&args.exclude_labels)?,
+            annotations: pairs(&args.exclude_annotations)?,
+        };
+        Ok((selector, exclusion))
+    }
+
+    /// The pairs among the arguments, and the kind if the first is one.
+    pub(super) fn split_data(&self) -> Result<(Option<&str>, Pairs<'_>)> {
+        let mut kind = None;
+        let mut pairs = Vec::new();
+        for (number, item) in self.data.iter().enumerate() {
+            match item.split_once('=') {
+                Some(pair) => pairs.push(pair),
+                None if number == 0 => kind = Some(item.as_str()),
+                None => bail!("args must have keys and values separated by ="),
+            }
+        }
+        Ok((kind, pairs))
+    }
+
+    /// The functionConfig that the arguments stand for; it is there even without any.
+    pub(super) fn data_config(&self) -> Result<Document> {
+        const EMPTY: &str = "metadata:\n  name: function-input\ndata: {}\n";
+        let (kind, pairs) = self.split_data()?;
+        let document = kiln_yaml::parse(EMPTY)?;
+        let mut document = document.ok_or_else(|| anyhow!("no functionConfig"))?;
+        for (key, value) in pairs {
+            let value = document.new_string(value);
+            if let Some(data) = document.root().get("data").map(|data| data.id()) {
+                document.node_mut(data).set(&[key], value)?;
+            }
+        }
+        let root = document.root().id();
+        for (key, value) in [("kind", kind.unwrap_or("ConfigMap")), ("apiVersion", "v1")] {
+            let key = document.new_scalar(key, "");
+            let value = document.new_scalar(value, "");
+            document.push_entry(root, key, value);
+        }
+        Ok(document)
+    }
+}
+
+/// `KEY=VALUE`s.
+type Pairs<'a> = Vec<(&'a str, &'a str)>;
+
+fn pairs(given: &[String]) -> Result<BTreeMap<String, String>> {
+    let pairs = given.iter().map(|pair| parse_pair(pair));
+    Ok(pairs.collect::<Result<_, _>>()?)
+}

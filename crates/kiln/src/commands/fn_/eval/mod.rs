@@ -1,0 +1,374 @@
+//! `kiln fn eval`
+
+mod args;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use kiln_go::errno_text;
+use kiln_krm::kptfile::{
+    FILE_NAME, Function, FunctionKind, Kptfile, KptfileText, OpenConfigError,
+    check_function_config, edit,
+};
+use kiln_krm::package::{
+    Bytes, EmptiedFiles, FileAction, FileChange, ListOptions, ReadSet, Subpackages, WriteOptions,
+    plan_write,
+};
+use kiln_krm::read::{read_input, read_loose_file};
+use kiln_krm::results::FunctionResultList;
+use kiln_krm::{Dialect, Resource, paths};
+use kiln_package::{ApplyOptions, DiskFiles, available_threads};
+use kiln_render::{Behaviour, Evaluation, Inventory, Lost, evaluate};
+use kiln_runtime::{FunctionSpec, Target};
+use kiln_yaml::{Document, SequenceStyle};
+
+use crate::functions::wasm::WasmPrograms;
+use crate::package::destination::Destination;
+use crate::package::write::write;
+use crate::package::{self, Location, absolute, resolve_as_named};
+use crate::report::explain;
+use crate::report::function_log::FunctionLog;
+use crate::report::results_dir::{
+    make_results_directory, report_results, results_in_package, save_results,
+};
+use crate::ui::Ui;
+pub(crate) use args::EvalArgs;
+
+/// Runs one function.
+pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
+    let running = args
+        .running
+        .check(ui, args.container_flags(), WasmPrograms::ByName)?;
+    let saves_as = args.check_saving()?;
+    make_results_directory(&args.results_dir)?;
+    let destination = Destination::parse(ui, &args.output)?;
+    let named = args.check_dirs()?;
+    let data_config = args.data_config()?;
+    let target = args.target(running.prefix())?;
+    let config_path = config_path(args)?;
+    let place = match named {
+        "-" => None,
+        named => Some(Place::resolve(ui, named)?),
+    };
+    if let (Some(_), Some(config), Some(place)) = (saves_as, &config_path, &place) {
+        check_is_inside(config, &place.path)?;
+    }
+    let (selector, exclusion) = args.selection()?;
+    let saved = saves_as.map(|kind| {
+        let function = saved_function(args, &target, place.as_ref(), config_path.as_deref());
+        function.map(|function| (kind, function))
+    });
+    let saved = saved.transpose()?;
+
+    let (input, files) = read(ui, place.as_ref(), &args.results_dir)?;
+    let before = ReadSet::of(&input);
+    let config = match &config_path {
+        Some(path) => read_config(&args.fn_config, path)?,
+        None => data_config,
+    };
+    let (input, set_aside) = set_aside(input, place.as_ref(), config_path.as_deref());
+    let function = FunctionSpec::new(target.clone()).name().to_owned();
+    let evaluation = Evaluation {
+        target,
+        env: args.env.clone(),
+        config: Some(config),
+        selector: selector.clone(),
+        exclusion: exclusion.clone(),
+        options: &running.options(args.network()),
+    };
+    let mut results = FunctionResultList::new();
+    let inventory = Inventory::of(&input);
+    let output = evaluate(evaluation, input, &mut results, &FunctionLog::new(ui));
+    // kpt does not look.
+    if let (Behaviour::Kiln, Ok(output)) = (running.behaviour(), &output) {
+        for lost in inventory.lost(output) {
+            ui.warn(&match lost {
+                Lost::Resources(count) => {
+                    format!("function {function:?} removed all {count} resource(s)")
+                }
+                Lost::Kptfile => format!("function {function:?} removed the Kptfile"),
+            });
+        }
+    }
+    let output = output.map(|mut output| {
+        output.extend(set_aside);
+        output
+    });
+    let saving = saved.map(|(kind, mut function)| {
+        if !selector.is_empty() {
+            function.selectors.push(selector);
+        }
+        if !exclusion.is_empty() {
+            function.exclusions.push(exclusion);
+        }
+        Saving {
+            kind,
+            function,
+            behaviour: running.behaviour(),
+        }
+    });
+    // What is to be said of a function that was saved along with the resources.
+    let mut saved_along = None;
+    let output = match (output, &place, &destination) {
+        (Ok(output), Some(place), Destination::InPlace) => {
+            let mut changes = planned(place, output, &before, running.behaviour())?;
+            if let (Some(saving), None) = (&saving, place.location.file()) {
+                saved_along = saving.add_to(&mut changes, &place.path)?;
+            }
+            let options = ApplyOptions::default();
+            write(ui, place.location.root(), files.as_ref(), &changes, options)?;
+            Ok(None)
+        }
+        (output, _, _) => output.map(Some),
+    };
+    let saved_results = save_results(&args.results_dir, &results);
+    if let Ok(Some(path)) = &saved_results {
+        report_results(ui, path, "\n");
+    }
+    match output {
+        Err(failure) => return Err(explain::call(ui, &failure, &function)),
+        Ok(Some(output)) => {
+            destination.write(ui, without_empty_annotations(output), &before)?;
+        }
+        Ok(None) => {}
+    }
+    // kpt does not look.
+    if running.behaviour() == Behaviour::Kiln {
+        saved_results?;
+    }
+    match (saved_along, saving) {
+        (Some(message), _) => ui.say(&message),
+        (None, Some(saving)) => saving.save(ui, place.as_ref())?,
+        (None, None) => {}
+    }
+    Ok(())
+}
+
+/// Drops annotations that have become empty, and metadata likewise, as kpt's writer does.
+fn without_empty_annotations(mut resources: Vec<Resource>) -> Vec<Resource> {
+    for resource in &mut resources {
+        // What cannot carry annotations has none to drop.
+        let _ = resource.clear_annotations(&[]);
+    }
+    resources
+}
+
+/// A package, or one file of it.
+struct Place {
+    /// The absolute path.
+    path: PathBuf,
+    location: Location,
+}
+
+impl Place {
+    fn resolve(ui: &Ui, named: &str) -> Result<Place> {
+        let resolved = resolve_as_named(ui, named)?;
+        let path = absolute(&resolved)?;
+        Ok(Place {
+            location: Location::at(path.clone(), named)?,
+            path,
+        })
+    }
+}
+
+/// The absolute path of the file that `--fn-config` names.
+fn config_path(args: &EvalArgs) -> Result<Option<PathBuf>> {
+    let named = args.fn_config.as_str();
+    if named.is_empty() {
+        return Ok(None);
+    }
+    if !Path::new(named).exists() {
+        bail!("missing function config file: {named}");
+    }
+    Ok(Some(absolute(named)?))
+}
+
+fn check_is_inside(config: &Path, package: &Path) -> Result<()> {
+    let (config, package) = (config.display().to_string(), package.display().to_string());
+    if !config.starts_with(&package) {
+        bail!("--fn-config must be under {package} if saving functions to Kptfile (--save=true)");
+    }
+    Ok(())
+}
+
+fn read(
+    ui: &Ui,
+    place: Option<&Place>,
+    results_dir: &str,
+) -> Result<(Vec<Resource>, Option<DiskFiles>)> {
+    match place {
+        None => {
+            let list = package::input(ui, ui.read_data()?, |bytes| {
+                read_input(bytes, Dialect::Current)
+            })?;
+            Ok((list.items, None))
+        }
+        Some(place) => {
+            let list = ListOptions::new(Dialect::Current, Subpackages::Include);
+            let dialect = ui.compat().dialect();
+            let results = results_in_package(ui, results_dir, place.location.root())?;
+            let (resources, files) =
+                package::read_without(ui, &place.location, &list, dialect, results)?;
+            Ok((resources, Some(files)))
+        }
+    }
+}
+
+fn read_config(named: &str, path: &Path) -> Result<Document> {
+    let open = || {
+        let bytes = std::fs::read(path).map_err(|error| {
+            OpenConfigError::Open(format!("open {}: {}", path.display(), errno_text(&error)))
+        })?;
+        let resources = read_loose_file(bytes, Dialect::Current)
+            .map_err(|error| OpenConfigError::Read(error.to_string()))?;
+        Ok(resources.into_iter().map(Resource::into_document).collect())
+    };
+    let _ = named;
+    Ok(check_function_config(&path.display().to_string(), open())?)
+}
+
+/// Takes the function's configuration out of what the function works on, if it is part of the package.
+fn set_aside(
+    input: Vec<Resource>,
+    place: Option<&Place>,
+    config: Option<&Path>,
+) -> (Vec<Resource>, Option<Resource>) {
+    let (Some(place), Some(config)) = (place, config) else {
+        return (input, None);
+    };
+    let is_config = |resource: &Resource| {
+        let path = resource.file_place().0;
+        !path.is_empty() && place.location.root().join(path) == *config
+    };
+    let (mut configs, others): (Vec<_>, Vec<_>) = input.into_iter().partition(is_config);
+    (others, configs.pop())
+}
+
+/// What is to be changed so that the package holds what the function gave back.
+fn planned(
+    place: &Place,
+    output: Vec<Resource>,
+    before: &ReadSet,
+    behaviour: Behaviour,
+) -> Result<Vec<FileChange>> {
+    let options = WriteOptions {
+        dialect: Dialect::Current,
+        bytes: match behaviour {
+            Behaviour::Kiln => Bytes::Keep,
+            Behaviour::Kpt => Bytes::Reencode,
+        },
+        emptied_files: EmptiedFiles::Delete,
+        package: place.path.display().to_string(),
+        threads: available_threads(),
+    };
+    Ok(plan_write(output, before, &options)?)
+}
+
+/// The function as a pipeline declares it.
+fn saved_function(
+    args: &EvalArgs,
+    target: &Target,
+    place: Option<&Place>,
+    config: Option<&Path>,
+) -> Result<Function> {
+    let mut function = Function::default();
+    match target {
+        Target::Image(image) => {
+            function.image = image.clone();
+            function.tag = args.tag.clone();
+        }
+        Target::Exec(command) | Target::Program(command) => function.exec = command.clone(),
+    }
+    if let (Some(config), Some(place)) = (config, place) {
+        let inside = config.strip_prefix(&place.path).unwrap_or(config);
+        function.config_path = paths::clean(&inside.display().to_string());
+    } else {
+        let (_, pairs) = args.split_data()?;
+        let pairs = pairs.into_iter();
+        function.config_map = pairs
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+    }
+    Ok(function)
+}
+
+/// A function that is to become part of a Kptfile's pipeline.
+struct Saving {
+    kind: FunctionKind,
+    function: Function,
+    behaviour: Behaviour,
+}
+
+impl Saving {
+    /// Puts the function into the Kptfile that the changes leave behind, so that both happen or neither; what is to be
+    /// said then. None if there is no Kptfile, and for kpt, which writes the resources even if the function cannot be
+    /// saved.
+    fn add_to(&self, changes: &mut Vec<FileChange>, directory: &Path) -> Result<Option<String>> {
+        if self.behaviour == Behaviour::Kpt {
+            return Ok(None);
+        }
+        let at = changes.iter().position(|change| change.path == FILE_NAME);
+        let current = match at.and_then(|at| changes.get(at)) {
+            None => std::fs::read(directory.join(FILE_NAME)).ok(),
+            Some(change) => match &change.action {
+                FileAction::Write(bytes) => Some(bytes.clone()),
+                FileAction::Delete => None,
+            },
+        };
+        let Some((change, message)) = self.change(current)? else {
+            return Ok(None);
+        };
+        changes.retain(|change| change.path != FILE_NAME);
+        changes.push(change);
+        Ok(Some(message))
+    }
+
+    /// Writes the function to the Kptfile of the package, or of the current directory.
+    fn save(&self, ui: &Ui, place: Option<&Place>) -> Result<()> {
+        let directory = match place {
+            Some(place) => place.path.clone(),
+            None => absolute("")?,
+        };
+        match self.change(std::fs::read(directory.join(FILE_NAME)).ok())? {
+            None => ui.say("function not added: Kptfile not exists"),
+            Some((change, message)) => {
+                write(ui, &directory, None, &[change], ApplyOptions::default())?;
+                ui.say(&message);
+            }
+        }
+        Ok(())
+    }
+
+    /// The Kptfile with the function in it, and what is to be said of it; none if it is no Kptfile.
+    fn change(&self, kptfile: Option<Vec<u8>>) -> Result<Option<(FileChange, String)>> {
+        let (kind, function) = (self.kind, &self.function);
+        let original = kptfile.filter(|bytes| Kptfile::read(bytes).is_ok());
+        let Some(original) = original else {
+            return Ok(None);
+        };
+        let saved = match self.behaviour {
+            Behaviour::Kpt => {
+                let Some(document) = kiln_yaml::parse_first(&original)? else {
+                    return Ok(None);
+                };
+                edit::save_like_kpt(&document, kind, function).map(|(changed, saved)| {
+                    let text = kiln_yaml::to_string(&changed, SequenceStyle::Wide);
+                    (text.into_bytes(), saved)
+                })
+            }
+            Behaviour::Kiln => {
+                let Some(mut text) = KptfileText::read(&original) else {
+                    return Ok(None);
+                };
+                edit::save_function(text.document_mut(), kind, function)
+                    .map(|saved| (text.changed().unwrap_or(original), saved))
+            }
+        };
+        let (text, saved) = saved.context("function is not added to Kptfile")?;
+        let change = FileChange {
+            path: FILE_NAME.to_owned(),
+            action: FileAction::Write(text),
+        };
+        Ok(Some((change, saved.message(function, kind))))
+    }
+}

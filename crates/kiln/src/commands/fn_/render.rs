@@ -1,0 +1,374 @@
+//! `kiln fn render`
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use kiln_go::errno_text;
+use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
+use kiln_krm::package::FileChange;
+use kiln_krm::record::UnknownKeys;
+use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads};
+use kiln_render::{Emptied, Jobs, Lost, Outside, RenderError, RenderOptions, Rendered, render};
+use kiln_runtime::Network;
+
+use crate::compat::Compat;
+use crate::environment::is_attribution_disabled;
+use crate::flag_values::go_bool;
+use crate::functions::evaluators::{ContainerFlags, EvaluatorFlags, EvaluatorSetup};
+use crate::functions::wasm::WasmPrograms;
+use crate::package::destination::Destination;
+use crate::package::write::write;
+use crate::package::{self, absolute, resolve_as_named};
+use crate::report::explain::Explainer;
+use crate::report::function_log::FunctionLog;
+use crate::report::preview;
+use crate::report::results_dir::{
+    make_results_directory, report_results, results_in_package, save_results,
+};
+use crate::report::timings::Timings;
+use crate::ui::{Failed, Record, Ui};
+use crate::watch::{Round, Watch, watch};
+
+/// Flags of `kiln fn render`.
+#[derive(Args, Debug)]
+#[command(override_usage = "kiln fn render [OPTIONS] [DIR]")]
+pub(crate) struct RenderArgs {
+    /// The package; the current directory if not given
+    // kpt does not look at what follows the first.
+    #[arg(value_name = "DIR")]
+    dirs: Vec<String>,
+    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, or a new directory; in place if not given
+    #[arg(
+        short,
+        long,
+        value_name = "WHERE",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    output: String,
+    /// A directory for results.yaml, which tells what functions reported
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    results_dir: String,
+    /// Allow functions that are programs of this machine
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    allow_exec: Option<bool>,
+    /// Give containers the network of the host
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    allow_network: Option<bool>,
+    /// Show what would change and write nothing
+    #[arg(long, conflicts_with = "output")]
+    dry_run: bool,
+    /// Write nothing, and fail if rendering would change something
+    #[arg(long, conflicts_with_all = ["output", "dry_run"])]
+    check: bool,
+    /// Render again whenever a file of the package changes, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["output", "check"])]
+    watch: bool,
+    /// How many packages to render at a time: as many as there are processors if not given, and then programs and
+    /// containers still run one after the other
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Tell where the time went
+    #[arg(long)]
+    timings: bool,
+    /// Tell only what goes wrong
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    running: EvaluatorFlags,
+}
+
+impl RenderArgs {
+    fn network(&self) -> Network {
+        match self.allow_network {
+            Some(true) => Network::Host,
+            _ => Network::None,
+        }
+    }
+}
+
+/// Runs the functions that a package declares.
+pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
+    let named = resolve_as_named(ui, args.dirs.first().map_or("", String::as_str))?;
+    let destination = Destination::parse(ui, &args.output)?;
+    make_results_directory(&args.results_dir)?;
+    let container = ContainerFlags {
+        network: args.network(),
+        ..ContainerFlags::default()
+    };
+    let running = args.running.check(ui, container, WasmPrograms::All)?;
+    let root = absolute(&named)?;
+    if !args.watch {
+        let written = &mut Vec::new();
+        return render_once(ui, args, &root, &named, &running, &destination, written);
+    }
+    open(ui, &root)?;
+    let results_dir = args.results_dir.as_str();
+    let watched = Watch {
+        root: &root,
+        named: &named,
+        ignored: match results_dir {
+            "" => None,
+            results_dir => Some(absolute(results_dir)?),
+        },
+        cancel: running.cancel().clone(),
+    };
+    watch(ui, &watched, || {
+        let mut written = Vec::new();
+        let result = render_once(
+            ui,
+            args,
+            &root,
+            &named,
+            &running,
+            &destination,
+            &mut written,
+        );
+        Round { written, result }
+    })
+}
+
+/// Renders, and adds to `written` what it changes in the package.
+fn render_once(
+    ui: &Ui,
+    args: &RenderArgs,
+    root: &Path,
+    named: &str,
+    running: &EvaluatorSetup,
+    destination: &Destination,
+    written: &mut Vec<FileChange>,
+) -> Result<()> {
+    let results = results_in_package(ui, &args.results_dir, root)?;
+    let files = open(ui, root)?.without(results);
+    let text = |path: &Path| {
+        let text = path.to_str().map(str::to_owned);
+        text.ok_or_else(|| anyhow!("the name of {} is not UTF-8", path.display()))
+    };
+    let working_directory = std::env::current_dir().context("cannot tell the current directory")?;
+    let (root_text, working_directory) = (text(root)?, text(&working_directory)?);
+    let options = RenderOptions {
+        functions: running.options(args.network()),
+        root: &root_text,
+        working_directory: &working_directory,
+        allow_exec: args.allow_exec == Some(true),
+        jobs: jobs(ui.compat(), args.jobs),
+        attribution: !is_attribution_disabled(),
+        unknown_fields: UnknownKeys::Refuse,
+    };
+    let terminal = FunctionLog::new(ui).quiet(args.quiet);
+    let log = Timings::new(&terminal);
+    let explainer = Explainer {
+        ui,
+        files: &files,
+        root: &root_text,
+        named,
+        running,
+    };
+    let failed = |error: &RenderError| explainer.render(error);
+    let rendered = render(&files, &options, &log).map_err(|error| failed(&error))?;
+    let until_rendered = log.elapsed();
+    let finished = match destination {
+        Destination::InPlace => finish_in_place(ui, args, root, &files, rendered, written, &failed),
+        destination => package::check_read_at_once(ui, &files)
+            .and_then(|()| finish_elsewhere(ui, args, destination, rendered, &failed)),
+    };
+    if args.timings {
+        ui.say(&log.report(until_rendered));
+    }
+    finished
+}
+
+/// How much is done at the same time; kpt does one thing after the other.
+fn jobs(compat: Compat, given: Option<NonZeroUsize>) -> Jobs {
+    match (compat, given) {
+        (Compat::Kpt | Compat::KptV039, _) => Jobs::ONE,
+        (Compat::Kiln, Some(count)) => Jobs {
+            count,
+            outside: Outside::Beside,
+        },
+        (Compat::Kiln, None) => Jobs {
+            count: available_threads(),
+            outside: Outside::InOrder,
+        },
+    }
+}
+
+/// Opens a package, after putting right what an interrupted command left there. The lock is not kept: packages are read while functions
+/// run. Whether another command wrote meanwhile is checked before anything is written.
+fn open(ui: &Ui, root: &Path) -> Result<DiskFiles> {
+    let opened = DiskFiles::open(root, ui.compat().outside_links());
+    match opened {
+        Ok(files) => {
+            drop(package::lock(ui, root, Access::Read)?);
+            Ok(files)
+        }
+        Err(error) => {
+            let problem = format!(
+                "open {}: {}",
+                root.join(FILE_NAME).display(),
+                errno_text(&error)
+            );
+            let error = KptfileError {
+                path: root.display().to_string(),
+                problem: KptfileProblem::Io(problem),
+            };
+            Err(Failed::with(format!("{error} ")).into())
+        }
+    }
+}
+
+fn finish_in_place(
+    ui: &Ui,
+    args: &RenderArgs,
+    root: &Path,
+    files: &DiskFiles,
+    mut rendered: Rendered,
+    written: &mut Vec<FileChange>,
+    failed: &Explain<'_>,
+) -> Result<()> {
+    let saves = rendered.resources.is_some();
+    let mut changes = rendered
+        .plan(files)
+        .map_err(|error| not_saved(&rendered, &error.to_string()))?;
+    if args.dry_run || args.check {
+        package::check_read_at_once(ui, files)?;
+        return finish_preview(ui, args, files, &changes, &rendered, failed);
+    }
+    let results = results_file(args, &rendered);
+    if let Err(error) = &results {
+        rendered.note_failure(&format!("{error:#}"), &mut changes, files);
+    }
+    if let Err(error) = write(ui, root, Some(files), &changes, ApplyOptions::default()) {
+        return Err(not_saved(&rendered, &format!("{error:#}")));
+    }
+    written.extend(changes);
+    if saves && !args.quiet {
+        let message = summary(&rendered);
+        let record = Record {
+            event: "summary",
+            functions: Some(rendered.functions),
+            packages: Some(rendered.packages),
+            message: Some(&message),
+            ..Record::default()
+        };
+        ui.tell(&record, &message);
+    }
+    warn_of_emptied(ui, &rendered);
+    if let Some(path) = results? {
+        report_results(ui, &path, "");
+    }
+    outcome(&rendered, failed)
+}
+
+/// Shows the changes, or fails if there are any, and makes none of them.
+fn finish_preview(
+    ui: &Ui,
+    args: &RenderArgs,
+    files: &DiskFiles,
+    changes: &[FileChange],
+    rendered: &Rendered,
+    failed: &Explain<'_>,
+) -> Result<()> {
+    outcome(rendered, failed)?;
+    warn_of_emptied(ui, rendered);
+    if args.dry_run {
+        return preview::show(ui, files, changes);
+    }
+    match changes {
+        [] => Ok(()),
+        changes => Err(Failed::with(preview::list(changes)).into()),
+    }
+}
+
+fn finish_elsewhere(
+    ui: &Ui,
+    args: &RenderArgs,
+    destination: &Destination,
+    mut rendered: Rendered,
+    failed: &Explain<'_>,
+) -> Result<()> {
+    if let Some(path) = results_file(args, &rendered)? {
+        report_results(ui, &path, "");
+    }
+    let resources = rendered.resources.take().unwrap_or_default();
+    outcome(&rendered, failed)?;
+    warn_of_emptied(ui, &rendered);
+    destination.write(ui, resources, rendered.read_set())
+}
+
+/// Reports the functions that left nothing of a package, or removed its Kptfile. kpt does not.
+fn warn_of_emptied(ui: &Ui, rendered: &Rendered) {
+    if ui.compat() != Compat::Kiln {
+        return;
+    }
+    for emptied in &rendered.emptied {
+        let Emptied {
+            function,
+            package,
+            lost,
+        } = emptied;
+        ui.warn(&match lost {
+            Lost::Resources(count) => {
+                format!(
+                    "function {function:?} removed all {count} resource(s) of package {package:?}"
+                )
+            }
+            Lost::Kptfile => {
+                format!("function {function:?} removed the Kptfile of package {package:?}")
+            }
+        });
+    }
+}
+
+/// Writes the results; their path if there are any.
+fn results_file(args: &RenderArgs, rendered: &Rendered) -> Result<Option<String>> {
+    if matches!(rendered.error, Some(RenderError::Plain(_))) {
+        return Ok(None);
+    }
+    match save_results(&args.results_dir, &rendered.results) {
+        // The failure of the render is what matters then.
+        Err(_) if rendered.error.is_some() => Ok(None),
+        saved => saved,
+    }
+}
+
+fn outcome(rendered: &Rendered, failed: &Explain<'_>) -> Result<()> {
+    match &rendered.error {
+        None => Ok(()),
+        Some(error) => Err(failed(error)),
+    }
+}
+
+/// Makes an error of a failed render.
+type Explain<'a> = dyn Fn(&RenderError) -> anyhow::Error + 'a;
+
+fn not_saved(rendered: &Rendered, text: &str) -> anyhow::Error {
+    match &rendered.error {
+        None => anyhow!("failed to save resources: {text}"),
+        Some(error) => {
+            anyhow!("failed to save resources: {text} (original render error: {error})")
+        }
+    }
+}
+
+fn summary(rendered: &Rendered) -> String {
+    let (functions, packages) = (rendered.functions, rendered.packages);
+    match (&rendered.error, functions) {
+        (None, _) => {
+            format!("Successfully executed {functions} function(s) in {packages} package(s).")
+        }
+        (Some(_), 0) => format!("Failed to execute any functions in {packages} package(s)."),
+        (Some(_), _) => {
+            format!("Partially executed {functions} function(s) in {packages} package(s).")
+        }
+    }
+}

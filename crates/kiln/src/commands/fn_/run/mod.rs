@@ -1,0 +1,149 @@
+//! `kiln fn run`: the command of kpt v0.39 that runs functions declared by resources, or one named on the command line.
+//!
+//! Resources and lists are those of that time, whatever the compatibility: functions written for it expect them. There
+//! is no default timeout.
+
+mod discover;
+mod execute;
+mod flags;
+mod stderr;
+mod step;
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use kiln_krm::annotations::LEGACY_INDEX;
+use kiln_krm::package::{
+    Bytes, EmptiedFiles, ListOptions, ReadSet, Subpackages, WriteError, WriteOptions, plan_write,
+};
+use kiln_krm::read::read_input;
+use kiln_krm::write::write_legacy_stream;
+use kiln_krm::{Dialect, Resource, meta};
+use kiln_package::{ApplyOptions, DiskFiles, NewFiles, available_threads};
+use kiln_render::{Inventory, Lost};
+
+use crate::compat::Compat;
+use crate::package::legacy_version::check_kptfiles;
+use crate::package::write::write;
+use crate::package::{self, Location};
+use crate::report::explain::document_place;
+use crate::ui::{Failed, Ui};
+use execute::{Ending, execute};
+use step::{Config, Step};
+
+pub(crate) use flags::RunArgs;
+
+/// Runs functions on a directory or on standard input.
+pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
+    if let (Compat::KptV039, Some(dir)) = (ui.compat(), args.dirs.first()) {
+        check_kptfiles(ui, dir)?;
+    }
+    args.check()?;
+    let imperative = args.function()?;
+    let location = match args.dirs.first() {
+        Some(dir) => Some(Location::unresolved(dir)?),
+        None => None,
+    };
+    let (resources, package) = match location {
+        Some(location) => {
+            let (resources, files) = read(ui, &location)?;
+            (resources, Some((location, files)))
+        }
+        None => {
+            let input = ui.read_data()?;
+            let list = package::input(ui, input, |bytes| read_input(bytes, Dialect::Legacy))?;
+            (list.items, None)
+        }
+    };
+    let before = ReadSet::of(&resources);
+    let mut steps = discover::steps(ui, args, &resources, imperative)?;
+    if let Some((location, files)) = &package {
+        find_places(location, files, &mut steps);
+    }
+    let inventory = Inventory::of(&resources);
+    let Ending { resources, late } = execute(ui, args, resources, steps)?;
+    if let Some(resources) = resources {
+        // An empty list changes nothing here.
+        if ui.compat() == Compat::Kiln
+            && !resources.is_empty()
+            && let [Lost::Resources(count), ..] = inventory.lost(&resources)[..]
+        {
+            ui.warn(&format!("functions removed all {count} resource(s)"));
+        }
+        match package {
+            Some((location, files)) if !args.dry_run => {
+                save(ui, &location, &files, resources, &before)?;
+            }
+            _ => ui.write_data(write_legacy_stream(resources)?.as_bytes())?,
+        }
+    }
+    match late.is_empty() {
+        true => Ok(()),
+        false => Err(Failed::with(format!("error: {}", late.join("\n---\n"))).into()),
+    }
+}
+
+/// Finds out where functions are declared.
+fn find_places(location: &Location, files: &DiskFiles, steps: &mut [(Step, Config)]) {
+    for (step, config) in steps {
+        let (path, index) = meta::file_place(config.resource.root());
+        let place = document_place(files, path, index).filter(|_| config.original.is_some());
+        step.place = place.map(|mut place| {
+            place.file = location.show(&place.file);
+            place.to_string()
+        });
+    }
+}
+
+/// The resources of a directory: sub-packages are not special, and Kptfiles are no resources.
+fn read(ui: &Ui, location: &Location) -> Result<(Vec<Resource>, DiskFiles)> {
+    let options = ListOptions::new(Dialect::Legacy, Subpackages::Ordinary);
+    package::read_as(ui, location, &options, Dialect::Legacy)
+}
+
+/// Writes the resources back to where they were read from.
+fn save(
+    ui: &Ui,
+    location: &Location,
+    files: &DiskFiles,
+    resources: Vec<Resource>,
+    before: &ReadSet,
+) -> Result<()> {
+    let (bytes, new_files) = match ui.compat() {
+        Compat::Kiln => (Bytes::Keep, NewFiles::default()),
+        Compat::Kpt | Compat::KptV039 => (Bytes::Reencode, NewFiles::Private),
+    };
+    let options = WriteOptions {
+        dialect: Dialect::Legacy,
+        bytes,
+        emptied_files: EmptiedFiles::Delete,
+        package: location.absolute(""),
+        threads: available_threads(),
+    };
+    if resources.iter().any(|resource| resource.root().is_null()) {
+        return Err(WriteError::MissingAnnotation(LEGACY_INDEX).into());
+    }
+    let changes = plan_write(resources, before, &options)?;
+    let options = ApplyOptions {
+        new_files,
+        ..ApplyOptions::default()
+    };
+    write(ui, location.root(), Some(files), &changes, options)
+}
+
+/// Where the results of a function go.
+fn save_results(path: &Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let opened = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| {
+        let words = kiln_go::errno_text(&error);
+        anyhow!("open {}: {words}", path.display())
+    })
+}

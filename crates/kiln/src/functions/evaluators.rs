@@ -1,0 +1,222 @@
+//! The flags that say how functions are run, and what runs them.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use kiln_container::{CommandStyle, ContainerEvaluator, ContainerOptions, Mount, PullPolicy};
+use kiln_evaluators::{CONTAINER, ChainOptions, NativeForm, NativeOptions};
+use kiln_functions::registry::Registry;
+use kiln_krm::image::with_prefix;
+use kiln_krm::kptfile::Function;
+use kiln_package::available_threads;
+use kiln_render::{Behaviour, Builtins, FunctionOptions, Tags, resolved_image};
+use kiln_runtime::{
+    CancelToken, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Evaluator, EvaluatorChain, FunctionSpec,
+    Limits, Network, RunContext,
+};
+
+use super::flags::FunctionFlags;
+use super::mounted_files::MountedFiles;
+use super::registry_tags::RegistryTags;
+use super::wasm::{NoWasm, WasmPrograms};
+use crate::compat::Compat;
+use crate::environment::{KRM_FN_RUNTIME, PATH};
+use crate::flag_values::go_bool;
+use crate::interrupt::on_interrupt;
+use crate::ui::Ui;
+
+/// Flags of `fn render` and `fn eval`.
+#[derive(Args, Debug)]
+pub(crate) struct EvaluatorFlags {
+    #[command(flatten)]
+    functions: FunctionFlags,
+    /// When to pull images: Always, IfNotPresent or Never
+    #[arg(long, value_name = "POLICY", default_value = "IfNotPresent", value_parser = pull_policy)]
+    image_pull_policy: PullPolicy,
+    /// Accepted because kpt has it; functions in WebAssembly cannot be run yet
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
+    allow_alpha_wasm: Option<bool>,
+}
+
+/// Flags about containers that not every command has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ContainerFlags {
+    /// What containers see of the file system.
+    pub(crate) mounts: Vec<Mount>,
+    /// `uid:gid`; nobody if not given.
+    pub(crate) user: Option<String>,
+    /// What they reach; programs in a sandbox too.
+    pub(crate) network: Network,
+}
+
+/// The flags, checked.
+pub(crate) struct EvaluatorSetup {
+    prefix: String,
+    evaluators: EvaluatorChain,
+    container: Arc<ContainerEvaluator>,
+    /// Whether the versions that are built in count.
+    native_tags: bool,
+    /// Whether what registries have can be run.
+    may_pull: bool,
+    registry_tags: RegistryTags,
+    behaviour: Behaviour,
+    timeout: Option<Duration>,
+    limits: Limits,
+    threads: NonZeroUsize,
+    cancel: CancelToken,
+}
+
+impl EvaluatorFlags {
+    /// Whether a runner elsewhere is to run images.
+    pub(crate) fn has_runner(&self) -> bool {
+        self.functions.has_runner()
+    }
+
+    /// Checks the flags that can be wrong.
+    pub(crate) fn check(
+        &self,
+        ui: &Ui,
+        container: ContainerFlags,
+        wasm: WasmPrograms,
+    ) -> Result<EvaluatorSetup> {
+        let prefix = self.functions.prefix()?;
+        let timeout = self.functions.timeout.unwrap_or(DEFAULT_TIMEOUT);
+        let behaviour = match ui.compat() {
+            Compat::Kiln => Behaviour::Kiln,
+            Compat::Kpt | Compat::KptV039 => Behaviour::Kpt,
+        };
+        let exec = self.functions.exec(container.network)?;
+        let native = self.functions.native().map(|native| NativeOptions {
+            // With kpt's bytes comes the noise of writing and reading every item again.
+            form: match behaviour {
+                Behaviour::Kiln => NativeForm::Trees,
+                Behaviour::Kpt => NativeForm::Wire,
+            },
+            files: Some(Arc::new(MountedFiles::new(&container.mounts))),
+            ..native
+        });
+        let mut own: Vec<(_, Arc<dyn Evaluator>)> = vec![("builtin", Arc::new(Builtins))];
+        if self.allow_alpha_wasm == Some(true) {
+            own.push(("wasm", Arc::new(NoWasm(wasm))));
+        }
+        let native_tags = native.is_some();
+        let container = Arc::new(ContainerEvaluator::new(ContainerOptions {
+            engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
+            search_path: std::env::var_os(PATH).unwrap_or_default(),
+            style: match behaviour {
+                Behaviour::Kiln => CommandStyle::Kiln,
+                Behaviour::Kpt => CommandStyle::Kpt,
+            },
+            pull_policy: self.image_pull_policy,
+            mounts: container.mounts,
+            user: container.user,
+        }));
+        let evaluators = ChainOptions {
+            own,
+            exec: Some(exec),
+            native,
+            remote: self.functions.remote()?,
+            container: Some(Arc::<ContainerEvaluator>::clone(&container)),
+            ..ChainOptions::default()
+        };
+        let cancel = on_interrupt();
+        Ok(EvaluatorSetup {
+            prefix,
+            evaluators: evaluators.chain(),
+            container,
+            native_tags,
+            // kpt asks even then.
+            may_pull: self.image_pull_policy != PullPolicy::Never || behaviour == Behaviour::Kpt,
+            registry_tags: RegistryTags::new(cancel.clone()),
+            behaviour,
+            timeout: (!timeout.is_zero()).then_some(timeout),
+            limits: Limits {
+                max_output: self.functions.max_output.unwrap_or(DEFAULT_MAX_OUTPUT),
+                memory: None,
+            },
+            threads: available_threads(),
+            cancel,
+        })
+    }
+}
+
+impl EvaluatorSetup {
+    /// How functions are run.
+    pub(crate) fn options(&self, network: Network) -> FunctionOptions<'_> {
+        FunctionOptions {
+            behaviour: self.behaviour,
+            evaluator: &self.evaluators,
+            image_prefix: &self.prefix,
+            tags: self,
+            network,
+            timeout: self.timeout,
+            limits: self.limits,
+            threads: self.threads,
+            cancel: self.cancel.clone(),
+        }
+    }
+
+    /// The image that a function of a pipeline is, if nothing but a container engine can run it.
+    pub(crate) fn image_for_engine(&self, function: &Function) -> Option<String> {
+        if function.image.is_empty() {
+            return None;
+        }
+        let resolved = resolved_image(function, &self.options(Network::None));
+        let Some(image) = resolved else {
+            let image = with_prefix(&self.prefix, &function.image);
+            return Some(format!("{image} ({})", function.tag));
+        };
+        let found = self.evaluators.search(&FunctionSpec::image(image.as_str()));
+        let needs_engine = found.is_ok_and(|(search, _)| search.evaluator() == CONTAINER);
+        needs_engine.then_some(image)
+    }
+
+    /// Why registries did not tell which versions there are, those that were asked and did not.
+    pub(crate) fn registry_problems(&self) -> Vec<String> {
+        self.registry_tags.problems()
+    }
+
+    /// What stands before the short names of images.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Tells that the user has given up.
+    pub(crate) fn cancel(&self) -> &CancelToken {
+        &self.cancel
+    }
+
+    /// Whose behaviour.
+    pub(crate) fn behaviour(&self) -> Behaviour {
+        self.behaviour
+    }
+}
+
+impl Tags for EvaluatorSetup {
+    /// What is built in.
+    fn of(&self, image: &str) -> Vec<String> {
+        match self.native_tags {
+            true => Registry::builtin().tags(image),
+            false => Vec::new(),
+        }
+    }
+
+    /// What the engine of this machine holds and what the registry has, as kpt asks for both.
+    fn elsewhere(&self, image: &str) -> Vec<String> {
+        let ctx = RunContext::default();
+        let local = self.container.local_tags(image, &ctx);
+        let mut tags = local.unwrap_or_default();
+        if self.may_pull {
+            tags.extend(self.registry_tags.of(image));
+        }
+        tags
+    }
+}
+
+fn pull_policy(text: &str) -> Result<PullPolicy, String> {
+    let names = PullPolicy::NAMES.map(|(name, _)| name);
+    PullPolicy::parse(text).ok_or_else(|| format!("must be one of: {}", names.join(", ")))
+}

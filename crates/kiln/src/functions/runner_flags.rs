@@ -1,0 +1,99 @@
+//! The flags that name a function runner elsewhere.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use kiln_remote::{Address, RemoteEvaluator, RemoteOptions, TlsFiles};
+
+use crate::environment::{TRACEPARENT, TRACESTATE};
+use crate::flag_values::size;
+
+/// Flags about a runner.
+#[derive(Args, Debug)]
+pub(crate) struct RunnerFlags {
+    /// Have the function runner at this address run images that are not built in: HOST:PORT, https://HOST:PORT or unix:PATH
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        visible_alias = "function-runner-address"
+    )]
+    runner: Option<Address>,
+    /// How large a message to or from the runner may be, in bytes, or with K, M or G; 6M if not given
+    #[arg(long, value_name = "SIZE", value_parser = size, visible_alias = "function-runner-grpc-max-message-size")]
+    runner_max_message_size: Option<u64>,
+    /// Talk TLS with the runner and believe the certificates of this file
+    #[arg(long, value_name = "FILE")]
+    runner_tls_ca: Option<PathBuf>,
+    /// The certificate to show the runner
+    #[arg(long, value_name = "FILE", requires = "runner_tls_key")]
+    runner_tls_cert: Option<PathBuf>,
+    /// The key of that certificate
+    #[arg(long, value_name = "FILE", requires = "runner_tls_cert")]
+    runner_tls_key: Option<PathBuf>,
+    /// The name that the runner's certificate must have; its host if not given
+    #[arg(long, value_name = "NAME")]
+    runner_tls_server_name: Option<String>,
+    /// A file with the token to show the runner
+    #[arg(long, value_name = "FILE")]
+    runner_token_file: Option<PathBuf>,
+}
+
+impl RunnerFlags {
+    /// Whether there is a runner.
+    pub(crate) fn is_given(&self) -> bool {
+        self.runner.is_some()
+    }
+
+    /// The evaluator that asks the runner, if there is one.
+    pub(crate) fn check(&self) -> Result<Option<RemoteEvaluator>> {
+        let tls_flags = [
+            ("--runner-tls-ca", self.runner_tls_ca.is_some()),
+            ("--runner-tls-cert", self.runner_tls_cert.is_some()),
+            (
+                "--runner-tls-server-name",
+                self.runner_tls_server_name.is_some(),
+            ),
+        ];
+        let other_flags = [
+            (
+                "--runner-max-message-size",
+                self.runner_max_message_size.is_some(),
+            ),
+            ("--runner-token-file", self.runner_token_file.is_some()),
+        ];
+        let Some(address) = &self.runner else {
+            let mut flags = tls_flags.iter().chain(&other_flags);
+            return match flags.find(|(_, given)| *given) {
+                Some((flag, _)) => bail!("{flag} says nothing without --runner"),
+                None => Ok(None),
+            };
+        };
+        let mut options = RemoteOptions::new(address.clone());
+        if let Some(size) = self.runner_max_message_size {
+            options.max_message_size = usize::try_from(size).unwrap_or(usize::MAX);
+        }
+        if tls_flags.iter().any(|(_, given)| *given) {
+            let identity = self
+                .runner_tls_cert
+                .clone()
+                .zip(self.runner_tls_key.clone());
+            options.tls = Some(TlsFiles {
+                ca: self.runner_tls_ca.clone(),
+                identity,
+                server_name: self.runner_tls_server_name.clone(),
+            });
+        }
+        options.token_file = self.runner_token_file.clone();
+        options.trace_context = Some(trace_context);
+        let remote = RemoteEvaluator::new(options).context("cannot use the function runner")?;
+        Ok(Some(remote))
+    }
+}
+
+/// The trace that this command is part of, if whoever started it says so.
+fn trace_context() -> Vec<(&'static str, String)> {
+    let headers = [("traceparent", TRACEPARENT), ("tracestate", TRACESTATE)];
+    let given = headers.map(|(header, variable)| Some((header, std::env::var(variable).ok()?)));
+    given.into_iter().flatten().collect()
+}

@@ -1,0 +1,84 @@
+//! Where the resources go that functions return: to standard output or a new directory.
+
+use anyhow::Result;
+use kiln_krm::package::{
+    Bytes, EmptiedFiles, ReadSet, WriteOptions, plan_copy, write_kept_documents,
+};
+use kiln_krm::read::read_input;
+use kiln_krm::write::write_documents;
+use kiln_krm::{Dialect, Resource, Wrapper, write_list};
+use kiln_package::{Durability, available_threads};
+
+use super::write;
+use crate::compat::Compat;
+use crate::ui::Ui;
+
+/// What `--output` asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Destination {
+    /// Back to where the resources came from.
+    InPlace,
+    /// A ResourceList on standard output.
+    Stdout,
+    /// Plain documents on standard output.
+    Unwrap,
+    /// A new directory.
+    Directory(String),
+}
+
+impl Destination {
+    /// Reads the flag; a directory must not exist.
+    pub(crate) fn parse(ui: &Ui, output: &str) -> Result<Destination> {
+        Ok(match output {
+            "" => Destination::InPlace,
+            "stdout" => Destination::Stdout,
+            "unwrap" => Destination::Unwrap,
+            directory => {
+                write::check_absent(ui, directory)?;
+                Destination::Directory(directory.to_owned())
+            }
+        })
+    }
+
+    /// Writes resources there; in place means standard output here, for those that came from standard input.
+    ///
+    /// `before` is what they were read from: in kiln's own mode, what nothing changed keeps its bytes wherever documents
+    /// are written.
+    pub(crate) fn write(&self, ui: &Ui, resources: Vec<Resource>, before: &ReadSet) -> Result<()> {
+        let dialect = ui.compat().dialect();
+        let is_own = ui.compat() == Compat::Kiln;
+        match self {
+            Destination::Unwrap if is_own => {
+                ui.write_data(&write_kept_documents(resources, dialect)?)
+            }
+            Destination::Directory(directory) if is_own => {
+                let options = WriteOptions {
+                    dialect,
+                    bytes: Bytes::Keep,
+                    emptied_files: EmptiedFiles::Leave,
+                    package: directory.clone(),
+                    threads: available_threads(),
+                };
+                let changes = plan_copy(resources, before, &options)?;
+                write::fill(ui, directory, &changes, Durability::Fast)
+            }
+            Destination::InPlace | Destination::Stdout => {
+                ui.write_data(list(&resources, dialect).as_bytes())
+            }
+            Destination::Unwrap => {
+                let list = read_input(list(&resources, dialect).into_bytes(), dialect)?;
+                let documents = write_documents(list.items, dialect)?;
+                ui.write_data(documents.as_bytes())
+            }
+            Destination::Directory(directory) => {
+                let list = list(&resources, dialect).into_bytes();
+                let changes = write::planned(ui, directory, list)?;
+                write::fill(ui, directory, &changes, Durability::Fast)
+            }
+        }
+    }
+}
+
+fn list(resources: &[Resource], dialect: Dialect) -> String {
+    write_list(&Wrapper::resource_list(dialect), resources, None, None)
+}

@@ -1,0 +1,142 @@
+//! Packages as commands see them: where they are, reading them safely, and telling what is wrong with them.
+
+pub(crate) mod destination;
+pub(crate) mod legacy_version;
+mod location;
+mod outside_links;
+mod problem;
+pub(crate) mod write;
+
+use std::path::Path;
+
+use anyhow::{Context, Error, Result, anyhow};
+use kiln_krm::package::{
+    FileAction, FileChange, FileError, FileSource, ListOptions, PackageFile, list_package_files,
+};
+use kiln_krm::read::{FileOptions, ReadError, TrailingText};
+use kiln_krm::{Dialect, Resource};
+use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
+
+use crate::compat::Compat;
+use crate::ui::Ui;
+
+pub(crate) use location::{Location, absolute, resolve_as_named};
+
+/// The resources at a place, read while no other kiln command writes there.
+pub(crate) fn read(ui: &Ui, location: &Location, list: &ListOptions) -> Result<Vec<Resource>> {
+    read_as(ui, location, list, ui.compat().dialect()).map(|(resources, _)| resources)
+}
+
+/// The same by the rules of a dialect, and the files, which know whether they have been changed since.
+pub(crate) fn read_as(
+    ui: &Ui,
+    location: &Location,
+    list: &ListOptions,
+    dialect: Dialect,
+) -> Result<(Vec<Resource>, DiskFiles)> {
+    read_without(ui, location, list, dialect, Vec::new())
+}
+
+/// The same without some files.
+pub(crate) fn read_without(
+    ui: &Ui,
+    location: &Location,
+    list: &ListOptions,
+    dialect: Dialect,
+    hidden: Vec<String>,
+) -> Result<(Vec<Resource>, DiskFiles)> {
+    let lock = lock(ui, location.root(), Access::Read)?;
+    let files = DiskFiles::open(location.root(), ui.compat().outside_links())
+        .with_context(|| format!("cannot open {}", location.root().display()))?
+        .without(hidden);
+    let wanted = match location.file() {
+        Some(name) if list.wants(name) => vec![name.to_owned()],
+        Some(_) => Vec::new(),
+        None => list_package_files(&files, list)
+            .map_err(|error| problem::of_listing(location, &error))?
+            .into_iter()
+            .map(|PackageFile { path, .. }| path)
+            .collect(),
+    };
+    let options = FileOptions {
+        dialect,
+        package_path: None,
+        trailing_text: match ui.compat() {
+            Compat::Kiln => TrailingText::Refused,
+            Compat::Kpt | Compat::KptV039 => TrailingText::Ignored,
+        },
+    };
+    let resources = read_files(&files, &wanted, &options)
+        .map_err(|error| problem::of_file(ui.compat(), location, &error))?;
+    drop(lock);
+    Ok((resources, files))
+}
+
+/// Refuses to write over what another process changed after it was read, unless it is as wanted already. kpt does not look.
+pub(crate) fn check_unchanged(ui: &Ui, files: &DiskFiles, changes: &[FileChange]) -> Result<()> {
+    if ui.compat() != Compat::Kiln {
+        return Ok(());
+    }
+    let Some(path) = files.changed_since_read() else {
+        return Ok(());
+    };
+    let is_made = |change: &FileChange| match (&change.action, files.read(&change.path)) {
+        (FileAction::Write(wanted), Ok(found)) => found == *wanted,
+        (FileAction::Delete, Err(FileError::NotFound(_))) => true,
+        _ => false,
+    };
+    match !path.is_empty() && changes.iter().all(is_made) {
+        true => Ok(()),
+        false => Err(changed_meanwhile(files, &path)),
+    }
+}
+
+/// Refuses to show or to write elsewhere what was read while another process changed the package: some of it may be from before
+/// the change, some from after it. kpt does not look.
+pub(crate) fn check_read_at_once(ui: &Ui, files: &DiskFiles) -> Result<()> {
+    match (ui.compat(), files.changed_since_read()) {
+        (Compat::Kiln, Some(path)) => Err(changed_meanwhile(files, &path)),
+        _ => Ok(()),
+    }
+}
+
+fn changed_meanwhile(files: &DiskFiles, path: &str) -> Error {
+    match path {
+        "" => anyhow!(
+            "{} was moved or removed while functions ran; nothing was written",
+            files.root().display()
+        ),
+        path => anyhow!(
+            "{path} was changed by another process while functions ran; nothing was written, run the command again"
+        ),
+    }
+}
+
+/// What standard input holds, or what is wrong with it.
+pub(crate) fn input<T>(
+    ui: &Ui,
+    bytes: Vec<u8>,
+    read: impl FnOnce(Vec<u8>) -> Result<T, ReadError>,
+) -> Result<T> {
+    read(bytes).map_err(|error| problem::of_content(ui.compat(), "<stdin>", &error, None))
+}
+
+/// Keeps other kiln commands off a package, and first puts right what an interrupted one left there.
+pub(crate) fn lock(ui: &Ui, root: &Path, access: Access) -> Result<Lock> {
+    let waiting = || {
+        ui.say(&format!(
+            "waiting for another kiln command on {}",
+            root.display()
+        ));
+    };
+    let failed = || format!("cannot lock {}", root.display());
+    let lock = Lock::acquire(root, access, waiting).with_context(failed)?;
+    if root.join(JOURNAL).symlink_metadata().is_ok() {
+        lock.change(Access::Write, waiting).with_context(failed)?;
+        if let Some(recovery) = recover(root).map_err(Error::new)? {
+            ui.say(&format!("{}: {recovery}", root.display()));
+        }
+        lock.change(access, waiting).with_context(failed)?;
+    }
+    Ok(lock)
+}

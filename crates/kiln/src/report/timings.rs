@@ -1,0 +1,62 @@
+//! Where the time went, for `--timings`.
+
+use std::cell::RefCell;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use kiln_render::{Event, Log};
+
+/// Listens in on a log and remembers how long functions took.
+pub(crate) struct Timings<'a> {
+    log: &'a dyn Log,
+    started: Instant,
+    functions: RefCell<Vec<(String, Duration)>>,
+}
+
+impl<'a> Timings<'a> {
+    /// The clock runs from now on.
+    pub(crate) fn new(log: &'a dyn Log) -> Timings<'a> {
+        Timings {
+            log,
+            started: Instant::now(),
+            functions: RefCell::default(),
+        }
+    }
+
+    /// How long it has been.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// A line for each part; rendering was over after `rendered`.
+    pub(crate) fn report(&self, rendered: Duration) -> String {
+        let functions = self.functions.borrow();
+        let in_functions: Duration = functions.iter().map(|(_, elapsed)| *elapsed).sum();
+        let mut text = String::from("Timings:");
+        let mut line = |elapsed: Duration, what: &str| {
+            let _ = write!(text, "\n{:>10.3}ms {what}", elapsed.as_secs_f64() * 1000.0);
+        };
+        line(rendered.saturating_sub(in_functions), "read");
+        for (function, elapsed) in functions.iter() {
+            line(*elapsed, function);
+        }
+        line(self.elapsed().saturating_sub(rendered), "write");
+        text
+    }
+}
+
+impl Log for Timings<'_> {
+    fn event(&self, event: &Event<'_>) {
+        if let Event::Passed {
+            function, elapsed, ..
+        }
+        | Event::Failed {
+            function, elapsed, ..
+        } = event
+        {
+            let mut functions = self.functions.borrow_mut();
+            functions.push(((*function).to_owned(), *elapsed));
+        }
+        self.log.event(event);
+    }
+}
