@@ -1,10 +1,9 @@
-//! docs/catalog.md: made from the same table that finds the functions.
+//! docs/catalog.md, generated from the table of functions.
 
 use std::fmt::Write;
 
 use kiln_functions::registry::Registry;
 
-/// The whole list.
 fn catalog() -> String {
     let mut out = String::from(
         "# Functions and versions that are built in\n\n\

@@ -1,4 +1,4 @@
-//! The command line as clap sees it: one grammar for kiln and today's kpt, one for kpt v0.39.
+//! The command line that clap parses: one grammar for kiln and today's kpt, one for kpt v0.39.
 
 use std::ffi::OsString;
 
@@ -30,10 +30,9 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What kiln can do.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Work with functions and the resources they are run on
+    /// Run functions on the resources of packages
     #[command(name = "fn", alias = "functions")]
     Fn(FnArgs),
     /// Work with package revisions in git
@@ -42,12 +41,12 @@ pub(crate) enum Command {
     /// Register repositories of package revisions
     #[command(visible_alias = "repository")]
     Repo(RepoArgs),
-    /// Use the functions that are built in, from any tool
+    /// Run the built-in functions as programs, for use from any tool
     Function(FunctionArgs),
-    /// Run functions for others, over gRPC: the function runner on a machine of one's own
+    /// Serve functions over gRPC: the function runner with defaults for a local machine
     #[command(disable_help_flag = true)]
     Serve(ServeArgs),
-    /// Print a script that completes kiln's commands in a shell
+    /// Print a shell completion script
     Completion(CompletionArgs),
 }
 
@@ -67,26 +66,24 @@ pub(crate) struct LegacyCli {
     pub(crate) command: LegacyCommand,
 }
 
-/// What kiln can do in the manner of kpt v0.39.
 #[derive(Subcommand, Debug)]
 pub(crate) enum LegacyCommand {
-    /// Work with functions and the resources they are run on
+    /// Run functions on the resources of packages
     #[command(name = "fn", alias = "functions")]
     Fn(LegacyFnArgs),
-    /// Print a script that completes kiln's commands in a shell
+    /// Print a shell completion script
     Completion(CompletionArgs),
 }
 
-/// Flags of every command.
 #[derive(Args, Debug)]
 pub(crate) struct GlobalArgs {
-    /// Whose behaviour to show; a link named kpt means kpt [env: KILN_COMPAT]
-    #[arg(long, global = true, value_enum, value_name = "WHOSE")]
+    /// Compatibility mode; defaults to kpt when invoked as kpt [env: KILN_COMPAT]
+    #[arg(long, global = true, value_enum, value_name = "MODE")]
     pub(crate) compat: Option<Compat>,
-    /// Accepted because kpt has it; without effect
+    /// Ignored; accepted because kpt has it
     #[arg(long, global = true, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     pub(crate) truncate_output: Option<bool>,
-    /// Accepted because kpt has it; without effect
+    /// Ignored; accepted because kpt has it
     #[arg(long, global = true, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     pub(crate) stack_trace: Option<bool>,
 }
@@ -98,7 +95,7 @@ pub(crate) enum Parsed {
     Legacy(LegacyCommand),
 }
 
-/// Parses the command line by the grammar that goes with `compat`.
+/// Parses the command line with the grammar of `compat`.
 pub(crate) fn parse(args: &[OsString], compat: Compat) -> Result<Parsed, clap::Error> {
     match compat {
         Compat::Kiln | Compat::Kpt => {
@@ -109,7 +106,7 @@ pub(crate) fn parse(args: &[OsString], compat: Compat) -> Result<Parsed, clap::E
     }
 }
 
-/// The grammar that goes with `compat`, for help and completion.
+/// The grammar of `compat`, for help and completion.
 pub(crate) fn grammar(compat: Compat) -> clap::Command {
     match compat {
         Compat::Kiln | Compat::Kpt => Cli::command(),

@@ -1,4 +1,4 @@
-//! Whose behaviour the user wants: the one switch for all differences to the originals.
+//! The compatibility mode: the one switch for all differences to the originals.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -10,22 +10,22 @@ use kiln_package::OutsideLinks;
 
 use crate::environment::KILN_COMPAT;
 
-/// Whose behaviour to show.
+/// Compatibility mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Compat {
-    /// kiln's own: safe with links, errors that show the place
+    /// kiln's own behaviour: does not follow links out of a package, and shows the position of errors
     Kiln,
-    /// Today's kpt, to the byte
+    /// The behaviour and the exact output of today's kpt
     Kpt,
-    /// The older command's run, source and sink
+    /// The commands run, source and sink of kpt v0.39
     #[value(name = "kpt-v0.39")]
     KptV039,
 }
 
 impl Compat {
-    /// What the command line says, else the environment, else the name that kiln was called by.
+    /// The mode on the command line, else in the environment, else the one of the program's name.
     ///
-    /// This is known before the command line is parsed, because it decides which flags there are.
+    /// It is read before the command line is parsed, because it decides which flags exist.
     pub(crate) fn choose(args: &[OsString], environment: Option<OsString>) -> Result<Compat> {
         if let Some(value) = flag_value(args.get(1..).unwrap_or_default(), "--compat") {
             return parse(&value, "--compat");
@@ -39,7 +39,7 @@ impl Compat {
         }
     }
 
-    /// Whose rules resources are read and written by.
+    /// The rules for reading and writing resources.
     pub(crate) fn dialect(self) -> Dialect {
         match self {
             Compat::Kiln | Compat::Kpt => Dialect::Current,
@@ -47,7 +47,7 @@ impl Compat {
         }
     }
 
-    /// What becomes of links that lead out of a package.
+    /// What to do with links that lead out of a package.
     pub(crate) fn outside_links(self) -> OutsideLinks {
         match self {
             Compat::Kiln => OutsideLinks::Refuse,

@@ -59,11 +59,11 @@ fn main() -> ExitCode {
     end(&ui, run(&ui, parsed))
 }
 
-/// The exit code of a command, whose error is told.
+/// Prints the error of a command and returns its exit code.
 fn end(ui: &Ui, done: Result<ExitCode>) -> ExitCode {
     match done {
         Ok(code) => code,
-        // Whoever read our output has enough of it: `kiln fn source | head`.
+        // The reader of our output has closed it: `kiln fn source | head`.
         Err(error) if ui::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             ui.report(&error);
@@ -86,7 +86,7 @@ fn run(ui: &Ui, parsed: Parsed) -> Result<ExitCode> {
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// Prints help where it was asked for, and what is wrong with the command line otherwise.
+/// Prints help if the user asked for it, and otherwise what is wrong with the command line.
 fn refuse_command_line(
     ui: &Ui,
     format: LogFormat,

@@ -1,4 +1,4 @@
-//! The command line reference, docs/cli.md: made from the same definitions that parse the command line.
+//! The command line reference, docs/cli.md, generated from the definitions that parse the command line.
 
 use std::fmt::Write;
 
@@ -6,17 +6,16 @@ use crate::cli;
 use crate::compat::Compat;
 use crate::environment::KILN_COMPAT;
 
-/// The whole reference.
 fn reference() -> String {
     let mut out = String::from(
         "# Command line reference\n\n\
-         Made from kiln's own definitions; a test fails when this file is stale\n\
-         (`KILN_UPDATE=1 cargo test -p kiln reference` writes it anew).\n",
+         Generated from kiln's own definitions; a test fails when this file is stale\n\
+         (`KILN_UPDATE=1 cargo test -p kiln reference` updates it).\n",
     );
     let _ = write!(
         out,
         "\n## Environment\n\n\
-         - `{KILN_COMPAT}`: whose behaviour to show when `--compat` is not given.\n"
+         - `{KILN_COMPAT}`: compatibility mode if `--compat` is not given.\n"
     );
     for (compat, title) in [
         (Compat::Kiln, "kiln and today's kpt"),
@@ -30,7 +29,7 @@ fn reference() -> String {
     out
 }
 
-/// A command and those below it; there are three levels of them.
+/// A command and its subcommands. The recursion is bounded: there are three levels.
 fn describe(out: &mut String, command: &mut clap::Command, name: &str) {
     let help = command.render_long_help().to_string();
     let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();

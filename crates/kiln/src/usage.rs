@@ -1,11 +1,11 @@
-//! What kpt says about a command line it does not understand.
+//! kpt's messages for an invalid command line.
 
 use std::ffi::OsString;
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// clap's complaint about `args` in kpt's words; none for what is no complaint, such as help.
+/// The error of clap about `args` in kpt's words; `None` for help, which is not an error.
 pub(crate) fn in_kpt_words(error: &Error, args: &[OsString]) -> Option<String> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -23,7 +23,7 @@ pub(crate) fn in_kpt_words(error: &Error, args: &[OsString]) -> Option<String> {
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             let flag = argument.unwrap_or_default();
-            // clap names the value too: `--output <FORMAT>`, `--stack-trace[=<STACK_TRACE>]`.
+            // clap adds the name of the value: `--output <FORMAT>`, `--stack-trace[=<STACK_TRACE>]`.
             let flag = flag.split([' ', '[', '=']).next().unwrap_or_default();
             match text(ContextKind::InvalidValue) {
                 None | Some("") => {
@@ -50,7 +50,7 @@ fn unknown_flag(argument: &str, args: &[OsString]) -> String {
         }
         None => {
             let letter = argument.chars().nth(1).unwrap_or('-');
-            // clap tells the letter only, kpt all that was written together.
+            // clap reports only the letter, kpt the whole argument.
             let written = args.iter().filter_map(|arg| arg.to_str());
             let written = written
                 .filter(|arg| arg.starts_with('-') && !arg.starts_with("--"))
@@ -61,7 +61,7 @@ fn unknown_flag(argument: &str, args: &[OsString]) -> String {
     }
 }
 
-/// The flag that the command line ends with, as kpt names it: a short one by its letter and where that stands.
+/// The last flag of the command line as kpt names it: a short one by its letter and the argument.
 fn last_flag(name: &str, args: &[OsString]) -> String {
     let last = args.last().and_then(|arg| arg.to_str()).unwrap_or_default();
     match last.chars().next_back() {

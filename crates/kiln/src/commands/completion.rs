@@ -8,10 +8,9 @@ use clap_complete::Shell;
 use crate::cli;
 use crate::ui::Ui;
 
-/// Flags of `kiln completion`.
 #[derive(Args, Debug)]
 pub(crate) struct CompletionArgs {
-    /// The shell that is to run the script
+    /// Shell to print the script for
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(["bash", "zsh", "fish", "powershell"]).map(shell))]
     shell: Shell,
 }
@@ -25,7 +24,6 @@ fn shell(name: String) -> Shell {
     }
 }
 
-/// Prints a completion script.
 pub(crate) fn cmd_completion(ui: &Ui, args: &CompletionArgs) -> Result<()> {
     let mut script = Vec::new();
     let mut grammar = cli::grammar(ui.compat());

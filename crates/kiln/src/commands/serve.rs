@@ -1,4 +1,4 @@
-//! `kiln serve`: the function runner with defaults for a machine of one's own.
+//! `kiln serve`: the function runner with defaults for a local machine.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use function_runner::{Environment, Flags, Flavour, serve};
 
 use crate::ui::Ui;
 
-/// Flags of `kiln serve`, which are those of the function runner and are read as it reads them.
+/// The flags of the function runner, parsed by it.
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
     /// Flags of function-runner, such as --port=9445; --help lists them
@@ -20,13 +20,12 @@ pub(crate) struct ServeArgs {
     flags: Vec<String>,
 }
 
-/// Serves until a signal ends it.
 pub(crate) fn cmd_serve(ui: &Ui, args: ServeArgs) -> Result<ExitCode> {
     let environment = Environment::read();
     let config = match Flags::new(Flavour::Serve).parse(args.flags, &environment) {
         Ok(config) => config,
         Err(stop) => {
-            ui.say(stop.text().trim_end());
+            ui.print_message(stop.text().trim_end());
             return Ok(ExitCode::from(stop.exit_code()));
         }
     };

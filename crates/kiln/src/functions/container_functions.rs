@@ -1,4 +1,4 @@
-//! Which functions need a container engine, for those who have none.
+//! Lists the functions that need a container engine, for the hint that none is available.
 
 use kiln_go::quote;
 use kiln_krm::kptfile::{FILE_NAME, Kptfile};
@@ -7,16 +7,16 @@ use kiln_krm::paths;
 
 use super::evaluators::EvaluatorSetup;
 
-/// A function, and the directory of its package if there is one.
+/// The directory of a package, if there is one, and an image.
 pub(crate) type ContainerFunction = (Option<String>, String);
 
-/// All functions of a package and of those inside it that nothing but a container engine can run, in the order of
-/// their packages. What cannot be read is left out: it is not what the user has to know now.
+/// The functions of a package and its sub-packages that only a container engine can run, in the order of the packages.
+/// Unreadable Kptfiles are skipped: the hint is about another error.
 pub(crate) fn of_package(
     files: &dyn FileSource,
     running: &EvaluatorSetup,
 ) -> Vec<ContainerFunction> {
-    let mut users = Vec::new();
+    let mut found = Vec::new();
     let mut pending = vec![String::new()];
     while let Some(directory) = pending.pop() {
         let kptfile = files.read(&paths::join(&[&directory, FILE_NAME])).ok();
@@ -25,7 +25,7 @@ pub(crate) fn of_package(
         if let Some(pipeline) = pipeline {
             let functions = pipeline.mutators.iter().chain(&pipeline.validators);
             let images = functions.filter_map(|function| running.image_for_engine(function));
-            users.extend(images.map(|image| (Some(directory.clone()), image)));
+            found.extend(images.map(|image| (Some(directory.clone()), image)));
         }
         let entries = files.list(&directory).unwrap_or_default().into_iter();
         let mut inner: Vec<String> = entries
@@ -35,16 +35,16 @@ pub(crate) fn of_package(
         inner.sort_by(|one, other| other.cmp(one));
         pending.append(&mut inner);
     }
-    users
+    found
 }
 
-/// What the user can do, with the functions that it is about.
-pub(crate) fn hint(users: &[ContainerFunction]) -> String {
+/// The hint, with the list of functions.
+pub(crate) fn hint(functions: &[ContainerFunction]) -> String {
     let mut text = String::from(
-        "no container engine can be used. Install docker, or set KRM_FN_RUNTIME to podman or nerdctl if that is there. \
-         It is needed for:",
+        "no container engine is available. Install docker, or set KRM_FN_RUNTIME to podman or nerdctl. \
+         These functions need it:",
     );
-    for (directory, image) in users {
+    for (directory, image) in functions {
         text.push_str(&format!("\n  {image}"));
         if let Some(directory) = directory {
             let shown = if directory.is_empty() { "." } else { directory };

@@ -1,4 +1,4 @@
-//! The flags that say how functions are run, and what runs them.
+//! The evaluators of `fn render` and `fn eval`, and their flags.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use kiln_runtime::{
 use super::flags::FunctionFlags;
 use super::mounted_files::MountedFiles;
 use super::registry_tags::RegistryTags;
-use super::wasm::{NoWasm, WasmPrograms};
+use super::wasm::{WasmPrograms, WasmRefused};
 use crate::compat::Compat;
 use crate::environment::{KRM_FN_RUNTIME, PATH};
 use crate::flag_values::go_bool;
@@ -36,19 +36,18 @@ pub(crate) struct EvaluatorFlags {
     /// When to pull images: Always, IfNotPresent or Never
     #[arg(long, value_name = "POLICY", default_value = "IfNotPresent", value_parser = pull_policy)]
     image_pull_policy: PullPolicy,
-    /// Accepted because kpt has it; functions in WebAssembly cannot be run yet
+    /// Accepted because kpt has it; functions in WebAssembly are not supported yet
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     allow_alpha_wasm: Option<bool>,
 }
 
-/// Flags about containers that not every command has.
+/// The container flags of `fn eval`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ContainerFlags {
-    /// What containers see of the file system.
     pub(crate) mounts: Vec<Mount>,
-    /// `uid:gid`; nobody if not given.
+    /// `uid:gid`. Default: the user `nobody`.
     pub(crate) user: Option<String>,
-    /// What they reach; programs in a sandbox too.
+    /// The network of containers and of programs in a sandbox.
     pub(crate) network: Network,
 }
 
@@ -57,9 +56,9 @@ pub(crate) struct EvaluatorSetup {
     prefix: String,
     evaluators: EvaluatorChain,
     container: Arc<ContainerEvaluator>,
-    /// Whether the versions that are built in count.
+    /// Whether built-in versions can be selected.
     native_tags: bool,
-    /// Whether what registries have can be run.
+    /// Whether images can be pulled, so that tags in registries can be selected.
     may_pull: bool,
     registry_tags: RegistryTags,
     behaviour: Behaviour,
@@ -70,12 +69,11 @@ pub(crate) struct EvaluatorSetup {
 }
 
 impl EvaluatorFlags {
-    /// Whether a runner elsewhere is to run images.
+    /// Whether a function runner runs the images.
     pub(crate) fn has_runner(&self) -> bool {
         self.functions.has_runner()
     }
 
-    /// Checks the flags that can be wrong.
     pub(crate) fn check(
         &self,
         ui: &Ui,
@@ -90,7 +88,7 @@ impl EvaluatorFlags {
         };
         let exec = self.functions.exec(container.network)?;
         let native = self.functions.native().map(|native| NativeOptions {
-            // With kpt's bytes comes the noise of writing and reading every item again.
+            // The exact output of kpt requires that every item is encoded and parsed again.
             form: match behaviour {
                 Behaviour::Kiln => NativeForm::Trees,
                 Behaviour::Kpt => NativeForm::Wire,
@@ -100,7 +98,7 @@ impl EvaluatorFlags {
         });
         let mut own: Vec<(_, Arc<dyn Evaluator>)> = vec![("builtin", Arc::new(Builtins))];
         if self.allow_alpha_wasm == Some(true) {
-            own.push(("wasm", Arc::new(NoWasm(wasm))));
+            own.push(("wasm", Arc::new(WasmRefused(wasm))));
         }
         let native_tags = native.is_some();
         let container = Arc::new(ContainerEvaluator::new(ContainerOptions {
@@ -128,7 +126,7 @@ impl EvaluatorFlags {
             evaluators: evaluators.chain(),
             container,
             native_tags,
-            // kpt asks even then.
+            // kpt asks registries even then.
             may_pull: self.image_pull_policy != PullPolicy::Never || behaviour == Behaviour::Kpt,
             registry_tags: RegistryTags::new(cancel.clone()),
             behaviour,
@@ -144,7 +142,6 @@ impl EvaluatorFlags {
 }
 
 impl EvaluatorSetup {
-    /// How functions are run.
     pub(crate) fn options(&self, network: Network) -> FunctionOptions<'_> {
         FunctionOptions {
             behaviour: self.behaviour,
@@ -159,7 +156,7 @@ impl EvaluatorSetup {
         }
     }
 
-    /// The image that a function of a pipeline is, if nothing but a container engine can run it.
+    /// The image of a function, if only a container engine can run it.
     pub(crate) fn image_for_engine(&self, function: &Function) -> Option<String> {
         if function.image.is_empty() {
             return None;
@@ -174,29 +171,28 @@ impl EvaluatorSetup {
         needs_engine.then_some(image)
     }
 
-    /// Why registries did not tell which versions there are, those that were asked and did not.
+    /// The errors of registries that were asked for tags.
     pub(crate) fn registry_problems(&self) -> Vec<String> {
         self.registry_tags.problems()
     }
 
-    /// What stands before the short names of images.
+    /// The prefix for image names without a registry.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Tells that the user has given up.
+    /// The token that Ctrl-C cancels.
     pub(crate) fn cancel(&self) -> &CancelToken {
         &self.cancel
     }
 
-    /// Whose behaviour.
     pub(crate) fn behaviour(&self) -> Behaviour {
         self.behaviour
     }
 }
 
 impl Tags for EvaluatorSetup {
-    /// What is built in.
+    /// The versions of a built-in function.
     fn of(&self, image: &str) -> Vec<String> {
         match self.native_tags {
             true => Registry::builtin().tags(image),
@@ -204,7 +200,7 @@ impl Tags for EvaluatorSetup {
         }
     }
 
-    /// What the engine of this machine holds and what the registry has, as kpt asks for both.
+    /// The tags of local images and of the registry; kpt asks for both.
     fn elsewhere(&self, image: &str) -> Vec<String> {
         let ctx = RunContext::default();
         let local = self.container.local_tags(image, &ctx);

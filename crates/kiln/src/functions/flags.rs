@@ -1,4 +1,4 @@
-//! The flags that every command has that runs functions of packages: `fn render`, `fn eval` and the verbs of `rpkg`.
+//! The flags of all commands that run functions of packages: `fn render`, `fn eval` and the verbs of `rpkg`.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -56,8 +56,7 @@ impl FunctionFlags {
         })
     }
 
-    /// What runs programs, in a sandbox if the user wants one. A sandbox that the system does not have is an error, never
-    /// silently less.
+    /// Options for running programs, with or without a sandbox. It is an error if the system does not support the sandbox.
     pub(crate) fn exec(&self, network: Network) -> Result<ExecOptions> {
         let search_path = std::env::var_os(PATH).unwrap_or_default();
         let mut programs = ExecEvaluator::new(search_path);
@@ -79,7 +78,7 @@ impl FunctionFlags {
         })
     }
 
-    /// What asks another function runner, if one is given.
+    /// The evaluator of the function runner, if the flags name one.
     pub(crate) fn remote(&self) -> Result<Option<Arc<dyn Evaluator>>> {
         match self.runner.check()? {
             Some(remote) => Ok(Some(Arc::new(remote))),
@@ -87,13 +86,13 @@ impl FunctionFlags {
         }
     }
 
-    /// Whether another function runner is given.
+    /// Whether the flags name a function runner.
     pub(crate) fn has_runner(&self) -> bool {
         self.runner.is_given()
     }
 }
 
-/// What stands before the short names of images: the flag, else the environment, else kpt's own.
+/// The prefix for image names without a registry: from the flag, else the environment, else kpt's.
 pub(crate) fn checked_prefix(flag: Option<&str>) -> Result<String> {
     let prefix = match flag {
         Some(prefix) => prefix.to_owned(),

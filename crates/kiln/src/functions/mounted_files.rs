@@ -1,11 +1,10 @@
-//! The files that `--mount` gives to functions that are built in: what a container would see of them, and nothing else.
+//! The mounted files (`--mount`) for built-in functions: the files that a container would see, and no others.
 
 use std::path::{Component, Path, PathBuf};
 
 use kiln_container::Mount;
 use kiln_functions::Files;
 
-/// What is mounted.
 pub(crate) struct MountedFiles {
     mounts: Vec<Mount>,
 }
@@ -17,7 +16,7 @@ impl MountedFiles {
         }
     }
 
-    /// Where a path of the container is on this machine. No link leads out of what was mounted.
+    /// The local path of a path in the container. Links that lead out of the mount are not followed.
     fn find(&self, path: &Path) -> Option<PathBuf> {
         let is_plain =
             |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
@@ -48,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_mounted_is_seen() {
+    fn only_mounted_files_can_be_read() {
         let root = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(root.path().join(name), text).unwrap();
         std::fs::create_dir(root.path().join("in")).unwrap();

@@ -1,4 +1,4 @@
-//! Registries as commands ask them: with Docker's credentials, and by way of the proxies that the environment names.
+//! Access to registries, with Docker's credentials and the proxies of the environment.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
@@ -10,12 +10,11 @@ use kiln_task::image::{PackageImages as _, RegistryImages};
 
 use crate::environment::{DOCKER_CONFIG, HOME};
 
-/// How long a list of tags is good for, and how long a registry that gave none is left alone.
-const AGE: Duration = Duration::from_secs(300);
-/// How long a registry has for its list.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a list of tags, or the failure to get one, is cached.
+const MAX_AGE: Duration = Duration::from_secs(300);
+/// Time limit for a registry.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How registries are asked.
 pub(crate) fn registry_options() -> Result<RegistryOptions, ProxyError> {
     Ok(RegistryOptions {
         keychain: Keychain::docker(std::env::var_os(DOCKER_CONFIG), std::env::var_os(HOME)),
@@ -24,8 +23,7 @@ pub(crate) fn registry_options() -> Result<RegistryOptions, ProxyError> {
     })
 }
 
-/// The tags of images in registries, for functions that ask for a range of versions. A repository is asked once, however
-/// many functions name it.
+/// The tags of images in registries, for functions with a range of versions. Each repository is asked once.
 pub(crate) struct RegistryTags {
     cancel: CancelToken,
     asked: Mutex<HashMap<String, Asked>>,
@@ -37,7 +35,7 @@ struct Asked {
 }
 
 impl RegistryTags {
-    /// Nobody has been asked yet. Who cancels need not wait for registries.
+    /// Cancelling the token ends waiting for registries.
     pub(crate) fn new(cancel: CancelToken) -> RegistryTags {
         RegistryTags {
             cancel,
@@ -45,12 +43,12 @@ impl RegistryTags {
         }
     }
 
-    /// The tags of an image that is named without one; none if the registry does not tell.
+    /// The tags of an image repository; empty if the registry does not respond.
     pub(crate) fn of(&self, image: &str) -> Vec<String> {
         let mut asked = self.lock();
         let fresh = asked
             .get(image)
-            .filter(|asked| asked.at.elapsed() < AGE)
+            .filter(|asked| asked.at.elapsed() < MAX_AGE)
             .map(|asked| asked.answer.clone());
         let answer = fresh.unwrap_or_else(|| {
             let answer = self.ask(image);
@@ -65,7 +63,7 @@ impl RegistryTags {
         answer.unwrap_or_default()
     }
 
-    /// Why registries did not answer, those that did not.
+    /// The errors of registries.
     pub(crate) fn problems(&self) -> Vec<String> {
         let asked = self.lock();
         let problems = asked.values().map(|asked| asked.answer.clone());
@@ -74,21 +72,21 @@ impl RegistryTags {
         problems
     }
 
-    /// Waits for a registry, but no longer than the user does.
+    /// Asks a registry. Ends early when the token is cancelled.
     fn ask(&self, image: &str) -> Result<Vec<String>, String> {
         let (sender, answer) = mpsc::channel();
-        let given_up = sender.clone();
+        let cancelled = sender.clone();
         let _guard = self.cancel.on_cancel(move || {
-            // Who listens no more has an answer.
-            let _ = given_up.send(Err(String::from("interrupted")));
+            // A closed channel means that the registry responded.
+            let _ = cancelled.send(Err(String::from("interrupted")));
         });
         let image = image.to_owned();
         let lookup = std::thread::Builder::new().spawn(move || {
             let _ = sender.send(list(&image));
         });
         lookup.map_err(|error| format!("cannot start a thread: {error}"))?;
-        let late = |_| format!("no answer within {} seconds", PATIENCE.as_secs());
-        answer.recv_timeout(PATIENCE).map_err(late)?
+        let late = |_| format!("no response within {} seconds", TIMEOUT.as_secs());
+        answer.recv_timeout(TIMEOUT).map_err(late)?
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Asked>> {
@@ -96,11 +94,10 @@ impl RegistryTags {
     }
 }
 
-/// Asks a registry.
 fn list(image: &str) -> Result<Vec<String>, String> {
     let options = registry_options().map_err(|error| error.to_string())?;
     let options = RegistryOptions {
-        // Somebody is waiting, and there may be another way.
+        // The user is waiting, and an exact version may be found without the registry.
         retry: RetryPolicy {
             attempts: 3,
             max_delay: Duration::from_secs(5),

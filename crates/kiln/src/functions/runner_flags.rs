@@ -1,4 +1,4 @@
-//! The flags that name a function runner elsewhere.
+//! The flags for a function runner.
 
 use std::path::PathBuf;
 
@@ -9,43 +9,41 @@ use kiln_remote::{Address, RemoteEvaluator, RemoteOptions, TlsFiles};
 use crate::environment::{TRACEPARENT, TRACESTATE};
 use crate::flag_values::size;
 
-/// Flags about a runner.
 #[derive(Args, Debug)]
 pub(crate) struct RunnerFlags {
-    /// Have the function runner at this address run images that are not built in: HOST:PORT, https://HOST:PORT or unix:PATH
+    /// Run images that are not built in on this function runner: HOST:PORT, https://HOST:PORT or unix:PATH
     #[arg(
         long,
         value_name = "ADDRESS",
         visible_alias = "function-runner-address"
     )]
     runner: Option<Address>,
-    /// How large a message to or from the runner may be, in bytes, or with K, M or G; 6M if not given
+    /// Size limit for messages to and from the runner, in bytes, or with K, M or G. Default: 6M
     #[arg(long, value_name = "SIZE", value_parser = size, visible_alias = "function-runner-grpc-max-message-size")]
     runner_max_message_size: Option<u64>,
-    /// Talk TLS with the runner and believe the certificates of this file
+    /// Use TLS and trust the CA certificates in this file
     #[arg(long, value_name = "FILE")]
     runner_tls_ca: Option<PathBuf>,
-    /// The certificate to show the runner
+    /// Client certificate for the runner
     #[arg(long, value_name = "FILE", requires = "runner_tls_key")]
     runner_tls_cert: Option<PathBuf>,
-    /// The key of that certificate
+    /// Private key of the client certificate
     #[arg(long, value_name = "FILE", requires = "runner_tls_cert")]
     runner_tls_key: Option<PathBuf>,
-    /// The name that the runner's certificate must have; its host if not given
+    /// Server name in the certificate of the runner. Default: its host
     #[arg(long, value_name = "NAME")]
     runner_tls_server_name: Option<String>,
-    /// A file with the token to show the runner
+    /// File with a bearer token for the runner
     #[arg(long, value_name = "FILE")]
     runner_token_file: Option<PathBuf>,
 }
 
 impl RunnerFlags {
-    /// Whether there is a runner.
     pub(crate) fn is_given(&self) -> bool {
         self.runner.is_some()
     }
 
-    /// The evaluator that asks the runner, if there is one.
+    /// The evaluator of the runner, if the flags name one.
     pub(crate) fn check(&self) -> Result<Option<RemoteEvaluator>> {
         let tls_flags = [
             ("--runner-tls-ca", self.runner_tls_ca.is_some()),
@@ -65,7 +63,7 @@ impl RunnerFlags {
         let Some(address) = &self.runner else {
             let mut flags = tls_flags.iter().chain(&other_flags);
             return match flags.find(|(_, given)| *given) {
-                Some((flag, _)) => bail!("{flag} says nothing without --runner"),
+                Some((flag, _)) => bail!("{flag} requires --runner"),
                 None => Ok(None),
             };
         };
@@ -86,12 +84,13 @@ impl RunnerFlags {
         }
         options.token_file = self.runner_token_file.clone();
         options.trace_context = Some(trace_context);
-        let remote = RemoteEvaluator::new(options).context("cannot use the function runner")?;
+        let remote =
+            RemoteEvaluator::new(options).context("cannot configure the function runner")?;
         Ok(Some(remote))
     }
 }
 
-/// The trace that this command is part of, if whoever started it says so.
+/// The trace context of the environment.
 fn trace_context() -> Vec<(&'static str, String)> {
     let headers = [("traceparent", TRACEPARENT), ("tracestate", TRACESTATE)];
     let given = headers.map(|(header, variable)| Some((header, std::env::var(variable).ok()?)));

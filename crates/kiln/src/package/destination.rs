@@ -1,4 +1,4 @@
-//! Where the resources go that functions return: to standard output or a new directory.
+//! The destination of rendered resources (`--output`): in place, standard output or a new directory.
 
 use anyhow::Result;
 use kiln_krm::package::{
@@ -13,10 +13,9 @@ use super::write;
 use crate::compat::Compat;
 use crate::ui::Ui;
 
-/// What `--output` asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Destination {
-    /// Back to where the resources came from.
+    /// The package that the resources were read from.
     InPlace,
     /// A ResourceList on standard output.
     Stdout,
@@ -27,7 +26,7 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// Reads the flag; a directory must not exist.
+    /// Parses the flag. A directory must not exist.
     pub(crate) fn parse(ui: &Ui, output: &str) -> Result<Destination> {
         Ok(match output {
             "" => Destination::InPlace,
@@ -40,10 +39,9 @@ impl Destination {
         })
     }
 
-    /// Writes resources there; in place means standard output here, for those that came from standard input.
+    /// Writes resources. `InPlace` means standard output here: it is used for resources from standard input.
     ///
-    /// `before` is what they were read from: in kiln's own mode, what nothing changed keeps its bytes wherever documents
-    /// are written.
+    /// `before` is the set of resources that was read: in kiln's own mode, unchanged documents keep their bytes.
     pub(crate) fn write(&self, ui: &Ui, resources: Vec<Resource>, before: &ReadSet) -> Result<()> {
         let dialect = ui.compat().dialect();
         let is_own = ui.compat() == Compat::Kiln;
@@ -60,7 +58,7 @@ impl Destination {
                     threads: available_threads(),
                 };
                 let changes = plan_copy(resources, before, &options)?;
-                write::fill(ui, directory, &changes, Durability::Fast)
+                write::write_new_directory(ui, directory, &changes, Durability::Fast)
             }
             Destination::InPlace | Destination::Stdout => {
                 ui.write_data(list(&resources, dialect).as_bytes())
@@ -72,8 +70,8 @@ impl Destination {
             }
             Destination::Directory(directory) => {
                 let list = list(&resources, dialect).into_bytes();
-                let changes = write::planned(ui, directory, list)?;
-                write::fill(ui, directory, &changes, Durability::Fast)
+                let changes = write::plan_list(ui, directory, list)?;
+                write::write_new_directory(ui, directory, &changes, Durability::Fast)
             }
         }
     }

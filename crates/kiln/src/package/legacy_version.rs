@@ -1,6 +1,6 @@
-//! What kpt v0.39 asks of packages before it does anything: that their Kptfiles are of its own generation.
+//! The check that kpt v0.39 makes first: all Kptfiles must have the version of that time.
 //!
-//! Only the type of a Kptfile is looked at; that its other fields are known is not checked.
+//! It checks only the type of a Kptfile, not its other fields.
 
 use anyhow::{Result, anyhow, bail};
 use kiln_krm::Resource;
@@ -11,7 +11,7 @@ use kiln_yaml::parse_first;
 use crate::package::Location;
 use crate::ui::Ui;
 
-/// Refuses a directory in which any Kptfile is of another version. What is not there is others' to report.
+/// Refuses a directory with a Kptfile of another version. A missing directory is reported later.
 pub(crate) fn check_kptfiles(ui: &Ui, named: &str) -> Result<()> {
     let Ok(location) = Location::unresolved(named) else {
         return Ok(());
@@ -30,7 +30,7 @@ pub(crate) fn check_kptfiles(ui: &Ui, named: &str) -> Result<()> {
             _ => Ok(()),
         };
     }
-    // What is still to be looked at, the next last.
+    // A stack of paths to check.
     let mut pending = vec![String::new()];
     while let Some(path) = pending.pop() {
         let name = path.rsplit('/').next().unwrap_or_default();

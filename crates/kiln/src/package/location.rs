@@ -1,4 +1,4 @@
-//! A package as the user named it, and where that is.
+//! The location of a package: its path, and the name that the user gave.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use crate::ui::Ui;
 pub(crate) struct Location {
     root: PathBuf,
     file: Option<String>,
-    /// What the user wrote.
+    /// The name on the command line.
     named: String,
 }
 
 impl Location {
-    /// Where a package is, links on the way resolved.
+    /// The location of a package, with links resolved.
     pub(crate) fn resolve(ui: &Ui, named: &str) -> Result<Location> {
         let absolute = absolute(named)?;
         let resolved = resolve_links(&absolute).map_err(|message| anyhow!("{message}"))?;
@@ -36,7 +36,7 @@ impl Location {
         Location::at(resolved, named)
     }
 
-    /// Where a function's configuration is.
+    /// The location of a functionConfig.
     pub(crate) fn of_function_config(ui: &Ui, named: &str) -> Result<Location> {
         use crate::compat::Compat;
         match ui.compat() {
@@ -49,7 +49,7 @@ impl Location {
         }
     }
 
-    /// Where something is by its own name; a link to a directory is not entered and counts as a file.
+    /// The location of a path without resolving links: a link to a directory counts as a file.
     pub(crate) fn unresolved(named: &str) -> Result<Location> {
         let path = absolute(named)?;
         path.symlink_metadata()
@@ -60,7 +60,7 @@ impl Location {
     pub(crate) fn at(path: PathBuf, named: &str) -> Result<Location> {
         let is_directory = path
             .symlink_metadata()
-            .with_context(|| format!("cannot look at {}", path.display()))?
+            .with_context(|| format!("cannot access {}", path.display()))?
             .is_dir();
         let named = named.to_owned();
         if is_directory {
@@ -82,17 +82,16 @@ impl Location {
         })
     }
 
-    /// The directory.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The name of the one file that is meant; none if it is the whole directory.
+    /// The name of the file; `None` if the location is a whole directory.
     pub(crate) fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
 
-    /// The absolute path of something in the directory.
+    /// The absolute path of a file in the directory.
     pub(crate) fn absolute(&self, path: &str) -> String {
         match path {
             "" => self.root.display().to_string(),
@@ -100,7 +99,7 @@ impl Location {
         }
     }
 
-    /// Something in the directory as the user would name it.
+    /// The path of a file in the directory for messages.
     pub(crate) fn show(&self, path: &str) -> String {
         match (&self.file, self.named.as_str()) {
             (Some(_), named) => named.to_owned(),
@@ -110,7 +109,7 @@ impl Location {
     }
 }
 
-/// The path without links, as seen from where its name is: a relative name stays relative. Empty means here.
+/// Resolves links. A relative path stays relative; the empty path is the current directory.
 pub(crate) fn resolve_as_named(ui: &Ui, named: &str) -> Result<String> {
     let path = match named {
         "" => absolute("")?,
@@ -133,22 +132,22 @@ pub(crate) fn resolve_as_named(ui: &Ui, named: &str) -> Result<String> {
     Ok(resolved)
 }
 
-/// The path from the root of the file system, cleaned by its letters as Go does it.
+/// The absolute path, cleaned without access to the file system as Go does it.
 pub(crate) fn absolute(named: &str) -> Result<PathBuf> {
     if named.starts_with('/') {
         return Ok(paths::clean(named).into());
     }
-    let here = std::env::current_dir().context("cannot tell the current directory")?;
+    let here = std::env::current_dir().context("cannot find the current directory")?;
     let here = here
         .to_str()
         .ok_or_else(|| anyhow!("the name of the current directory is not UTF-8"))?;
     Ok(paths::join(&[here, named]).into())
 }
 
-/// The most links followed for one path.
-const MOST_LINKS: usize = 255;
+/// How many links are followed for one path.
+const MAX_LINKS: usize = 255;
 
-/// The path without links, or Go's words on why there is none: they name the part that is missing.
+/// Resolves links. The error is Go's message, which names the missing part.
 fn resolve_links(path: &Path) -> Result<PathBuf, String> {
     let mut resolved = match path.is_absolute() {
         true => PathBuf::from("/"),
@@ -177,7 +176,7 @@ fn resolve_links(path: &Path) -> Result<PathBuf, String> {
             continue;
         }
         links += 1;
-        if links > MOST_LINKS {
+        if links > MAX_LINKS {
             return Err("EvalSymlinks: too many links".to_owned());
         }
         let target = std::fs::read_link(&next)

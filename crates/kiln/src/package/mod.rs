@@ -1,4 +1,4 @@
-//! Packages as commands see them: where they are, reading them safely, and telling what is wrong with them.
+//! Packages on disk: finding, reading and writing them, and errors about them.
 
 pub(crate) mod destination;
 pub(crate) mod legacy_version;
@@ -22,12 +22,12 @@ use crate::ui::Ui;
 
 pub(crate) use location::{Location, absolute, resolve_as_named};
 
-/// The resources at a place, read while no other kiln command writes there.
+/// Reads the resources at a location, under a lock that excludes other kiln commands that write.
 pub(crate) fn read(ui: &Ui, location: &Location, list: &ListOptions) -> Result<Vec<Resource>> {
     read_as(ui, location, list, ui.compat().dialect()).map(|(resources, _)| resources)
 }
 
-/// The same by the rules of a dialect, and the files, which know whether they have been changed since.
+/// The same in a given dialect. The returned files know whether they have changed since.
 pub(crate) fn read_as(
     ui: &Ui,
     location: &Location,
@@ -37,7 +37,7 @@ pub(crate) fn read_as(
     read_without(ui, location, list, dialect, Vec::new())
 }
 
-/// The same without some files.
+/// The same without the files in `hidden`.
 pub(crate) fn read_without(
     ui: &Ui,
     location: &Location,
@@ -72,7 +72,8 @@ pub(crate) fn read_without(
     Ok((resources, files))
 }
 
-/// Refuses to write over what another process changed after it was read, unless it is as wanted already. kpt does not look.
+/// Refuses to overwrite files that another process changed after they were read, unless they have the new content already. kpt does
+/// not check.
 pub(crate) fn check_unchanged(ui: &Ui, files: &DiskFiles, changes: &[FileChange]) -> Result<()> {
     if ui.compat() != Compat::Kiln {
         return Ok(());
@@ -91,8 +92,8 @@ pub(crate) fn check_unchanged(ui: &Ui, files: &DiskFiles, changes: &[FileChange]
     }
 }
 
-/// Refuses to show or to write elsewhere what was read while another process changed the package: some of it may be from before
-/// the change, some from after it. kpt does not look.
+/// Refuses to use resources that were read while another process changed the package: they may be a mix of old and new ones.
+/// kpt does not check.
 pub(crate) fn check_read_at_once(ui: &Ui, files: &DiskFiles) -> Result<()> {
     match (ui.compat(), files.changed_since_read()) {
         (Compat::Kiln, Some(path)) => Err(changed_meanwhile(files, &path)),
@@ -112,7 +113,7 @@ fn changed_meanwhile(files: &DiskFiles, path: &str) -> Error {
     }
 }
 
-/// What standard input holds, or what is wrong with it.
+/// Parses standard input.
 pub(crate) fn input<T>(
     ui: &Ui,
     bytes: Vec<u8>,
@@ -121,10 +122,10 @@ pub(crate) fn input<T>(
     read(bytes).map_err(|error| problem::of_content(ui.compat(), "<stdin>", &error, None))
 }
 
-/// Keeps other kiln commands off a package, and first puts right what an interrupted one left there.
+/// Locks a package against other kiln commands, and first recovers it if one was interrupted.
 pub(crate) fn lock(ui: &Ui, root: &Path, access: Access) -> Result<Lock> {
     let waiting = || {
-        ui.say(&format!(
+        ui.print_message(&format!(
             "waiting for another kiln command on {}",
             root.display()
         ));
@@ -134,7 +135,7 @@ pub(crate) fn lock(ui: &Ui, root: &Path, access: Access) -> Result<Lock> {
     if root.join(JOURNAL).symlink_metadata().is_ok() {
         lock.change(Access::Write, waiting).with_context(failed)?;
         if let Some(recovery) = recover(root).map_err(Error::new)? {
-            ui.say(&format!("{}: {recovery}", root.display()));
+            ui.print_message(&format!("{}: {recovery}", root.display()));
         }
         lock.change(access, waiting).with_context(failed)?;
     }

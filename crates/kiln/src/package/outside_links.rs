@@ -1,16 +1,16 @@
-//! Writing through symbolic links that lead out of a package, which kpt does and kiln refuses.
+//! Writing through symbolic links that lead out of a package. kpt does; kiln refuses.
 
 use std::path::Path;
 
 use kiln_krm::package::{FileAction, FileChange};
 
-/// A change of a file outside of the package.
+/// A write to a file outside of the package.
 pub(crate) struct OutsideWrite<'a> {
     change: &'a FileChange,
     content: &'a [u8],
 }
 
-/// Tells changes inside of the package from writes through links that lead out of it.
+/// Separates changes inside the package from writes through links that lead out of it.
 pub(crate) fn split<'a>(
     root: &Path,
     changes: &'a [FileChange],
@@ -35,7 +35,7 @@ pub(crate) fn split<'a>(
 }
 
 impl OutsideWrite<'_> {
-    /// Writes the file that the link leads to.
+    /// Writes to the target of the link.
     pub(crate) fn perform(&self, root: &Path) -> std::io::Result<()> {
         std::fs::write(root.join(&self.change.path), self.content)
     }

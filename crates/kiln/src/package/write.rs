@@ -13,13 +13,13 @@ use kiln_package::{
 
 use crate::ui::Ui;
 
-/// Refuses a directory that is there already.
+/// Refuses a directory that exists.
 pub(crate) fn check_absent(ui: &Ui, dir: &str) -> Result<()> {
     let path = Path::new(dir);
     match path.metadata() {
         Ok(metadata) => {
             if metadata.is_dir() {
-                // It may be there because an earlier sink was killed.
+                // Locking recovers a directory that a killed command left; it may be gone then.
                 super::lock(ui, path, Access::Read)?;
             }
             bail!("directory {dir:?} already exists, please delete the directory and retry");
@@ -29,8 +29,8 @@ pub(crate) fn check_absent(ui: &Ui, dir: &str) -> Result<()> {
     }
 }
 
-/// Makes a directory and writes files to it.
-pub(crate) fn fill(
+/// Creates a directory and writes files to it.
+pub(crate) fn write_new_directory(
     ui: &Ui,
     dir: &str,
     changes: &[FileChange],
@@ -45,7 +45,7 @@ pub(crate) fn fill(
     };
     let written = write(ui, path, None, changes, options);
     if written.is_err() {
-        // What holds something by now stays, a journal above all.
+        // A directory that is not empty stays, because it may contain a journal.
         for directory in made.iter().rev() {
             let _ = std::fs::remove_dir(directory);
         }
@@ -53,8 +53,8 @@ pub(crate) fn fill(
     written
 }
 
-/// What the resources of a list come to as files.
-pub(crate) fn planned(ui: &Ui, dir: &str, input: Vec<u8>) -> Result<Vec<FileChange>> {
+/// The files for the resources of a list.
+pub(crate) fn plan_list(ui: &Ui, dir: &str, input: Vec<u8>) -> Result<Vec<FileChange>> {
     let dialect = ui.compat().dialect();
     let list = super::input(ui, input, |bytes| read_input(bytes, dialect))?;
     let options = WriteOptions {
@@ -67,8 +67,8 @@ pub(crate) fn planned(ui: &Ui, dir: &str, input: Vec<u8>) -> Result<Vec<FileChan
     Ok(plan_write(list.items, &ReadSet::default(), &options)?)
 }
 
-/// Makes the changes, unless `read`, what they are based on, was changed; says what kpt says where it has words for a
-/// failure.
+/// Applies the changes, unless the files in `read`, from which they were planned, have changed. Messages that kpt has are
+/// kpt's.
 pub(crate) fn write(
     ui: &Ui,
     root: &Path,
@@ -78,7 +78,7 @@ pub(crate) fn write(
 ) -> Result<()> {
     let lock = super::lock(ui, root, Access::Write);
     if let Some(read) = read {
-        // Before the lock's own error, because a package that is gone cannot be locked either.
+        // Before the error of the lock, because a package that was removed cannot be locked either.
         super::check_unchanged(ui, read, changes)?;
     }
     let _lock = lock?;
@@ -102,7 +102,7 @@ pub(crate) fn write(
     }
 }
 
-/// Makes a directory and those around it, 0755 less the umask; gives the ones that are new.
+/// Creates a directory and its missing parents with mode 0755 minus the umask. Returns the new ones.
 pub(crate) fn make_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
     use std::os::unix::fs::DirBuilderExt;
     let mut missing: Vec<&Path> = path

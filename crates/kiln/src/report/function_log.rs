@@ -1,4 +1,4 @@
-//! What happens while functions run, told on standard error.
+//! The log of functions on standard error, as text in kpt's words or as JSON.
 
 use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,18 +9,17 @@ use kiln_render::{Event, Log};
 
 use crate::ui::{Item, Level, Progress, Record, Ui};
 
-/// Tells people in kpt's words, and programs the same in JSON.
 pub(crate) struct FunctionLog<'a> {
     ui: &'a Ui,
     is_quiet: bool,
-    running: Mutex<Vec<Running>>,
+    running: Mutex<Vec<RunningFunction>>,
 }
 
-/// A function that has been said to run.
-struct Running {
+/// A function whose start was logged.
+struct RunningFunction {
     function: String,
     package: Option<String>,
-    /// Ends with this.
+    /// Dropped when the function ends.
     _progress: Option<Progress>,
 }
 
@@ -33,12 +32,12 @@ impl<'a> FunctionLog<'a> {
         }
     }
 
-    /// With `is_quiet`, tells only what went wrong.
+    /// With `is_quiet`, logs only failures and warnings.
     pub(crate) fn quiet(self, is_quiet: bool) -> FunctionLog<'a> {
         FunctionLog { is_quiet, ..self }
     }
 
-    fn running(&self) -> MutexGuard<'_, Vec<Running>> {
+    fn running(&self) -> MutexGuard<'_, Vec<RunningFunction>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,7 +46,7 @@ impl<'a> FunctionLog<'a> {
             true => None,
             false => self.ui.progress(function),
         };
-        self.running().push(Running {
+        self.running().push(RunningFunction {
             function: function.to_owned(),
             package: package.map(str::to_owned),
             _progress: progress,
@@ -57,8 +56,8 @@ impl<'a> FunctionLog<'a> {
     /// The package that a function ran on.
     fn end(&self, function: &str) -> Option<String> {
         let mut running = self.running();
-        let place = running.iter().position(|one| one.function == function)?;
-        running.remove(place).package
+        let index = running.iter().position(|one| one.function == function)?;
+        running.remove(index).package
     }
 }
 
@@ -68,8 +67,8 @@ impl Log for FunctionLog<'_> {
             Event::Passed { function, .. } | Event::Failed { function, .. } => self.end(function),
             _ => None,
         };
-        if let Some(text) = told(event, self.is_quiet) {
-            self.ui.tell(&record(event, ended_on.as_deref()), &text);
+        if let Some(text) = message(event, self.is_quiet) {
+            self.ui.log(&record(event, ended_on.as_deref()), &text);
         }
         if let Event::Running {
             function, package, ..
@@ -80,7 +79,7 @@ impl Log for FunctionLog<'_> {
     }
 }
 
-/// An event for programs; `ended_on` is the package of the function that has ended.
+/// The record of an event. `ended_on` is the package of the function that ended.
 fn record<'a>(event: &Event<'a>, ended_on: Option<&'a str>) -> Record<'a> {
     let ended = |name, function, elapsed: &std::time::Duration, result: &'a FunctionResult| {
         let given = |text: &'a str| Some(text).filter(|text| !text.is_empty());
@@ -141,7 +140,7 @@ fn record<'a>(event: &Event<'a>, ended_on: Option<&'a str>) -> Record<'a> {
     }
 }
 
-fn told(event: &Event<'_>, is_quiet: bool) -> Option<String> {
+fn message(event: &Event<'_>, is_quiet: bool) -> Option<String> {
     match event {
         Event::Warning(text) => Some(format!("[WARN] {text}")),
         Event::Failed {
@@ -203,7 +202,7 @@ fn add_results(text: &mut String, result: &FunctionResult) {
     }
 }
 
-/// A title and a line for each text; nothing if there is but one empty text.
+/// Adds a title and the lines; nothing if there is only one empty line.
 fn add_block<'a>(text: &mut String, title: &str, lines: impl Iterator<Item = &'a str>) {
     let lines: Vec<String> = lines.map(|line| line.replace('\n', " ")).collect();
     if matches!(&lines[..], [only] if only.is_empty()) {

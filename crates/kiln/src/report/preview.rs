@@ -1,4 +1,4 @@
-//! What would be written, shown instead of done.
+//! Previews of changes that are not written.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -44,7 +44,7 @@ fn diff(files: &dyn FileSource, change: &FileChange) -> String {
 fn coloured(diff: &str) -> String {
     let mut out = String::with_capacity(diff.len());
     for line in diff.lines() {
-        // Nothing in a file may speak to the terminal.
+        // Files must not send control characters to the terminal.
         let line: String = line
             .chars()
             .map(|c| {
@@ -67,7 +67,7 @@ fn coloured(diff: &str) -> String {
     out
 }
 
-/// The files that would change, one a line.
+/// The files that would change, one per line.
 pub(crate) fn list(changes: &[FileChange]) -> String {
     let verb = |change: &FileChange| match change.action {
         FileAction::Write(_) => "would write",

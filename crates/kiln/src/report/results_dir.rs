@@ -1,7 +1,7 @@
-//! The directory for results, which may lie in the package whose functions report them.
+//! The directory for results, which may be inside the package.
 //!
-//! The file of results there is not a resource of the package: functions neither get nor change it, and it is not written
-//! back over the results of the run. kpt takes it for a resource.
+//! results.yaml is not a resource of the package: functions do not get it, and it is not written back over the new results. kpt
+//! treats it as a resource.
 
 use std::path::Path;
 
@@ -17,7 +17,6 @@ use crate::ui::{Record, Ui};
 
 const FILE_NAME: &str = "results.yaml";
 
-/// Makes the directory for results.
 pub(crate) fn make_results_directory(directory: &str) -> Result<()> {
     if directory.is_empty() {
         return Ok(());
@@ -31,7 +30,7 @@ pub(crate) fn make_results_directory(directory: &str) -> Result<()> {
     }
 }
 
-/// The paths in the package at `root` that the file of results has there; an error if the file holds something else.
+/// The paths of results.yaml in the package at `root`. It is an error if the file contains other resources.
 pub(crate) fn results_in_package(ui: &Ui, directory: &str, root: &Path) -> Result<Vec<String>> {
     if directory.is_empty() || ui.compat() != Compat::Kiln {
         return Ok(Vec::new());
@@ -41,7 +40,7 @@ pub(crate) fn results_in_package(ui: &Ui, directory: &str, root: &Path) -> Resul
         return Ok(Vec::new());
     };
     let file = directory.join(FILE_NAME);
-    // The file itself may be a link to another file of the package.
+    // The file may be a link to another file of the package.
     let target = file.canonicalize().ok();
     let mut inside = Vec::new();
     for path in [Some(file), target].into_iter().flatten() {
@@ -50,8 +49,8 @@ pub(crate) fn results_in_package(ui: &Ui, directory: &str, root: &Path) -> Resul
         };
         if holds_resources(&path) {
             bail!(
-                "{} holds resources, and the results would replace them; \
-                 name another directory with --results-dir",
+                "{} contains resources, which the results would overwrite; \
+                 pass another directory with --results-dir",
                 path.display()
             );
         }
@@ -60,7 +59,7 @@ pub(crate) fn results_in_package(ui: &Ui, directory: &str, root: &Path) -> Resul
     Ok(inside)
 }
 
-/// Whether a file holds something besides results.
+/// Whether a file contains anything except results.
 fn holds_resources(path: &Path) -> bool {
     let bytes = std::fs::read(path).unwrap_or_default();
     let resources = read_loose_file(bytes, Dialect::Current).unwrap_or_default();
@@ -68,7 +67,7 @@ fn holds_resources(path: &Path) -> bool {
     resources.iter().any(is_other)
 }
 
-/// Writes the results; the path of their file, if there is one.
+/// Writes the results and returns the path of the file, if there is one.
 pub(crate) fn save_results(
     directory: &str,
     results: &FunctionResultList,
@@ -84,14 +83,14 @@ pub(crate) fn save_results(
     Ok(Some(path))
 }
 
-/// Reports where the results are, after `before`.
+/// Prints the path of the results, after `before`.
 pub(crate) fn report_results(ui: &Ui, path: &str, before: &str) {
     let record = Record {
         event: "results",
         file: Some(path),
         ..Record::default()
     };
-    ui.tell(
+    ui.log(
         &record,
         &format!("{before}For complete results, see {path}"),
     );

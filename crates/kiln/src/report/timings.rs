@@ -1,4 +1,4 @@
-//! Where the time went, for `--timings`.
+//! The timing breakdown of `--timings`.
 
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use kiln_render::{Event, Log};
 
-/// Listens in on a log and remembers how long functions took.
+/// Passes events to a log and records how long functions took.
 pub(crate) struct Timings<'a> {
     log: &'a dyn Log,
     started: Instant,
@@ -14,7 +14,6 @@ pub(crate) struct Timings<'a> {
 }
 
 impl<'a> Timings<'a> {
-    /// The clock runs from now on.
     pub(crate) fn new(log: &'a dyn Log) -> Timings<'a> {
         Timings {
             log,
@@ -23,12 +22,11 @@ impl<'a> Timings<'a> {
         }
     }
 
-    /// How long it has been.
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// A line for each part; rendering was over after `rendered`.
+    /// A line for each part. Rendering ended after `rendered`.
     pub(crate) fn report(&self, rendered: Duration) -> String {
         let functions = self.functions.borrow();
         let in_functions: Duration = functions.iter().map(|(_, elapsed)| *elapsed).sum();

@@ -29,7 +29,7 @@ pub(crate) fn for_each_revision(
         };
         let text = text.unwrap_or_default();
         let text = text.strip_prefix("error: ").unwrap_or(&text).to_owned();
-        ui.say(&format!("{name} failed ({text})"));
+        ui.print_message(&format!("{name} failed ({text})"));
         errors.push(text);
         hints.extend(hint.filter(|hint| !hints.contains(hint)));
     }

@@ -105,8 +105,10 @@ impl Session {
     /// Prints kubectl's message for an empty list.
     pub(crate) fn print_nothing_found(&self, ui: &Ui) {
         match &self.namespace {
-            Some(namespace) => ui.say(&format!("No resources found in {namespace} namespace.")),
-            None => ui.say("No resources found."),
+            Some(namespace) => {
+                ui.print_message(&format!("No resources found in {namespace} namespace."))
+            }
+            None => ui.print_message("No resources found."),
         }
     }
 

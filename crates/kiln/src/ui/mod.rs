@@ -1,4 +1,4 @@
-//! The two ways out: data to standard output, talk to standard error, in lines for people or in JSON for programs.
+//! Output: data to standard output, messages to standard error, as text or as JSON.
 
 mod failure;
 mod record;
@@ -17,7 +17,7 @@ pub(crate) use record::{Item, Level, Record};
 pub(crate) use screen::Progress;
 use screen::Screen;
 
-/// How a command speaks to its user.
+/// The standard streams of a command.
 #[derive(Clone)]
 pub(crate) struct Ui {
     compat: Compat,
@@ -35,12 +35,11 @@ impl Ui {
         }
     }
 
-    /// Whose behaviour the user wants.
     pub(crate) fn compat(&self) -> Compat {
         self.compat
     }
 
-    /// Writes data for the next program.
+    /// Writes to standard output.
     pub(crate) fn write_data(&self, data: &[u8]) -> Result<()> {
         self.screen.clear();
         let mut out = io::stdout().lock();
@@ -48,7 +47,7 @@ impl Ui {
         Ok(out.flush()?)
     }
 
-    /// All of the data from the program before.
+    /// Reads all of standard input.
     pub(crate) fn read_data(&self) -> Result<Vec<u8>> {
         let mut data = Vec::new();
         let read = io::stdin().lock().read_to_end(&mut data);
@@ -56,9 +55,9 @@ impl Ui {
         Ok(data)
     }
 
-    /// Tells the user something, on lines of its own.
-    pub(crate) fn say(&self, message: &str) {
-        self.tell(
+    /// Prints a message on its own lines.
+    pub(crate) fn print_message(&self, message: &str) {
+        self.log(
             &Record {
                 event: "message",
                 message: Some(message.trim()),
@@ -68,9 +67,9 @@ impl Ui {
         );
     }
 
-    /// Tells the user of something that may be wrong; kpt's mark is put before it.
+    /// Prints a warning with kpt's prefix.
     pub(crate) fn warn(&self, message: &str) {
-        self.tell(
+        self.log(
             &Record {
                 level: Level::Warning,
                 event: "warning",
@@ -81,8 +80,8 @@ impl Ui {
         );
     }
 
-    /// Tells programs `record` and people `text`, on lines of its own.
-    pub(crate) fn tell(&self, record: &Record<'_>, text: &str) {
+    /// Prints `text`, or `record` in the JSON format, on its own lines.
+    pub(crate) fn log(&self, record: &Record<'_>, text: &str) {
         let line = match self.format {
             LogFormat::Text => {
                 let text = text.strip_suffix('\n').unwrap_or(text);
@@ -96,7 +95,7 @@ impl Ui {
     /// Tells why a command ends, unless that has been told.
     pub(crate) fn fail(&self, failed: &Failed) {
         if let (Some(record), Some(text)) = (failed.record(), failed.text()) {
-            self.tell(&record, &text);
+            self.log(&record, &text);
         }
     }
 
@@ -108,30 +107,31 @@ impl Ui {
         }
     }
 
-    /// Passes on what a function says, as it says it; to programs in whole lines, so it keeps in `rest` what is none yet.
-    pub(crate) fn pass_on(&self, function: &str, said: &[u8], rest: &mut Vec<u8>) {
+    /// Prints output that a function wrote to standard error: as text unchanged, as JSON one record per line. `rest` keeps an
+    /// incomplete line.
+    pub(crate) fn forward_stderr(&self, function: &str, output: &[u8], rest: &mut Vec<u8>) {
         if self.format == LogFormat::Text {
-            self.screen.write(said);
+            self.screen.write(output);
             return;
         }
-        rest.extend_from_slice(said);
+        rest.extend_from_slice(output);
         let whole = rest.iter().rposition(|byte| *byte == b'\n');
         let Some(whole) = whole else {
             return;
         };
         let after = rest.split_off(whole + 1);
         let lines = std::mem::replace(rest, after);
-        self.pass_on_lines(function, &lines);
+        self.forward_lines(function, &lines);
     }
 
-    /// What is left when a function has ended.
-    pub(crate) fn pass_on_rest(&self, function: &str, rest: &[u8]) {
+    /// Prints the incomplete line that is left when a function ends.
+    pub(crate) fn forward_rest(&self, function: &str, rest: &[u8]) {
         if !rest.is_empty() {
-            self.pass_on_lines(function, rest);
+            self.forward_lines(function, rest);
         }
     }
 
-    fn pass_on_lines(&self, function: &str, lines: &[u8]) {
+    fn forward_lines(&self, function: &str, lines: &[u8]) {
         for line in String::from_utf8_lossy(lines).lines() {
             let record = Record {
                 event: "stderr",
@@ -139,17 +139,17 @@ impl Ui {
                 message: Some(line),
                 ..Record::default()
             };
-            self.tell(&record, line);
+            self.log(&record, line);
         }
     }
 
-    /// Shows on a terminal how long a function has been running, until what it gives back is dropped.
+    /// Shows on a terminal how long a function has been running, until the returned value is dropped.
     pub(crate) fn progress(&self, function: &str) -> Option<Progress> {
         self.screen.progress(function)
     }
 }
 
-/// Whether an error only says that the reader of our output has gone.
+/// Whether an error means that the reader of our output has closed it.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -1,11 +1,10 @@
-//! What is told to programs: one JSON object a line. The fields are documented in `docs/logging.md`.
+//! Log records: one JSON object per line. The fields are documented in `docs/logging.md`.
 //!
-//! Fields that do not apply are left out. The time comes first, so that it can be cut off.
+//! Fields that do not apply are omitted. The time comes first, so that it can be cut off.
 
 use kiln_krm::results::ResultItem;
 use serde::Serialize;
 
-/// Something that is told.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Record<'a> {
     pub(crate) level: Level,
@@ -44,7 +43,6 @@ pub(crate) struct Record<'a> {
     pub(crate) hint: Option<&'a str>,
 }
 
-/// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Level {
@@ -54,7 +52,7 @@ pub(crate) enum Level {
     Error,
 }
 
-/// Something that a function reports, with the names that `results.yaml` has.
+/// A result of a function, with the field names of `results.yaml`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Item<'a> {
@@ -126,7 +124,7 @@ impl<'a> From<&'a ResultItem> for Item<'a> {
 }
 
 impl Record<'_> {
-    /// The line, with the time at which it is told.
+    /// The record as a line, with the current time.
     pub(crate) fn to_line(&self) -> String {
         #[derive(Serialize)]
         struct Line<'a> {
@@ -138,7 +136,7 @@ impl Record<'_> {
             time: format!("{:.3}", jiff::Timestamp::now()),
             record: self,
         };
-        // Nothing in it cannot be said in JSON.
+        // It has only strings and numbers, which JSON can represent.
         serde_json::to_string(&line).unwrap_or_default()
     }
 }

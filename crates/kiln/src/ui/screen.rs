@@ -1,8 +1,7 @@
-//! Standard error as people see it: lines, and on a terminal below them one that tells how long a function has been
-//! running.
+//! Standard error: lines, and on a terminal below them a progress line with the time that a function has been running.
 //!
-//! The last line is erased before anything else is written, and never drawn behind a line that somebody began and did
-//! not end. Where standard error is no terminal there is no such line.
+//! The progress line is erased before anything else is written, and never drawn after an incomplete line. If standard error
+//! is not a terminal there is no progress line.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use kiln_go::{GoDuration, quote};
 
-/// How long a function runs before its line is shown, and how often it is drawn anew.
+/// How long a function runs before the progress line is shown, and how often it is redrawn.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The way to the first column, and to an empty line.
+/// Moves to the first column and erases the line.
 const ERASE: &[u8] = b"\r\x1b[K";
 
-/// The width of a terminal that does not tell its own.
-const USUAL_WIDTH: usize = 80;
+/// The width of a terminal that does not report its own.
+const DEFAULT_WIDTH: usize = 80;
 
-/// Standard error, shared by all who write to it.
+/// Standard error, shared by all threads.
 #[derive(Clone)]
 pub(crate) struct Screen {
     shared: Arc<Shared>,
@@ -34,9 +33,9 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Whether the progress line is to be seen.
+    /// Whether the progress line is on the screen.
     is_drawn: bool,
-    /// Whether the last thing written is a line that nobody has ended.
+    /// Whether the last line written is incomplete.
     is_mid_line: bool,
     has_painter: bool,
     next: u64,
@@ -49,7 +48,7 @@ struct Running {
     started: Instant,
 }
 
-/// A function that is running, for as long as this is there.
+/// A running function. Dropping it ends the progress line.
 #[must_use = "dropping it means that the function has ended"]
 pub(crate) struct Progress {
     screen: Screen,
@@ -57,7 +56,7 @@ pub(crate) struct Progress {
 }
 
 impl Screen {
-    /// With `wants_progress`, functions that run long are shown, if standard error is a terminal that can do it.
+    /// With `wants_progress`, long-running functions are shown if standard error is a terminal.
     pub(crate) fn new(wants_progress: bool) -> Screen {
         let shared = Shared {
             has_progress: wants_progress && io::stderr().is_terminal(),
@@ -69,7 +68,7 @@ impl Screen {
         }
     }
 
-    /// Writes; that nobody listens is no reason to stop.
+    /// Writes. A closed standard error is not a reason to stop, so errors are ignored.
     pub(crate) fn write(&self, text: &[u8]) {
         let mut state = self.lock();
         state.erase();
@@ -79,12 +78,12 @@ impl Screen {
         }
     }
 
-    /// Takes the progress line away, for those who write to the terminal in another way.
+    /// Erases the progress line before other code writes to the terminal.
     pub(crate) fn clear(&self) {
         self.lock().erase();
     }
 
-    /// Tells how long a function has been running, until what it gives back is dropped.
+    /// Shows how long a function has been running, until the returned value is dropped.
     pub(crate) fn progress(&self, function: &str) -> Option<Progress> {
         if !self.shared.has_progress {
             return None;
@@ -99,7 +98,7 @@ impl Screen {
         });
         if !state.has_painter {
             let painter = self.clone();
-            // Without a thread there is no line, and no harm done.
+            // Without a thread there is only no progress line.
             let spawned = thread::Builder::new().spawn(move || painter.paint());
             state.has_painter = spawned.is_ok();
         }
@@ -108,7 +107,7 @@ impl Screen {
         Some(Progress { screen, id })
     }
 
-    /// Draws for as long as the program lives.
+    /// Draws until the program ends.
     fn paint(&self) {
         let mut state = self.lock();
         loop {
@@ -167,7 +166,7 @@ impl State {
     }
 }
 
-/// The time comes first: names may be long, and what does not fit is cut off, because only one line can be erased.
+/// The time comes first, because names may be long and what does not fit is cut off: only one line can be erased.
 fn progress_line(function: &str, elapsed: Duration, others: usize, width: usize) -> String {
     let mut line = format!(
         "  {} {}",
@@ -189,7 +188,7 @@ fn progress_line(function: &str, elapsed: Duration, others: usize, width: usize)
 fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stderr());
     match size.map_or(0, |size| usize::from(size.ws_col)) {
-        0 => USUAL_WIDTH,
+        0 => DEFAULT_WIDTH,
         width => width,
     }
 }

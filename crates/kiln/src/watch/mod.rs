@@ -1,8 +1,8 @@
-//! Doing something again whenever a file of a package changes.
+//! Repeats work whenever a file of a package changes.
 //!
-//! The operating system says that something may have changed; what has changed is told by comparing the files with what
-//! they were when the work began, and with what the work itself wrote. So the own writes of the work do not set it off
-//! again, and a change that comes in while it goes on is not missed. What lies outside of the package is not watched.
+//! The operating system reports that something may have changed; comparing the files with a snapshot shows what. The snapshot is
+//! taken before the work and updated with what the work wrote, so that its own writes do not trigger it again and a change
+//! during the work is not missed. Files outside of the package are not watched.
 
 mod snapshot;
 
@@ -19,42 +19,39 @@ use notify::{EventKind, RecursiveMode, Watcher};
 use crate::ui::{Record, Ui, is_broken_pipe};
 use snapshot::Snapshot;
 
-/// How long nothing must happen before the work begins: those who save a file do it in several steps.
-const QUIET: Duration = Duration::from_millis(100);
+/// Time without events before the work starts: editors save a file in several steps.
+const SETTLE_TIME: Duration = Duration::from_millis(100);
 
-/// What is watched.
 pub(crate) struct Watch<'a> {
-    /// The package.
+    /// The directory of the package.
     pub(crate) root: &'a Path,
-    /// What the user calls it.
+    /// The name on the command line.
     pub(crate) named: &'a str,
-    /// A directory whose files do not count, because the work writes them.
+    /// A directory to ignore, because the work writes to it.
     pub(crate) ignored: Option<PathBuf>,
-    /// Tells that the user has enough.
+    /// Cancelled by Ctrl-C.
     pub(crate) cancel: CancelToken,
 }
 
-/// What the work did once.
+/// The outcome of one run of the work.
 pub(crate) struct Round {
-    /// What it wrote.
     pub(crate) written: Vec<FileChange>,
-    /// Whether it succeeded.
     pub(crate) result: Result<()>,
 }
 
-enum News {
-    SomethingChanged,
-    NobodyWatches(notify::Error),
+enum WatchEvent {
+    Changed,
+    Failed(notify::Error),
     Cancelled,
 }
 
-/// Works now and whenever a file changes, until the user has enough. That the work fails is told, and no reason to end.
+/// Does the work now and whenever a file changes, until it is cancelled. A failure is printed and does not end it.
 pub(crate) fn watch(ui: &Ui, watch: &Watch<'_>, work: impl Fn() -> Round) -> Result<()> {
-    let (teller, news) = channel();
-    let _watcher = start(watch, &teller)?;
-    let cancel_teller = teller.clone();
+    let (sender, events) = channel();
+    let _watcher = start(watch, &sender)?;
+    let cancel_sender = sender.clone();
     let _guard = watch.cancel.on_cancel(move || {
-        let _ = cancel_teller.send(News::Cancelled);
+        let _ = cancel_sender.send(WatchEvent::Cancelled);
     });
     loop {
         let mut known = Snapshot::take(watch.root, watch.ignored.as_deref());
@@ -69,36 +66,36 @@ pub(crate) fn watch(ui: &Ui, watch: &Watch<'_>, work: impl Fn() -> Round) -> Res
             }
             ui.report(&error);
         }
-        // Nothing is running now.
+        // No function is running now.
         process::bury_orphans();
-        tell_waiting(ui, watch.named);
-        match next_change(watch, &known, &news)? {
-            Some(changed) => tell_changed(ui, &changed),
+        log_waiting(ui, watch.named);
+        match next_change(watch, &known, &events)? {
+            Some(changed) => log_changed(ui, &changed),
             None => return Ok(()),
         }
     }
 }
 
-fn start(watch: &Watch<'_>, teller: &Sender<News>) -> Result<notify::RecommendedWatcher> {
-    let teller = teller.clone();
-    let hear = move |event: notify::Result<notify::Event>| {
-        let news = match event {
+fn start(watch: &Watch<'_>, sender: &Sender<WatchEvent>) -> Result<notify::RecommendedWatcher> {
+    let sender = sender.clone();
+    let on_event = move |event: notify::Result<notify::Event>| {
+        let event = match event {
             Ok(event) if is_reading(event.kind) => return,
-            Ok(_) => News::SomethingChanged,
-            Err(error) => News::NobodyWatches(error),
+            Ok(_) => WatchEvent::Changed,
+            Err(error) => WatchEvent::Failed(error),
         };
-        // Nobody wants to know when the program ends.
-        let _ = teller.send(news);
+        // The receiver is gone when the program ends.
+        let _ = sender.send(event);
     };
     let cannot = || format!("cannot watch {}", watch.named);
-    let mut watcher = notify::recommended_watcher(hear).with_context(cannot)?;
+    let mut watcher = notify::recommended_watcher(on_event).with_context(cannot)?;
     watcher
         .watch(watch.root, RecursiveMode::Recursive)
         .with_context(cannot)?;
     Ok(watcher)
 }
 
-/// Looking at files must not make us look at files.
+/// Whether an event is caused by reading, as our own reads are.
 fn is_reading(kind: EventKind) -> bool {
     match kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => false,
@@ -107,30 +104,33 @@ fn is_reading(kind: EventKind) -> bool {
     }
 }
 
-/// Waits until a file is different from what is known; none if the user has enough.
+/// Waits until a file differs from the snapshot; `None` if cancelled.
 fn next_change(
     watch: &Watch<'_>,
     known: &Snapshot,
-    news: &Receiver<News>,
+    events: &Receiver<WatchEvent>,
 ) -> Result<Option<Vec<String>>> {
     loop {
-        let mut next = news.recv().unwrap_or(News::Cancelled);
+        let mut next = events.recv().unwrap_or(WatchEvent::Cancelled);
         loop {
             match next {
-                News::SomethingChanged => {}
-                News::NobodyWatches(error) => {
+                WatchEvent::Changed => {}
+                WatchEvent::Failed(error) => {
                     return Err(error).context(format!("cannot watch {}", watch.named));
                 }
-                News::Cancelled => return Ok(None),
+                WatchEvent::Cancelled => return Ok(None),
             }
-            next = match news.recv_timeout(QUIET) {
+            next = match events.recv_timeout(SETTLE_TIME) {
                 Ok(next) => next,
-                Err(RecvTimeoutError::Disconnected) => News::Cancelled,
+                Err(RecvTimeoutError::Disconnected) => WatchEvent::Cancelled,
                 Err(RecvTimeoutError::Timeout) => break,
             };
         }
         if !watch.root.is_dir() {
-            bail!("{} is gone, there is nothing left to watch", watch.named);
+            bail!(
+                "{} was removed; there is nothing left to watch",
+                watch.named
+            );
         }
         let now = Snapshot::take(watch.root, watch.ignored.as_deref());
         let changed = known.differences(&now);
@@ -140,21 +140,21 @@ fn next_change(
     }
 }
 
-fn tell_waiting(ui: &Ui, named: &str) {
-    let message = format!("Waiting for changes in {named}, Ctrl-C ends it.");
+fn log_waiting(ui: &Ui, named: &str) {
+    let message = format!("Waiting for changes in {named}; press Ctrl-C to stop.");
     let record = Record {
         event: "waiting",
         message: Some(&message),
         ..Record::default()
     };
-    ui.tell(&record, &message);
+    ui.log(&record, &message);
 }
 
-/// The most files that are named.
-const NAMED: usize = 5;
+/// How many changed files are printed.
+const MAX_PRINTED: usize = 5;
 
-fn tell_changed(ui: &Ui, changed: &[String]) {
-    let (named, others) = changed.split_at(changed.len().min(NAMED));
+fn log_changed(ui: &Ui, changed: &[String]) {
+    let (named, others) = changed.split_at(changed.len().min(MAX_PRINTED));
     let mut message = format!("Changed: {}", named.join(", "));
     if !others.is_empty() {
         message.push_str(&format!(" and {} more", others.len()));
@@ -165,5 +165,5 @@ fn tell_changed(ui: &Ui, changed: &[String]) {
         message: Some(&message),
         ..Record::default()
     };
-    ui.tell(&record, &message);
+    ui.log(&record, &message);
 }

@@ -1,4 +1,4 @@
-//! The files of a directory at one moment, so far as is needed to tell that one of them has changed.
+//! Hashes of the files of a directory, to find changed files.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -9,10 +9,9 @@ use std::time::SystemTime;
 use kiln_krm::package::{FileAction, FileChange};
 use kiln_package::JOURNAL;
 
-/// A larger file is not read: that its size or its time has changed is enough.
+/// A larger file is not read; its size and time are compared.
 const LARGE: u64 = 16 << 20;
 
-/// What the files of a directory are like.
 pub(super) struct Snapshot {
     files: BTreeMap<PathBuf, Content>,
 }
@@ -21,17 +20,17 @@ pub(super) struct Snapshot {
 enum Content {
     Hash(u64),
     Large(u64, Option<SystemTime>),
-    /// It cannot be read, which may change.
+    /// The file cannot be read.
     Unreadable,
 }
 
 impl Snapshot {
-    /// Looks at all files but git's, kiln's own and those below `ignored`. Goes into no linked directory.
+    /// Reads all files except those of git and kiln and those in `ignored`. Does not follow links to directories.
     pub(super) fn take(root: &Path, ignored: Option<&Path>) -> Snapshot {
         let mut files = BTreeMap::new();
         let mut pending = vec![root.to_owned()];
         while let Some(directory) = pending.pop() {
-            // What is gone by now will be missing in the picture, as it should be.
+            // A directory that was removed meanwhile is missing in the snapshot, as it should be.
             let Ok(entries) = std::fs::read_dir(&directory) else {
                 continue;
             };
@@ -55,7 +54,7 @@ impl Snapshot {
         Snapshot { files }
     }
 
-    /// What the files are like after these changes.
+    /// Applies changes to the snapshot.
     pub(super) fn add(&mut self, changes: &[FileChange]) {
         for change in changes {
             let path = PathBuf::from(&change.path);
@@ -70,7 +69,7 @@ impl Snapshot {
         }
     }
 
-    /// The files that are new, gone or different in `now`.
+    /// The files that are new, removed or different in `now`.
     pub(super) fn differences(&self, now: &Snapshot) -> Vec<String> {
         let changed = now
             .files
@@ -90,7 +89,7 @@ impl Snapshot {
 }
 
 impl Content {
-    /// None for what is no file: a pipe would keep us waiting.
+    /// `None` for anything but a file: reading a pipe would block.
     fn of(path: &Path) -> Option<Content> {
         let metadata = match path.metadata() {
             Ok(metadata) => metadata,
@@ -119,7 +118,7 @@ impl Content {
     }
 }
 
-/// What git and kiln keep beside the package's files.
+/// Whether a file belongs to git or kiln.
 fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name == ".git" || name == JOURNAL || (name.starts_with(".kiln-") && name.ends_with(".tmp"))
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_changes_are_no_differences_and_others_are() {
+    fn only_changes_by_others_are_differences() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let write = |name: &str, content: &str| std::fs::write(root.join(name), content).unwrap();

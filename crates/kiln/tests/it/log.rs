@@ -68,7 +68,7 @@ fn a_render_that_fails() {
     let expected = [
         json!({"level": "error", "event": "failed", "package": "pkg", "function": "./bad.sh", "exec": "./bad.sh", "exit_code": 3, "stderr": "oops\n"}),
         json!({"level": "info", "event": "results", "file": "r/results.yaml"}),
-        json!({"level": "error", "event": "error", "package": "pkg", "function": "./bad.sh", "file": "pkg/Kptfile", "line": 7, "column": 7, "message": "function failed: exit status 3", "hint": "correct what the function complains of, in the resources or in its configuration"}),
+        json!({"level": "error", "event": "error", "package": "pkg", "function": "./bad.sh", "file": "pkg/Kptfile", "line": 7, "column": 7, "message": "function failed: exit status 3", "hint": "fix what the function reports, in the resources or in its configuration"}),
     ];
     assert_eq!(records[2..], expected);
 }

@@ -124,7 +124,7 @@ fn links_are_functions() {
     assert!(
         refused
             .stderr
-            .contains("fns/format is there already and is not ours"),
+            .contains("fns/format already exists and is not a link to kiln"),
         "{refused:?}"
     );
     let names = fs::read_dir(world.work().join("fns"))

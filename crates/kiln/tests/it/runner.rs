@@ -276,7 +276,7 @@ fn limits_and_mistakes_are_named() {
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(
         done.stderr
-            .contains("--runner-token-file says nothing without --runner")
+            .contains("--runner-token-file requires --runner")
     );
 
     let done = render(&world, &["--runner", "nowhere"]);

@@ -1,6 +1,4 @@
-//! `kiln fn doc`
-//!
-//! Asks the image itself; images that know no `--help` have no documentation here.
+//! `kiln fn doc`: runs an image with `--help`.
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
@@ -16,11 +14,10 @@ use crate::functions::flags::checked_prefix;
 use crate::interrupt::on_interrupt;
 use crate::ui::{Failed, Ui};
 
-/// Flags of `kiln fn doc`.
 #[derive(Args, Debug)]
 #[command(override_usage = "kiln fn doc --image IMAGE [--image-prefix PREFIX]")]
 pub(crate) struct DocArgs {
-    /// The image to ask
+    /// Image whose documentation to print
     #[arg(
         short,
         long,
@@ -30,15 +27,14 @@ pub(crate) struct DocArgs {
         allow_hyphen_values = true
     )]
     image: String,
-    /// What stands before the short names of images [env: KPT_IMAGE_PREFIX]
+    /// Prefix for image names without a registry [env: KPT_IMAGE_PREFIX]
     #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
     image_prefix: Option<String>,
-    // To be refused in kpt's words.
+    // Refused with kpt's message.
     #[arg(hide = true)]
     others: Vec<String>,
 }
 
-/// Prints what an image says about itself.
 pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
     if !args.others.is_empty() {
         bail!("accepts at most 0 arg(s), received {}", args.others.len());
@@ -56,7 +52,7 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
         mounts: Vec::new(),
         user: None,
     });
-    // Some functions read their input before they look at their arguments.
+    // Some functions read their input before their arguments.
     let empty_list = write_list(&Wrapper::resource_list(Dialect::Current), &[], None, None);
     let ctx = RunContext {
         cancel: on_interrupt(),
@@ -71,7 +67,7 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
         failed
     })?;
     if finished.exit_code != 0 {
-        ui.pass_on(&image, &finished.stderr, &mut Vec::new());
+        ui.forward_stderr(&image, &finished.stderr, &mut Vec::new());
         return Err(anyhow!(
             "please ensure the container has an entrypoint and it supports --help flag: {}",
             finished.exit_text()

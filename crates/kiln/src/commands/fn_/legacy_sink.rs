@@ -1,4 +1,4 @@
-//! `kiln fn sink` as kpt v0.39 had it
+//! `kiln fn sink` of kpt v0.39
 
 use std::path::Path;
 
@@ -11,20 +11,18 @@ use kiln_package::{ApplyOptions, NewFiles};
 
 use crate::package;
 use crate::package::legacy_version::check_kptfiles;
-use crate::package::write::{planned, write};
+use crate::package::write::{plan_list, write};
 use crate::ui::Ui;
 
-/// Flags of `kiln fn sink` in the manner of kpt v0.39.
 #[derive(Args, Debug)]
 // More than one DIR is refused in kpt's words, which needs them parsed.
 #[command(override_usage = "kiln fn sink [OPTIONS] [DIR]")]
 pub(crate) struct LegacySinkArgs {
-    /// The directory to write to, which must exist; standard output if not given
+    /// Directory to write to; it must exist. Default: standard output
     #[arg(value_name = "DIR")]
     dirs: Vec<String>,
 }
 
-/// Writes resources to a directory that exists, or prints them.
 pub(crate) fn cmd_legacy_sink(ui: &Ui, args: &LegacySinkArgs) -> Result<()> {
     match args.dirs.as_slice() {
         [] => {
@@ -35,12 +33,12 @@ pub(crate) fn cmd_legacy_sink(ui: &Ui, args: &LegacySinkArgs) -> Result<()> {
         }
         [dir] => {
             check_kptfiles(ui, dir)?;
-            let changes = planned(ui, dir, ui.read_data()?)?;
+            let changes = plan_list(ui, dir, ui.read_data()?)?;
             let path = Path::new(dir);
             let metadata = path
                 .metadata()
                 .map_err(|error| anyhow!("stat {dir}: {}", errno_text(&error)))?;
-            // A file stands for the directory it is in.
+            // A file means its directory.
             let root = match path.parent() {
                 Some(parent) if !metadata.is_dir() => match parent.as_os_str().is_empty() {
                     true => Path::new("."),

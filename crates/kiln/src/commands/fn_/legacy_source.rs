@@ -1,4 +1,4 @@
-//! `kiln fn source` as kpt v0.39 had it
+//! `kiln fn source` of kpt v0.39
 
 use anyhow::Result;
 use clap::Args;
@@ -12,26 +12,24 @@ use crate::package::legacy_version::check_kptfiles;
 use crate::package::{self, Location};
 use crate::ui::Ui;
 
-/// Flags of `kiln fn source` in the manner of kpt v0.39.
 #[derive(Args, Debug)]
 pub(crate) struct LegacySourceArgs {
-    /// Directories or files; standard input if none is given
+    /// Directories or files. Default: standard input
     #[arg(value_name = "DIR")]
     dirs: Vec<String>,
-    /// The kind of the list to print; plain documents if empty
+    /// Kind of the list to print; if empty, print plain documents
     #[arg(long, value_name = "KIND", default_value = RESOURCE_LIST_KIND, allow_hyphen_values = true)]
     wrap_kind: String,
-    /// The apiVersion of the list to print
+    /// apiVersion of the list to print
     #[arg(long, value_name = "VERSION", default_value = LEGACY_RESOURCE_LIST_API_VERSION, allow_hyphen_values = true)]
     wrap_version: String,
-    /// A file whose one resource goes along as functionConfig
+    /// File with one resource to pass as functionConfig
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     function_config: Option<String>,
 }
 
-/// Prints the resources of directories, one after the other.
 pub(crate) fn cmd_legacy_source(ui: &Ui, args: &LegacySourceArgs) -> Result<()> {
-    // The original looks at the first directory only.
+    // The original checks only the first directory.
     if let Some(dir) = args.dirs.first() {
         check_kptfiles(ui, dir)?;
     }

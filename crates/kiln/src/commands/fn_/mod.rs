@@ -1,4 +1,4 @@
-//! `kiln fn`: functions and the resources they are run on.
+//! `kiln fn`: runs functions on the resources of packages.
 
 mod doc;
 mod eval;
@@ -28,17 +28,17 @@ enum FnCommand {
     Render(Box<render::RenderArgs>),
     /// Run one function on a package or on standard input
     Eval(Box<eval::EvalArgs>),
-    /// Run functions that resources declare by annotations, as kpt v0.39 did
+    /// Run functions that resources declare in annotations, as kpt v0.39 did
     Run(Box<run::RunArgs>),
     /// Print the resources of a package
     Source(source::SourceArgs),
     /// Write resources from standard input to a new directory
     Sink(sink::SinkArgs),
-    /// Print what an image says about itself
+    /// Print the documentation of an image
     Doc(doc::DocArgs),
 }
 
-/// `kiln fn` in the manner of kpt v0.39
+/// `kiln fn` of kpt v0.39
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct LegacyFnArgs {
@@ -48,7 +48,7 @@ pub(crate) struct LegacyFnArgs {
 
 #[derive(Subcommand, Debug)]
 enum LegacyFnCommand {
-    /// Run functions that resources declare by annotations
+    /// Run functions that resources declare in annotations
     Run(Box<run::RunArgs>),
     /// Print the resources of directories or of standard input
     Source(legacy_source::LegacySourceArgs),
@@ -56,7 +56,6 @@ enum LegacyFnCommand {
     Sink(legacy_sink::LegacySinkArgs),
 }
 
-/// Does what `kiln fn` was asked for.
 pub(crate) fn cmd_fn(ui: &Ui, args: &FnArgs) -> Result<()> {
     match &args.command {
         FnCommand::Render(args) => render::cmd_render(ui, args),
@@ -68,7 +67,6 @@ pub(crate) fn cmd_fn(ui: &Ui, args: &FnArgs) -> Result<()> {
     }
 }
 
-/// Does what `kiln fn` was asked for, as kpt v0.39 did it.
 pub(crate) fn cmd_legacy_fn(ui: &Ui, args: &LegacyFnArgs) -> Result<()> {
     match &args.command {
         LegacyFnCommand::Run(args) => run::cmd_run(ui, args),

@@ -31,15 +31,14 @@ use crate::report::timings::Timings;
 use crate::ui::{Failed, Record, Ui};
 use crate::watch::{Round, Watch, watch};
 
-/// Flags of `kiln fn render`.
 #[derive(Args, Debug)]
 #[command(override_usage = "kiln fn render [OPTIONS] [DIR]")]
 pub(crate) struct RenderArgs {
-    /// The package; the current directory if not given
-    // kpt does not look at what follows the first.
+    /// Package to render. Default: the current directory
+    // kpt ignores all but the first.
     #[arg(value_name = "DIR")]
     dirs: Vec<String>,
-    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, or a new directory; in place if not given
+    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, or a new directory. Default: in place
     #[arg(
         short,
         long,
@@ -49,7 +48,7 @@ pub(crate) struct RenderArgs {
         allow_hyphen_values = true
     )]
     output: String,
-    /// A directory for results.yaml, which tells what functions reported
+    /// Directory for results.yaml with the results of functions
     #[arg(
         long,
         value_name = "DIR",
@@ -58,29 +57,29 @@ pub(crate) struct RenderArgs {
         allow_hyphen_values = true
     )]
     results_dir: String,
-    /// Allow functions that are programs of this machine
+    /// Allow functions that run programs of this machine
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     allow_exec: Option<bool>,
-    /// Give containers the network of the host
+    /// Give containers access to the network
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     allow_network: Option<bool>,
-    /// Show what would change and write nothing
+    /// Print the changes as a diff and write nothing
     #[arg(long, conflicts_with = "output")]
     dry_run: bool,
-    /// Write nothing, and fail if rendering would change something
+    /// Write nothing, and fail if rendering would change a file
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     check: bool,
-    /// Render again whenever a file of the package changes, until Ctrl-C
+    /// Render again whenever a file of the package changes; Ctrl-C stops
     #[arg(long, conflicts_with_all = ["output", "check"])]
     watch: bool,
-    /// How many packages to render at a time: as many as there are processors if not given, and then programs and
-    /// containers still run one after the other
+    /// How many packages to render in parallel, programs and containers included. Default: one per processor, with one
+    /// program or container at a time
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Tell where the time went
+    /// Print a timing breakdown
     #[arg(long)]
     timings: bool,
-    /// Tell only what goes wrong
+    /// Print errors only
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]
@@ -96,7 +95,6 @@ impl RenderArgs {
     }
 }
 
-/// Runs the functions that a package declares.
 pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
     let named = resolve_as_named(ui, args.dirs.first().map_or("", String::as_str))?;
     let destination = Destination::parse(ui, &args.output)?;
@@ -137,7 +135,7 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
     })
 }
 
-/// Renders, and adds to `written` what it changes in the package.
+/// Renders, and adds the changes of the package to `written`.
 fn render_once(
     ui: &Ui,
     args: &RenderArgs,
@@ -153,7 +151,7 @@ fn render_once(
         let text = path.to_str().map(str::to_owned);
         text.ok_or_else(|| anyhow!("the name of {} is not UTF-8", path.display()))
     };
-    let working_directory = std::env::current_dir().context("cannot tell the current directory")?;
+    let working_directory = std::env::current_dir().context("cannot find the current directory")?;
     let (root_text, working_directory) = (text(root)?, text(&working_directory)?);
     let options = RenderOptions {
         functions: running.options(args.network()),
@@ -182,12 +180,12 @@ fn render_once(
             .and_then(|()| finish_elsewhere(ui, args, destination, rendered, &failed)),
     };
     if args.timings {
-        ui.say(&log.report(until_rendered));
+        ui.print_message(&log.report(until_rendered));
     }
     finished
 }
 
-/// How much is done at the same time; kpt does one thing after the other.
+/// How many packages are rendered in parallel; kpt renders one at a time.
 fn jobs(compat: Compat, given: Option<NonZeroUsize>) -> Jobs {
     match (compat, given) {
         (Compat::Kpt | Compat::KptV039, _) => Jobs::ONE,
@@ -202,8 +200,8 @@ fn jobs(compat: Compat, given: Option<NonZeroUsize>) -> Jobs {
     }
 }
 
-/// Opens a package, after putting right what an interrupted command left there. The lock is not kept: packages are read while functions
-/// run. Whether another command wrote meanwhile is checked before anything is written.
+/// Opens a package, after recovering it if a command was interrupted. The lock is not kept, because packages are read while
+/// functions run; whether another command wrote meanwhile is checked before anything is written.
 fn open(ui: &Ui, root: &Path) -> Result<DiskFiles> {
     let opened = DiskFiles::open(root, ui.compat().outside_links());
     match opened {
@@ -260,16 +258,16 @@ fn finish_in_place(
             message: Some(&message),
             ..Record::default()
         };
-        ui.tell(&record, &message);
+        ui.log(&record, &message);
     }
-    warn_of_emptied(ui, &rendered);
+    warn_about_emptied(ui, &rendered);
     if let Some(path) = results? {
         report_results(ui, &path, "");
     }
     outcome(&rendered, failed)
 }
 
-/// Shows the changes, or fails if there are any, and makes none of them.
+/// Prints the changes, or fails if there are any. Writes nothing.
 fn finish_preview(
     ui: &Ui,
     args: &RenderArgs,
@@ -279,7 +277,7 @@ fn finish_preview(
     failed: &Explain<'_>,
 ) -> Result<()> {
     outcome(rendered, failed)?;
-    warn_of_emptied(ui, rendered);
+    warn_about_emptied(ui, rendered);
     if args.dry_run {
         return preview::show(ui, files, changes);
     }
@@ -301,12 +299,12 @@ fn finish_elsewhere(
     }
     let resources = rendered.resources.take().unwrap_or_default();
     outcome(&rendered, failed)?;
-    warn_of_emptied(ui, &rendered);
+    warn_about_emptied(ui, &rendered);
     destination.write(ui, resources, rendered.read_set())
 }
 
-/// Reports the functions that left nothing of a package, or removed its Kptfile. kpt does not.
-fn warn_of_emptied(ui: &Ui, rendered: &Rendered) {
+/// Warns about functions that removed all resources of a package, or its Kptfile. kpt does not.
+fn warn_about_emptied(ui: &Ui, rendered: &Rendered) {
     if ui.compat() != Compat::Kiln {
         return;
     }
@@ -329,13 +327,13 @@ fn warn_of_emptied(ui: &Ui, rendered: &Rendered) {
     }
 }
 
-/// Writes the results; their path if there are any.
+/// Writes the results file and returns its path, if there is one.
 fn results_file(args: &RenderArgs, rendered: &Rendered) -> Result<Option<String>> {
     if matches!(rendered.error, Some(RenderError::Plain(_))) {
         return Ok(None);
     }
     match save_results(&args.results_dir, &rendered.results) {
-        // The failure of the render is what matters then.
+        // The error of the render matters more.
         Err(_) if rendered.error.is_some() => Ok(None),
         saved => saved,
     }

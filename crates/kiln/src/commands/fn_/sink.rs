@@ -5,30 +5,28 @@ use clap::Args;
 use kiln_package::Durability;
 
 use crate::compat::Compat;
-use crate::package::write::{check_absent, fill, planned};
+use crate::package::write::{check_absent, plan_list, write_new_directory};
 use crate::ui::Ui;
 
-/// Flags of `kiln fn sink`.
 #[derive(Args, Debug)]
 // A missing DIR is refused in kpt's words, which needs it to be optional here.
 #[command(override_usage = "kiln fn sink [OPTIONS] DIR")]
 pub(crate) struct SinkArgs {
-    /// The directory to make; it must not exist
+    /// Directory to create; it must not exist
     #[arg(value_name = "DIR")]
     dirs: Vec<String>,
-    /// Wait until everything is on the disk, so that a power loss cannot take it back
+    /// Wait until everything is on disk, so that it survives a power loss
     #[arg(long)]
     durable: bool,
 }
 
-/// Writes resources to a new directory.
 pub(crate) fn cmd_sink(ui: &Ui, args: &SinkArgs) -> Result<()> {
-    // kpt does not look at what follows the first.
+    // kpt ignores all but the first.
     let Some(dir) = args.dirs.first() else {
         bail!("requires at least 1 arg(s), only received 0");
     };
     if dir.is_empty() {
-        bail!("the name of the directory is empty");
+        bail!("the directory name is empty");
     }
     if ui.compat() == Compat::Kiln && args.dirs.len() > 1 {
         bail!("accepts 1 arg(s), received {}", args.dirs.len());
@@ -38,6 +36,6 @@ pub(crate) fn cmd_sink(ui: &Ui, args: &SinkArgs) -> Result<()> {
         true => Durability::Durable,
         false => Durability::Fast,
     };
-    let changes = planned(ui, dir, ui.read_data()?)?;
-    fill(ui, dir, &changes, durability)
+    let changes = plan_list(ui, dir, ui.read_data()?)?;
+    write_new_directory(ui, dir, &changes, durability)
 }

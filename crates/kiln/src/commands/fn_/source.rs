@@ -11,15 +11,14 @@ use crate::compat::Compat;
 use crate::package::{self, Location};
 use crate::ui::Ui;
 
-/// Flags of `kiln fn source`.
 #[derive(Args, Debug)]
 // More than one DIR is refused in kpt's words, which needs them parsed.
 #[command(override_usage = "kiln fn source [OPTIONS] [DIR]")]
 pub(crate) struct SourceArgs {
-    /// The package, or one file of it; the current directory if not given
+    /// Package, or one file of it. Default: the current directory
     #[arg(value_name = "DIR")]
     dirs: Vec<String>,
-    /// How to print: `stdout` for a ResourceList, `unwrap` for plain documents
+    /// Output format: `stdout` for a ResourceList, `unwrap` for plain documents
     #[arg(
         short,
         long,
@@ -28,15 +27,14 @@ pub(crate) struct SourceArgs {
         allow_hyphen_values = true
     )]
     output: String,
-    /// A file whose one resource goes along as functionConfig
+    /// File with one resource to pass as functionConfig
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     fn_config: Option<String>,
-    /// Meta resources are part of every package
+    /// Refused: meta resources are always included
     #[arg(long, hide = true)]
     include_meta_resources: bool,
 }
 
-/// Prints the resources of a package.
 pub(crate) fn cmd_source(ui: &Ui, args: &SourceArgs) -> Result<()> {
     if args.dirs.len() > 1 {
         bail!("accepts at most 1 arg(s), received {}", args.dirs.len());
@@ -74,7 +72,7 @@ pub(crate) fn cmd_source(ui: &Ui, args: &SourceArgs) -> Result<()> {
     ui.write_data(text.as_bytes())
 }
 
-/// The one resource of the file or directory, with the annotations of any resource that is read.
+/// The only resource of the file or directory, with the annotations that reading adds.
 pub(super) fn read_function_config(ui: &Ui, path: Option<&str>) -> Result<Option<Document>> {
     let Some(path) = path.filter(|path| !path.is_empty()) else {
         return Ok(None);

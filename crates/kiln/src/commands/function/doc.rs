@@ -7,10 +7,10 @@ use kiln_functions::registry::FunctionInfo;
 use super::{find, split_version};
 use crate::ui::Ui;
 
-/// Tell what a function does and how it is configured
+/// Print the documentation of a function
 #[derive(Args, Debug)]
 pub(super) struct DocArgs {
-    /// The function
+    /// Name of the function
     name: String,
 }
 

@@ -11,20 +11,20 @@ use kiln_functions::registry::Registry;
 use super::function_version;
 use crate::ui::Ui;
 
-/// Make links by which kiln is called as the functions that are built in
+/// Create links that run kiln as a built-in function
 ///
 /// For tools that take the path of a program and no arguments.
 #[derive(Args, Debug)]
 pub(super) struct InstallArgs {
-    /// Where the links go; made if it is not there
+    /// Directory for the links; it is created if it does not exist
     dir: PathBuf,
-    /// Which functions, each with a version if not the newest is wanted; all if none is named
+    /// Functions to install. Default: all, in their newest version
     #[arg(value_name = "NAME[:VERSION]")]
     functions: Vec<String>,
 }
 
 pub(super) fn cmd_install(ui: &Ui, args: &InstallArgs) -> Result<()> {
-    let kiln = std::env::current_exe().context("cannot find kiln's own file")?;
+    let kiln = std::env::current_exe().context("cannot find the path of the kiln executable")?;
     let names = match args.functions.as_slice() {
         [] => Registry::builtin()
             .functions()
@@ -36,21 +36,21 @@ pub(super) fn cmd_install(ui: &Ui, args: &InstallArgs) -> Result<()> {
         function_version(name)?;
     }
     fs::create_dir_all(&args.dir)
-        .with_context(|| format!("cannot make the directory {}", args.dir.display()))?;
+        .with_context(|| format!("cannot create the directory {}", args.dir.display()))?;
     let links: Vec<PathBuf> = names.iter().map(|name| args.dir.join(name)).collect();
-    // All are looked at before the first is made: either all are there afterwards or nothing has changed.
+    // All are checked before the first is created, so that an error changes nothing.
     if let Some(taken) = links.iter().find(|link| !is_free(link, &kiln)) {
         bail!(
-            "{} is there already and is not ours; remove it or choose another directory",
+            "{} already exists and is not a link to kiln; remove it or choose another directory",
             taken.display()
         );
     }
     for link in &links {
         if fs::symlink_metadata(link).is_err() {
-            symlink(&kiln, link).with_context(|| format!("cannot make {}", link.display()))?;
+            symlink(&kiln, link).with_context(|| format!("cannot create {}", link.display()))?;
         }
     }
-    ui.say(&format!(
+    ui.print_message(&format!(
         "{} function(s) installed in {}",
         links.len(),
         args.dir.display()
@@ -58,7 +58,7 @@ pub(super) fn cmd_install(ui: &Ui, args: &InstallArgs) -> Result<()> {
     Ok(())
 }
 
-/// Whether a link can be made, or is there already.
+/// Whether the link can be created, or exists already.
 fn is_free(link: &Path, kiln: &Path) -> bool {
     match fs::symlink_metadata(link) {
         Err(_) => true,

@@ -8,10 +8,10 @@ use kiln_functions::registry::Registry;
 
 use crate::ui::Ui;
 
-/// List the functions that are built in
+/// List the built-in functions
 #[derive(Args, Debug)]
 pub(super) struct ListArgs {
-    /// List the versions of each too
+    /// List the versions of each function too
     #[arg(long)]
     versions: bool,
 }

@@ -1,4 +1,4 @@
-//! `kiln function …`: the functions that are built in, as programs for every other tool.
+//! `kiln function`: the built-in functions as programs, for use from any tool.
 
 mod doc;
 mod install;
@@ -15,7 +15,6 @@ use kiln_functions::registry::{FunctionInfo, FunctionVersion, Registry};
 
 use crate::ui::Ui;
 
-/// Flags of `kiln function`.
 #[derive(Args, Debug)]
 pub(crate) struct FunctionArgs {
     #[command(subcommand)]
@@ -24,17 +23,16 @@ pub(crate) struct FunctionArgs {
 
 #[derive(Subcommand, Debug)]
 enum FunctionCommand {
-    /// List the functions that are built in
+    /// List the built-in functions
     List(list::ListArgs),
-    /// Tell what a function does and how it is configured
+    /// Print the documentation of a function
     Doc(doc::DocArgs),
-    /// Run a function: a ResourceList on standard input, the answer on standard output
+    /// Run a function on a ResourceList, from standard input to standard output
     Run(run::RunArgs),
-    /// Make links by which kiln is called as the functions that are built in
+    /// Create links that run kiln as a built-in function
     Install(install::InstallArgs),
 }
 
-/// Does what `kiln function` is told to.
 pub(crate) fn cmd_function(ui: &Ui, args: &FunctionArgs) -> Result<ExitCode> {
     let done = match &args.command {
         FunctionCommand::List(args) => list::cmd_list(ui, args),
@@ -45,7 +43,7 @@ pub(crate) fn cmd_function(ui: &Ui, args: &FunctionArgs) -> Result<ExitCode> {
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// The function as which kiln was called, through a link with its name.
+/// The name of the function, if kiln was called through a link with such a name.
 pub(crate) fn called_as(args: &[OsString]) -> Option<String> {
     let name = Path::new(args.first()?).file_name()?.to_str()?;
     let (function, _) = split_version(name);
@@ -53,7 +51,7 @@ pub(crate) fn called_as(args: &[OsString]) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Does what the program of that name would do. It takes no arguments, but tells about itself if asked.
+/// Runs a function as a program. It takes no arguments except `--help` and `--doc`.
 pub(crate) fn cmd_as_function(ui: &Ui, name: &str, args: &[OsString]) -> Result<ExitCode> {
     match args {
         [] => run::run(ui, name),
@@ -62,7 +60,7 @@ pub(crate) fn cmd_as_function(ui: &Ui, name: &str, args: &[OsString]) -> Result<
             doc::print(ui, find(name)?).map(|()| ExitCode::SUCCESS)
         }
         [first, ..] => bail!(
-            "{name} takes a ResourceList on standard input and no arguments, not {}",
+            "{name} reads a ResourceList from standard input and takes no arguments, got {}",
             first.display()
         ),
     }
@@ -72,7 +70,7 @@ fn find(name: &str) -> Result<&'static FunctionInfo> {
     match Registry::builtin().function(name) {
         Some(info) => Ok(info),
         None => {
-            bail!("there is no function {name:?}; `kiln function list` shows which ones there are")
+            bail!("{name:?} is not a built-in function; `kiln function list` lists them")
         }
     }
 }
@@ -85,7 +83,7 @@ fn split_version(function: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What `NAME:VERSION` does, or the newest version of `NAME`.
+/// The function `NAME:VERSION`, or the newest version of `NAME`.
 fn function_version(function: &str) -> Result<&'static FunctionVersion> {
     let (name, version) = split_version(function);
     let info = find(name)?;
@@ -99,7 +97,7 @@ fn function_version(function: &str) -> Result<&'static FunctionVersion> {
             let known: Vec<&str> = info.version_tags().collect();
             let version = version.unwrap_or_default();
             bail!(
-                "{name} has no version {version:?} here; there are {}",
+                "{name} has no built-in version {version:?}; available versions: {}",
                 known.join(", ")
             )
         }

@@ -12,10 +12,10 @@ use kiln_runtime::RunContext;
 use super::function_version;
 use crate::ui::Ui;
 
-/// Run a function: a ResourceList on standard input, the answer on standard output
+/// Run a function on a ResourceList, from standard input to standard output
 #[derive(Args, Debug)]
 pub(super) struct RunArgs {
-    /// The function, with a version if not the newest is wanted
+    /// Function to run. Default version: the newest
     #[arg(value_name = "NAME[:VERSION]")]
     function: String,
 }
@@ -33,20 +33,20 @@ pub(super) fn run(ui: &Ui, function: &str) -> Result<ExitCode> {
     let ctx = Context {
         environment: &environment,
         run: &RunContext::default(),
-        files: &FilesOfTheMachine,
+        files: &LocalFiles,
     };
     let answer = wire::run_on(available_threads(), function_version, ui.read_data()?, &ctx)?;
     ui.write_data(answer.stdout.as_bytes())?;
-    // As it is: other programs read it.
+    // Unchanged, because other programs read it.
     io::stderr().write_all(answer.stderr.as_bytes())?;
     let code = u8::try_from(answer.exit_code).unwrap_or(u8::MAX);
     Ok(ExitCode::from(code))
 }
 
-/// What any program sees.
-struct FilesOfTheMachine;
+/// The file system.
+struct LocalFiles;
 
-impl Files for FilesOfTheMachine {
+impl Files for LocalFiles {
     fn read(&self, path: &str) -> Option<String> {
         std::fs::read_to_string(path).ok()
     }

@@ -47,7 +47,7 @@ pub(super) fn cmd_get(ui: &Ui, args: &GetArgs) -> Result<()> {
             .print(ui, format, objects, args.names.len() != 1);
     }
     if entries.is_empty() {
-        ui.say("No resources found.");
+        ui.print_message("No resources found.");
         return Ok(());
     }
     let has_namespaces = args.all_namespaces.unwrap_or(false);

@@ -30,7 +30,7 @@ pub(super) fn cmd_propose(ui: &Ui, args: &ProposeArgs) -> Result<()> {
     for_each_revision(ui, &args.names, |name| match engine.propose(name) {
         Ok(_) => print_status(ui, name, "proposed"),
         Err(error @ ChangeError::AlreadyProposed(_)) => {
-            ui.say(&error.to_string());
+            ui.print_message(&error.to_string());
             Ok(())
         }
         Err(error) => Err(error.into()),

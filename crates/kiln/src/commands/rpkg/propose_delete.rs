@@ -28,7 +28,7 @@ pub(super) fn cmd_propose_delete(ui: &Ui, args: &ProposeDeleteArgs) -> Result<()
     for_each_revision(ui, &args.names, |name| match engine.propose_delete(name) {
         Ok(()) => print_status(ui, name, "proposed for deletion"),
         Err(error @ DeleteError::AlreadyProposed(_)) => {
-            ui.say(&error.to_string());
+            ui.print_message(&error.to_string());
             Ok(())
         }
         Err(error) => Err(error.into()),

@@ -209,7 +209,7 @@ fn print_conflicts(ui: &Ui, old: &str, new: &str, conflicts: &[Conflict]) {
                 "them",
             ),
         };
-        ui.say(&format!(
+        ui.print_message(&format!(
             "{what}; review {it} with `kiln rpkg diff {old} {new}` before proposing"
         ));
     }

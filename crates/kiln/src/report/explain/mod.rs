@@ -118,8 +118,9 @@ impl Explainer<'_> {
             error => format!("{shown}: {error}"),
         };
         failed.message = Some(format!("Error: {text}"));
-        failed.details.hint =
-            Some("correct the file, or name it in .krmignore if it holds no resources".to_owned());
+        failed.details.hint = Some(
+            "fix the file, or list it in .krmignore if it does not contain resources".to_owned(),
+        );
     }
 
     fn kptfile(&self, failed: &mut Failed, path: &str, error: &KptfileError) {

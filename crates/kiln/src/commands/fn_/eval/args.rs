@@ -1,4 +1,4 @@
-//! The command line of `kiln fn eval`, and what it says once it is checked.
+//! The flags of `kiln fn eval` and their checks.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,16 @@ use kiln_yaml::Document;
 use crate::flag_values::go_bool;
 use crate::functions::evaluators::{ContainerFlags, EvaluatorFlags};
 
-/// Flags of `kiln fn eval`.
 #[derive(Args, Debug)]
 #[command(override_usage = "kiln fn eval [OPTIONS] [DIR | -] [-- KEY=VALUE...]")]
 pub(crate) struct EvalArgs {
-    /// The package, or `-` for standard input; the current directory if not given
+    /// Package, or `-` for standard input. Default: the current directory
     #[arg(value_name = "DIR")]
     pub(super) dirs: Vec<String>,
-    /// What the function is to be told: `KEY=VALUE`; the first may be a kind instead
+    /// Data of the functionConfig: `KEY=VALUE`; the first argument may be a kind instead
     #[arg(last = true, value_name = "KEY=VALUE")]
     pub(super) data: Vec<String>,
-    /// The image to run
+    /// Image to run
     #[arg(
         short,
         long,
@@ -33,7 +32,7 @@ pub(crate) struct EvalArgs {
         hide_default_value = true
     )]
     image: String,
-    /// A version, or a range of versions, to be saved with the image
+    /// Version, or range of versions, to save with the image
     #[arg(
         long,
         value_name = "TAG",
@@ -41,7 +40,7 @@ pub(crate) struct EvalArgs {
         hide_default_value = true
     )]
     pub(super) tag: String,
-    /// The program to run, with its arguments
+    /// Program to run, with its arguments
     #[arg(
         long,
         value_name = "COMMAND",
@@ -49,7 +48,7 @@ pub(crate) struct EvalArgs {
         hide_default_value = true
     )]
     pub(super) exec: String,
-    /// A file whose one resource goes along as functionConfig
+    /// File with one resource to pass as functionConfig
     #[arg(
         long,
         value_name = "FILE",
@@ -57,7 +56,7 @@ pub(crate) struct EvalArgs {
         hide_default_value = true
     )]
     pub(super) fn_config: String,
-    /// What to save the function as: `mutator` or `validator`
+    /// List of the Kptfile to save the function to: `mutator` or `validator`
     #[arg(
         short = 't',
         long = "type",
@@ -69,7 +68,7 @@ pub(crate) struct EvalArgs {
     /// Save the function to the package's Kptfile
     #[arg(short, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     save: Option<bool>,
-    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, or a new directory; in place if not given
+    /// Where to write: `stdout` for a ResourceList, `unwrap` for plain documents, or a new directory. Default: in place
     #[arg(
         short,
         long,
@@ -78,7 +77,7 @@ pub(crate) struct EvalArgs {
         hide_default_value = true
     )]
     pub(super) output: String,
-    /// A directory for results.yaml, which tells what the function reported
+    /// Directory for results.yaml with the results of the function
     #[arg(
         long,
         value_name = "DIR",
@@ -86,19 +85,19 @@ pub(crate) struct EvalArgs {
         hide_default_value = true
     )]
     pub(super) results_dir: String,
-    /// Give the container the network of the host
+    /// Give the container access to the network
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     network: Option<bool>,
-    /// Mount something into the container
+    /// Mount a directory or file into the container: type=bind,src=PATH,dst=PATH[,rw=true]
     #[arg(long = "mount", value_name = "MOUNT")]
     pub(super) mounts: Vec<String>,
-    /// Give the container an environment variable: `NAME=value`, or `NAME` for the one of this shell
+    /// Environment variable for the container: `NAME=VALUE`, or `NAME` to pass on its current value
     #[arg(short, long = "env", value_name = "NAME")]
     pub(super) env: Vec<String>,
-    /// Run the container as the user who runs kiln
+    /// Run the container as the current user
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     as_current_user: Option<bool>,
-    /// Meta resources are part of every package
+    /// Refused: meta resources are always included
     #[arg(short = 'm', long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = go_bool)]
     include_meta_resources: Option<bool>,
     #[command(flatten)]
@@ -110,7 +109,7 @@ pub(crate) struct EvalArgs {
 /// Which resources the function gets.
 #[derive(Args, Debug)]
 struct SelectionArgs {
-    /// Only resources of this apiVersion
+    /// Select only resources with this apiVersion
     #[arg(
         long,
         value_name = "VERSION",
@@ -118,7 +117,7 @@ struct SelectionArgs {
         hide_default_value = true
     )]
     match_api_version: String,
-    /// Only resources of this kind
+    /// Select only resources of this kind
     #[arg(
         long,
         value_name = "KIND",
@@ -126,7 +125,7 @@ struct SelectionArgs {
         hide_default_value = true
     )]
     match_kind: String,
-    /// Only resources of this name
+    /// Select only resources with this name
     #[arg(
         long,
         value_name = "NAME",
@@ -134,7 +133,7 @@ struct SelectionArgs {
         hide_default_value = true
     )]
     match_name: String,
-    /// Only resources of this namespace
+    /// Select only resources in this namespace
     #[arg(
         long,
         value_name = "NAMESPACE",
@@ -142,13 +141,13 @@ struct SelectionArgs {
         hide_default_value = true
     )]
     match_namespace: String,
-    /// Only resources with this annotation
+    /// Select only resources with this annotation
     #[arg(long, value_name = "KEY=VALUE")]
     match_annotations: Vec<String>,
-    /// Only resources with this label
+    /// Select only resources with this label
     #[arg(long, value_name = "KEY=VALUE")]
     match_labels: Vec<String>,
-    /// No resources of this apiVersion
+    /// Exclude resources with this apiVersion
     #[arg(
         long,
         value_name = "VERSION",
@@ -156,7 +155,7 @@ struct SelectionArgs {
         hide_default_value = true
     )]
     exclude_api_version: String,
-    /// No resources of this kind
+    /// Exclude resources of this kind
     #[arg(
         long,
         value_name = "KIND",
@@ -164,7 +163,7 @@ struct SelectionArgs {
         hide_default_value = true
     )]
     exclude_kind: String,
-    /// No resources of this name
+    /// Exclude resources with this name
     #[arg(
         long,
         value_name = "NAME",
@@ -172,7 +171,7 @@ struct SelectionArgs {
         hide_default_value = true
     )]
     exclude_name: String,
-    /// No resources of this namespace
+    /// Exclude resources in this namespace
     #[arg(
         long,
         value_name = "NAMESPACE",
@@ -180,16 +179,16 @@ struct SelectionArgs {
         hide_default_value = true
     )]
     exclude_namespace: String,
-    /// No resources with this annotation
+    /// Exclude resources with this annotation
     #[arg(long, value_name = "KEY=VALUE")]
     exclude_annotations: Vec<String>,
-    /// No resources with this label
+    /// Exclude resources with this label
     #[arg(long, value_name = "KEY=VALUE")]
     exclude_labels: Vec<String>,
 }
 
 impl EvalArgs {
-    /// What the function is to be saved as, if it is to be saved at all.
+    /// The list to save the function to, if it is to be saved.
     pub(super) fn check_saving(&self) -> Result<Option<FunctionKind>> {
         if self.include_meta_resources == Some(true) {
             bail!(
@@ -208,7 +207,7 @@ impl EvalArgs {
         }
     }
 
-    /// The one place that is meant.
+    /// The only positional argument.
     pub(super) fn check_dirs(&self) -> Result<&str> {
         if self.image.is_empty() && self.exec.is_empty() {
             bail!("must specify --image or --exec");
@@ -222,7 +221,7 @@ impl EvalArgs {
         Ok(self.dirs.first().map_or(".", String::as_str))
     }
 
-    /// The function; an image wins over a command line.
+    /// The function to run; `--image` takes precedence over `--exec`.
     pub(super) fn target(&self, prefix: &str) -> Result<Target> {
         let has_container_flags = self.as_current_user == Some(true)
             || self.has_network()
@@ -230,8 +229,8 @@ impl EvalArgs {
             || !self.env.is_empty();
         if has_container_flags && self.running.has_runner() {
             bail!(
-                "--mount, --as-current-user, --network and --env cannot be used with --runner, \
-                 which decides itself what functions see"
+                "--mount, --as-current-user, --network and --env cannot be used with --runner: \
+                 the runner decides what functions can access"
             );
         }
         if !self.image.is_empty() {
@@ -249,7 +248,7 @@ impl EvalArgs {
         Ok(Target::Exec(self.exec.clone()))
     }
 
-    /// What the container sees, and as whom it runs.
+    /// Mounts, user and network of the container.
     pub(super) fn container_flags(&self) -> ContainerFlags {
         let user = || {
             let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
@@ -270,7 +269,6 @@ impl EvalArgs {
         self.network == Some(true)
     }
 
-    /// What the container reaches.
     pub(super) fn network(&self) -> Network {
         match self.has_network() {
             true => Network::Host,
@@ -300,7 +298,7 @@ impl EvalArgs {
         Ok((selector, exclusion))
     }
 
-    /// The pairs among the arguments, and the kind if the first is one.
+    /// The `KEY=VALUE` arguments, and the kind if the first argument is one.
     pub(super) fn split_data(&self) -> Result<(Option<&str>, Pairs<'_>)> {
         let mut kind = None;
         let mut pairs = Vec::new();
@@ -314,7 +312,7 @@ impl EvalArgs {
         Ok((kind, pairs))
     }
 
-    /// The functionConfig that the arguments stand for; it is there even without any.
+    /// The functionConfig made of the arguments. It exists even without arguments.
     pub(super) fn data_config(&self) -> Result<Document> {
         const EMPTY: &str = "metadata:\n  name: function-input\ndata: {}\n";
         let (kind, pairs) = self.split_data()?;

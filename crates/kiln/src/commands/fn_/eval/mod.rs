@@ -34,7 +34,6 @@ use crate::report::results_dir::{
 use crate::ui::Ui;
 pub(crate) use args::EvalArgs;
 
-/// Runs one function.
 pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     let running = args
         .running
@@ -48,7 +47,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     let config_path = config_path(args)?;
     let place = match named {
         "-" => None,
-        named => Some(Place::resolve(ui, named)?),
+        named => Some(InputPackage::resolve(ui, named)?),
     };
     if let (Some(_), Some(config), Some(place)) = (saves_as, &config_path, &place) {
         check_is_inside(config, &place.path)?;
@@ -63,7 +62,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     let (input, files) = read(ui, place.as_ref(), &args.results_dir)?;
     let before = ReadSet::of(&input);
     let config = match &config_path {
-        Some(path) => read_config(&args.fn_config, path)?,
+        Some(path) => read_config(path)?,
         None => data_config,
     };
     let (input, set_aside) = set_aside(input, place.as_ref(), config_path.as_deref());
@@ -79,7 +78,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     let mut results = FunctionResultList::new();
     let inventory = Inventory::of(&input);
     let output = evaluate(evaluation, input, &mut results, &FunctionLog::new(ui));
-    // kpt does not look.
+    // kpt does not check.
     if let (Behaviour::Kiln, Ok(output)) = (running.behaviour(), &output) {
         for lost in inventory.lost(output) {
             ui.warn(&match lost {
@@ -107,13 +106,13 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
             behaviour: running.behaviour(),
         }
     });
-    // What is to be said of a function that was saved along with the resources.
-    let mut saved_along = None;
+    // The message about a function that was saved together with the resources.
+    let mut saved_message = None;
     let output = match (output, &place, &destination) {
         (Ok(output), Some(place), Destination::InPlace) => {
-            let mut changes = planned(place, output, &before, running.behaviour())?;
+            let mut changes = plan_output(place, output, &before, running.behaviour())?;
             if let (Some(saving), None) = (&saving, place.location.file()) {
-                saved_along = saving.add_to(&mut changes, &place.path)?;
+                saved_message = saving.add_to(&mut changes, &place.path)?;
             }
             let options = ApplyOptions::default();
             write(ui, place.location.root(), files.as_ref(), &changes, options)?;
@@ -132,39 +131,39 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         }
         Ok(None) => {}
     }
-    // kpt does not look.
+    // kpt ignores this error.
     if running.behaviour() == Behaviour::Kiln {
         saved_results?;
     }
-    match (saved_along, saving) {
-        (Some(message), _) => ui.say(&message),
+    match (saved_message, saving) {
+        (Some(message), _) => ui.print_message(&message),
         (None, Some(saving)) => saving.save(ui, place.as_ref())?,
         (None, None) => {}
     }
     Ok(())
 }
 
-/// Drops annotations that have become empty, and metadata likewise, as kpt's writer does.
+/// Drops empty annotations and empty metadata, as kpt's writer does.
 fn without_empty_annotations(mut resources: Vec<Resource>) -> Vec<Resource> {
     for resource in &mut resources {
-        // What cannot carry annotations has none to drop.
+        // A resource that cannot have annotations has none to drop.
         let _ = resource.clear_annotations(&[]);
     }
     resources
 }
 
 /// A package, or one file of it.
-struct Place {
+struct InputPackage {
     /// The absolute path.
     path: PathBuf,
     location: Location,
 }
 
-impl Place {
-    fn resolve(ui: &Ui, named: &str) -> Result<Place> {
+impl InputPackage {
+    fn resolve(ui: &Ui, named: &str) -> Result<InputPackage> {
         let resolved = resolve_as_named(ui, named)?;
         let path = absolute(&resolved)?;
-        Ok(Place {
+        Ok(InputPackage {
             location: Location::at(path.clone(), named)?,
             path,
         })
@@ -193,7 +192,7 @@ fn check_is_inside(config: &Path, package: &Path) -> Result<()> {
 
 fn read(
     ui: &Ui,
-    place: Option<&Place>,
+    place: Option<&InputPackage>,
     results_dir: &str,
 ) -> Result<(Vec<Resource>, Option<DiskFiles>)> {
     match place {
@@ -214,7 +213,7 @@ fn read(
     }
 }
 
-fn read_config(named: &str, path: &Path) -> Result<Document> {
+fn read_config(path: &Path) -> Result<Document> {
     let open = || {
         let bytes = std::fs::read(path).map_err(|error| {
             OpenConfigError::Open(format!("open {}: {}", path.display(), errno_text(&error)))
@@ -223,14 +222,13 @@ fn read_config(named: &str, path: &Path) -> Result<Document> {
             .map_err(|error| OpenConfigError::Read(error.to_string()))?;
         Ok(resources.into_iter().map(Resource::into_document).collect())
     };
-    let _ = named;
     Ok(check_function_config(&path.display().to_string(), open())?)
 }
 
-/// Takes the function's configuration out of what the function works on, if it is part of the package.
+/// Removes the functionConfig from the input of the function, if it is part of the package.
 fn set_aside(
     input: Vec<Resource>,
-    place: Option<&Place>,
+    place: Option<&InputPackage>,
     config: Option<&Path>,
 ) -> (Vec<Resource>, Option<Resource>) {
     let (Some(place), Some(config)) = (place, config) else {
@@ -244,9 +242,9 @@ fn set_aside(
     (others, configs.pop())
 }
 
-/// What is to be changed so that the package holds what the function gave back.
-fn planned(
-    place: &Place,
+/// The changes that write the output of the function to the package.
+fn plan_output(
+    place: &InputPackage,
     output: Vec<Resource>,
     before: &ReadSet,
     behaviour: Behaviour,
@@ -264,11 +262,11 @@ fn planned(
     Ok(plan_write(output, before, &options)?)
 }
 
-/// The function as a pipeline declares it.
+/// The function as an entry of a pipeline.
 fn saved_function(
     args: &EvalArgs,
     target: &Target,
-    place: Option<&Place>,
+    place: Option<&InputPackage>,
     config: Option<&Path>,
 ) -> Result<Function> {
     let mut function = Function::default();
@@ -292,7 +290,7 @@ fn saved_function(
     Ok(function)
 }
 
-/// A function that is to become part of a Kptfile's pipeline.
+/// A function to add to the pipeline of a Kptfile.
 struct Saving {
     kind: FunctionKind,
     function: Function,
@@ -300,9 +298,8 @@ struct Saving {
 }
 
 impl Saving {
-    /// Puts the function into the Kptfile that the changes leave behind, so that both happen or neither; what is to be
-    /// said then. None if there is no Kptfile, and for kpt, which writes the resources even if the function cannot be
-    /// saved.
+    /// Adds the function to the Kptfile in the changes, so that all is written or nothing, and returns the message to print.
+    /// `None` if there is no Kptfile, and for kpt, which writes the resources even if the function cannot be saved.
     fn add_to(&self, changes: &mut Vec<FileChange>, directory: &Path) -> Result<Option<String>> {
         if self.behaviour == Behaviour::Kpt {
             return Ok(None);
@@ -324,22 +321,22 @@ impl Saving {
     }
 
     /// Writes the function to the Kptfile of the package, or of the current directory.
-    fn save(&self, ui: &Ui, place: Option<&Place>) -> Result<()> {
+    fn save(&self, ui: &Ui, place: Option<&InputPackage>) -> Result<()> {
         let directory = match place {
             Some(place) => place.path.clone(),
             None => absolute("")?,
         };
         match self.change(std::fs::read(directory.join(FILE_NAME)).ok())? {
-            None => ui.say("function not added: Kptfile not exists"),
+            None => ui.print_message("function not added: Kptfile not exists"),
             Some((change, message)) => {
                 write(ui, &directory, None, &[change], ApplyOptions::default())?;
-                ui.say(&message);
+                ui.print_message(&message);
             }
         }
         Ok(())
     }
 
-    /// The Kptfile with the function in it, and what is to be said of it; none if it is no Kptfile.
+    /// The Kptfile with the function in it, and the message to print; `None` if there is no valid Kptfile.
     fn change(&self, kptfile: Option<Vec<u8>>) -> Result<Option<(FileChange, String)>> {
         let (kind, function) = (self.kind, &self.function);
         let original = kptfile.filter(|bytes| Kptfile::read(bytes).is_ok());

@@ -1,4 +1,4 @@
-//! Which functions there are, and in which order they run.
+//! Finds the declared functions and their order.
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
@@ -23,16 +23,16 @@ use crate::environment::{KRM_FN_RUNTIME, PATH};
 use crate::package::Location;
 use crate::ui::Ui;
 
-/// Where candidates come from.
+/// Where declarations come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// The resources that functions are run on.
+    /// The input resources.
     Input,
     /// Another directory or the command line.
     Elsewhere,
 }
 
-/// All functions in the order in which they run. Nothing has been run when one of them cannot be.
+/// All functions in the order in which they run. If one of them cannot run, none does.
 pub(super) fn steps(
     ui: &Ui,
     args: &RunArgs,
@@ -61,7 +61,7 @@ pub(super) fn steps(
     Ok(finder.steps)
 }
 
-/// The resources of other directories. The original forgets all but those of the last.
+/// The resources of other directories. The original uses only the last directory.
 fn from_directories(ui: &Ui, dirs: &[String]) -> Result<Vec<Resource>> {
     let mut resources = Vec::new();
     for dir in dirs {
@@ -78,7 +78,7 @@ struct Finder<'a> {
     args: &'a RunArgs,
     evaluators: EvaluatorChain,
     steps: Vec<(Step, Config)>,
-    /// How many declarations there were, those that are not run included.
+    /// The number of declarations, skipped ones included.
     count: usize,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Finder<'a> {
             let Some(declared) = declared_function(&candidate.resource) else {
                 continue;
             };
-            self.tell_problem(source, &candidate.resource, &declared);
+            self.print_problem(source, &candidate.resource, &declared);
             let declaration = declared.declaration;
             if declaration.container.network && !self.args.network {
                 bail!("network required but not enabled with --network");
@@ -147,7 +147,7 @@ impl<'a> Finder<'a> {
             let dir = dir.filter(|dir| !dir.is_empty());
             let step = Step {
                 name,
-                place: None,
+                position: None,
                 is_image,
                 is_script,
                 runner,
@@ -164,7 +164,7 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// What a declaration asks to be run; none if nothing, or what is not allowed.
+    /// The function of a declaration; `None` if there is none, or it is not allowed.
     fn function(&self, config: &Resource, declared: &Declaration) -> Result<Option<FunctionSpec>> {
         let container = &declared.container;
         if !container.image.is_empty() {
@@ -172,7 +172,7 @@ impl<'a> Finder<'a> {
             if container.network {
                 function.network = Network::Host;
             }
-            // The defaults win over what is declared, and the command line over both.
+            // The defaults override declared variables, and the command line overrides both.
             let defaults = ["LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true"];
             function.env.extend(container.envs.iter().cloned());
             function.env.extend(defaults.map(str::to_owned));
@@ -186,14 +186,14 @@ impl<'a> Finder<'a> {
             return Ok(Some(FunctionSpec::new(Target::Program(program.clone()))));
         }
         if !program.is_empty() {
-            self.tell_skipped(config, program, "--enable-exec");
+            self.print_skipped(config, program, "--enable-exec");
         } else if is_script {
-            self.tell_skipped(config, &script.path, "--enable-star");
+            self.print_skipped(config, &script.path, "--enable-star");
         }
         Ok(None)
     }
 
-    /// The script that a declaration names, with its name; none if it names none, or scripts are not allowed.
+    /// The script of a declaration, with its path; `None` if there is none, or scripts are not allowed.
     fn script(
         &self,
         config: &Resource,
@@ -207,11 +207,11 @@ impl<'a> Finder<'a> {
         check_script_path(&script.path)?;
         if !script.url.is_empty() {
             bail!(
-                "scripts that are to be had at a URL are not supported: {}",
+                "Starlark scripts at a URL are not supported: {}",
                 script.url
             );
         }
-        // It is relative to the file that declares it.
+        // The path is relative to the file that declares the script.
         let root = self.args.dirs.first().map_or("", String::as_str);
         let file = config.annotation(LEGACY_PATH).unwrap_or_default();
         let path = Path::new(root).join(directory(&clean(file)));
@@ -233,27 +233,29 @@ impl<'a> Finder<'a> {
         Ok(Some((path, Arc::new(runner))))
     }
 
-    /// The original says nothing.
-    fn tell_skipped(&self, config: &Resource, what: &str, flag: &str) {
+    /// The original prints nothing.
+    fn print_skipped(&self, config: &Resource, what: &str, flag: &str) {
         if self.ui.compat() == Compat::Kiln {
             let path = config.annotation(LEGACY_PATH).unwrap_or("<stdin>");
-            let message = format!("skipped function {what:?} of {path}, which needs {flag}");
-            self.ui.say(&message);
+            let message = format!("skipped function {what:?} in {path}: it requires {flag}");
+            self.ui.print_message(&message);
         }
     }
 
-    /// The original looks twice at declarations among its input, and complains each time.
-    fn tell_problem(&self, source: Source, config: &Resource, declared: &Declared) {
+    /// The original parses declarations in its input twice, and prints the problem each time.
+    fn print_problem(&self, source: Source, config: &Resource, declared: &Declared) {
         let Some(problem) = &declared.problem else {
             return;
         };
         match (self.ui.compat(), source) {
-            (Compat::KptV039, Source::Input) => self.ui.say(&format!("{problem}\n{problem}")),
-            (Compat::KptV039, Source::Elsewhere) => self.ui.say(problem),
+            (Compat::KptV039, Source::Input) => {
+                self.ui.print_message(&format!("{problem}\n{problem}"))
+            }
+            (Compat::KptV039, Source::Elsewhere) => self.ui.print_message(problem),
             (Compat::Kiln | Compat::Kpt, _) => {
                 let path = config.annotation(LEGACY_PATH).unwrap_or("<stdin>");
-                let message = format!("{path}: the declared function is not valid: {problem}");
-                self.ui.say(&message);
+                let message = format!("{path}: invalid function declaration: {problem}");
+                self.ui.print_message(&message);
             }
         }
     }
@@ -277,7 +279,7 @@ fn check_script_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deeper directories first, then by the directory's name; functions of one file in its order.
+/// Sorts by depth, deepest first, then by directory; functions of one file keep their order.
 fn sort(candidates: &mut [Config]) -> Result<()> {
     for (at, one) in candidates.iter().enumerate() {
         let is_same = |other: &&Config| path(&other.resource) == path(&one.resource);

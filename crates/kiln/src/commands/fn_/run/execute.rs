@@ -1,4 +1,4 @@
-//! Running one function after the other, each on what it sees of the outcome of those before it.
+//! Runs functions in sequence, each on the output of those before it.
 
 use std::collections::HashMap;
 
@@ -24,28 +24,25 @@ use crate::interrupt::on_interrupt;
 use crate::report::explain::hints;
 use crate::ui::Ui;
 
-/// What all functions together came to.
-pub(super) struct Ending {
-    /// What is to be written; none if a function left nothing, which ends the run without writing.
+pub(super) struct RunOutcome {
+    /// The resources to write; `None` if a function returned nothing, which ends the run without writing.
     pub(super) resources: Option<Vec<Resource>>,
-    /// The failures that were to wait until now.
-    pub(super) late: Vec<String>,
+    /// The failures of functions that are reported at the end.
+    pub(super) deferred_failures: Vec<String>,
 }
 
-/// A resource on its way through the functions.
 struct Item {
     resource: Resource,
-    /// Its place among those that were read, as long as no function has had it.
+    /// Its index among the resources that were read, until a function returned it.
     original: Option<usize>,
 }
 
-/// Runs all functions.
 pub(super) fn execute(
     ui: &Ui,
     args: &RunArgs,
     resources: Vec<Resource>,
     steps: Vec<(Step, Config)>,
-) -> Result<Ending> {
+) -> Result<RunOutcome> {
     let items = resources.into_iter().enumerate();
     let mut items: Vec<Item> = items
         .map(|(at, resource)| Item {
@@ -62,15 +59,16 @@ pub(super) fn execute(
     let images = steps.iter().filter(|step| step.is_image);
     let images: Vec<_> = images.map(|step| (None, step.name.clone())).collect();
     let engine_hint = (!images.is_empty()).then(|| container_functions::hint(&images));
-    let mut late = Vec::new();
+    let mut deferred_failures = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         if args.log_steps {
-            ui.say(&format!("Running {}", step.name));
+            ui.print_message(&format!("Running {}", step.name));
         }
-        let sees = |item: &Item| step.sees(&item.resource);
-        let (mut seen, unseen): (Vec<Item>, Vec<Item>) = items.into_iter().partition(sees);
-        number(&mut seen, &mut configs)?;
-        let inputs: Vec<Resource> = seen.into_iter().map(|item| item.resource).collect();
+        let is_selected = |item: &Item| step.selects(&item.resource);
+        let (mut selected, others): (Vec<Item>, Vec<Item>) =
+            items.into_iter().partition(is_selected);
+        number(&mut selected, &mut configs)?;
+        let inputs: Vec<Resource> = selected.into_iter().map(|item| item.resource).collect();
         let config = configs.get(at).map(|config| &config.resource);
         let ctx = RunContext {
             deadline: args.timeout().and_then(Deadline::after),
@@ -79,28 +77,28 @@ pub(super) fn execute(
             on_stderr: None,
         };
         let (outputs, failure) = run(ui, step, inputs, config, engine_hint.as_deref(), &ctx)?;
-        late.extend(failure);
+        deferred_failures.extend(failure);
         let outputs = outputs.into_iter().map(|resource| Item {
             resource,
             original: None,
         });
-        items = outputs.chain(unseen).collect();
+        items = outputs.chain(others).collect();
         if items.is_empty() {
-            return Ok(Ending {
+            return Ok(RunOutcome {
                 resources: None,
-                late,
+                deferred_failures,
             });
         }
     }
     let resources = items.into_iter().map(|item| item.resource).collect();
-    Ok(Ending {
+    Ok(RunOutcome {
         resources: Some(resources),
-        late,
+        deferred_failures,
     })
 }
 
-/// Numbers resources, so that comments find their way back. A function's configuration that is still the very resource
-/// that was read gets the number as well.
+/// Numbers resources, so that comments can be restored. A functionConfig that is one of these resources, unchanged, gets the
+/// same number.
 fn number(items: &mut [Item], configs: &mut [Config]) -> Result<()> {
     let places = configs.iter().enumerate();
     let places: HashMap<usize, usize> = places
@@ -122,7 +120,7 @@ fn annotate(resource: &mut Resource, key: &str, value: &str) -> Result<()> {
     set.map_err(|error| anyhow!(wrong_kind(&error, path_to_annotations(resource.root()))))
 }
 
-/// Runs a function: what came of it, and its failure if that is to wait.
+/// Runs a function. Returns its output, and its failure if that is deferred.
 fn run(
     ui: &Ui,
     step: &Step,
@@ -135,9 +133,9 @@ fn run(
     let input = Input::new(Dialect::Legacy, &inputs, config);
     let ran = {
         let _progress = ui.progress(&step.name);
-        let voice = StderrForwarder::new(ui, &step.name);
-        let ran = step.runner.run(&input, &voice.heard_in(ctx));
-        voice.end();
+        let stderr = StderrForwarder::new(ui, &step.name);
+        let ran = step.runner.run(&input, &stderr.listen_in(ctx));
+        stderr.end();
         ran
     };
     drop(input);
@@ -166,7 +164,7 @@ fn run(
         (Output::List(list), _) => list,
         (Output::Wire(text), failure) => match (read(ui, step, text.into()), failure) {
             (Ok(list), _) => list,
-            // What a function that failed printed may be anything; that it failed matters more.
+            // The output of a failed function may be anything; the failure matters more.
             (Err(_), Some(failure)) if ui.compat() == Compat::Kiln => bail!("{failure}"),
             (Err(error), _) => return Err(error),
         },
@@ -179,13 +177,13 @@ fn run(
     match failure {
         Some(failure) if !step.defers_failure => bail!("{failure}"),
         failure => {
-            place(&mut outputs, &step.directory)?;
+            set_default_paths(&mut outputs, &step.directory)?;
             Ok((outputs, failure))
         }
     }
 }
 
-/// The list that a function printed.
+/// Parses the output of a function.
 fn read(ui: &Ui, step: &Step, text: Vec<u8>) -> Result<ResourceList> {
     match ui.compat() {
         Compat::Kpt | Compat::KptV039 => {
@@ -194,17 +192,17 @@ fn read(ui: &Ui, step: &Step, text: Vec<u8>) -> Result<ResourceList> {
         Compat::Kiln => read_answer(text, Dialect::Legacy).map_err(|error| match error {
             AnswerError::Read(error) => anyhow!("{error}"),
             error => {
-                let text = format!("returned no list of resources: {error}");
+                let text = format!("did not return a ResourceList: {error}");
                 anyhow!("{}\nhint: {}", with_name(step, &text), hints::NO_ITEMS)
             }
         }),
     }
 }
 
-/// A failure with the name of the function, and what can be done about it.
+/// A failure with the function, its position and a hint.
 fn with_name(step: &Step, failure: &str) -> String {
     let mut text = format!("function {:?}: {failure}", step.name);
-    if let Some(place) = &step.place {
+    if let Some(place) = &step.position {
         text.push_str(&format!("\n  at {place}"));
     }
     let start_hint = hints::start_hint(failure).filter(|_| !step.is_image);
@@ -215,8 +213,8 @@ fn with_name(step: &Step, failure: &str) -> String {
     text
 }
 
-/// Gives resources the comments back that their inputs had. In kiln's own mode also the order of their fields, and what
-/// nothing has changed is the input itself.
+/// Restores the comments of the inputs. In kiln's own mode also the order of their fields, and unchanged resources are the
+/// inputs themselves.
 fn restore(ui: &Ui, outputs: Vec<Resource>, inputs: Vec<Resource>) -> Result<Vec<Resource>> {
     if ui.compat() == Compat::Kiln {
         outputs.iter().try_for_each(check_annotations)?;
@@ -233,12 +231,12 @@ fn check_annotations(output: &Resource) -> Result<()> {
     }
 }
 
-/// The comments of a resource, as the original restores them.
+/// Restores the comments of a resource as the original does.
 fn restore_one(mut output: Resource, inputs: &[Resource]) -> Result<Resource> {
     check_annotations(&output)?;
     let input = output.annotation(LEGACY_ID).and_then(|id| {
         let number: usize = id.parse().ok()?;
-        // Only numbers as they were given out count.
+        // Only numbers in the form that we wrote count.
         let is_ours = number.to_string() == id;
         inputs.get(number.checked_sub(1).filter(|_| is_ours)?)
     });
@@ -248,17 +246,17 @@ fn restore_one(mut output: Resource, inputs: &[Resource]) -> Result<Resource> {
     let (from, start) = (input.document(), output.start());
     let document = output.document_mut();
     let copied = copy_comments((from, input.start()), (document, start), Schema::builtin());
-    let in_old_words = |error: EditError| anyhow!(wrong_kind(&error, ""));
-    copied.map_err(in_old_words)?;
+    let in_kpt_words = |error: EditError| anyhow!(wrong_kind(&error, ""));
+    copied.map_err(in_kpt_words)?;
     let mut restored = output.with_origin(input.origin().cloned());
     restored
         .remove_annotation(LEGACY_ID)
-        .map_err(in_old_words)?;
+        .map_err(in_kpt_words)?;
     Ok(restored)
 }
 
-/// Gives a path to resources that have none.
-fn place(outputs: &mut [Resource], dir: &str) -> Result<()> {
+/// Sets the path of resources that have none.
+fn set_default_paths(outputs: &mut [Resource], dir: &str) -> Result<()> {
     for resource in outputs {
         if resource.meta().is_missing {
             bail!("missing Resource metadata");

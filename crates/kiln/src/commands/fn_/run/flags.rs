@@ -1,4 +1,4 @@
-//! The flags of `kiln fn run`, and the function that they may name.
+//! The flags of `kiln fn run`, and the function that they may declare.
 
 use std::time::Duration;
 
@@ -14,36 +14,35 @@ use crate::compat::Compat;
 use crate::flag_values::{go_bool, go_time, size};
 use crate::log_format::LogFormat;
 
-/// Flags of `kiln fn run`.
 #[derive(Args, Debug)]
 // More than one DIR is refused in kpt's words, which needs them parsed.
 #[command(override_usage = "kiln fn run [OPTIONS] [DIR] [-- [KIND] [KEY=VALUE]...]")]
 pub(crate) struct RunArgs {
-    /// The directory to run functions on; from standard input to standard output if not given
+    /// Directory to run functions on. Default: from standard input to standard output
     #[arg(value_name = "DIR")]
     pub(super) dirs: Vec<String>,
-    /// Run this image
+    /// Image to run
     #[arg(long, value_name = "IMAGE", allow_hyphen_values = true)]
     image: Option<String>,
-    /// Allow functions that are programs of this machine
+    /// Allow functions that run programs of this machine
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) enable_exec: bool,
-    /// Run this program, without arguments
+    /// Program to run, without arguments
     #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
     exec_path: Option<String>,
     /// Allow functions that are Starlark scripts
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) enable_star: bool,
-    /// Run this Starlark script
+    /// Starlark script to run
     #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
     star_path: Option<String>,
-    /// Run the Starlark script that is to be had here
+    /// URL of a Starlark script to run (not supported)
     #[arg(long, value_name = "URL", allow_hyphen_values = true)]
     star_url: Option<String>,
-    /// What the Starlark script is called
+    /// Name of the Starlark script
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     star_name: Option<String>,
-    /// Take functions from these directories instead of DIR
+    /// Directories that declare the functions. Default: DIR
     #[arg(
         long,
         value_name = "DIR",
@@ -51,59 +50,59 @@ pub(crate) struct RunArgs {
         allow_hyphen_values = true
     )]
     pub(super) fn_path: Vec<String>,
-    /// Let every function see all resources, not only those of its directory
+    /// Pass all resources to every function, not only those of its directory
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) global_scope: bool,
-    /// How long a function may run: 90s, 5m, 1h30m; as long as it likes if not given
+    /// Time limit for each function: 90s, 5m, 1h30m. Default: no limit
     #[arg(long, value_name = "TIME", value_parser = go_time)]
     timeout: Option<Duration>,
-    /// How much a function may write, in bytes, or with K, M or G
+    /// Output limit for each function, in bytes, or with K, M or G
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_output: Option<u64>,
-    /// Print the resources and leave DIR as it is
+    /// Print the resources and do not write to DIR
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) dry_run: bool,
-    /// Write what functions report to this directory, which must exist
+    /// Directory for the results of functions; it must exist
     #[arg(long, value_name = "DIR", allow_hyphen_values = true)]
     pub(super) results_dir: Option<String>,
-    /// Give the network to images that declare that they need it
+    /// Give network access to images that declare that they need it
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) network: bool,
-    /// What images see of the file system: type=bind,src=PATH,dst=PATH[,rw=true]
+    /// Mount a directory or file into containers: type=bind,src=PATH,dst=PATH[,rw=true]
     #[arg(long, value_name = "MOUNT", allow_hyphen_values = true)]
     pub(super) mount: Vec<String>,
-    /// A variable for images: NAME=VALUE, or NAME for its value here
+    /// Environment variable for containers: NAME=VALUE, or NAME to pass on its current value
     #[arg(short, long, value_name = "VARIABLE", allow_hyphen_values = true)]
     pub(super) env: Vec<String>,
-    /// Run images as the user who runs kiln
+    /// Run containers as the current user
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) as_current_user: bool,
-    /// Tell which function is about to run
+    /// Print the name of each function before it runs
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true", hide_default_value = true, value_parser = go_bool)]
     pub(super) log_steps: bool,
-    /// How to tell what happens: lines for people, or one JSON object a line
+    /// Log format: human-readable text, or one JSON object per line
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
-    /// Accepted because kpt has it; without effect
+    /// Ignored; accepted because kpt has it
     #[arg(long, hide = true, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value = "true", default_missing_value = "true", value_parser = go_bool)]
     include_subpackages: bool,
-    /// The kind and the data of the configuration of the function that the flags name
+    /// Kind and data of the functionConfig of the function that the flags name
     #[arg(last = true, value_name = "KEY=VALUE")]
     data: Vec<String>,
 }
 
-/// A flag's text, unless it is empty.
+/// The value of a flag, unless it is empty.
 fn given(flag: &Option<String>) -> Option<&str> {
     flag.as_deref().filter(|text| !text.is_empty())
 }
 
 impl RunArgs {
-    /// The time that a function has; none if it may take as long as it likes.
+    /// The time limit for each function; `None` for no limit.
     pub(super) fn timeout(&self) -> Option<Duration> {
         self.timeout.filter(|timeout| !timeout.is_zero())
     }
 
-    /// How much a function may write. The original takes what fits into memory.
+    /// The output limit for each function. The original has none.
     pub(super) fn max_output(&self, compat: Compat) -> u64 {
         let by_default = match compat {
             Compat::Kiln => DEFAULT_MAX_OUTPUT,
@@ -112,7 +111,7 @@ impl RunArgs {
         self.max_output.unwrap_or(by_default)
     }
 
-    /// Refuses what does not go together, in kpt's words.
+    /// Refuses flags that conflict, with kpt's messages.
     pub(super) fn check(&self) -> Result<()> {
         let has_script = given(&self.star_path).or(given(&self.star_url)).is_some();
         let has_program = given(&self.exec_path).is_some();
@@ -123,7 +122,7 @@ impl RunArgs {
             bail!("must specify --enable-exec with --exec-path");
         }
         let has_function = given(&self.image).is_some() || has_script || has_program;
-        // clap tells what follows `--`, but not whether it was there.
+        // clap reports what follows `--`, but not whether `--` was given.
         let has_dashes = std::env::args_os().any(|word| word == "--");
         if has_dashes && !has_function {
             bail!("must specify --image");
@@ -134,7 +133,7 @@ impl RunArgs {
         Ok(())
     }
 
-    /// The configuration of the function that the flags name, which declares it.
+    /// The functionConfig that declares the function of the flags.
     pub(super) fn function(&self) -> Result<Option<Resource>> {
         let Some(declaration) = self.declaration() else {
             return Ok(None);
@@ -169,7 +168,7 @@ impl RunArgs {
         Ok(Some(Resource::new(config)))
     }
 
-    /// The declaration of the function that the flags name; an image before a script before a program.
+    /// The declaration of the function of the flags. An image takes precedence over a script, and a script over a program.
     fn declaration(&self) -> Option<String> {
         let script = given(&self.star_path).or(given(&self.star_url));
         let network = self.network.then_some("true");
@@ -195,7 +194,7 @@ impl RunArgs {
     }
 }
 
-/// A mapping on one line, of scalars that are what they look like.
+/// A flow mapping of plain scalars.
 fn flow(pairs: &[(&str, &str)]) -> Document {
     let mut mapping = Document::new_mapping();
     let root = mapping.root().id();
@@ -208,7 +207,7 @@ fn flow(pairs: &[(&str, &str)]) -> Document {
     mapping
 }
 
-/// What kpt says of a pair without a key: it takes the value for that of all pairs before.
+/// kpt's message for a pair without a key, which contains the pairs before it.
 fn no_key(before: &[(&str, &str)]) -> String {
     let contents = kiln_yaml::to_string(&flow(before), SequenceStyle::Compact);
     let error = EditError::WrongKind {

@@ -1,7 +1,7 @@
 //! `kiln fn run`: the command of kpt v0.39 that runs functions declared by resources, or one named on the command line.
 //!
-//! Resources and lists are those of that time, whatever the compatibility: functions written for it expect them. There
-//! is no default timeout.
+//! Resources and lists have the format of that time in every compatibility mode, because the functions expect it. There is no
+//! default timeout.
 
 mod discover;
 mod execute;
@@ -28,12 +28,11 @@ use crate::package::write::write;
 use crate::package::{self, Location};
 use crate::report::explain::document_place;
 use crate::ui::{Failed, Ui};
-use execute::{Ending, execute};
+use execute::{RunOutcome, execute};
 use step::{Config, Step};
 
 pub(crate) use flags::RunArgs;
 
-/// Runs functions on a directory or on standard input.
 pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
     if let (Compat::KptV039, Some(dir)) = (ui.compat(), args.dirs.first()) {
         check_kptfiles(ui, dir)?;
@@ -58,10 +57,13 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
     let before = ReadSet::of(&resources);
     let mut steps = discover::steps(ui, args, &resources, imperative)?;
     if let Some((location, files)) = &package {
-        find_places(location, files, &mut steps);
+        find_positions(location, files, &mut steps);
     }
     let inventory = Inventory::of(&resources);
-    let Ending { resources, late } = execute(ui, args, resources, steps)?;
+    let RunOutcome {
+        resources,
+        deferred_failures,
+    } = execute(ui, args, resources, steps)?;
     if let Some(resources) = resources {
         // An empty list changes nothing here.
         if ui.compat() == Compat::Kiln
@@ -77,31 +79,31 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
             _ => ui.write_data(write_legacy_stream(resources)?.as_bytes())?,
         }
     }
-    match late.is_empty() {
+    match deferred_failures.is_empty() {
         true => Ok(()),
-        false => Err(Failed::with(format!("error: {}", late.join("\n---\n"))).into()),
+        false => Err(Failed::with(format!("error: {}", deferred_failures.join("\n---\n"))).into()),
     }
 }
 
-/// Finds out where functions are declared.
-fn find_places(location: &Location, files: &DiskFiles, steps: &mut [(Step, Config)]) {
+/// Adds the positions of the declarations.
+fn find_positions(location: &Location, files: &DiskFiles, steps: &mut [(Step, Config)]) {
     for (step, config) in steps {
         let (path, index) = meta::file_place(config.resource.root());
         let place = document_place(files, path, index).filter(|_| config.original.is_some());
-        step.place = place.map(|mut place| {
+        step.position = place.map(|mut place| {
             place.file = location.show(&place.file);
             place.to_string()
         });
     }
 }
 
-/// The resources of a directory: sub-packages are not special, and Kptfiles are no resources.
+/// The resources of a directory: sub-packages are not special, and Kptfiles are not resources.
 fn read(ui: &Ui, location: &Location) -> Result<(Vec<Resource>, DiskFiles)> {
     let options = ListOptions::new(Dialect::Legacy, Subpackages::Ordinary);
     package::read_as(ui, location, &options, Dialect::Legacy)
 }
 
-/// Writes the resources back to where they were read from.
+/// Writes the resources back to their files.
 fn save(
     ui: &Ui,
     location: &Location,
@@ -131,7 +133,7 @@ fn save(
     write(ui, location.root(), Some(files), &changes, options)
 }
 
-/// Where the results of a function go.
+/// Writes the results of a function.
 fn save_results(path: &Path, text: &str) -> Result<()> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;

@@ -1,4 +1,4 @@
-//! What a function says besides its answer, passed on while it says it.
+//! Prints the standard error of a function while the function runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,11 +6,10 @@ use kiln_runtime::{RunContext, StderrListener};
 
 use crate::ui::Ui;
 
-/// Passes on what one function says.
 pub(super) struct StderrForwarder {
     ui: Ui,
     function: String,
-    /// A line that is not whole yet.
+    /// An incomplete line.
     rest: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -23,23 +22,23 @@ impl StderrForwarder {
         }
     }
 
-    /// The circumstances of a call in which the function is heard.
-    pub(super) fn heard_in(&self, ctx: &RunContext) -> RunContext {
+    /// The context of a call whose standard error is printed.
+    pub(super) fn listen_in(&self, ctx: &RunContext) -> RunContext {
         let (ui, function) = (self.ui.clone(), self.function.clone());
         let rest = Arc::clone(&self.rest);
-        let hear = move |said: &[u8]| {
+        let forward = move |output: &[u8]| {
             let mut rest = rest.lock().unwrap_or_else(PoisonError::into_inner);
-            ui.pass_on(&function, said, &mut rest);
+            ui.forward_stderr(&function, output, &mut rest);
         };
         RunContext {
-            on_stderr: Some(StderrListener::new(hear)),
+            on_stderr: Some(StderrListener::new(forward)),
             ..ctx.clone()
         }
     }
 
-    /// The function has ended.
+    /// Prints what is left when the function has ended.
     pub(super) fn end(self) {
         let rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        self.ui.pass_on_rest(&self.function, &rest);
+        self.ui.forward_rest(&self.function, &rest);
     }
 }

@@ -1,4 +1,4 @@
-//! One function that is to be run: what runs it, its configuration and what it sees.
+//! One function to run: its runner, its configuration and the resources it gets.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,43 +8,42 @@ use kiln_krm::annotations::LEGACY_PATH;
 use kiln_krm::paths::{base, clean, directory};
 use kiln_runtime::Runner;
 
-/// A function that is to be run.
 pub(super) struct Step {
-    /// The image or the program.
+    /// The image, program or script.
     pub(super) name: String,
-    /// Where it is declared, as messages name it; none if on the command line.
-    pub(super) place: Option<String>,
+    /// Where it is declared, for messages; `None` if on the command line.
+    pub(super) position: Option<String>,
     pub(super) is_image: bool,
-    /// Whether it is a script, whose failure has words of its own.
+    /// Whether it is a script, whose failures have their own messages.
     pub(super) is_script: bool,
     pub(super) runner: Arc<dyn Runner>,
-    /// The directory of its configuration, which new resources go to; empty if it comes from no file.
+    /// The directory of its configuration, to which new resources are written; empty if the configuration has no file.
     pub(super) directory: String,
     pub(super) scope: Scope,
-    /// Where what it reports goes.
+    /// The file for its results.
     pub(super) results_file: Option<PathBuf>,
-    /// Whether its failure waits until all others have run.
+    /// Whether its failure is reported after all functions have run.
     pub(super) defers_failure: bool,
 }
 
 /// The resource that declares a function, which is its configuration.
 pub(super) struct Config {
     pub(super) resource: Resource,
-    /// Its place among the resources that were read, if it is one of them.
+    /// Its index among the resources that were read, if it is one of them.
     pub(super) original: Option<usize>,
 }
 
-/// What a function sees.
+/// Which resources a function gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Scope {
-    /// Everything.
+    /// All resources.
     Global,
-    /// What lies in the directory of its configuration.
+    /// The resources in the directory of its configuration.
     Directory,
 }
 
 impl Config {
-    /// The directory that the function counts for; empty if it comes from no file.
+    /// The directory of the function; empty if the configuration has no file.
     pub(super) fn directory(&self) -> String {
         let path = self.resource.annotation(LEGACY_PATH);
         path.map(directory_of).unwrap_or_default()
@@ -52,8 +51,8 @@ impl Config {
 }
 
 impl Step {
-    /// Whether the function sees a resource. What begins with the name of a directory counts as being in it.
-    pub(super) fn sees(&self, resource: &Resource) -> bool {
+    /// Whether the function gets a resource. A path that starts with the name of the directory counts as inside it.
+    pub(super) fn selects(&self, resource: &Resource) -> bool {
         if self.scope == Scope::Global || matches!(self.directory.as_str(), "" | ".") {
             return true;
         }
@@ -62,7 +61,7 @@ impl Step {
     }
 }
 
-/// The directory a file counts for: that of a directory called `functions` is the one above.
+/// The directory of a file; for a file in a directory called `functions`, the parent of that.
 pub(super) fn directory_of(path: &str) -> String {
     let dir = clean(&directory(path));
     match base(&dir) {
