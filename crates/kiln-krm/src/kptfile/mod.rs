@@ -25,7 +25,8 @@ pub use schema::{
 };
 pub use text::KptfileText;
 pub use validate::{
-    FunctionKind, InvalidFunctionConfig, InvalidPipeline, OpenConfigError, check_function_config,
+    FunctionKind, InvalidFunctionConfig, InvalidPipeline, OpenConfigError, PipelineProblem,
+    check_function_config,
 };
 
 /// The name of the file.

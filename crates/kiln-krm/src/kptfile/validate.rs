@@ -19,10 +19,27 @@ pub struct InvalidPipeline {
     pub field: String,
     /// The field's value; empty where the field is not a text.
     pub value: String,
-    /// What is wrong with it.
+    /// Which rule is broken.
+    pub problem: PipelineProblem,
+    /// What is wrong, in kpt's words.
     pub reason: String,
     /// The image of the function in question; empty if it has none.
     pub image: String,
+}
+
+/// Which rule a pipeline breaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PipelineProblem {
+    /// A function has neither `image` nor `exec`.
+    NoFunction,
+    /// A function has both `image` and `exec`.
+    ImageAndExec,
+    /// `image` is not an image reference.
+    InvalidImage,
+    /// A function has both `configMap` and `configPath`.
+    ConfigMapAndConfigPath,
+    /// `configPath` is not the path of a functionConfig in the package.
+    InvalidConfigPath,
 }
 
 impl std::fmt::Display for InvalidPipeline {
@@ -168,6 +185,7 @@ impl Kptfile {
             check_function(function, &mut open).map_err(|failure| InvalidPipeline {
                 field: format!("pipeline.{}[{index}]{}", kind.list(), failure.field),
                 value: failure.value.to_owned(),
+                problem: failure.problem,
                 reason: failure.reason,
                 image: function.image.clone(),
             })?;
@@ -229,6 +247,7 @@ fn missing_config(kind: FunctionKind, index: usize, function: &Function) -> Inva
     InvalidPipeline {
         field: format!("pipeline.{}[{index}].configPath", kind.list()),
         value: function.config_path.clone(),
+        problem: PipelineProblem::InvalidConfigPath,
         reason: format!(
             "functionConfig resource for {} {name} is missing from path {path}, this also occurs if {path} is part of a subpackage",
             kind.name()
@@ -240,6 +259,7 @@ fn missing_config(kind: FunctionKind, index: usize, function: &Function) -> Inva
 struct Failure<'a> {
     field: &'static str,
     value: &'a str,
+    problem: PipelineProblem,
     reason: String,
 }
 
@@ -247,10 +267,15 @@ fn check_function<'a>(
     function: &'a Function,
     open: &mut impl FnMut(&str) -> Result<Vec<Document>, OpenConfigError>,
 ) -> Result<(), Failure<'a>> {
-    let fail = |field, value, reason: &str| {
+    let fail = |problem, value, reason: &str| {
         Err(Failure {
-            field,
+            field: match problem {
+                PipelineProblem::InvalidImage => ".image",
+                PipelineProblem::InvalidConfigPath => ".configPath",
+                _ => "",
+            },
             value,
+            problem,
             reason: reason.to_owned(),
         })
     };
@@ -265,16 +290,19 @@ fn check_function<'a>(
         // The missing letter is kpt's.
         ("", "") => {
             return fail(
-                "",
+                PipelineProblem::NoFunction,
                 "",
                 "must specify a functon (`image` or `exec`) to execute",
             );
         }
         ("", _) => {}
-        (image, "") => check_image(image).or_else(|reason| fail(".image", image, &reason))?,
+        (image, "") => {
+            let checked = check_image(image);
+            checked.or_else(|reason| fail(PipelineProblem::InvalidImage, image, &reason))?;
+        }
         _ => {
             return fail(
-                "",
+                PipelineProblem::ImageAndExec,
                 "",
                 "must not specify both `image` and `exec` at the same time",
             );
@@ -286,12 +314,13 @@ fn check_function<'a>(
     if !config_map.is_empty() {
         let reason =
             "functionConfig must not specify both `configMap` and `configPath` at the same time";
-        return fail("", "", reason);
+        return fail(PipelineProblem::ConfigMapAndConfigPath, "", reason);
     }
-    check_config_path(config_path).or_else(|reason| fail(".configPath", config_path, reason))?;
+    let fail = |reason: &str| fail(PipelineProblem::InvalidConfigPath, config_path, reason);
+    check_config_path(config_path).or_else(fail)?;
     match check_function_config(config_path, open(config_path)) {
         Ok(_) => Ok(()),
-        Err(invalid) => fail(".configPath", config_path, &invalid.to_string()),
+        Err(invalid) => fail(&invalid.to_string()),
     }
 }
 

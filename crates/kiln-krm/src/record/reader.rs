@@ -14,12 +14,37 @@ use super::node::{alias_targets, allowed_alias_share, explicit_tag_lie, is_merge
 /// Why a tree does not fit a type, in go-yaml's words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// Everything that does not fit, each with its line.
-    #[error("yaml: unmarshal errors:\n  {}", .0.join("\n  "))]
-    Misfits(Vec<String>),
+    /// All values that do not fit the type. Never empty.
+    #[error("yaml: unmarshal errors:\n  {}", joined(.0))]
+    Misfits(Vec<Misfit>),
     /// What stopped the reading.
     #[error("yaml: {0}")]
     Stopped(String),
+}
+
+/// A value that does not fit its type.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}: {text}")]
+pub struct Misfit {
+    /// The line of the value, from 1.
+    pub line: usize,
+    /// What is wrong, in go-yaml's words.
+    pub text: String,
+}
+
+impl DecodeError {
+    /// The line of the first value that does not fit.
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            DecodeError::Misfits(misfits) => misfits.first().map(|misfit| misfit.line),
+            DecodeError::Stopped(_) => None,
+        }
+    }
+}
+
+fn joined(misfits: &[Misfit]) -> String {
+    let texts: Vec<String> = misfits.iter().map(ToString::to_string).collect();
+    texts.join("\n  ")
 }
 
 /// What stops the reading at once.
@@ -46,7 +71,7 @@ const MAX_PROBLEMS: usize = 10_000;
 pub struct Reader<'a> {
     doc: &'a Document,
     unknown_keys: UnknownKeys,
-    problems: Vec<String>,
+    problems: Vec<Misfit>,
     /// What each alias stands for; filled when the first is met.
     targets: Option<HashMap<NodeId, NodeId>>,
     open_aliases: HashSet<NodeId>,
@@ -367,7 +392,10 @@ impl<'a> Reader<'a> {
 
     fn problem(&mut self, node: NodeRef<'_>, what: &str) {
         if self.problems.len() < MAX_PROBLEMS {
-            self.problems.push(format!("line {}: {what}", line(node)));
+            self.problems.push(Misfit {
+                line: line(node),
+                text: what.to_owned(),
+            });
         }
     }
 }
