@@ -10,7 +10,7 @@ use kiln_krm::{Dialect, Resource, ResourceList, meta, paths};
 use kiln_runtime::{Input, Outcome, Output, RunError};
 use kiln_yaml::{Document, NodeRef};
 
-use crate::error::{Failure, Why};
+use crate::error::{Exit, Failure};
 use crate::function::ReadyFunction;
 use crate::lane::Lane;
 use crate::log::{Event, Log};
@@ -136,7 +136,7 @@ impl Call<'_> {
         check_list(roots(), ListKind::Output).map_err(not_krm)?;
         if let Some(reported) = reported {
             let results = read_results(reported.root());
-            result.results = results.map_err(|error| because(Why::BadOutput, error))?;
+            result.results = results.map_err(bad_output)?;
         }
         let error = error.or_else(|| self.reported_error(result));
         match error {
@@ -164,9 +164,10 @@ impl Call<'_> {
             |item: &&kiln_krm::results::ResultItem| item.known_severity() == Some(Severity::Error);
         let errors = result.results.iter().filter(is_error).count();
         (errors > 0).then(|| {
-            let function = kiln_go::quote(self.function.name());
-            let text = format!("function {function} reported {errors} error(s) in its results");
-            CallError::Failure(Failure::Because(Why::Reported, text))
+            CallError::Failure(Failure::ReportedErrors {
+                function: self.function.name().to_owned(),
+                count: errors,
+            })
         })
     }
 
@@ -232,15 +233,14 @@ impl Call<'_> {
     fn read_answer(&self, bytes: Vec<u8>) -> Result<ResourceList, CallError> {
         if self.options.behaviour == Behaviour::Kpt || self.is_validator {
             let list = read_function_output(bytes, Dialect::Current);
-            return list.map_err(|error| because(Why::BadOutput, error));
+            return list.map_err(bad_output);
         }
         read_answer(bytes, Dialect::Current).map_err(|error| match error {
-            AnswerError::Read(error) => because(Why::BadOutput, error),
-            error => {
-                let function = kiln_go::quote(self.function.name());
-                let text = format!("function {function} returned no list of resources: {error}");
-                CallError::Failure(Failure::Because(Why::NoItems, text))
-            }
+            AnswerError::Read(error) => bad_output(error),
+            error => CallError::Failure(Failure::NoItems {
+                function: self.function.name().to_owned(),
+                reason: error.to_string(),
+            }),
         })
     }
 
@@ -262,30 +262,33 @@ impl Call<'_> {
                     }
                     result.stderr.push_str(&outcome.exit_text());
                 }
-                let error = (!outcome.is_success()).then(|| CallError::Exit(outcome.exit_text()));
+                let error = (!outcome.is_success()).then(|| CallError::Exit(Exit::of(&outcome)));
                 (outcome.output, error)
             }
             Err(RunError::TimedOut { stderr, .. }) if self.options.behaviour == Behaviour::Kpt => {
                 result.stderr = String::from_utf8_lossy(&stderr).into_owned();
                 result.exit_code = -1;
-                (
-                    nothing(),
-                    Some(CallError::Exit("signal: killed".to_owned())),
-                )
+                // kpt reports the signal with which it ends the function.
+                let exit = Exit {
+                    code: -1,
+                    signal: Some(9),
+                    text: "signal: killed".to_owned(),
+                };
+                (nothing(), Some(CallError::Exit(exit)))
             }
             Err(RunError::NotStarted(error)) => {
-                let text = format!("unexpected function error: {error}");
-                let failure = Failure::Because(Why::NotStarted, text);
+                let failure = Failure::NotStarted(error);
                 (nothing(), Some(CallError::Failure(failure)))
             }
             Err(error @ RunError::Unavailable(_)) => {
-                (nothing(), Some(because(Why::Unavailable, error)))
+                let failure = Failure::Unavailable(error.to_string());
+                (nothing(), Some(CallError::Failure(failure)))
             }
-            Err(error @ RunError::NotFound(_)) => (nothing(), Some(because(Why::NotFound, error))),
-            Err(error) => (
-                nothing(),
-                Some(CallError::from(kiln_go::error_chain(&error))),
-            ),
+            Err(error @ RunError::NotFound(_)) => {
+                let failure = Failure::NotFound(error.to_string());
+                (nothing(), Some(CallError::Failure(failure)))
+            }
+            Err(error) => (nothing(), Some(CallError::from(kiln_go::error_chain(&error)))),
         }
     }
 }
@@ -308,8 +311,8 @@ impl Filtered {
 }
 
 enum CallError {
-    /// The function says so itself.
-    Exit(String),
+    /// The function failed by its exit code or by a signal.
+    Exit(Exit),
     Failure(Failure),
 }
 
@@ -323,8 +326,8 @@ fn text(error: impl std::error::Error) -> CallError {
     CallError::from(error.to_string())
 }
 
-fn because(why: Why, error: impl std::error::Error) -> CallError {
-    CallError::Failure(Failure::Because(why, error.to_string()))
+fn bad_output(error: impl std::error::Error) -> CallError {
+    CallError::Failure(Failure::BadOutput(error.to_string()))
 }
 
 fn not_krm(error: ListNotKrm) -> CallError {

@@ -1,36 +1,84 @@
-//! Why a render failed: the cause, and the operations and packages it passed on its way up.
+//! Why a render failed: the cause, and the operations and packages that it passed on its way up.
 //!
-//! The way is kept because the Kptfile's status tells it ([`Trace::chain_text`]); the terminal shows the cause only
+//! The status of the Kptfile has the whole chain ([`Trace::chain_text`]), the terminal only the cause
 //! ([`RenderError::message`]). Both texts are kpt's.
 
 use kiln_krm::check::ListNotKrm;
+use kiln_krm::gotext::quote;
+use kiln_krm::image::NoMatchingTag;
 use kiln_krm::kptfile::{FunctionKind, InvalidPipeline, KptfileError};
 use kiln_krm::paths;
 use kiln_krm::read::ReadError;
+use kiln_runtime::{Outcome, StartError};
 
-/// What went wrong at the bottom.
+/// The cause of a failed render.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// A function failed, and the log has told all that it said about it. How it ended is in Go's words: `exit status 7`,
-    /// `signal: killed`.
-    Exit(String),
+    /// A function failed; the log has its results and its standard error.
+    Exit(Exit),
     /// A package's Kptfile cannot be used.
     Kptfile(Box<KptfileError>),
     /// A package's pipeline cannot be run: found when the package was read.
     Pipeline(Box<InvalidPipeline>),
     /// A package's pipeline cannot be run: found when it was about to run. Never empty.
     PipelineAtRun(Vec<InvalidPipeline>),
-    /// A file of a package holds no resources.
+    /// A file of a package does not contain resources.
     File(Box<UnreadableFile>),
-    /// What a function gets, or what it answered, is not a resource.
+    /// The input or the output of a function has something that is not a resource.
     NotKrm(Box<ListNotKrm>),
-    /// Something of which more is known than its text.
-    Because(Why, String),
-    /// Anything else.
+    /// A function is a program, and programs are not allowed.
+    ExecNotAllowed,
+    /// No evaluator runs the function.
+    NotFound(String),
+    /// A program could not be started.
+    NotStarted(StartError),
+    /// The container engine, or another thing that is needed to run the function, is not available.
+    Unavailable(String),
+    /// No known version of an image matches.
+    NoMatchingTag(NoMatchingTag),
+    /// The output of a function is not a list of resources.
+    BadOutput(String),
+    /// The output of a function is empty, or a list without items.
+    NoItems {
+        /// The image or command line.
+        function: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// A function that exited with 0 reported errors in its results.
+    ReportedErrors {
+        /// The image or command line.
+        function: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// Any other failure.
     Text(String),
 }
 
-/// A file whose content makes no sense.
+/// How a function ended that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Exit {
+    /// The exit code; -1 if a signal ended it.
+    pub code: i32,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// The same in Go's words: `exit status 7`, `signal: killed`.
+    pub text: String,
+}
+
+impl Exit {
+    /// How a function ended.
+    pub fn of(outcome: &Outcome) -> Exit {
+        Exit {
+            code: outcome.exit_code,
+            signal: outcome.signal,
+            text: outcome.exit_text(),
+        }
+    }
+}
+
+/// A file that cannot be parsed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnreadableFile {
     /// Relative to the root package.
@@ -41,33 +89,12 @@ pub struct UnreadableFile {
     pub error: ReadError,
 }
 
-/// What kind of thing went wrong, for those who can tell what to do about it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
-    /// A function is a program, and programs may not be run.
-    ExecNotAllowed,
-    /// No evaluator runs the function.
-    NotFound,
-    /// A program could not be started.
-    NotStarted,
-    /// What is needed to run the function is not there.
-    Unavailable,
-    /// The versions of an image are not known.
-    NoTag,
-    /// What a function answered is no list of resources.
-    BadOutput,
-    /// A function answered with nothing, or with a list without items.
-    NoItems,
-    /// A function that says it succeeded has reported an error.
-    Reported,
-}
-
 /// Which function of a package's pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FunctionPlace {
-    /// In which list it stands.
+    /// The list that contains it.
     pub kind: FunctionKind,
-    /// Where in it.
+    /// The index in the list.
     pub index: usize,
 }
 
@@ -84,7 +111,23 @@ impl Failure {
             }
             Failure::File(file) => format!("{}: {}", file.absolute, file.error),
             Failure::NotKrm(error) => error.to_string(),
-            Failure::Because(_, text) | Failure::Text(text) => text.clone(),
+            Failure::ExecNotAllowed => {
+                "must run with `--allow-exec` option to allow running function binaries".to_owned()
+            }
+            Failure::NotStarted(error) => format!("unexpected function error: {error}"),
+            Failure::NoMatchingTag(error) => error.to_string(),
+            Failure::NoItems { function, reason } => {
+                let function = quote(function);
+                format!("function {function} did not return a ResourceList: {reason}")
+            }
+            Failure::ReportedErrors { function, count } => {
+                let function = quote(function);
+                format!("function {function} reported {count} error(s) in its results")
+            }
+            Failure::NotFound(text)
+            | Failure::Unavailable(text)
+            | Failure::BadOutput(text)
+            | Failure::Text(text) => text.clone(),
         }
     }
 }
@@ -93,7 +136,7 @@ impl Failure {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trace {
     operation: &'static str,
-    /// The package's absolute path; empty if a step outside says the same.
+    /// The package's absolute path; empty if an outer step has the same.
     package: String,
     function: Option<FunctionPlace>,
     cause: Cause,
@@ -105,12 +148,12 @@ enum Cause {
     Trace(Box<Trace>),
 }
 
-/// What goes up: a failure, or one that passed a step already.
+/// What a step returns: a failure, or a trace with one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Raised {
     Failure(Failure),
     Trace(Trace),
-    /// A trace in a sentence of its own, which nobody gets to see but which keeps it from being shortened.
+    /// A trace that a step of kpt encloses, so that it is not shortened.
     Enclosed(Trace),
 }
 
@@ -127,7 +170,7 @@ impl From<Trace> for Raised {
 }
 
 impl Trace {
-    /// A further step; what the step below says in the same words, it says no more.
+    /// Adds a step. Operation and package are not repeated.
     pub(crate) fn new(operation: &'static str, package: &str, cause: impl Into<Raised>) -> Trace {
         let cause = match cause.into() {
             Raised::Failure(failure) => Cause::Failure(failure),
@@ -158,13 +201,13 @@ impl Trace {
         }
     }
 
-    /// The absolute path of the package in which it happened.
+    /// The absolute path of the package that failed.
     pub fn package(&self) -> &str {
         let steps = self.steps().filter(|trace| !trace.package.is_empty());
         steps.last().map_or("", |trace| &trace.package)
     }
 
-    /// The function at which it happened.
+    /// The function that failed.
     pub fn function(&self) -> Option<FunctionPlace> {
         self.steps().filter_map(|trace| trace.function).last()
     }
@@ -176,7 +219,7 @@ impl Trace {
         })
     }
 
-    /// What went wrong at the bottom.
+    /// The cause.
     pub fn failure(&self) -> &Failure {
         let mut trace = self;
         loop {
@@ -187,7 +230,7 @@ impl Trace {
         }
     }
 
-    /// The whole chain; packages are named as seen from `working_directory`.
+    /// The whole chain. Paths of packages are relative to `working_directory`.
     pub fn chain_text(&self, working_directory: &str) -> String {
         let mut text = String::new();
         let mut trace = self;
@@ -222,7 +265,7 @@ impl Trace {
     }
 }
 
-/// A path below a directory as it is seen from there; any other path is absolute.
+/// A path relative to a directory that contains it; any other path is absolute.
 fn seen_from(directory: &str, path: &str) -> String {
     match paths_relative(directory, path) {
         Some(relative) if !relative.starts_with("..") => relative,
@@ -230,7 +273,7 @@ fn seen_from(directory: &str, path: &str) -> String {
     }
 }
 
-/// The way from one absolute path to another.
+/// The relative path from one absolute path to another.
 pub(crate) fn paths_relative(from: &str, to: &str) -> Option<String> {
     if !from.starts_with('/') || !to.starts_with('/') {
         return None;
@@ -251,17 +294,17 @@ pub(crate) fn paths_relative(from: &str, to: &str) -> Option<String> {
     })
 }
 
-/// Why a command failed, as the user gets to know it.
+/// Why a render failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RenderError {
-    /// It happened in a package.
+    /// It failed in a package.
     Traced(Trace),
-    /// It happened outside of all packages.
+    /// It failed outside of all packages.
     Plain(String),
 }
 
 impl RenderError {
-    /// What kpt prints: nothing if the log has told of a function that failed.
+    /// What kpt prints; `None` for a failed function, which the log has.
     pub fn message(&self) -> Option<String> {
         let failure = match self {
             RenderError::Traced(trace) => trace.failure(),

@@ -8,7 +8,7 @@ use kiln_krm::results::FunctionResult;
 use kiln_runtime::{FindError, FunctionSpec, Runner, Target};
 use kiln_yaml::{Document, Style};
 
-use crate::error::{Failure, Why};
+use crate::error::Failure;
 use crate::log::{Event, Log};
 use crate::options::{Behaviour, FunctionOptions};
 
@@ -71,7 +71,7 @@ impl ReadyFunction {
 
 fn find_failure(error: FindError) -> Failure {
     match error {
-        FindError::NotFound { .. } => Failure::Because(Why::NotFound, error.to_string()),
+        FindError::NotFound { .. } => Failure::NotFound(error.to_string()),
         FindError::Refused(error) => Failure::Text(error.to_string()),
     }
 }
@@ -117,8 +117,8 @@ pub(crate) fn resolve_image(
             let found = best(options.tags.of(&name));
             let found = found.or_else(|| best(options.tags.elsewhere(&name)));
             found.ok_or_else(|| {
-                let text = NoMatchingTag(function.tag.clone()).to_string();
-                (String::new(), Failure::Because(Why::NoTag, text))
+                let error = NoMatchingTag(function.tag.clone());
+                (String::new(), Failure::NoMatchingTag(error))
             })?
         }
     };

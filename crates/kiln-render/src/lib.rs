@@ -30,7 +30,7 @@ mod status;
 mod stray_marks;
 
 pub use emptied::{Emptied, Inventory, Lost};
-pub use error::{Failure, FunctionPlace, RenderError, Trace, UnreadableFile, Why};
+pub use error::{Exit, Failure, FunctionPlace, RenderError, Trace, UnreadableFile};
 pub use evaluate::{Evaluation, evaluate};
 pub use function::resolved_image;
 pub use log::{Event, Log, Silent};

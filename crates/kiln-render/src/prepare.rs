@@ -4,7 +4,7 @@ use kiln_krm::kptfile::{Function, Step};
 use kiln_runtime::Target;
 use kiln_yaml::Document;
 
-use crate::error::{Failure, Why};
+use crate::error::Failure;
 use crate::function::{ReadyFunction, config_map, resolve_image};
 use crate::package::Package;
 use crate::pipeline::Runner;
@@ -28,9 +28,7 @@ impl Runner<'_> {
             (Box::new(step), failure)
         };
         if !function.exec.is_empty() && !self.options.allow_exec {
-            let text = "must run with `--allow-exec` option to allow running function binaries";
-            let failure = Failure::Because(Why::ExecNotAllowed, text.to_owned());
-            return Err(failed(function.image.clone(), failure));
+            return Err(failed(function.image.clone(), Failure::ExecNotAllowed));
         }
         let config = self
             .read_config(package, function)

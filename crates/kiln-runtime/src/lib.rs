@@ -26,4 +26,4 @@ pub use evaluator::{AsyncRunner, Evaluator, FindError, Found, RunFuture, Runner}
 pub use file_value::{FileValue, FileValueError, Refresh};
 pub use function::{FunctionSpec, Network, Target};
 pub use input::Input;
-pub use outcome::{Outcome, Output, RunError, StartError};
+pub use outcome::{ExecProblem, Outcome, Output, RunError, StartError};

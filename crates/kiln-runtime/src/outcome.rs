@@ -133,7 +133,7 @@ pub enum RunError {
 }
 
 /// Why a program could not be started, in Go's words.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StartError {
     /// There is no program.
     #[error("exec: no command")]
@@ -161,7 +161,36 @@ pub enum StartError {
     ForkExec {
         /// The path.
         program: String,
+        /// What kind of error it is, for hints.
+        problem: ExecProblem,
         /// The system's words.
         reason: String,
     },
+}
+
+/// What kind of error the operating system reported when it started a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExecProblem {
+    /// The program, or the interpreter of a script, does not exist.
+    NotFound,
+    /// The file may not be executed.
+    PermissionDenied,
+    /// The file is neither a program nor a script with an interpreter line.
+    NotAProgram,
+    /// Any other error.
+    Other,
+}
+
+impl ExecProblem {
+    /// The kind of an error of the operating system.
+    pub fn of(error: &io::Error) -> ExecProblem {
+        match error.kind() {
+            io::ErrorKind::NotFound => ExecProblem::NotFound,
+            io::ErrorKind::PermissionDenied => ExecProblem::PermissionDenied,
+            _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
+                ExecProblem::NotAProgram
+            }
+            _ => ExecProblem::Other,
+        }
+    }
 }

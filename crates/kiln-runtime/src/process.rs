@@ -26,7 +26,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
 use crate::context::{Limits, RunContext};
-use crate::outcome::{RunError, StartError, exit_text};
+use crate::outcome::{ExecProblem, RunError, StartError, exit_text};
 
 /// A program and its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +145,7 @@ impl Running {
         let not_started = |error: &io::Error| {
             RunError::NotStarted(StartError::ForkExec {
                 program: path.to_string_lossy().into_owned(),
+                problem: ExecProblem::of(error),
                 reason: kiln_go::errno_text(error),
             })
         };

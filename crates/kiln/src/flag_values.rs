@@ -1,14 +1,9 @@
-//! Values of flags: booleans and times as Go writes them, and sizes.
+//! Values of flags: booleans and times in Go's syntax, and sizes.
 
 use std::time::Duration;
 
-use kiln_go::{GoDuration, parse_bool};
-
-/// The spellings of a boolean that Go's flags accept.
-pub(crate) fn go_bool(text: &str) -> Result<bool, String> {
-    parse_bool(text)
-        .ok_or_else(|| format!("strconv.ParseBool: parsing {text:?}: invalid syntax"))
-}
+use kiln_go::GoDuration;
+pub(crate) use kiln_go::parse_bool as go_bool;
 
 /// A duration in Go's syntax. Zero has to be written as `0`.
 pub(crate) fn go_time(text: &str) -> Result<Duration, String> {

@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod compat;
 mod environment;
+mod error;
 mod flag_values;
 mod functions;
 mod interrupt;
@@ -27,8 +28,9 @@ use anyhow::Result;
 use crate::cli::{Command, LegacyCommand, Parsed};
 use crate::commands::{completion, fn_, function, repo, serve};
 use crate::compat::Compat;
+use crate::error::CommandError;
 use crate::log_format::LogFormat;
-use crate::ui::{Failed, Ui};
+use crate::ui::Ui;
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -42,9 +44,7 @@ fn main() -> ExitCode {
     let compat = match Compat::choose(&args, environment) {
         Ok(compat) => compat,
         Err(error) => {
-            let failed = Failed::with(format!("error: {error:#}"));
-            Ui::new(Compat::Kiln, format).fail(&failed);
-            return ExitCode::FAILURE;
+            return end(&Ui::new(Compat::Kiln, format), Err(error));
         }
     };
     let ui = Ui::new(compat, format);
@@ -63,11 +63,10 @@ fn main() -> ExitCode {
 fn end(ui: &Ui, done: Result<ExitCode>) -> ExitCode {
     match done {
         Ok(code) => code,
-        // The reader of our output has closed it: `kiln fn source | head`.
-        Err(error) if ui::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            ui.report(&error);
-            interrupt::exit_code().unwrap_or(ExitCode::FAILURE)
+            let error = CommandError::from(error);
+            ui.print_error(&error);
+            error.exit_code()
         }
     }
 }
@@ -102,8 +101,10 @@ fn refuse_command_line(
         return ExitCode::SUCCESS;
     }
     match (message, format) {
-        (Some(message), _) => ui.fail(&Failed::with(format!("error: {message}"))),
-        (None, LogFormat::Json) => ui.fail(&Failed::with(error.render().to_string())),
+        (Some(message), _) => ui.print_error(&CommandError::new(format!("error: {message}"))),
+        (None, LogFormat::Json) => {
+            ui.print_error(&CommandError::new(error.render().to_string()));
+        }
         // In colours.
         (None, LogFormat::Text) => {
             let _ = error.print();

@@ -1,114 +1,156 @@
-//! How a command ends that did not do what it should.
+//! The error of a command: what failed, where, what to do about it, and the exit code.
+//!
+//! Commands return `anyhow::Error`. One of ours carries a `CommandError`; the conversion here gives any other its class and
+//! hint, by the types in its chain.
 
-use super::record::{Level, Record};
+pub(crate) mod hints;
+pub(crate) mod package;
+pub(crate) mod position;
+pub(crate) mod render;
 
-/// The end of a command that has told all there is to tell, or is told in these very words.
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use kiln_task::ChangeError;
+use kiln_task::git::NoResponse;
+use serde::Serialize;
+
+use crate::interrupt;
+use crate::ui::{Level, Record};
+pub(crate) use position::Position;
+
+/// Why a command failed.
 #[derive(Debug, Default)]
-pub(crate) struct Failed {
-    /// What is told; nothing if it was told before.
+pub(crate) struct CommandError {
+    /// Printed as it is; `None` if the log has everything.
     pub(crate) message: Option<String>,
-    /// What the message does not say.
-    pub(crate) details: Details,
-}
-
-/// Where it happened, and what can be done.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Details {
+    pub(crate) class: ErrorClass,
     /// The package's name in messages.
     pub(crate) package: Option<String>,
     /// The image or command line.
     pub(crate) function: Option<String>,
-    /// The file as the user would name it, and the place in it.
-    pub(crate) place: Option<Place>,
+    pub(crate) position: Option<Position>,
     /// What the user can do next.
     pub(crate) hint: Option<String>,
 }
 
-/// A place in a file.
-#[derive(Debug, Clone)]
-pub(crate) struct Place {
-    pub(crate) file: String,
-    pub(crate) line: usize,
-    pub(crate) column: usize,
-    /// The line itself; empty if the message shows it.
-    pub(crate) text: String,
+/// What kind of error it is. The class decides the exit code and is part of the JSON record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ErrorClass {
+    /// The command line, the file system or anything else.
+    #[default]
+    Other,
+    /// A package, a Kptfile or another input is invalid.
+    Input,
+    /// A function failed, or its output is invalid.
+    Function,
+    /// A container engine, a registry or a remote repository is not available.
+    Unavailable,
+    /// The reader of our output has closed it: `kiln fn source | head`. This is not a failure.
+    OutputClosed,
 }
 
-impl Failed {
-    /// All has been told.
-    pub(crate) fn told() -> Failed {
-        Failed::default()
-    }
-
-    /// These very words, and nothing besides.
-    pub(crate) fn with(message: impl Into<String>) -> Failed {
-        Failed {
+impl CommandError {
+    /// An error with this very message.
+    pub(crate) fn new(message: impl Into<String>) -> CommandError {
+        CommandError {
             message: Some(message.into()),
-            ..Failed::default()
+            ..CommandError::default()
         }
     }
 
-    /// The message with all that is known.
-    pub(crate) fn text(&self) -> Option<String> {
-        let mut text = self.message.clone()?;
-        if self.details.is_empty() {
-            return Some(text);
+    /// A failed function, of which the log has everything.
+    pub(crate) fn logged() -> CommandError {
+        CommandError {
+            class: ErrorClass::Function,
+            ..CommandError::default()
         }
-        text.truncate(text.trim_end().len());
-        text.push_str(&self.details.text());
+    }
+
+    /// Another error with a hint.
+    pub(crate) fn with_hint(
+        error: impl Into<anyhow::Error>,
+        hint: impl Into<String>,
+    ) -> CommandError {
+        CommandError {
+            hint: Some(hint.into()),
+            ..CommandError::from(error.into())
+        }
+    }
+
+    /// The exit code. A command that fails after a signal exits with the code of the signal.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self.class {
+            ErrorClass::OutputClosed => ExitCode::SUCCESS,
+            ErrorClass::Other
+            | ErrorClass::Input
+            | ErrorClass::Function
+            | ErrorClass::Unavailable => interrupt::exit_code().unwrap_or(ExitCode::FAILURE),
+        }
+    }
+
+    /// The message with position and hint; `None` if there is nothing to print.
+    pub(crate) fn text(&self) -> Option<String> {
+        let mut text = match self.class {
+            ErrorClass::OutputClosed => return None,
+            _ => self.message.clone()?,
+        };
+        let context = self.context();
+        if !context.is_empty() {
+            text.truncate(text.trim_end().len());
+            text.push_str(&context);
+        }
         Some(text)
     }
 
-    /// The same for programs.
-    pub(crate) fn record(&self) -> Option<Record<'_>> {
-        let message = self.message.as_deref()?.trim();
+    /// The message without its prefix.
+    pub(crate) fn plain_message(&self) -> &str {
+        let message = self.message.as_deref().unwrap_or_default().trim();
         let message = message.strip_prefix("Error: ").unwrap_or(message);
-        let message = message.strip_prefix("error: ").unwrap_or(message);
-        let details = &self.details;
-        let place = details.place.as_ref();
-        Some(Record {
+        message.strip_prefix("error: ").unwrap_or(message)
+    }
+
+    /// The error as a log record.
+    pub(crate) fn record(&self) -> Record<'_> {
+        let position = self.position.as_ref();
+        Record {
             level: Level::Error,
             event: "error",
-            package: details.package.as_deref(),
-            function: details.function.as_deref(),
-            file: place.map(|place| place.file.as_str()),
-            line: place.map(|place| place.line),
-            column: place.map(|place| place.column),
-            message: Some(message),
-            hint: details.hint.as_deref(),
+            class: Some(self.class).filter(|class| *class != ErrorClass::Other),
+            package: self.package.as_deref(),
+            function: self.function.as_deref(),
+            file: position.map(|position| position.file.as_str()),
+            line: position.map(|position| position.line),
+            column: position.map(|position| position.column),
+            message: Some(self.plain_message()),
+            hint: self.hint.as_deref(),
             ..Record::default()
-        })
-    }
-}
-
-impl Details {
-    fn is_empty(&self) -> bool {
-        let Details {
-            package,
-            function,
-            place,
-            hint,
-        } = self;
-        package.is_none() && function.is_none() && place.is_none() && hint.is_none()
+        }
     }
 
-    fn text(&self) -> String {
+    /// Position, function, package and hint, each line after a line break.
+    fn context(&self) -> String {
         let quote = kiln_go::quote;
         let mut text = String::new();
-        let place = self.place.as_ref().filter(|place| !place.text.is_empty());
-        let place = place.map(Place::to_string);
+        let position = self.position.as_ref().and_then(Position::shown);
+        let preposition = if position.is_some() { "at" } else { "in" };
         let function = self.function.as_ref();
         let function = function.map(|function| format!("function {}", quote(function)));
         let package = self.package.as_ref();
         let package = package.map(|package| format!("package {}", quote(package)));
-        let word = if place.is_some() { "at" } else { "in" };
-        let whereabouts: Vec<String> = [place, function, package].into_iter().flatten().collect();
-        if !whereabouts.is_empty() {
-            text.push_str(&format!("\n  {word} {}", whereabouts.join(", ")));
+        let places: Vec<String> = [position, function, package]
+            .into_iter()
+            .flatten()
+            .collect();
+        if !places.is_empty() {
+            text.push_str(&format!("\n  {preposition} {}", places.join(", ")));
         }
-        if let Some(shown) = self.place.as_ref().and_then(Place::shown) {
+        if let Some(excerpt) = self.position.as_ref().and_then(Position::excerpt) {
             text.push('\n');
-            text.push_str(&shown);
+            text.push_str(&excerpt);
         }
         if let Some(hint) = &self.hint {
             text.push_str(&format!("\nhint: {hint}"));
@@ -117,43 +159,50 @@ impl Details {
     }
 }
 
-impl Place {
-    /// The line with a caret below the place.
-    fn shown(&self) -> Option<String> {
-        let text: String = self.text.chars().map(visible).collect();
-        if text.trim().is_empty() {
-            return None;
-        }
-        let Place { line, column, .. } = self;
-        let gutter = line.to_string().len();
-        let before = text.chars().take(column.saturating_sub(1));
-        let pad: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
-        Some(format!("{line} | {text}\n{:gutter$} | {pad}^", ""))
-    }
-}
-
-/// Nothing in a file may speak to a terminal.
-fn visible(c: char) -> char {
-    match c {
-        '\t' => c,
-        _ if c.is_control() => char::REPLACEMENT_CHARACTER,
-        _ => c,
-    }
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Place {
-            file, line, column, ..
-        } = self;
-        write!(f, "{file}:{line}:{column}")
-    }
-}
-
-impl std::fmt::Display for Failed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text().as_deref().unwrap_or("failed"))
     }
 }
 
-impl std::error::Error for Failed {}
+impl Error for CommandError {}
+
+impl From<anyhow::Error> for CommandError {
+    fn from(error: anyhow::Error) -> CommandError {
+        let error = match error.downcast::<CommandError>() {
+            Ok(error) => return error,
+            Err(error) => error,
+        };
+        let (class, hint) = if error.chain().any(is_closed_output) {
+            (ErrorClass::OutputClosed, None)
+        } else if error.chain().any(is_timeout) {
+            (ErrorClass::Unavailable, Some(hints::git_timeout()))
+        } else {
+            (ErrorClass::Other, None)
+        };
+        CommandError {
+            class,
+            hint,
+            ..CommandError::new(format!("error: {error:#}"))
+        }
+    }
+}
+
+fn is_closed_output(error: &(dyn Error + 'static)) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn is_timeout(error: &(dyn Error + 'static)) -> bool {
+    // This one has its cause in the middle of its text and so not as its source.
+    if let Some(ChangeError::CommitAfterRender { commit, .. }) = error.downcast_ref() {
+        let commit: &(dyn Error + 'static) = commit;
+        let mut causes = std::iter::successors(Some(commit), |&error| error.source());
+        return causes.any(|cause| cause.is::<NoResponse>());
+    }
+    error.is::<NoResponse>()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,21 +1,22 @@
-//! What is wrong with a package, for people: kpt's words, or the place and the text around it.
+//! Errors of packages and standard input: kpt's messages, or in kiln's own mode the position and the text around it.
 
 use anyhow::{Error, anyhow};
 use kiln_krm::package::{FileError, PackageError};
 use kiln_krm::read::ReadError;
 
-use super::Location;
+use super::position::PositionDisplay;
+use super::{CommandError, ErrorClass, Position};
 use crate::compat::Compat;
-use crate::ui::{Failed, Place};
+use crate::package::Location;
 
 /// A directory cannot be listed.
-pub(super) fn of_listing(location: &Location, error: &FileError) -> Error {
+pub(crate) fn list_error(location: &Location, error: &FileError) -> Error {
     let (path, reason) = parts(error);
     anyhow!("open {}: {reason}", location.absolute(path))
 }
 
-/// A file cannot be read, or not be understood.
-pub(super) fn of_file(compat: Compat, location: &Location, error: &PackageError) -> Error {
+/// A file cannot be read or parsed.
+pub(crate) fn file_error(compat: Compat, location: &Location, error: &PackageError) -> Error {
     match error {
         PackageError::File(error) => {
             let (path, reason) = parts(error);
@@ -28,19 +29,24 @@ pub(super) fn of_file(compat: Compat, location: &Location, error: &PackageError)
         }
         PackageError::Read { path, error } => {
             let absolute = location.absolute(path);
-            of_content(compat, &location.show(path), error, Some(&absolute))
+            parse_error(compat, &location.show(path), error, Some(&absolute)).into()
         }
     }
 }
 
-/// Bytes are not resources. kpt names a file by its absolute path and standard input not at all.
-pub(super) fn of_content(
+/// Standard input cannot be parsed.
+pub(crate) fn stdin_error(compat: Compat, error: &ReadError) -> Error {
+    parse_error(compat, "<stdin>", error, None).into()
+}
+
+/// kpt names a file by its absolute path, and does not name standard input.
+fn parse_error(
     compat: Compat,
     shown: &str,
     error: &ReadError,
     absolute: Option<&str>,
-) -> Error {
-    match (compat, error, absolute) {
+) -> CommandError {
+    let message = match (compat, error, absolute) {
         (
             Compat::Kiln,
             ReadError::Malformed {
@@ -49,19 +55,37 @@ pub(super) fn of_content(
                 ..
             },
             _,
-        ) => {
-            let mut failed = Failed::with(format!("error: {}", error.report(shown, *lines_before)));
-            failed.details.place = Some(Place {
-                file: shown.to_owned(),
-                line: error.position().line + lines_before,
-                column: error.position().column,
-                text: String::new(),
-            });
-            failed.into()
-        }
-        (Compat::Kiln, error, _) => anyhow!("{shown}: {error}"),
-        (_, error, Some(absolute)) => anyhow!("{absolute}: {error}"),
-        (_, error, None) => anyhow!("{error}"),
+        ) => error.report(shown, *lines_before),
+        (Compat::Kiln, error, _) => format!("{shown}: {error}"),
+        (_, error, Some(absolute)) => format!("{absolute}: {error}"),
+        (_, error, None) => error.to_string(),
+    };
+    CommandError {
+        class: ErrorClass::Input,
+        position: parse_position(shown, error).filter(|_| compat == Compat::Kiln),
+        ..CommandError::new(format!("error: {message}"))
+    }
+}
+
+/// The position of malformed YAML in a file. The report of the error contains it.
+pub(super) fn parse_position(file: &str, error: &ReadError) -> Option<Position> {
+    match error {
+        ReadError::Malformed {
+            error,
+            lines_before,
+            ..
+        } => Some(yaml_position(file, error, *lines_before)),
+        _ => None,
+    }
+}
+
+/// The same for YAML that begins after `lines_before` lines of the file.
+pub(super) fn yaml_position(file: &str, error: &kiln_yaml::Error, lines_before: usize) -> Position {
+    Position {
+        file: file.to_owned(),
+        line: error.position().line + lines_before,
+        column: error.position().column,
+        display: PositionDisplay::InMessage,
     }
 }
 

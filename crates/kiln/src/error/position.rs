@@ -1,39 +1,108 @@
-//! Places in a Kptfile: of a function, of a field, of a line that a message names; and of a document in any file.
+//! Positions in files: of a function or a field of a Kptfile, of a line, of a document.
+
+use std::fmt;
 
 use kiln_krm::package::FileSource;
 use kiln_render::FunctionPlace;
 use kiln_yaml::{Document, NodeRef};
 
-use crate::ui::Place;
+/// A position in a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Position {
+    /// The path as the user would write it.
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) display: PositionDisplay,
+}
 
-/// A function of a pipeline as its Kptfile has it.
-pub(super) struct Entry {
+/// How a position is printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PositionDisplay {
+    /// Not at all: the message contains it.
+    InMessage,
+    /// As `FILE:LINE:COLUMN`.
+    Path,
+    /// As `FILE:LINE:COLUMN` with this line of the file.
+    Line(String),
+}
+
+impl Position {
+    /// The position for a message, unless the message contains it.
+    pub(super) fn shown(&self) -> Option<String> {
+        match self.display {
+            PositionDisplay::InMessage => None,
+            PositionDisplay::Path | PositionDisplay::Line(_) => Some(self.to_string()),
+        }
+    }
+
+    /// The line with a caret below the column.
+    pub(super) fn excerpt(&self) -> Option<String> {
+        let PositionDisplay::Line(text) = &self.display else {
+            return None;
+        };
+        let text: String = text.chars().map(visible).collect();
+        if text.trim().is_empty() {
+            return None;
+        }
+        let Position { line, column, .. } = self;
+        let gutter = line.to_string().len();
+        let before = text.chars().take(column.saturating_sub(1));
+        let pad: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
+        Some(format!("{line} | {text}\n{:gutter$} | {pad}^", ""))
+    }
+}
+
+/// Files must not send control characters to the terminal.
+fn visible(c: char) -> char {
+    match c {
+        '\t' => c,
+        _ if c.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => c,
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position {
+            file, line, column, ..
+        } = self;
+        write!(f, "{file}:{line}:{column}")
+    }
+}
+
+/// A function in the pipeline of a Kptfile.
+pub(super) struct FunctionEntry {
     /// The image or command line.
     pub(super) name: String,
-    pub(super) place: Place,
-    /// As seen from the Kptfile.
+    pub(super) position: Position,
+    /// Relative to the Kptfile.
     pub(super) config_path: Option<String>,
 }
 
-/// What a function of the pipeline is called there, and where it stands.
+/// Finds a function in the pipeline of a Kptfile.
 pub(super) fn function_entry(
     files: &dyn FileSource,
     kptfile: &str,
     place: FunctionPlace,
-) -> Option<Entry> {
+) -> Option<FunctionEntry> {
     let (document, text) = parsed(files, kptfile)?;
     let list = document.root().get_path(&["pipeline", place.kind.list()])?;
     let function = entry(list, place.index)?;
     let scalar = |key: &str| Some(function.get(key)?.as_text()?.to_owned());
-    Some(Entry {
+    Some(FunctionEntry {
         name: scalar("image").or_else(|| scalar("exec"))?,
-        place: place_of(function, kptfile, &text)?,
+        position: position_of(function, kptfile, &text)?,
         config_path: scalar("configPath"),
     })
 }
 
-/// Where a field stands; the place of what encloses it if it is not there.
-pub(super) fn field_place(files: &dyn FileSource, kptfile: &str, field: &str) -> Option<Place> {
+/// The position of a field; if it is missing, that of the mapping that should contain it.
+pub(super) fn field_position(
+    files: &dyn FileSource,
+    kptfile: &str,
+    field: &str,
+) -> Option<Position> {
     let (document, text) = parsed(files, kptfile)?;
     let mut node = document.root();
     for part in field.split('.') {
@@ -49,30 +118,31 @@ pub(super) fn field_place(files: &dyn FileSource, kptfile: &str, field: &str) ->
             None => inner,
         };
     }
-    place_of(node, kptfile, &text)
+    position_of(node, kptfile, &text)
 }
 
-/// Where a document of a file begins.
-pub(crate) fn document_place(files: &dyn FileSource, path: &str, index: &str) -> Option<Place> {
+/// The start of a document in a file.
+pub(crate) fn document_position(
+    files: &dyn FileSource,
+    path: &str,
+    index: &str,
+) -> Option<Position> {
     let bytes = files.read(path).ok()?;
     let documents = kiln_yaml::parse_all(&bytes).ok()?;
     let document = documents.get(index.parse::<usize>().unwrap_or_default())?;
-    place_of(document.root(), path, std::str::from_utf8(&bytes).ok()?)
+    position_of(document.root(), path, std::str::from_utf8(&bytes).ok()?)
 }
 
-/// The line that a message names: `line 13: …`.
-pub(super) fn line_place(files: &dyn FileSource, kptfile: &str, message: &str) -> Option<Place> {
-    let (_, after) = message.split_once("line ")?;
-    let (number, _) = after.split_once(':')?;
-    let line: usize = number.parse().ok()?;
-    let text = String::from_utf8(files.read(kptfile).ok()?).ok()?;
+/// The first key or value on a line.
+pub(super) fn line_position(files: &dyn FileSource, path: &str, line: usize) -> Option<Position> {
+    let text = String::from_utf8(files.read(path).ok()?).ok()?;
     let text = text.lines().nth(line.checked_sub(1)?)?;
     let indent = text.chars().take_while(|c| matches!(c, ' ' | '-')).count();
-    Some(Place {
-        file: kptfile.to_owned(),
+    Some(Position {
+        file: path.to_owned(),
         line,
         column: indent + 1,
-        text: text.to_owned(),
+        display: PositionDisplay::Line(text.to_owned()),
     })
 }
 
@@ -82,18 +152,18 @@ fn parsed(files: &dyn FileSource, kptfile: &str) -> Option<(Document, String)> {
     Some((document, String::from_utf8(bytes).ok()?))
 }
 
-/// An entry of a list, in which null is no entry.
+/// An entry of a list. Null entries do not count.
 fn entry(list: NodeRef<'_>, index: usize) -> Option<NodeRef<'_>> {
     list.items().filter(|item| !item.is_null()).nth(index)
 }
 
-fn place_of(node: NodeRef<'_>, kptfile: &str, text: &str) -> Option<Place> {
+fn position_of(node: NodeRef<'_>, path: &str, text: &str) -> Option<Position> {
     let position = node.position()?;
     let line = text.lines().nth(position.line.checked_sub(1)?)?;
-    Some(Place {
-        file: kptfile.to_owned(),
+    Some(Position {
+        file: path.to_owned(),
         line: position.line,
         column: position.column,
-        text: line.to_owned(),
+        display: PositionDisplay::Line(line.to_owned()),
     })
 }

@@ -1,153 +1,150 @@
-//! What kpt's words do not say about a failure: where it happened, and what can be done. Only in kiln's own mode.
-
-pub(crate) mod hints;
-mod position;
+//! Errors of renders and function calls. In kiln's own mode they have the position and a hint besides kpt's message.
 
 use anyhow::Error;
 use kiln_krm::check::ListKind;
+use kiln_krm::gotext::quote;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileSource;
 use kiln_krm::paths;
 use kiln_krm::read::ReadError;
-use kiln_render::{Failure, RenderError, Trace, UnreadableFile, Why};
+use kiln_render::{Failure, RenderError, Trace, UnreadableFile};
 
+use super::package::{parse_position, yaml_position};
+use super::position::{
+    FunctionEntry, document_position, field_position, function_entry, line_position,
+};
+use super::{CommandError, ErrorClass, Position, hints};
 use crate::compat::Compat;
+use crate::functions::container_functions;
 use crate::functions::evaluators::EvaluatorSetup;
-use crate::ui::{Details, Failed, Place, Ui};
-pub(crate) use position::document_place;
-use position::{Entry, field_place, function_entry, line_place};
+use crate::ui::Ui;
 
-/// A package that was to be rendered.
-pub(crate) struct Explainer<'a> {
+/// The package of a render, from which positions and hints are found.
+pub(crate) struct RenderErrors<'a> {
     pub(crate) ui: &'a Ui,
     pub(crate) files: &'a dyn FileSource,
     /// The absolute path.
     pub(crate) root: &'a str,
-    /// What the user calls it.
+    /// The path on the command line.
     pub(crate) named: &'a str,
-    pub(crate) running: &'a EvaluatorSetup,
+    pub(crate) evaluators: &'a EvaluatorSetup,
 }
 
-impl Explainer<'_> {
-    /// A failed render.
-    pub(crate) fn render(&self, error: &RenderError) -> Error {
+impl RenderErrors<'_> {
+    /// The error of a failed render.
+    pub(crate) fn command_error(&self, error: &RenderError) -> Error {
         let message = error.message();
-        match (self.ui.compat(), error, message) {
-            (Compat::Kiln, RenderError::Traced(trace), message) => {
-                self.traced(trace, message.unwrap_or_default()).into()
+        let RenderError::Traced(trace) = error else {
+            return CommandError::new(message.unwrap_or_default()).into();
+        };
+        let class = class(trace.failure());
+        match (self.ui.compat(), message) {
+            (Compat::Kiln, message) => self.traced(trace, message.unwrap_or_default()).into(),
+            (_, message) => CommandError {
+                message,
+                class,
+                ..CommandError::default()
             }
-            (_, _, Some(message)) => Failed::with(message).into(),
-            (_, _, None) => Failed::told().into(),
+            .into(),
         }
     }
 
-    fn traced(&self, trace: &Trace, message: String) -> Failed {
+    fn traced(&self, trace: &Trace, message: String) -> CommandError {
+        let failure = trace.failure();
         let directory = self.directory(trace.package());
         let kptfile = paths::join(&[&directory, FILE_NAME]);
-        let mut failed = Failed::with(message);
-        failed.details.package = Some(self.package_name(&directory));
-        let mut config_path = None;
-        if let Some(place) = trace.function()
-            && let Some(entry) = function_entry(self.files, &kptfile, place)
-        {
-            let Entry { name, place, .. } = entry;
-            failed.details.function = Some(name);
-            failed.details.place = Some(place);
-            config_path = entry.config_path;
-        }
-        match trace.failure() {
-            Failure::Exit(exit) => {
-                failed.message = Some(format!("Error: function failed: {exit}"));
-                let config = config_path.map(|path| self.show(&paths::join(&[&directory, &path])));
-                failed.details.hint = hints::exit(exit, config.as_deref());
-            }
-            Failure::NotKrm(error) => {
-                let is_input = error.list == ListKind::Input;
-                let place = document_place(self.files, &error.path, &error.index);
-                if let Some(place) = place.filter(|_| is_input) {
-                    failed.details.place = Some(place);
-                }
-                failed.details.hint = Some(hints::not_krm(error).to_owned());
-            }
-            Failure::File(file) => self.file(&mut failed, file),
-            Failure::Kptfile(error) => self.kptfile(&mut failed, &kptfile, error),
-            Failure::Pipeline(error) => {
-                failed.details.place = field_place(self.files, &kptfile, &error.field);
-                failed.details.hint = Some(hints::pipeline(error).to_owned());
-            }
-            Failure::PipelineAtRun(errors) => {
-                if let Some(error) = errors.first() {
-                    failed.details.place = field_place(self.files, &kptfile, &error.field);
-                    failed.details.hint = Some(hints::pipeline(error).to_owned());
-                }
-            }
-            Failure::Because(Why::Unavailable, _) => {
-                let users =
-                    crate::functions::container_functions::of_package(self.files, self.running);
-                failed.details.hint = Some(crate::functions::container_functions::hint(&users));
-            }
-            Failure::Because(Why::NoTag, _) => {
-                let problems = self.running.registry_problems();
-                failed.details.hint = Some(hints::no_tag(&problems));
-            }
-            Failure::Because(why, text) => failed.details.hint = hints::because(*why, text),
-            Failure::Text(_) => {}
-        }
-        if let Some(place) = &mut failed.details.place {
-            place.file = self.show(&place.file);
-        }
-        failed
-    }
-
-    fn file(&self, failed: &mut Failed, file: &UnreadableFile) {
-        let shown = self.show(&file.path);
-        let text = match &file.error {
-            ReadError::Malformed {
-                error,
-                lines_before,
-                ..
-            } => {
-                failed.details.place = Some(Place {
-                    file: file.path.clone(),
-                    line: error.position().line + lines_before,
-                    column: error.position().column,
-                    text: String::new(),
-                });
-                error.report(&shown, *lines_before)
-            }
-            error => format!("{shown}: {error}"),
+        let entry = trace.function();
+        let entry = entry.and_then(|place| function_entry(self.files, &kptfile, place));
+        let config = entry.as_ref().and_then(|entry| entry.config_path.as_ref());
+        let config = config.map(|path| self.show(&paths::join(&[&directory, path])));
+        let (function, position) = match entry {
+            Some(FunctionEntry { name, position, .. }) => (Some(name), Some(position)),
+            None => (None, None),
         };
-        failed.message = Some(format!("Error: {text}"));
-        failed.details.hint = Some(
-            "fix the file, or list it in .krmignore if it does not contain resources".to_owned(),
-        );
+        let position = self.position(failure, &kptfile).or(position);
+        CommandError {
+            message: Some(self.message(failure, &kptfile).unwrap_or(message)),
+            class: class(failure),
+            package: Some(self.package_name(&directory)),
+            function,
+            position: position.map(|position| Position {
+                file: self.show(&position.file),
+                ..position
+            }),
+            hint: self.hint(failure, config.as_deref()),
+        }
     }
 
-    fn kptfile(&self, failed: &mut Failed, path: &str, error: &KptfileError) {
-        failed.details.hint = hints::kptfile(&error.problem).map(str::to_owned);
+    /// The message where it is not kpt's.
+    fn message(&self, failure: &Failure, kptfile: &str) -> Option<String> {
+        match failure {
+            Failure::Exit(exit) => Some(format!("Error: function failed: {}", exit.text)),
+            Failure::File(file) => {
+                let shown = self.show(&file.path);
+                Some(match &file.error {
+                    ReadError::Malformed {
+                        error,
+                        lines_before,
+                        ..
+                    } => format!("Error: {}", error.report(&shown, *lines_before)),
+                    error => format!("Error: {shown}: {error}"),
+                })
+            }
+            Failure::Kptfile(error) => match &error.problem {
+                KptfileProblem::Yaml(problem) => {
+                    let report = problem.report(&self.show(kptfile), 0);
+                    let path = quote(&error.path);
+                    Some(format!(
+                        "Error: Kptfile at {path} can't be read.\n\nDetails:\n{report}"
+                    ))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The position of the failure itself, if it is not that of the function.
+    fn position(&self, failure: &Failure, kptfile: &str) -> Option<Position> {
+        match failure {
+            Failure::NotKrm(error) if error.list == ListKind::Input => {
+                document_position(self.files, &error.path, &error.index)
+            }
+            Failure::File(file) => self.file_position(file),
+            Failure::Kptfile(error) => self.kptfile_position(kptfile, error),
+            Failure::Pipeline(error) => field_position(self.files, kptfile, &error.field),
+            Failure::PipelineAtRun(errors) => {
+                field_position(self.files, kptfile, &errors.first()?.field)
+            }
+            _ => None,
+        }
+    }
+
+    fn file_position(&self, file: &UnreadableFile) -> Option<Position> {
+        parse_position(&file.path, &file.error)
+    }
+
+    fn kptfile_position(&self, path: &str, error: &KptfileError) -> Option<Position> {
         match &error.problem {
-            KptfileProblem::Yaml(problem) => {
-                let report = problem.report(&self.show(path), 0);
-                let quoted = kiln_go::quote(&error.path);
-                failed.message = Some(format!(
-                    "Error: Kptfile at {quoted} can't be read.\n\nDetails:\n{report}"
-                ));
-                failed.details.place = Some(Place {
-                    file: path.to_owned(),
-                    line: problem.position().line,
-                    column: problem.position().column,
-                    text: String::new(),
-                });
-            }
-            KptfileProblem::Decode(problem) => {
-                failed.details.place = line_place(self.files, path, &problem.to_string());
-            }
+            KptfileProblem::Yaml(problem) => Some(yaml_position(path, problem, 0)),
+            KptfileProblem::Decode(problem) => line_position(self.files, path, problem.line()?),
             KptfileProblem::UnknownType(_)
             | KptfileProblem::Deprecated(_)
-            | KptfileProblem::GroupVersion(_) => {
-                failed.details.place = field_place(self.files, path, "apiVersion");
+            | KptfileProblem::GroupVersion(_) => field_position(self.files, path, "apiVersion"),
+            _ => None,
+        }
+    }
+
+    fn hint(&self, failure: &Failure, config: Option<&str>) -> Option<String> {
+        match failure {
+            Failure::Unavailable(_) => {
+                let functions = container_functions::of_package(self.files, self.evaluators);
+                Some(container_functions::hint(&functions))
             }
-            _ => {}
+            Failure::NoMatchingTag(_) => {
+                Some(hints::no_matching_tag(&self.evaluators.registry_problems()))
+            }
+            failure => hints::call(failure, config),
         }
     }
 
@@ -157,7 +154,7 @@ impl Explainer<'_> {
         inner.trim_start_matches('/').to_owned()
     }
 
-    /// The names of the directories of packages from the root down, as the log has it.
+    /// The names of the directories of packages from the root down, as in the log.
     fn package_name(&self, directory: &str) -> String {
         let mut name = paths::base(self.root).to_owned();
         let mut inner = String::new();
@@ -180,34 +177,49 @@ impl Explainer<'_> {
     }
 }
 
-/// A failed call of one function outside of any pipeline.
-pub(crate) fn call(ui: &Ui, failure: &Failure, function: &str) -> Error {
+/// The error of a failed call of one function outside of any pipeline.
+pub(crate) fn call_error(ui: &Ui, failure: &Failure, function: &str) -> CommandError {
     let is_own = ui.compat() == Compat::Kiln;
-    let text = match failure {
-        Failure::Exit(exit) if is_own => format!("error: function failed: {exit}"),
-        Failure::Exit(_) => return Failed::told().into(),
+    let message = match failure {
+        Failure::Exit(exit) if is_own => format!("error: function failed: {}", exit.text),
+        Failure::Exit(_) => return CommandError::logged(),
         failure => format!("error: {}", failure.chain_text()),
     };
+    let error = CommandError {
+        class: class(failure),
+        ..CommandError::new(message)
+    };
     if !is_own {
-        return Failed::with(text).into();
+        return error;
     }
-    let hint = match failure {
-        Failure::Exit(exit) => hints::exit(exit, None),
-        Failure::NotKrm(error) => Some(hints::not_krm(error).to_owned()),
-        Failure::Because(Why::Unavailable, _) => {
-            let users = [(None, function.to_owned())];
-            Some(crate::functions::container_functions::hint(&users))
-        }
-        Failure::Because(why, text) => hints::because(*why, text),
-        _ => None,
-    };
-    let failed = Failed {
-        message: Some(text),
-        details: Details {
-            function: Some(function.to_owned()),
-            hint,
-            ..Details::default()
+    CommandError {
+        function: Some(function.to_owned()),
+        hint: match failure {
+            Failure::Unavailable(_) => {
+                Some(container_functions::hint(&[(None, function.to_owned())]))
+            }
+            failure => hints::call(failure, None),
         },
-    };
-    failed.into()
+        ..error
+    }
+}
+
+fn class(failure: &Failure) -> ErrorClass {
+    match failure {
+        Failure::Exit(_)
+        | Failure::BadOutput(_)
+        | Failure::NoItems { .. }
+        | Failure::ReportedErrors { .. }
+        | Failure::NotStarted(_) => ErrorClass::Function,
+        Failure::NotKrm(error) => match error.list {
+            ListKind::Input => ErrorClass::Input,
+            ListKind::Output => ErrorClass::Function,
+        },
+        Failure::Kptfile(_)
+        | Failure::Pipeline(_)
+        | Failure::PipelineAtRun(_)
+        | Failure::File(_) => ErrorClass::Input,
+        Failure::Unavailable(_) | Failure::NotFound(_) => ErrorClass::Unavailable,
+        Failure::NoMatchingTag(_) | Failure::ExecNotAllowed | Failure::Text(_) => ErrorClass::Other,
+    }
 }

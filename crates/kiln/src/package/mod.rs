@@ -4,7 +4,6 @@ pub(crate) mod destination;
 pub(crate) mod legacy_version;
 mod location;
 mod outside_links;
-mod problem;
 pub(crate) mod write;
 
 use std::path::Path;
@@ -18,6 +17,7 @@ use kiln_krm::{Dialect, Resource};
 use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
 
 use crate::compat::Compat;
+use crate::error::package::{file_error, list_error, stdin_error};
 use crate::ui::Ui;
 
 pub(crate) use location::{Location, absolute, resolve_as_named};
@@ -53,7 +53,7 @@ pub(crate) fn read_without(
         Some(name) if list.wants(name) => vec![name.to_owned()],
         Some(_) => Vec::new(),
         None => list_package_files(&files, list)
-            .map_err(|error| problem::of_listing(location, &error))?
+            .map_err(|error| list_error(location, &error))?
             .into_iter()
             .map(|PackageFile { path, .. }| path)
             .collect(),
@@ -67,7 +67,7 @@ pub(crate) fn read_without(
         },
     };
     let resources = read_files(&files, &wanted, &options)
-        .map_err(|error| problem::of_file(ui.compat(), location, &error))?;
+        .map_err(|error| file_error(ui.compat(), location, &error))?;
     drop(lock);
     Ok((resources, files))
 }
@@ -119,7 +119,7 @@ pub(crate) fn input<T>(
     bytes: Vec<u8>,
     read: impl FnOnce(Vec<u8>) -> Result<T, ReadError>,
 ) -> Result<T> {
-    read(bytes).map_err(|error| problem::of_content(ui.compat(), "<stdin>", &error, None))
+    read(bytes).map_err(|error| stdin_error(ui.compat(), &error))
 }
 
 /// Locks a package against other kiln commands, and first recovers it if one was interrupted.

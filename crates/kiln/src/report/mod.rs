@@ -1,6 +1,5 @@
-//! What commands report about functions and packages: the log, results, failures, differences and timings.
+//! What commands report about functions and packages: the log, results, differences and timings.
 
-pub(crate) mod explain;
 pub(crate) mod function_log;
 pub(crate) mod preview;
 pub(crate) mod results_dir;

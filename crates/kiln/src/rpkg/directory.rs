@@ -7,6 +7,8 @@ use anyhow::{Context, Result, bail};
 use kiln_task::git::{DEFAULT_MAX_PACKAGE_SIZE, ReadPackageError};
 use kiln_task::{Contents, FileMode, PackageFile, PackagePath};
 
+use crate::error::CommandError;
+
 /// Writes contents into a new directory. It appears with all files in it, because pushing a part of a package would delete the
 /// rest.
 pub(crate) fn write(contents: &Contents, directory: &Path) -> Result<()> {
@@ -93,8 +95,7 @@ pub(crate) fn read(directory: &Path) -> Result<Contents> {
     let mut pending = vec![String::new()];
     while let Some(inner) = pending.pop() {
         let outer = directory.join(&inner);
-        let entries = fs::read_dir(&outer);
-        let entries = entries.with_context(|| format!("cannot read {}", outer.display()))?;
+        let entries = fs::read_dir(&outer).map_err(|error| unreadable(&outer, error))?;
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name();
@@ -125,6 +126,18 @@ pub(crate) fn read(directory: &Path) -> Result<Contents> {
         }
     }
     Ok(contents)
+}
+
+fn unreadable(directory: &Path, error: std::io::Error) -> anyhow::Error {
+    let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+    let error = anyhow::Error::from(error).context(format!("cannot read {}", directory.display()));
+    match is_missing {
+        true => {
+            let hint = "run `kiln rpkg pull` to create the directory, or pass - to read a ResourceList from standard input";
+            CommandError::with_hint(error, hint).into()
+        }
+        false => error,
+    }
 }
 
 /// Reads a file or a symbolic link; `None` for anything else.

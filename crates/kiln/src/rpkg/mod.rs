@@ -10,7 +10,6 @@ pub(crate) mod directory;
 pub(crate) mod discovery;
 pub(crate) mod flags;
 pub(crate) mod git_environment;
-pub(crate) mod hint;
 pub(crate) mod image_updates;
 pub(crate) mod output;
 pub(crate) mod render_flags;

@@ -7,8 +7,8 @@ use kiln_yaml::{NodeRef, parse_first};
 use serde_json::json;
 
 use super::api_object::{API_VERSION, metadata};
-use super::hint::with_hint;
 use super::output::to_yaml;
+use crate::error::CommandError;
 
 pub(crate) const FILE_NAME: &str = ".KptRevisionMetadata";
 const KIND: &str = "KptRevisionMetadata";
@@ -33,13 +33,13 @@ pub(crate) fn take(contents: &mut Contents, name: &str) -> Result<String> {
     let file = contents.remove(path.as_str());
     let document = file.and_then(|file| parse_first(&file.bytes).ok().flatten());
     let document = document.ok_or_else(|| {
-        missing(&anyhow!(
+        missing(anyhow!(
             "{FILE_NAME:?} not found in PackageRevisionResources '{name}'"
         ))
     })?;
     let text = |path: &[&str]| document.root().get_path(path).and_then(NodeRef::as_text);
     if text(&["kind"]) != Some(KIND) {
-        return Err(missing(&anyhow!(
+        return Err(missing(anyhow!(
             "{FILE_NAME:?} does not contain kind {KIND:?} in PackageRevisionResources '{name}'"
         )));
     }
@@ -48,7 +48,7 @@ pub(crate) fn take(contents: &mut Contents, name: &str) -> Result<String> {
         .to_owned())
 }
 
-fn missing(error: &anyhow::Error) -> anyhow::Error {
+fn missing(error: anyhow::Error) -> anyhow::Error {
     let hint = "use \"kiln rpkg pull\" to download the remote package metadata before pushing";
-    with_hint(error, hint)
+    CommandError::with_hint(error, hint).into()
 }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use kiln_render::Log;
 use kiln_task::git::{Atomicity, DEFAULT_MAX_PACKAGE_SIZE, RepositorySnapshot};
 use kiln_task::image::RegistryImages;
 use kiln_task::{AccessError, Engine, LocatedRevision, Repositories, Repository};
 
 use super::git_environment::author;
-use super::hint::{no_repository, with_hint};
 use super::render_flags::RenderSetup;
+use crate::error::CommandError;
 use crate::functions::registry_tags::registry_options;
 use crate::ui::Ui;
 
@@ -96,10 +96,8 @@ impl Session {
             return no_repository();
         }
         let names = self.listed.join(", ");
-        with_hint(
-            &error,
-            format!("repositories: {names}; `kiln rpkg get` lists their revisions"),
-        )
+        let hint = format!("repositories: {names}; `kiln rpkg get` lists their revisions");
+        CommandError::with_hint(error, hint).into()
     }
 
     /// Prints kubectl's message for an empty list.
@@ -119,4 +117,9 @@ impl Session {
             _ => None,
         }
     }
+}
+
+fn no_repository() -> anyhow::Error {
+    let hint = "run this command inside a git repository, pass --repo, or register one with `kiln repo register`";
+    CommandError::with_hint(anyhow!("no repository found"), hint).into()
 }

@@ -1,6 +1,5 @@
 //! Output: data to standard output, messages to standard error, as text or as JSON.
 
-mod failure;
 mod record;
 mod screen;
 
@@ -10,9 +9,9 @@ use anyhow::{Context, Result};
 
 use crate::compat::Compat;
 use crate::environment::TERM;
+use crate::error::CommandError;
 use crate::log_format::LogFormat;
 
-pub(crate) use failure::{Details, Failed, Place};
 pub(crate) use record::{Item, Level, Record};
 pub(crate) use screen::Progress;
 use screen::Screen;
@@ -92,18 +91,10 @@ impl Ui {
         self.screen.write(line.as_bytes());
     }
 
-    /// Tells why a command ends, unless that has been told.
-    pub(crate) fn fail(&self, failed: &Failed) {
-        if let (Some(record), Some(text)) = (failed.record(), failed.text()) {
-            self.log(&record, &text);
-        }
-    }
-
-    /// The same for any error.
-    pub(crate) fn report(&self, error: &anyhow::Error) {
-        match error.downcast_ref::<Failed>() {
-            Some(failed) => self.fail(failed),
-            None => self.fail(&Failed::with(format!("error: {error:#}"))),
+    /// Prints an error, unless the log has everything about it.
+    pub(crate) fn print_error(&self, error: &CommandError) {
+        if let Some(text) = error.text() {
+            self.log(&error.record(), &text);
         }
     }
 
@@ -147,13 +138,4 @@ impl Ui {
     pub(crate) fn progress(&self, function: &str) -> Option<Progress> {
         self.screen.progress(function)
     }
-}
-
-/// Whether an error means that the reader of our output has closed it.
-pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    })
 }

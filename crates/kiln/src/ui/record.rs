@@ -5,10 +5,14 @@
 use kiln_krm::results::ResultItem;
 use serde::Serialize;
 
+use crate::error::ErrorClass;
+
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Record<'a> {
     pub(crate) level: Level,
     pub(crate) event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) class: Option<ErrorClass>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) package: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,8 @@ use kiln_runtime::{CancelToken, process};
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecursiveMode, Watcher};
 
-use crate::ui::{Record, Ui, is_broken_pipe};
+use crate::error::{CommandError, ErrorClass};
+use crate::ui::{Record, Ui};
 use snapshot::Snapshot;
 
 /// Time without events before the work starts: editors save a file in several steps.
@@ -61,10 +62,11 @@ pub(crate) fn watch(ui: &Ui, watch: &Watch<'_>, work: impl Fn() -> Round) -> Res
             return Ok(());
         }
         if let Err(error) = result {
-            if is_broken_pipe(&error) {
-                return Err(error);
+            let error = CommandError::from(error);
+            if error.class == ErrorClass::OutputClosed {
+                return Err(error.into());
             }
-            ui.report(&error);
+            ui.print_error(&error);
         }
         // No function is running now.
         process::bury_orphans();

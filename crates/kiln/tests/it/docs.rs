@@ -301,7 +301,7 @@ fn doc_says_what_is_wrong() {
         "-i x",
         &[("KRM_FN_RUNTIME", "zzz")],
         "error: unsupported runtime: \"zzz\" the runtime must be one of [docker podman nerdctl]\n\
-         hint: no container engine can be used. Install docker, or set KRM_FN_RUNTIME to podman or nerdctl if that \
-         is there. It is needed for:\n  ghcr.io/kptdev/krm-functions-catalog/x\n",
+         hint: no container engine is available. Install docker, or set KRM_FN_RUNTIME to podman or nerdctl. \
+         These functions need it:\n  ghcr.io/kptdev/krm-functions-catalog/x\n",
     );
 }

@@ -68,7 +68,7 @@ fn a_render_that_fails() {
     let expected = [
         json!({"level": "error", "event": "failed", "package": "pkg", "function": "./bad.sh", "exec": "./bad.sh", "exit_code": 3, "stderr": "oops\n"}),
         json!({"level": "info", "event": "results", "file": "r/results.yaml"}),
-        json!({"level": "error", "event": "error", "package": "pkg", "function": "./bad.sh", "file": "pkg/Kptfile", "line": 7, "column": 7, "message": "function failed: exit status 3", "hint": "fix what the function reports, in the resources or in its configuration"}),
+        json!({"level": "error", "event": "error", "class": "function", "package": "pkg", "function": "./bad.sh", "file": "pkg/Kptfile", "line": 7, "column": 7, "message": "function failed: exit status 3", "hint": "fix what the function reports, in the resources or in its configuration"}),
     ];
     assert_eq!(records[2..], expected);
 }
@@ -99,6 +99,7 @@ fn errors_and_warnings() {
     assert_eq!(last["function"], "./ok.sh", "{last}");
     assert_eq!(last["file"], "pkg/Kptfile", "{last}");
     assert_eq!(last["line"], 7, "{last}");
+    assert_eq!(last.get("class"), None, "{last}");
 
     // Even what the command line is refused for.
     let (code, records) = told(&world, &["fn", "render", "pkg", "--nope"]);
@@ -120,4 +121,9 @@ fn the_older_command_passes_on_what_functions_say_line_by_line() {
     let line = |text| json!({"level": "info", "event": "stderr", "function": "./talk.sh", "message": text});
     assert_eq!(records[..3], ["a", "b", "c"].map(line));
     assert_eq!(records[3]["event"], "error");
+    assert_eq!(records[3]["class"], "function");
+    assert_eq!(
+        records[3]["message"],
+        "function \"./talk.sh\": exit status 4"
+    );
 }

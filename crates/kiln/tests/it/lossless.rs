@@ -435,7 +435,7 @@ fn results_do_not_replace_resources() {
         let ran = world.kiln(args, "");
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
         assert!(
-            ran.stderr.contains("results.yaml holds resources"),
+            ran.stderr.contains("results.yaml contains resources"),
             "{}",
             ran.stderr
         );

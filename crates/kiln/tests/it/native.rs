@@ -57,7 +57,7 @@ fn functions_are_listed_and_explained() {
     assert_eq!(unknown.code, Some(1));
     assert_eq!(
         unknown.stderr,
-        "error: there is no function \"set-lables\"; `kiln function list` shows which ones there are\n"
+        "error: \"set-lables\" is not a built-in function; `kiln function list` lists them\n"
     );
 }
 
@@ -77,9 +77,9 @@ fn a_function_is_a_program() {
     let unknown = world.kiln(&["function", "run", "set-namespace:v7.0.0"], LIST);
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
     assert!(
-        unknown
-            .stderr
-            .starts_with("error: set-namespace has no version \"v7.0.0\" here; there are v0."),
+        unknown.stderr.starts_with(
+            "error: set-namespace has no built-in version \"v7.0.0\"; available versions: v0."
+        ),
         "{unknown:?}"
     );
 }

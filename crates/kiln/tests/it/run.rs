@@ -86,7 +86,7 @@ fn what_a_function_says_is_heard_while_it_runs() {
 fn a_function_that_is_not_enabled_is_skipped_and_told() {
     let world = world("false");
     let ran = world.kiln(&["fn", "run", "pkg"], "");
-    let told = "skipped function \"./fn.sh\" of fn.yaml, which needs --enable-exec\n";
+    let told = "skipped function \"./fn.sh\" in fn.yaml: it requires --enable-exec\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), told));
 }
 
@@ -94,8 +94,8 @@ fn a_function_that_is_not_enabled_is_skipped_and_told() {
 fn a_failure_matters_more_than_what_was_printed() {
     let world = world("echo 'x: ['; echo oops >&2; exit 3");
     let ran = world.kiln(&["fn", "run", "pkg", "--enable-exec"], "");
-    let told = "oops\nerror: function \"./fn.sh\": exit status 3\n  at pkg/fn.yaml:1:1\nhint: correct what the function \
-                complains of, in the resources or in its configuration\n";
+    let told = "oops\nerror: function \"./fn.sh\": exit status 3\n  at pkg/fn.yaml:1:1\nhint: fix what the function \
+                reports, in the resources or in its configuration\n";
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), told));
     assert_eq!(content(&world, "pkg/a.yaml"), RESOURCE);
 }

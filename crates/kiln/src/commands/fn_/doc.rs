@@ -9,10 +9,11 @@ use kiln_runtime::{RunContext, RunError};
 
 use crate::compat::Compat;
 use crate::environment::{KRM_FN_RUNTIME, PATH};
+use crate::error::{CommandError, ErrorClass};
 use crate::functions::container_functions;
 use crate::functions::flags::checked_prefix;
 use crate::interrupt::on_interrupt;
-use crate::ui::{Failed, Ui};
+use crate::ui::Ui;
 
 #[derive(Args, Debug)]
 #[command(override_usage = "kiln fn doc --image IMAGE [--image-prefix PREFIX]")]
@@ -60,11 +61,15 @@ pub(crate) fn cmd_doc(ui: &Ui, args: &DocArgs) -> Result<()> {
     };
     let finished = runtime.help(&image, &empty_list, &ctx).map_err(|error| {
         let is_unavailable = matches!(error, RunError::Unavailable(_));
-        let mut failed = Failed::with(format!("error: {:#}", anyhow::Error::from(error)));
-        if is_unavailable && ui.compat() == Compat::Kiln {
-            failed.details.hint = Some(container_functions::hint(&[(None, image.clone())]));
+        let error = CommandError::from(anyhow::Error::from(error));
+        match is_unavailable && ui.compat() == Compat::Kiln {
+            true => CommandError {
+                class: ErrorClass::Unavailable,
+                hint: Some(container_functions::hint(&[(None, image.clone())])),
+                ..error
+            },
+            false => error,
         }
-        failed
     })?;
     if finished.exit_code != 0 {
         ui.forward_stderr(&image, &finished.stderr, &mut Vec::new());

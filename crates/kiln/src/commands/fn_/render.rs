@@ -15,20 +15,21 @@ use kiln_runtime::Network;
 
 use crate::compat::Compat;
 use crate::environment::is_attribution_disabled;
+use crate::error::render::RenderErrors;
+use crate::error::{CommandError, ErrorClass};
 use crate::flag_values::go_bool;
 use crate::functions::evaluators::{ContainerFlags, EvaluatorFlags, EvaluatorSetup};
 use crate::functions::wasm::WasmPrograms;
 use crate::package::destination::Destination;
 use crate::package::write::write;
 use crate::package::{self, absolute, resolve_as_named};
-use crate::report::explain::Explainer;
 use crate::report::function_log::FunctionLog;
 use crate::report::preview;
 use crate::report::results_dir::{
     make_results_directory, report_results, results_in_package, save_results,
 };
 use crate::report::timings::Timings;
-use crate::ui::{Failed, Record, Ui};
+use crate::ui::{Record, Ui};
 use crate::watch::{Round, Watch, watch};
 
 #[derive(Args, Debug)]
@@ -164,14 +165,14 @@ fn render_once(
     };
     let terminal = FunctionLog::new(ui).quiet(args.quiet);
     let log = Timings::new(&terminal);
-    let explainer = Explainer {
+    let errors = RenderErrors {
         ui,
         files: &files,
         root: &root_text,
         named,
-        running,
+        evaluators: running,
     };
-    let failed = |error: &RenderError| explainer.render(error);
+    let failed = |error: &RenderError| errors.command_error(error);
     let rendered = render(&files, &options, &log).map_err(|error| failed(&error))?;
     let until_rendered = log.elapsed();
     let finished = match destination {
@@ -219,7 +220,11 @@ fn open(ui: &Ui, root: &Path) -> Result<DiskFiles> {
                 path: root.display().to_string(),
                 problem: KptfileProblem::Io(problem),
             };
-            Err(Failed::with(format!("{error} ")).into())
+            Err(CommandError {
+                class: ErrorClass::Input,
+                ..CommandError::new(format!("{error} "))
+            }
+            .into())
         }
     }
 }
@@ -231,7 +236,7 @@ fn finish_in_place(
     files: &DiskFiles,
     mut rendered: Rendered,
     written: &mut Vec<FileChange>,
-    failed: &Explain<'_>,
+    failed: &ToCommandError<'_>,
 ) -> Result<()> {
     let saves = rendered.resources.is_some();
     let mut changes = rendered
@@ -274,7 +279,7 @@ fn finish_preview(
     files: &DiskFiles,
     changes: &[FileChange],
     rendered: &Rendered,
-    failed: &Explain<'_>,
+    failed: &ToCommandError<'_>,
 ) -> Result<()> {
     outcome(rendered, failed)?;
     warn_about_emptied(ui, rendered);
@@ -283,7 +288,7 @@ fn finish_preview(
     }
     match changes {
         [] => Ok(()),
-        changes => Err(Failed::with(preview::list(changes)).into()),
+        changes => Err(CommandError::new(preview::list(changes)).into()),
     }
 }
 
@@ -292,7 +297,7 @@ fn finish_elsewhere(
     args: &RenderArgs,
     destination: &Destination,
     mut rendered: Rendered,
-    failed: &Explain<'_>,
+    failed: &ToCommandError<'_>,
 ) -> Result<()> {
     if let Some(path) = results_file(args, &rendered)? {
         report_results(ui, &path, "");
@@ -339,15 +344,15 @@ fn results_file(args: &RenderArgs, rendered: &Rendered) -> Result<Option<String>
     }
 }
 
-fn outcome(rendered: &Rendered, failed: &Explain<'_>) -> Result<()> {
+fn outcome(rendered: &Rendered, failed: &ToCommandError<'_>) -> Result<()> {
     match &rendered.error {
         None => Ok(()),
         Some(error) => Err(failed(error)),
     }
 }
 
-/// Makes an error of a failed render.
-type Explain<'a> = dyn Fn(&RenderError) -> anyhow::Error + 'a;
+/// Converts the error of a render.
+type ToCommandError<'a> = dyn Fn(&RenderError) -> anyhow::Error + 'a;
 
 fn not_saved(rendered: &Rendered, text: &str) -> anyhow::Error {
     match &rendered.error {

@@ -8,7 +8,6 @@ mod unregister;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::rpkg::hint::with_timeout_hint;
 use crate::ui::Ui;
 
 /// `kiln repo`
@@ -36,11 +35,10 @@ enum RepoCommand {
 }
 
 pub(crate) fn cmd_repo(ui: &Ui, args: &RepoArgs) -> Result<()> {
-    let done = match &args.command {
+    match &args.command {
         RepoCommand::Register(args) => register::cmd_register(ui, args),
         RepoCommand::Get(args) => get::cmd_get(ui, args),
         RepoCommand::Unregister(args) => unregister::cmd_unregister(ui, args),
         RepoCommand::Sync(args) => sync::cmd_sync(ui, args),
-    };
-    done.map_err(with_timeout_hint)
+    }
 }

@@ -1,10 +1,10 @@
 //! `kiln repo sync`
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 
+use crate::error::CommandError;
 use crate::flag_values::go_bool;
-use crate::rpkg::hint::{is_timeout, timeout_hint, with_hint};
 use crate::rpkg::repositories_file::RepositoriesFile;
 use crate::ui::Ui;
 
@@ -56,10 +56,12 @@ pub(super) fn cmd_sync(ui: &Ui, args: &SyncArgs) -> Result<()> {
     if failed.len() < 2 {
         return failed.pop().map_or(Ok(()), Err);
     }
-    let texts: Vec<String> = failed.iter().map(|error| format!("{error:#}")).collect();
-    let error = anyhow!("errors:\n  {}", texts.join("\n  "));
-    match failed.iter().any(is_timeout) {
-        true => Err(with_hint(&error, timeout_hint())),
-        false => Err(error),
+    let failed: Vec<CommandError> = failed.into_iter().map(CommandError::from).collect();
+    let texts: Vec<&str> = failed.iter().map(CommandError::plain_message).collect();
+    let message = format!("error: errors:\n  {}", texts.join("\n  "));
+    Err(CommandError {
+        hint: failed.into_iter().find_map(|error| error.hint),
+        ..CommandError::new(message)
     }
+    .into())
 }

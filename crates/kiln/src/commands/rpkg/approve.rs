@@ -5,10 +5,10 @@ use clap::Args;
 use kiln_task::{ApproveError, ApproveOverwrite, Lifecycle};
 
 use super::print_status;
+use crate::error::CommandError;
 use crate::report::function_log::FunctionLog;
 use crate::rpkg::batch::for_each_revision;
 use crate::rpkg::flags::WriteFlags;
-use crate::rpkg::hint;
 use crate::rpkg::render_flags::RenderSetup;
 use crate::ui::Ui;
 
@@ -55,5 +55,5 @@ fn with_hint(error: ApproveError) -> anyhow::Error {
         }
         _ => return error.into(),
     };
-    hint::with_hint(&error.into(), hint)
+    CommandError::with_hint(error, hint).into()
 }

@@ -22,7 +22,6 @@ mod upgrade;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::rpkg::hint::with_timeout_hint;
 use crate::ui::Ui;
 
 /// `kiln rpkg`
@@ -74,7 +73,7 @@ enum RpkgCommand {
 }
 
 pub(crate) fn cmd_rpkg(ui: &Ui, args: &RpkgArgs) -> Result<()> {
-    let done = match &args.command {
+    match &args.command {
         RpkgCommand::Get(args) => get::cmd_get(ui, args),
         RpkgCommand::Init(args) => init::cmd_init(ui, args),
         RpkgCommand::Clone(args) => clone::cmd_clone(ui, args),
@@ -90,8 +89,7 @@ pub(crate) fn cmd_rpkg(ui: &Ui, args: &RpkgArgs) -> Result<()> {
         RpkgCommand::Del(args) => del::cmd_del(ui, args),
         RpkgCommand::Diff(args) => diff::cmd_diff(ui, args),
         RpkgCommand::Log(args) => log::cmd_log(ui, args),
-    };
-    done.map_err(with_timeout_hint)
+    }
 }
 
 /// Prints porchctl's line `NAME STATUS`.

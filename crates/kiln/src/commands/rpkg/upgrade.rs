@@ -9,8 +9,8 @@ use kiln_task::merge::{Conflict, Taken};
 use kiln_task::{Engine, NewRevision, PackageMetadata, RevisionRef, Strategy, Task, UpgradeTask};
 
 use super::print_status;
+use crate::error::CommandError;
 use crate::rpkg::flags::WriteFlags;
-use crate::rpkg::hint::with_hint;
 use crate::rpkg::image_updates::{ImageUpdateLookup, image_error, image_of, target_image};
 use crate::rpkg::render_flags::RenderFlags;
 use crate::rpkg::updates::{downstream_updates, upstream_updates};
@@ -181,10 +181,8 @@ fn no_upstream(local: &Revision) -> anyhow::Error {
         lock.directory,
         lock.repo
     );
-    with_hint(
-        &error,
-        format!("register it with `kiln repo register {}`", lock.repo),
-    )
+    let hint = format!("register it with `kiln repo register {}`", lock.repo);
+    CommandError::with_hint(error, hint).into()
 }
 
 /// Prints the conflicts, and how to review them.

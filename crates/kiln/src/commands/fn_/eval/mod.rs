@@ -22,11 +22,11 @@ use kiln_render::{Behaviour, Evaluation, Inventory, Lost, evaluate};
 use kiln_runtime::{FunctionSpec, Target};
 use kiln_yaml::{Document, SequenceStyle};
 
+use crate::error::render::call_error;
 use crate::functions::wasm::WasmPrograms;
 use crate::package::destination::Destination;
 use crate::package::write::write;
 use crate::package::{self, Location, absolute, resolve_as_named};
-use crate::report::explain;
 use crate::report::function_log::FunctionLog;
 use crate::report::results_dir::{
     make_results_directory, report_results, results_in_package, save_results,
@@ -125,7 +125,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         report_results(ui, path, "\n");
     }
     match output {
-        Err(failure) => return Err(explain::call(ui, &failure, &function)),
+        Err(failure) => return Err(call_error(ui, &failure, &function).into()),
         Ok(Some(output)) => {
             destination.write(ui, without_empty_annotations(output), &before)?;
         }

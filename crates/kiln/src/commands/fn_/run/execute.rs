@@ -10,7 +10,7 @@ use kiln_krm::read::{AnswerError, read_answer, read_input};
 use kiln_krm::schema::Schema;
 use kiln_krm::{Dialect, Resource, ResourceList};
 use kiln_package::available_threads;
-use kiln_render::restore_list;
+use kiln_render::{Exit, restore_list};
 use kiln_runtime::{Deadline, Input, Limits, Output, RunContext, RunError};
 use kiln_yaml::{EditError, SequenceStyle, copy_comments};
 
@@ -19,16 +19,16 @@ use super::save_results;
 use super::stderr::StderrForwarder;
 use super::step::{Config, Step};
 use crate::compat::Compat;
+use crate::error::{CommandError, ErrorClass, hints};
 use crate::functions::container_functions;
 use crate::interrupt::on_interrupt;
-use crate::report::explain::hints;
 use crate::ui::Ui;
 
 pub(super) struct RunOutcome {
     /// The resources to write; `None` if a function returned nothing, which ends the run without writing.
     pub(super) resources: Option<Vec<Resource>>,
     /// The failures of functions that are reported at the end.
-    pub(super) deferred_failures: Vec<String>,
+    pub(super) deferred_failures: Vec<CommandError>,
 }
 
 struct Item {
@@ -126,9 +126,9 @@ fn run(
     step: &Step,
     inputs: Vec<Resource>,
     config: Option<&Resource>,
-    hint: Option<&str>,
+    engine_hint: Option<&str>,
     ctx: &RunContext,
-) -> Result<(Vec<Resource>, Option<String>)> {
+) -> Result<(Vec<Resource>, Option<CommandError>)> {
     let config = config.map(Resource::document);
     let input = Input::new(Dialect::Legacy, &inputs, config);
     let ran = {
@@ -141,31 +141,41 @@ fn run(
     drop(input);
     let (output, failure) = match ran {
         Ok(outcome) => {
-            let failure = (!outcome.is_success()).then(|| outcome.exit_text());
+            let exit = (!outcome.is_success()).then(|| Exit::of(&outcome));
+            let failure = exit.map(|exit| {
+                let hint = hints::exit(&exit, None);
+                step_error(ui, step, &exit.text, Some(hint))
+            });
             (outcome.output, failure)
         }
-        Err(error @ RunError::NotStarted(_)) => {
+        Err(RunError::NotStarted(error)) => {
             let is_own = ui.compat() == Compat::Kiln;
-            if let Some(hint) = hint.filter(|_| is_own && step.is_image) {
-                bail!("{}\nhint: {hint}", with_name(step, &error.to_string()));
+            let hint = match step.is_image {
+                true => engine_hint.map(str::to_owned),
+                false => hints::start(&error).map(str::to_owned),
+            };
+            let failure = step_error(ui, step, &error.to_string(), hint);
+            if is_own && step.is_image {
+                return Err(CommandError {
+                    class: ErrorClass::Unavailable,
+                    ..failure
+                }
+                .into());
             }
-            (Output::Wire(Vec::new().into()), Some(error.to_string()))
+            (Output::Wire(Vec::new().into()), Some(failure))
         }
         Err(RunError::Unavailable(error)) if step.is_script => {
-            (Output::Wire(Vec::new().into()), Some(error.to_string()))
+            let failure = step_error(ui, step, &error.to_string(), None);
+            (Output::Wire(Vec::new().into()), Some(failure))
         }
         Err(error) => return Err(error.into()),
     };
-    let failure = failure.map(|failure| match ui.compat() {
-        Compat::Kiln => with_name(step, &failure),
-        Compat::Kpt | Compat::KptV039 => failure,
-    });
-    let list = match (output, &failure) {
-        (Output::List(list), _) => list,
+    let (list, failure) = match (output, failure) {
+        (Output::List(list), failure) => (list, failure),
         (Output::Wire(text), failure) => match (read(ui, step, text.into()), failure) {
-            (Ok(list), _) => list,
+            (Ok(list), failure) => (list, failure),
             // The output of a failed function may be anything; the failure matters more.
-            (Err(_), Some(failure)) if ui.compat() == Compat::Kiln => bail!("{failure}"),
+            (Err(_), Some(failure)) if ui.compat() == Compat::Kiln => return Err(failure.into()),
             (Err(error), _) => return Err(error),
         },
     };
@@ -175,7 +185,7 @@ fn run(
         save_results(path, &kiln_yaml::to_string(results, SequenceStyle::Compact))?;
     }
     match failure {
-        Some(failure) if !step.defers_failure => bail!("{failure}"),
+        Some(failure) if !step.defers_failure => Err(failure.into()),
         failure => {
             set_default_paths(&mut outputs, &step.directory)?;
             Ok((outputs, failure))
@@ -193,24 +203,26 @@ fn read(ui: &Ui, step: &Step, text: Vec<u8>) -> Result<ResourceList> {
             AnswerError::Read(error) => anyhow!("{error}"),
             error => {
                 let text = format!("did not return a ResourceList: {error}");
-                anyhow!("{}\nhint: {}", with_name(step, &text), hints::NO_ITEMS)
+                step_error(ui, step, &text, Some(hints::NO_ITEMS.to_owned())).into()
             }
         }),
     }
 }
 
-/// A failure with the function, its position and a hint.
-fn with_name(step: &Step, failure: &str) -> String {
-    let mut text = format!("function {:?}: {failure}", step.name);
-    if let Some(place) = &step.position {
-        text.push_str(&format!("\n  at {place}"));
+/// A failure with, in kiln's own mode, the function, its position and a hint.
+fn step_error(ui: &Ui, step: &Step, failure: &str, hint: Option<String>) -> CommandError {
+    match ui.compat() {
+        Compat::Kiln => CommandError {
+            class: ErrorClass::Function,
+            position: step.position.clone(),
+            hint,
+            ..CommandError::new(format!("error: function {:?}: {failure}", step.name))
+        },
+        Compat::Kpt | Compat::KptV039 => CommandError {
+            class: ErrorClass::Function,
+            ..CommandError::new(format!("error: {failure}"))
+        },
     }
-    let start_hint = hints::start_hint(failure).filter(|_| !step.is_image);
-    let hint = start_hint.map(str::to_owned);
-    if let Some(hint) = hint.or_else(|| hints::exit(failure, None)) {
-        text.push_str(&format!("\nhint: {hint}"));
-    }
-    text
 }
 
 /// Restores the comments of the inputs. In kiln's own mode also the order of their fields, and unchanged resources are the

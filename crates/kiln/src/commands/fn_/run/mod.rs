@@ -23,11 +23,12 @@ use kiln_package::{ApplyOptions, DiskFiles, NewFiles, available_threads};
 use kiln_render::{Inventory, Lost};
 
 use crate::compat::Compat;
+use crate::error::position::{Position, PositionDisplay, document_position};
+use crate::error::{CommandError, ErrorClass};
 use crate::package::legacy_version::check_kptfiles;
 use crate::package::write::write;
 use crate::package::{self, Location};
-use crate::report::explain::document_place;
-use crate::ui::{Failed, Ui};
+use crate::ui::Ui;
 use execute::{RunOutcome, execute};
 use step::{Config, Step};
 
@@ -79,20 +80,38 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
             _ => ui.write_data(write_legacy_stream(resources)?.as_bytes())?,
         }
     }
-    match deferred_failures.is_empty() {
-        true => Ok(()),
-        false => Err(Failed::with(format!("error: {}", deferred_failures.join("\n---\n"))).into()),
+    if deferred_failures.is_empty() {
+        return Ok(());
     }
+    let texts = deferred_failures.iter().filter_map(CommandError::text);
+    let texts: Vec<String> = texts
+        .map(|text| text.strip_prefix("error: ").unwrap_or(&text).to_owned())
+        .collect();
+    let message = format!(
+        "error: {}",
+        texts.join(
+            "
+---
+"
+        )
+    );
+    Err(CommandError {
+        class: ErrorClass::Function,
+        ..CommandError::new(message)
+    }
+    .into())
 }
 
 /// Adds the positions of the declarations.
 fn find_positions(location: &Location, files: &DiskFiles, steps: &mut [(Step, Config)]) {
     for (step, config) in steps {
         let (path, index) = meta::file_place(config.resource.root());
-        let place = document_place(files, path, index).filter(|_| config.original.is_some());
-        step.position = place.map(|mut place| {
-            place.file = location.show(&place.file);
-            place.to_string()
+        let position = document_position(files, path, index);
+        let position = position.filter(|_| config.original.is_some());
+        step.position = position.map(|position| Position {
+            file: location.show(&position.file),
+            display: PositionDisplay::Path,
+            ..position
         });
     }
 }
