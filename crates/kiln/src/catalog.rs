@@ -7,8 +7,8 @@ use kiln_functions::registry::Registry;
 fn catalog() -> String {
     let mut out = String::from(
         "# Functions and versions that are built in\n\n\
-         Made from kiln's own table; a test fails when this file is stale\n\
-         (`KILN_UPDATE=1 cargo test -p kiln catalog` writes it anew). Versions on one line behave alike.\n",
+         Generated from kiln's own table; a test fails when this file is stale\n\
+         (`KILN_UPDATE=1 cargo test -p kiln catalog` updates it). Versions on one line behave alike.\n",
     );
     for info in Registry::builtin().functions() {
         let _ = write!(out, "\n## {}\n\n{}.", info.name, info.summary);

@@ -2,7 +2,7 @@
 
 use anyhow::Error;
 use kiln_krm::check::ListKind;
-use kiln_krm::gotext::quote;
+use kiln_go::quote;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileSource;
 use kiln_krm::paths;

@@ -12,10 +12,7 @@ pub(crate) type ContainerFunction = (Option<String>, String);
 
 /// The functions of a package and its sub-packages that only a container engine can run, in the order of the packages.
 /// Unreadable Kptfiles are skipped: the hint is about another error.
-pub(crate) fn of_package(
-    files: &dyn FileSource,
-    running: &EvaluatorSetup,
-) -> Vec<ContainerFunction> {
+pub(crate) fn of_package(files: &dyn FileSource, setup: &EvaluatorSetup) -> Vec<ContainerFunction> {
     let mut found = Vec::new();
     let mut pending = vec![String::new()];
     while let Some(directory) = pending.pop() {
@@ -24,7 +21,7 @@ pub(crate) fn of_package(
         let pipeline = kptfile.and_then(|kptfile| kptfile.pipeline);
         if let Some(pipeline) = pipeline {
             let functions = pipeline.mutators.iter().chain(&pipeline.validators);
-            let images = functions.filter_map(|function| running.image_for_engine(function));
+            let images = functions.filter_map(|function| setup.image_for_engine(function));
             found.extend(images.map(|image| (Some(directory.clone()), image)));
         }
         let entries = files.list(&directory).unwrap_or_default().into_iter();

@@ -26,12 +26,12 @@ pub(crate) fn registry_options() -> Result<RegistryOptions, ProxyError> {
 /// The tags of images in registries, for functions with a range of versions. Each repository is asked once.
 pub(crate) struct RegistryTags {
     cancel: CancelToken,
-    asked: Mutex<HashMap<String, Asked>>,
+    cache: Mutex<HashMap<String, CachedTags>>,
 }
 
-struct Asked {
+struct CachedTags {
     at: Instant,
-    answer: Result<Vec<String>, String>,
+    tags: Result<Vec<String>, String>,
 }
 
 impl RegistryTags {
@@ -39,34 +39,34 @@ impl RegistryTags {
     pub(crate) fn new(cancel: CancelToken) -> RegistryTags {
         RegistryTags {
             cancel,
-            asked: Mutex::default(),
+            cache: Mutex::default(),
         }
     }
 
     /// The tags of an image repository; empty if the registry does not respond.
     pub(crate) fn of(&self, image: &str) -> Vec<String> {
-        let mut asked = self.lock();
-        let fresh = asked
+        let mut cache = self.lock();
+        let fresh = cache
             .get(image)
-            .filter(|asked| asked.at.elapsed() < MAX_AGE)
-            .map(|asked| asked.answer.clone());
-        let answer = fresh.unwrap_or_else(|| {
-            let answer = self.ask(image);
+            .filter(|cached| cached.at.elapsed() < MAX_AGE)
+            .map(|cached| cached.tags.clone());
+        let tags = fresh.unwrap_or_else(|| {
+            let tags = self.ask(image);
             let at = Instant::now();
-            let kept = Asked {
+            let kept = CachedTags {
                 at,
-                answer: answer.clone(),
+                tags: tags.clone(),
             };
-            asked.insert(image.to_owned(), kept);
-            answer
+            cache.insert(image.to_owned(), kept);
+            tags
         });
-        answer.unwrap_or_default()
+        tags.unwrap_or_default()
     }
 
     /// The errors of registries.
     pub(crate) fn problems(&self) -> Vec<String> {
-        let asked = self.lock();
-        let problems = asked.values().map(|asked| asked.answer.clone());
+        let cache = self.lock();
+        let problems = cache.values().map(|cached| cached.tags.clone());
         let mut problems: Vec<String> = problems.filter_map(Result::err).collect();
         problems.sort();
         problems
@@ -74,7 +74,7 @@ impl RegistryTags {
 
     /// Asks a registry. Ends early when the token is cancelled.
     fn ask(&self, image: &str) -> Result<Vec<String>, String> {
-        let (sender, answer) = mpsc::channel();
+        let (sender, tags) = mpsc::channel();
         let cancelled = sender.clone();
         let _guard = self.cancel.on_cancel(move || {
             // A closed channel means that the registry responded.
@@ -86,11 +86,11 @@ impl RegistryTags {
         });
         lookup.map_err(|error| format!("cannot start a thread: {error}"))?;
         let late = |_| format!("no response within {} seconds", TIMEOUT.as_secs());
-        answer.recv_timeout(TIMEOUT).map_err(late)?
+        tags.recv_timeout(TIMEOUT).map_err(late)?
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Asked>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, CachedTags>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

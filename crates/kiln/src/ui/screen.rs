@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_fits_and_says_nothing_to_the_terminal() {
+    fn a_line_fits_and_has_no_control_characters() {
         check("set-x", 0, 80, "  1m3s \"set-x\"");
         check("set-x", 2, 80, "  1m3s \"set-x\" and 2 more");
         check("a\x1b[2Jb", 0, 80, "  1m3s \"a\\x1b[2Jb\"");

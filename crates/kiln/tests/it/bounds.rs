@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::world::World;
+use crate::test_environment::TestEnvironment;
 
 /// A resource that configures one function or another.
 const STARLARK: &str = "\
@@ -66,7 +66,7 @@ fn rego(rules: &str) -> (&'static str, String) {
 /// Renders with a time limit and checks that nothing is lost but the time.
 #[track_caller]
 fn check((function, config): (&str, String)) {
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     let head =
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n";
     let resource = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
@@ -76,13 +76,13 @@ fn check((function, config): (&str, String)) {
         ("pkg/fn.yaml", config),
     ];
     for (name, text) in &files {
-        world.write(name, text);
+        test_env.write(name, text);
     }
-    let ran = world.kiln(&["fn", "render", "pkg", "--timeout", "3s"], "");
+    let ran = test_env.kiln(&["fn", "render", "pkg", "--timeout", "3s"], "");
     // A process that a signal ended has no exit code.
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     for (name, text) in &files[1..] {
-        let now = std::fs::read_to_string(world.work().join(name)).expect("a file");
+        let now = std::fs::read_to_string(test_env.work().join(name)).expect("a file");
         assert_eq!(&now, text, "{name}");
     }
 }

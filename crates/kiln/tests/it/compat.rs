@@ -2,15 +2,15 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::world::World;
+use crate::test_environment::TestEnvironment;
 
 const RESOURCE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
 
 #[test]
 fn bad_yaml_is_shown_where_it_is() {
-    let world = World::new();
-    world.write("pkg/sub/a.yaml", &format!("{RESOURCE}---\na: b\n\tc: d\n"));
-    let ran = world.kiln(&["fn", "source", "pkg"], "");
+    let test_env = TestEnvironment::new();
+    test_env.write("pkg/sub/a.yaml", &format!("{RESOURCE}---\na: b\n\tc: d\n"));
+    let ran = test_env.kiln(&["fn", "source", "pkg"], "");
     assert_eq!(ran.code, Some(1));
     assert_eq!(ran.stdout, "");
     let mut lines = ran.stderr.lines();
@@ -19,8 +19,8 @@ fn bad_yaml_is_shown_where_it_is() {
     assert_eq!(lines.next(), Some("7 | \tc: d"));
     assert_eq!(lines.next(), Some("  | ^"));
 
-    let ran = world.kiln(&["--compat=kpt", "fn", "source", "pkg"], "");
-    let work = world.work().canonicalize().expect("a path");
+    let ran = test_env.kiln(&["--compat=kpt", "fn", "source", "pkg"], "");
+    let work = test_env.work().canonicalize().expect("a path");
     let wanted = format!(
         "error: {}/pkg/sub/a.yaml: MalformedYAMLError: yaml: line 2: \
          found a tab character that violates indentation\n",
@@ -31,8 +31,8 @@ fn bad_yaml_is_shown_where_it_is() {
 
 #[test]
 fn the_name_the_variable_and_the_flag_choose() {
-    let world = World::new();
-    let stderr = |script: &str| world.shell(&world.work(), script, &[]).stderr;
+    let test_env = TestEnvironment::new();
+    let stderr = |script: &str| test_env.shell(&test_env.work(), script, &[]).stderr;
     let kpt = "error: unknown flag: --zzz\n";
     assert_eq!(stderr("kpt fn source --zzz"), kpt);
     assert_eq!(stderr("KILN_COMPAT=kpt kiln fn source --zzz"), kpt);
@@ -48,7 +48,7 @@ fn the_name_the_variable_and_the_flag_choose() {
         stderr("kpt --compat=kpt-v0.39 fn source --fn-config x"),
         "error: unknown flag: --fn-config\n"
     );
-    let ran = world.kiln(&["--compat=zzz", "fn", "source"], "");
+    let ran = test_env.kiln(&["--compat=zzz", "fn", "source"], "");
     assert_eq!(ran.code, Some(1));
     assert!(
         ran.stderr.contains("kiln, kpt, kpt-v0.39"),
@@ -80,10 +80,10 @@ fn kpt_v0_39_refuses_packages_of_a_later_generation() {
             "yaml: line 2: mapping values are not allowed in this context",
         ),
     ] {
-        let world = World::new();
-        world.write("pkg/sub/Kptfile", kptfile);
+        let test_env = TestEnvironment::new();
+        test_env.write("pkg/sub/Kptfile", kptfile);
         for verb in ["source", "sink"] {
-            let ran = world.kiln(&["--compat=kpt-v0.39", "fn", verb, "pkg"], RESOURCE);
+            let ran = test_env.kiln(&["--compat=kpt-v0.39", "fn", verb, "pkg"], RESOURCE);
             assert_eq!(
                 (ran.code, ran.stderr),
                 (Some(1), format!("error: {reason}\n")),
@@ -91,21 +91,21 @@ fn kpt_v0_39_refuses_packages_of_a_later_generation() {
             );
         }
     }
-    let world = World::new();
-    world.write("pkg/sub/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\n");
-    let ran = world.kiln(&["--compat=kpt-v0.39", "fn", "source", "pkg"], "");
-    let place = world.work().join("pkg/sub");
+    let test_env = TestEnvironment::new();
+    test_env.write("pkg/sub/Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\n");
+    let ran = test_env.kiln(&["--compat=kpt-v0.39", "fn", "source", "pkg"], "");
+    let place = test_env.work().join("pkg/sub");
     let wanted = format!(
         "error: package at {place:?} is using a newer version (\"v1\") of the Kptfile schema. \
          Please try updating kpt.\n"
     );
     assert_eq!(ran.stderr, wanted);
-    world.write(
+    test_env.write(
         "pkg/sub/Kptfile",
         "apiVersion: kpt.dev/v1alpha1\nkind: Kptfile\n",
     );
     assert_eq!(
-        world
+        test_env
             .kiln(&["--compat=kpt-v0.39", "fn", "source", "pkg"], "")
             .code,
         Some(0)
@@ -114,11 +114,11 @@ fn kpt_v0_39_refuses_packages_of_a_later_generation() {
 
 #[test]
 fn links_that_lead_out_are_read_only_as_kpt() {
-    let world = World::new();
-    world.write("outside.yaml", RESOURCE);
-    world.write("pkg/b.yaml", RESOURCE);
-    symlink("../outside.yaml", world.work().join("pkg/a.yaml")).expect("a link");
-    let ran = world.kiln(&["fn", "source", "pkg"], "");
+    let test_env = TestEnvironment::new();
+    test_env.write("outside.yaml", RESOURCE);
+    test_env.write("pkg/b.yaml", RESOURCE);
+    symlink("../outside.yaml", test_env.work().join("pkg/a.yaml")).expect("a link");
+    let ran = test_env.kiln(&["fn", "source", "pkg"], "");
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
     assert!(ran.stderr.contains("pkg/a.yaml"), "{}", ran.stderr);
     assert!(
@@ -126,7 +126,7 @@ fn links_that_lead_out_are_read_only_as_kpt() {
         "{}",
         ran.stderr
     );
-    let ran = world.kiln(&["--compat=kpt", "fn", "source", "pkg"], "");
+    let ran = test_env.kiln(&["--compat=kpt", "fn", "source", "pkg"], "");
     assert_eq!(ran.code, Some(0));
     assert!(
         ran.stdout.contains("config.kubernetes.io/path: 'a.yaml'"),
@@ -137,7 +137,7 @@ fn links_that_lead_out_are_read_only_as_kpt() {
 
 #[test]
 fn help_version_and_completions_go_to_standard_output() {
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     for args in [
         &["--help"][..],
         &["--version"],
@@ -149,7 +149,7 @@ fn help_version_and_completions_go_to_standard_output() {
         &["completion", "powershell"],
         &["--compat=kpt-v0.39", "fn", "sink", "--help"],
     ] {
-        let ran = world.kiln(args, "");
+        let ran = test_env.kiln(args, "");
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{args:?}");
         assert!(ran.stdout.contains("kiln"), "{args:?}: {}", ran.stdout);
     }
@@ -160,18 +160,18 @@ fn help_version_and_completions_go_to_standard_output() {
         &["fn"],
         &[],
     ] {
-        assert_ne!(world.kiln(args, "").code, Some(0), "{args:?}");
+        assert_ne!(test_env.kiln(args, "").code, Some(0), "{args:?}");
     }
 }
 
 #[test]
 fn a_reader_that_has_enough_is_no_error() {
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     for number in 0..400 {
-        world.write(&format!("pkg/{number}.yaml"), RESOURCE);
+        test_env.write(&format!("pkg/{number}.yaml"), RESOURCE);
     }
     let script = "kiln fn source pkg | head -n 1; echo ${PIPESTATUS[0]}";
-    let ran = world.shell(&world.work(), script, &[]);
+    let ran = test_env.shell(&test_env.work(), script, &[]);
     assert_eq!(ran.stdout, "apiVersion: config.kubernetes.io/v1\n0\n");
     assert_eq!(ran.stderr, "");
 }

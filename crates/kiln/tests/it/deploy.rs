@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::world::{World, copy, files};
+use crate::test_environment::{TestEnvironment, copy, files};
 
 fn deploy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy")
 }
 
 /// The package with setters changed and applied.
-fn rendered(world: &World, setters: &[(&str, &str)]) {
-    let package = world.work().join("runner");
+fn rendered(test_env: &TestEnvironment, setters: &[(&str, &str)]) {
+    let package = test_env.work().join("runner");
     copy(&deploy().join("kubernetes"), &package);
     let file = package.join("setters.yaml");
     let mut text = std::fs::read_to_string(&file).unwrap();
@@ -20,7 +20,7 @@ fn rendered(world: &World, setters: &[(&str, &str)]) {
         text = text.replace(old, new);
     }
     std::fs::write(&file, text).unwrap();
-    let done = world.kiln(&["fn", "render", "runner"], "");
+    let done = test_env.kiln(&["fn", "render", "runner"], "");
     assert_eq!(done.code, Some(0), "{done:?}");
 }
 
@@ -34,16 +34,16 @@ fn the_plain_file_is_the_package() {
 
 #[test]
 fn setters_change_all_that_they_stand_for() {
-    let world = World::new();
-    rendered(&world, &[]);
-    let package = world.work().join("runner");
+    let test_env = TestEnvironment::new();
+    rendered(&test_env, &[]);
+    let package = test_env.work().join("runner");
     let before = files(&deploy().join("kubernetes"));
     let mut same = files(&package);
     // It has the outcome now.
     same.insert("Kptfile".to_owned(), before["Kptfile"].clone());
     assert_eq!(same, before);
 
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     let setters = [
         ("namespace: porch-system", "namespace: here"),
         ("pod-namespace: porch-fn-system", "pod-namespace: there"),
@@ -55,8 +55,8 @@ fn setters_change_all_that_they_stand_for() {
         ("max-waitlist-length: \"2\"", "max-waitlist-length: \"9\""),
         ("\"6291456\"", "\"1000000\""),
     ];
-    rendered(&world, &setters);
-    let after = files(&world.work().join("runner"));
+    rendered(&test_env, &setters);
+    let after = files(&test_env.work().join("runner"));
     for (name, text) in after.iter().filter(|(name, _)| *name != "Kptfile") {
         let of_files = text.lines().filter(|line| !line.trim().starts_with('#'));
         for old in ["porch-system", "porch-fn-system", ":latest", "6291456"] {
@@ -78,7 +78,7 @@ fn setters_change_all_that_they_stand_for() {
     }
 }
 
-/// The administrator's way into the cluster for tests; none if nothing may or can be done there, which is said.
+/// The kubeconfig of the test cluster's administrator; `None`, with a message, if there is no such cluster.
 #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn kubeconfig() -> Option<PathBuf> {
     let Some(cluster) = std::env::var_os("KILN_CLUSTER") else {
@@ -97,18 +97,18 @@ fn an_api_server_takes_what_is_rendered() {
     let Some(kubeconfig) = kubeconfig() else {
         return;
     };
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     let unique = std::process::id();
     let (own, pods) = (format!("deploy-{unique}"), format!("deploy-{unique}-fn"));
     rendered(
-        &world,
+        &test_env,
         &[
             ("namespace: porch-system", &format!("namespace: {own}")),
             ("porch-fn-system", &pods),
         ],
     );
     let kubectl = |arguments: &[&str]| {
-        let package = world.work().join("runner");
+        let package = test_env.work().join("runner");
         let mut command = Command::new("kubectl");
         command.arg("--kubeconfig").arg(&kubeconfig).args(arguments);
         command.current_dir(package).output().unwrap()
@@ -131,8 +131,8 @@ fn an_api_server_takes_what_is_rendered() {
     let outcomes = [kubectl(&[&apply[..], &first].concat()), kubectl(&rest)];
     kubectl(&["delete", "namespace", "--wait=false", &own, &pods]);
     for output in outcomes {
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{told}");
-        assert!(!told.contains("Warning"), "{told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{message}");
+        assert!(!message.contains("Warning"), "{message}");
     }
 }

@@ -1,7 +1,7 @@
-//! The documentation tells the truth: its examples are run, and print what it says they print.
+//! Runs the examples of the documentation and compares their output.
 //!
 //! A fence `sh run` is run by bash, those of a page one after the other in one directory; a fence `text output` right
-//! after it is what it prints, on both streams. Those that need more say so and are left out, loudly, where it is not
+//! after it is what it prints, on both streams. Those that need more are marked, and skipped with a message where it is not
 //! there: `sh run git`, `sh run npm`, `sh run registry` (npm, and something that it can install from) and `sh run engine` (a container
 //! engine, see `tests/engine/up`). Other fences are for reading.
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::engine;
 use crate::faults::skip;
-use crate::world::{Outcome, World, copy};
+use crate::test_environment::{Outcome, TestEnvironment, copy};
 
 /// What not every machine has.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -36,7 +36,7 @@ impl Need {
         }
     }
 
-    /// Gets ready for examples that need this; says why if it cannot.
+    /// Prepares for examples that need this; returns why it cannot.
     fn meet(self, kitchen: &mut Kitchen) -> Result<(), String> {
         let probe = |script: &str, reason: &str| match kitchen.shell(script).code {
             Some(0) => Ok(()),
@@ -60,15 +60,15 @@ impl Need {
 
 /// Where the examples of a page are run.
 struct Kitchen {
-    world: World,
+    test_env: TestEnvironment,
     variables: Vec<(String, String)>,
 }
 
 impl Kitchen {
     fn new() -> Kitchen {
-        let world = World::new();
-        copy(&repository().join("examples"), &world.work());
-        // How npm reaches its registry is told by variables and by a file in the home that examples do not see.
+        let test_env = TestEnvironment::new();
+        copy(&repository().join("examples"), &test_env.work());
+        // Variables and a file in the home, which examples do not see, configure the registry of npm.
         let mut variables: Vec<(String, String)> = std::env::vars()
             .filter(|(name, _)| {
                 let name = name.to_lowercase();
@@ -83,7 +83,10 @@ impl Kitchen {
             let settings = settings.display().to_string();
             variables.push(("NPM_CONFIG_USERCONFIG".to_owned(), settings));
         }
-        Kitchen { world, variables }
+        Kitchen {
+            test_env,
+            variables,
+        }
     }
 
     fn shell(&self, script: &str) -> Outcome {
@@ -91,7 +94,8 @@ impl Kitchen {
         let variables: Vec<(&str, &str)> = variables
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
-        self.world.shell(&self.world.work(), script, &variables)
+        self.test_env
+            .shell(&self.test_env.work(), script, &variables)
     }
 
     /// Lets `docker` stand for the engine, and gives it the image that examples start from.
@@ -223,10 +227,10 @@ fn the_example_of_the_readme_renders_with_nothing_but_kiln() {
     let readme = fs::read_to_string(repository().join("README.md")).expect("a page");
     let command = "fn render examples/catalog -o unwrap";
     assert!(readme.contains(command));
-    let world = World::new();
-    copy(&repository().join("examples"), &world.work());
+    let test_env = TestEnvironment::new();
+    copy(&repository().join("examples"), &test_env.work());
     let words: Vec<&str> = command.split(' ').collect();
-    let ran = world.kiln(&words, "");
+    let ran = test_env.kiln(&words, "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.contains("  replicas: 2 # enough for now\n"));
     assert!(ran.stdout.contains("  namespace: prod\n"));
@@ -234,18 +238,18 @@ fn the_example_of_the_readme_renders_with_nothing_but_kiln() {
 
 /// `fn doc` with a container engine that shows how it was called.
 fn doc(flags: &str, variables: &[(&str, &str)]) -> Outcome {
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     let engine = "#!/bin/sh\n\
         if [ \"$1\" = version ]; then echo 24.0.0; exit; fi\n\
         echo \"called: $*\"\n\
         cat\n\
         echo 'no such flag' >&2\n\
         exit ${ENGINE_EXIT:-0}\n";
-    world.write("engine/docker", engine);
+    test_env.write("engine/docker", engine);
     let mode = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(world.work().join("engine/docker"), mode).expect("a mode");
+    fs::set_permissions(test_env.work().join("engine/docker"), mode).expect("a mode");
     let script = format!("PATH=$PWD/engine:$PATH; kiln fn doc {flags}");
-    world.shell(&world.work(), &script, variables)
+    test_env.shell(&test_env.work(), &script, variables)
 }
 
 #[track_caller]

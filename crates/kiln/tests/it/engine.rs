@@ -1,7 +1,7 @@
 //! Functions that are images, run by a real engine.
 //!
-//! The variable `KILN_TEST_ENGINE` says which, and `tests/engine/up` sets it where it can bring one up; without it these
-//! tests have nothing to say. Each makes an image of its own, so that its containers can be told from those of others.
+//! The variable `KILN_TEST_ENGINE` names it, and `tests/engine/up` sets it where it can start one; without it these tests are
+//! skipped. Each builds its own image, so that its containers can be distinguished.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use crate::faults::skip;
 use crate::live::Live;
-use crate::world::{Outcome, World, run};
+use crate::test_environment::{Outcome, TestEnvironment, run};
 
 const RESOURCE: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  value: old # kept\n";
@@ -34,30 +34,30 @@ pub(crate) fn name() -> Option<String> {
 
 /// A package, an image, and the engine that runs it.
 struct Kitchen {
-    world: World,
+    test_env: TestEnvironment,
     engine: String,
     image: String,
 }
 
 impl Kitchen {
-    /// An image that runs a shell script; none, said loudly, if there is no engine.
+    /// An image that runs a shell script; `None`, with a message, if there is no engine.
     fn new(test: &str, script: &str) -> Option<Kitchen> {
         let Some(engine) = name() else {
             skip(test, MISSING);
             return None;
         };
         let kitchen = Kitchen {
-            world: World::new(),
+            test_env: TestEnvironment::new(),
             engine,
             image: format!("localhost/kiln/{test}:v1"),
         };
-        kitchen.world.write("pkg/a.yaml", RESOURCE);
+        kitchen.test_env.write("pkg/a.yaml", RESOURCE);
         let kptfile = format!(
             "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    \
              - image: {}\n      selectors:\n        - kind: ConfigMap\n",
             kitchen.image
         );
-        kitchen.world.write("pkg/Kptfile", &kptfile);
+        kitchen.test_env.write("pkg/Kptfile", &kptfile);
         let maker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/engine/image");
         let mut command = kitchen.command(&maker.display().to_string());
         let made = run(
@@ -69,7 +69,7 @@ impl Kitchen {
     }
 
     fn command(&self, program: &str) -> Command {
-        let mut command = self.world.command(program, &self.world.work());
+        let mut command = self.test_env.command(program, &self.test_env.work());
         command.env("KRM_FN_RUNTIME", &self.engine);
         for name in VARIABLES {
             if let Some(value) = std::env::var_os(name) {
@@ -83,7 +83,7 @@ impl Kitchen {
         run(&mut self.kiln_command(words), "")
     }
 
-    /// `IMAGE` among the words stands for the image.
+    /// `IMAGE` in the words is replaced by the image.
     fn kiln_command(&self, words: &str) -> Command {
         let mut command = self.command("kiln");
         let word = |word: &str| word.replace("IMAGE", &self.image);
@@ -92,7 +92,7 @@ impl Kitchen {
     }
 
     fn resource(&self) -> String {
-        fs::read_to_string(self.world.work().join("pkg/a.yaml")).expect("a file")
+        fs::read_to_string(self.test_env.work().join("pkg/a.yaml")).expect("a file")
     }
 
     /// Asserts that no container of the image exists, running or not.
@@ -117,7 +117,7 @@ fn an_image_transforms_resources() {
         return;
     };
     for words in [EVAL, RENDER, RUN] {
-        kitchen.world.write("pkg/a.yaml", RESOURCE);
+        kitchen.test_env.write("pkg/a.yaml", RESOURCE);
         let ran = kitchen.kiln(words);
         assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
         let wanted = RESOURCE.replace("old", "new");
@@ -166,8 +166,8 @@ fn what_is_mounted_is_seen_and_written_only_if_allowed() {
     let Some(kitchen) = Kitchen::new("mounts", script) else {
         return;
     };
-    kitchen.world.write("data/in", "from outside\n");
-    let data = kitchen.world.work().join("data");
+    kitchen.test_env.write("data/in", "from outside\n");
+    let data = kitchen.test_env.work().join("data");
     let mount = format!("type=bind,src={},dst=/data", data.display());
     let ran = kitchen.kiln(&format!("{EVAL} --as-current-user --mount {mount}"));
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -187,7 +187,7 @@ fn an_image_that_is_missing_is_named() {
     let Some(kitchen) = Kitchen::new("present", "cat") else {
         return;
     };
-    // Nobody listens on that port, so that nothing can be pulled.
+    // Nothing listens on that port, so that nothing can be pulled.
     let missing = "localhost:1/kiln/missing:v1";
     for policy in ["never", "IfNotPresent", "always"] {
         let words = format!("fn eval pkg --image {missing} --image-pull-policy {policy}");
@@ -234,7 +234,7 @@ exit 3";
 
 #[test]
 fn nothing_is_left_of_a_container_that_has_to_be_killed() {
-    // It does not listen to those who ask it politely.
+    // It ignores SIGTERM.
     let script = "trap '' INT TERM HUP; echo started >&2; while :; do echo x; sleep 0.01; done";
     let Some(kitchen) = Kitchen::new("killed", script) else {
         return;
@@ -242,14 +242,14 @@ fn nothing_is_left_of_a_container_that_has_to_be_killed() {
     for words in [EVAL, RENDER, RUN] {
         let ran = kitchen.kiln(&format!("{words} --timeout 1500ms"));
         assert_eq!(ran.code, Some(1), "{words}: {}", ran.stderr);
-        let told = "did not finish within 1.5s and was killed";
-        assert!(ran.stderr.contains(told), "{words}: {}", ran.stderr);
+        let message = "did not finish within 1.5s and was killed";
+        assert!(ran.stderr.contains(message), "{words}: {}", ran.stderr);
         kitchen.assert_no_container();
 
         let ran = kitchen.kiln(&format!("{words} --max-output 64"));
         assert_eq!(ran.code, Some(1), "{words}: {}", ran.stderr);
-        let told = "wrote more than 64 bytes and was killed";
-        assert!(ran.stderr.contains(told), "{words}: {}", ran.stderr);
+        let message = "wrote more than 64 bytes and was killed";
+        assert!(ran.stderr.contains(message), "{words}: {}", ran.stderr);
         kitchen.assert_no_container();
         assert_eq!(kitchen.resource(), RESOURCE, "{words}");
     }
@@ -261,12 +261,14 @@ fn nothing_is_left_of_a_container_after_an_interrupt() {
     let Some(kitchen) = Kitchen::new("interrupted", script) else {
         return;
     };
-    let data = kitchen.world.work().join("data");
+    let data = kitchen.test_env.work().join("data");
     let script = "mkdir data && mkfifo data/started";
-    kitchen.world.shell(&kitchen.world.work(), script, &[]);
+    kitchen
+        .test_env
+        .shell(&kitchen.test_env.work(), script, &[]);
     let mount = format!("--mount type=bind,src={},dst=/data,rw=true", data.display());
     for words in [EVAL, RUN] {
-        // Twice in a row is what `timeout` does, and is one wish.
+        // `timeout` sends the signal twice; that is one request.
         for signals in [&[Signal::INT][..], &[Signal::TERM, Signal::TERM]] {
             let words = format!("{words} --as-current-user {mount}");
             let live = Live::start(&mut kitchen.kiln_command(&words));
@@ -274,8 +276,8 @@ fn nothing_is_left_of_a_container_after_an_interrupt() {
             for signal in signals {
                 live.signal(*signal);
             }
-            let (code, said) = live.end();
-            assert!(matches!(code, Some(130 | 143)), "{code:?}: {said}");
+            let (code, printed) = live.end();
+            assert!(matches!(code, Some(130 | 143)), "{code:?}: {printed}");
             kitchen.assert_no_container();
             assert_eq!(kitchen.resource(), RESOURCE, "{words}");
         }
@@ -288,7 +290,7 @@ fn much_goes_in_and_out_of_a_container() {
         return;
     };
     let long = RESOURCE.replace("old", &"x".repeat(8 << 20));
-    kitchen.world.write("pkg/a.yaml", &long);
+    kitchen.test_env.write("pkg/a.yaml", &long);
     for words in [EVAL, RENDER, RUN] {
         let ran = kitchen.kiln(words);
         assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);

@@ -1,10 +1,10 @@
-//! What users read when something is wrong, in kiln's own mode: a table of mistakes, and all of standard error for each
-//! in `errors.txt`. That kpt's words are kpt's is shown by the recorded cases.
+//! Error messages in kiln's own mode: a table of mistakes, and the standard error of each in `errors.txt`. The recorded cases
+//! check kpt's messages.
 
 use std::fmt::Write;
 
 use crate::example::check_golden;
-use crate::world::{World, run};
+use crate::test_environment::{TestEnvironment, run};
 
 const RESOURCE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
 const RENDER: &[&str] = &["render", "pkg", "--allow-exec"];
@@ -20,7 +20,7 @@ const MISTAKES: &[Mistake<'_>] = &[
         &[("dir/a.yaml", RESOURCE)],
         &["render", "dir"],
     ),
-    ("a Kptfile that is no YAML", "a: b: c\n", &[], RENDER),
+    ("a Kptfile that is not YAML", "a: b: c\n", &[], RENDER),
     (
         "a field that a Kptfile does not have",
         "pipeline:\n  mutators:\n    - exec: cat\n      args: []\n",
@@ -43,7 +43,7 @@ const MISTAKES: &[Mistake<'_>] = &[
         RENDER,
     ),
     (
-        "an image that is none",
+        "an invalid image",
         "pipeline:\n  validators:\n    - image: a b\n",
         &[],
         RENDER,
@@ -181,7 +181,7 @@ const MISTAKES: &[Mistake<'_>] = &[
         RENDER,
     ),
     (
-        "a function that returns what is no resource",
+        "a function that returns something that is not a resource",
         "pipeline:\n  mutators:\n    - exec: \"/bin/echo {apiVersion: v1, kind: A, metadata: {}}\"\n",
         &[],
         RENDER,
@@ -250,7 +250,7 @@ const MISTAKES: &[Mistake<'_>] = &[
         &["eval", "pkg", "--allow-alpha-wasm", "--exec", "/bin/cat"],
     ),
     (
-        "a resource that is no YAML",
+        "a resource that is not YAML",
         "",
         &[("pkg/b.yaml", "a: 1\n---\nb:\n\tc\n")],
         RENDER,
@@ -334,28 +334,28 @@ const MISTAKES: &[Mistake<'_>] = &[
 
 #[test]
 fn every_mistake_is_explained() {
-    let mut told = String::new();
+    let mut message = String::new();
     for (title, kptfile, files, args) in MISTAKES {
-        let world = World::new();
+        let test_env = TestEnvironment::new();
         let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
-        world.write("pkg/Kptfile", &format!("{head}{kptfile}"));
-        world.write("pkg/a.yaml", RESOURCE);
+        test_env.write("pkg/Kptfile", &format!("{head}{kptfile}"));
+        test_env.write("pkg/a.yaml", RESOURCE);
         for (path, content) in *files {
-            world.write(path, content);
+            test_env.write(path, content);
         }
-        let mut command = world.command("kiln", &world.work());
+        let mut command = test_env.command("kiln", &test_env.work());
         // No engine is to be found, and nothing else.
-        command.env("PATH", world.bin());
+        command.env("PATH", test_env.bin());
         let ran = run(command.arg("fn").args(*args), "");
-        let place = world.work().display().to_string();
-        let _ = writeln!(told, "## {title}\n$ kiln fn {}", args.join(" "));
+        let place = test_env.work().display().to_string();
+        let _ = writeln!(message, "## {title}\n$ kiln fn {}", args.join(" "));
         for line in ran.stderr.replace(&place, "/work").lines() {
             let line = without_time(line);
-            let _ = writeln!(told, "{}", line.trim_end());
+            let _ = writeln!(message, "{}", line.trim_end());
         }
-        let _ = writeln!(told, "=> {}\n", ran.code.unwrap_or(-1));
+        let _ = writeln!(message, "=> {}\n", ran.code.unwrap_or(-1));
     }
-    check_golden("errors.txt", &told);
+    check_golden("errors.txt", &message);
 }
 
 /// Durations differ.

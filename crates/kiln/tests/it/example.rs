@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::world::{World, copy, files};
+use crate::test_environment::{TestEnvironment, copy, files};
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop")
@@ -28,18 +28,18 @@ pub(crate) fn check_golden(name: &str, found: &str) {
 #[test]
 fn source_and_sink_change_what_the_rules_say() {
     for compat in ["kiln", "kpt"] {
-        let world = World::new();
-        let work = world.work();
+        let test_env = TestEnvironment::new();
+        let work = test_env.work();
         copy(&example(), &work.join("shop"));
         let pipe = "set -o pipefail; kiln fn source shop | kiln fn sink out";
-        let ran = world.shell(&work, pipe, &[("KILN_COMPAT", compat)]);
+        let ran = test_env.shell(&work, pipe, &[("KILN_COMPAT", compat)]);
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-        let diff = world.shell(&work, "git diff --no-index --abbrev=7 shop out", &[]);
+        let diff = test_env.shell(&work, "git diff --no-index --abbrev=7 shop out", &[]);
         check_golden("shop.diff", &diff.stdout);
 
         // What was written once comes back the same.
         let again = "set -o pipefail; kiln fn source out | kiln fn sink again";
-        let ran = world.shell(&work, again, &[("KILN_COMPAT", compat)]);
+        let ran = test_env.shell(&work, again, &[("KILN_COMPAT", compat)]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
         assert_eq!(files(&work.join("out")), files(&work.join("again")));
     }
@@ -47,11 +47,11 @@ fn source_and_sink_change_what_the_rules_say() {
 
 #[test]
 fn the_pipeline_passes_and_changes_nothing_the_second_time() {
-    let world = World::new();
-    let work = world.work();
+    let test_env = TestEnvironment::new();
+    let work = test_env.work();
     copy(&example(), &work.join("shop"));
     let render = || {
-        let ran = world.shell(&work, "kiln fn render shop", &[]);
+        let ran = test_env.shell(&work, "kiln fn render shop", &[]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let mut files = files(&work.join("shop"));
         // What a function reports is kept there, and differs when there is nothing left to do.

@@ -1,4 +1,4 @@
-//! Ctrl-C: nothing of a function is left, the exit code says why, and the package is as it was.
+//! Ctrl-C: no process of a function is left, the exit code shows the signal, and the package is unchanged.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use crate::live::{Live, assert_gone};
-use crate::world::World;
+use crate::test_environment::TestEnvironment;
 
 const RESOURCE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
 
-/// A function that starts others in all ways, says so, and then does not end. Those who are told to end do not listen.
+/// A function that starts processes in all ways, prints their ids, and does not end. The processes ignore signals.
 const STUBBORN: &str = r#"#!/bin/sh
 trap '' INT TERM HUP
 sleep 1000 & echo $! >one
@@ -22,55 +22,55 @@ echo $$ >started
 sleep 1000
 "#;
 
-fn world() -> World {
-    let world = World::new();
-    world.write(
+fn test_env() -> TestEnvironment {
+    let test_env = TestEnvironment::new();
+    test_env.write(
         "pkg/Kptfile",
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - exec: ./fn.sh\n",
     );
-    world.write("pkg/a.yaml", RESOURCE);
-    world.write_program("fn.sh", STUBBORN);
+    test_env.write("pkg/a.yaml", RESOURCE);
+    test_env.write_program("fn.sh", STUBBORN);
     let status = Command::new("mkfifo")
-        .arg(world.work().join("started"))
+        .arg(test_env.work().join("started"))
         .status();
     assert!(status.expect("mkfifo runs").success());
-    world
+    test_env
 }
 
-fn kiln(world: &World, args: &[&str]) -> Live {
-    let mut command = world.command("kiln", &world.work());
+fn kiln(test_env: &TestEnvironment, args: &[&str]) -> Live {
+    let mut command = test_env.command("kiln", &test_env.work());
     Live::start(command.args(args))
 }
 
-fn number(world: &World, name: &str) -> String {
-    let text = fs::read_to_string(world.work().join(name)).expect("a number");
+fn number(test_env: &TestEnvironment, name: &str) -> String {
+    let text = fs::read_to_string(test_env.work().join(name)).expect("a number");
     text.trim().to_owned()
 }
 
-/// Waits until the function says that it runs; gives the numbers of all its processes.
-fn processes(world: &World) -> Vec<String> {
+/// Waits until the function prints that it runs; returns the ids of all its processes.
+fn processes(test_env: &TestEnvironment) -> Vec<String> {
     // Blocks until the function writes.
-    let leader = number(world, "started");
-    let others = ["one", "two", "three", "four"].map(|name| number(world, name));
+    let leader = number(test_env, "started");
+    let others = ["one", "two", "three", "four"].map(|name| number(test_env, name));
     [leader].into_iter().chain(others).collect()
 }
 
 #[track_caller]
 fn check(args: &[&str], signals: &[Signal], code: Option<i32>) {
-    let world = world();
-    let live = kiln(&world, args);
-    let processes = processes(&world);
+    let test_env = test_env();
+    let live = kiln(&test_env, args);
+    let processes = processes(&test_env);
     for signal in signals {
         live.signal(*signal);
     }
-    let (ended, said) = live.end();
-    assert_eq!(ended, code, "{args:?}: {said}");
+    let (ended, printed) = live.end();
+    assert_eq!(ended, code, "{args:?}: {printed}");
     for process in processes {
         assert_gone(&process);
     }
-    let resource = fs::read_to_string(world.work().join("pkg/a.yaml"));
+    let resource = fs::read_to_string(test_env.work().join("pkg/a.yaml"));
     assert_eq!(resource.expect("a file"), RESOURCE);
-    assert!(!Path::new(&world.work().join("pkg/.kiln-journal")).exists());
+    assert!(!Path::new(&test_env.work().join("pkg/.kiln-journal")).exists());
 }
 
 const RENDER: &[&str] = &["fn", "render", "pkg", "--allow-exec"];
@@ -96,13 +96,16 @@ fn an_interrupt_ends_the_function_and_all_it_started() {
 fn whoever_asks_twice_leaves_nothing_either() {
     for args in [RENDER, RUN] {
         // The second one may come before or after the first one has been heeded.
-        let world = world();
-        let live = kiln(&world, args);
-        let processes = processes(&world);
+        let test_env = test_env();
+        let live = kiln(&test_env, args);
+        let processes = processes(&test_env);
         live.signal(Signal::INT);
         live.signal(Signal::HUP);
-        let (code, said) = live.end();
-        assert!(matches!(code, None | Some(129 | 130)), "{code:?}: {said}");
+        let (code, printed) = live.end();
+        assert!(
+            matches!(code, None | Some(129 | 130)),
+            "{code:?}: {printed}"
+        );
         for process in processes {
             assert_gone(&process);
         }

@@ -1,4 +1,4 @@
-//! A kiln that is running: what it says is heard line by line, and signals reach it.
+//! A running kiln, whose standard error is read line by line and which gets signals.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 pub(crate) struct Live {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    heard: String,
+    all_output: String,
 }
 
 impl Live {
@@ -26,22 +26,22 @@ impl Live {
         Live {
             child,
             stderr: BufReader::new(stderr),
-            heard: String::new(),
+            all_output: String::new(),
         }
     }
 
-    /// Listens until a line has `wanted` in it; gives what was said until then.
+    /// Reads until a line contains `wanted`; returns what was printed until then.
     #[track_caller]
     pub(crate) fn until(&mut self, wanted: &str) -> String {
-        let mut said = String::new();
+        let mut printed = String::new();
         loop {
             let mut line = String::new();
             let read = self.stderr.read_line(&mut line).expect("text");
-            self.heard.push_str(&line);
-            assert_ne!(read, 0, "no {wanted:?} in {}", self.heard);
-            said.push_str(&line);
+            self.all_output.push_str(&line);
+            assert_ne!(read, 0, "no {wanted:?} in {}", self.all_output);
+            printed.push_str(&line);
             if line.contains(wanted) {
-                return said;
+                return printed;
             }
         }
     }
@@ -50,11 +50,11 @@ impl Live {
         kill_process(Pid::from_child(&self.child), signal).expect("is there");
     }
 
-    /// The exit code, and what was said to the end.
+    /// The exit code and the rest of the output.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
-        let mut said = String::new();
-        self.stderr.read_to_string(&mut said).expect("text");
-        (self.child.wait().expect("ends").code(), said)
+        let mut printed = String::new();
+        self.stderr.read_to_string(&mut printed).expect("text");
+        (self.child.wait().expect("ends").code(), printed)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::test_environment::TestEnvironment;
 
-/// What was told, without times, which differ.
+/// The records of a command, without times, which differ.
 #[track_caller]
-fn told(world: &World, args: &[&str]) -> (Option<i32>, Vec<Value>) {
-    let ran = world.kiln(&[args, &["--log-format", "json"]].concat(), "");
+fn log_of(test_env: &TestEnvironment, args: &[&str]) -> (Option<i32>, Vec<Value>) {
+    let ran = test_env.kiln(&[args, &["--log-format", "json"]].concat(), "");
     let mut records = Vec::new();
     for line in ran.stderr.lines() {
         let mut record: Value = serde_json::from_str(line).expect(line);
@@ -25,29 +25,29 @@ fn told(world: &World, args: &[&str]) -> (Option<i32>, Vec<Value>) {
     (ran.code, records)
 }
 
-fn world(function: &str) -> World {
-    let world = World::new();
-    world.write(
+fn test_env(function: &str) -> TestEnvironment {
+    let test_env = TestEnvironment::new();
+    test_env.write(
         "pkg/Kptfile",
         &format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - exec: {function}\n"),
     );
-    world.write(
+    test_env.write(
         "pkg/a.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n",
     );
-    world.write_program("ok.sh", "#!/bin/sh\necho hi >&2\ncat\n");
-    world.write_program("bad.sh", "#!/bin/sh\necho oops >&2\nexit 3\n");
-    world.write_program(
+    test_env.write_program("ok.sh", "#!/bin/sh\necho hi >&2\ncat\n");
+    test_env.write_program("bad.sh", "#!/bin/sh\necho oops >&2\nexit 3\n");
+    test_env.write_program(
         "report.sh",
         "#!/bin/sh\ncat\nprintf 'results:\\n- message: m\\n  severity: warning\\n  file: {path: a.yaml}\\n  field: {path: x.y}\\n'\n",
     );
-    world
+    test_env
 }
 
 #[test]
 fn a_render_that_succeeds() {
-    let world = world("./ok.sh");
-    let (code, records) = told(&world, &["fn", "render", "pkg", "--allow-exec"]);
+    let test_env = test_env("./ok.sh");
+    let (code, records) = log_of(&test_env, &["fn", "render", "pkg", "--allow-exec"]);
     assert_eq!(code, Some(0));
     let expected = [
         json!({"level": "info", "event": "package", "package": "pkg"}),
@@ -61,9 +61,9 @@ fn a_render_that_succeeds() {
 
 #[test]
 fn a_render_that_fails() {
-    let world = world("./bad.sh");
+    let test_env = test_env("./bad.sh");
     let args = ["fn", "render", "pkg", "--allow-exec", "--results-dir=r"];
-    let (code, records) = told(&world, &args);
+    let (code, records) = log_of(&test_env, &args);
     assert_eq!(code, Some(1));
     let expected = [
         json!({"level": "error", "event": "failed", "package": "pkg", "function": "./bad.sh", "exec": "./bad.sh", "exit_code": 3, "stderr": "oops\n"}),
@@ -75,8 +75,8 @@ fn a_render_that_fails() {
 
 #[test]
 fn what_functions_report() {
-    let world = world("./ok.sh");
-    let (code, records) = told(&world, &["fn", "eval", "pkg", "--exec", "./report.sh"]);
+    let test_env = test_env("./ok.sh");
+    let (code, records) = log_of(&test_env, &["fn", "eval", "pkg", "--exec", "./report.sh"]);
     assert_eq!(code, Some(0));
     let results = json!([{"severity": "warning", "message": "m", "field": {"path": "x.y"}, "file": {"path": "a.yaml", "index": 0}}]);
     assert_eq!(records[1]["results"], results);
@@ -84,15 +84,15 @@ fn what_functions_report() {
 
 #[test]
 fn errors_and_warnings() {
-    let world = world("./ok.sh");
-    let (code, records) = told(&world, &["fn", "render", "nope"]);
+    let test_env = test_env("./ok.sh");
+    let (code, records) = log_of(&test_env, &["fn", "render", "nope"]);
     assert_eq!(code, Some(1));
     let message = "lstat nope: no such file or directory";
     assert_eq!(records[0]["level"], "error");
     assert_eq!(records[0]["event"], "error");
     assert_eq!(records[0]["message"], message);
 
-    let (code, records) = told(&world, &["fn", "render", "pkg"]);
+    let (code, records) = log_of(&test_env, &["fn", "render", "pkg"]);
     assert_eq!(code, Some(1));
     let last = records.last().expect("a record");
     assert_eq!(last["package"], "pkg", "{last}");
@@ -102,21 +102,21 @@ fn errors_and_warnings() {
     assert_eq!(last.get("class"), None, "{last}");
 
     // Even what the command line is refused for.
-    let (code, records) = told(&world, &["fn", "render", "pkg", "--nope"]);
+    let (code, records) = log_of(&test_env, &["fn", "render", "pkg", "--nope"]);
     assert_eq!((code, records.len()), (Some(1), 1));
 
-    std::os::unix::fs::symlink("pkg", world.work().join("link")).expect("a link");
-    let (_, records) = told(&world, &["fn", "render", "link", "--allow-exec"]);
+    std::os::unix::fs::symlink("pkg", test_env.work().join("link")).expect("a link");
+    let (_, records) = log_of(&test_env, &["fn", "render", "link", "--allow-exec"]);
     assert_eq!(records[0]["event"], "warning");
     assert_eq!(records[0]["level"], "warning");
 }
 
 #[test]
-fn the_older_command_passes_on_what_functions_say_line_by_line() {
-    let world = world("./ok.sh");
-    world.write_program("talk.sh", "#!/bin/sh\nprintf 'a\\nb\\nc' >&2\nexit 4\n");
+fn fn_run_logs_the_stderr_of_functions_by_line() {
+    let test_env = test_env("./ok.sh");
+    test_env.write_program("talk.sh", "#!/bin/sh\nprintf 'a\\nb\\nc' >&2\nexit 4\n");
     let args = ["fn", "run", "pkg", "--enable-exec", "--exec-path=./talk.sh"];
-    let (code, records) = told(&world, &args);
+    let (code, records) = log_of(&test_env, &args);
     assert_eq!(code, Some(1));
     let line = |text| json!({"level": "info", "event": "stderr", "function": "./talk.sh", "message": text});
     assert_eq!(records[..3], ["a", "b", "c"].map(line));

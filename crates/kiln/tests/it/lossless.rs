@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::world::{Outcome, World, files};
+use crate::test_environment::{Outcome, TestEnvironment, files};
 
 const HEAD: &str = "apiVersion: config.kubernetes.io/v1\\nkind: ResourceList\\n";
 const LICENCE: &str = "# Copyright of the shop\n#\n# No rights reserved\n\n";
@@ -14,27 +14,27 @@ fn config_map(name: &str, value: &str) -> String {
 }
 
 /// A package whose pipeline runs a script.
-fn package(script: &str) -> World {
-    let world = World::new();
-    world.write_program("fn.sh", &format!("#!/bin/sh\n{script}\n"));
+fn package(script: &str) -> TestEnvironment {
+    let test_env = TestEnvironment::new();
+    test_env.write_program("fn.sh", &format!("#!/bin/sh\n{script}\n"));
     let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
     let pipeline = "pipeline:\n  mutators:\n  - exec: ./fn.sh\n";
-    world.write("pkg/Kptfile", &format!("{kptfile}{pipeline}"));
-    world.write(
+    test_env.write("pkg/Kptfile", &format!("{kptfile}{pipeline}"));
+    test_env.write(
         "pkg/a.yaml",
         &format!("{LICENCE}{}", config_map("a", "old")),
     );
-    world
+    test_env
 }
 
-fn content(world: &World, path: &str) -> String {
-    fs::read_to_string(world.work().join(path)).expect("a file")
+fn content(test_env: &TestEnvironment, path: &str) -> String {
+    fs::read_to_string(test_env.work().join(path)).expect("a file")
 }
 
-fn render(world: &World, args: &[&str]) -> Outcome {
+fn render(test_env: &TestEnvironment, args: &[&str]) -> Outcome {
     let mut all = vec!["fn", "render", "pkg", "--allow-exec"];
     all.extend(args);
-    world.kiln(&all, "")
+    test_env.kiln(&all, "")
 }
 
 const CHANGES: &str = "sed -e 's/value: old/value: new/'";
@@ -84,10 +84,10 @@ fn an_answer_of_nothing_is_a_failure() {
             Some(items) => format!("cat >/dev/null; printf '{HEAD}items:{items}\\n'"),
             None => script.to_owned(),
         };
-        let world = package(&script);
-        let before = files(&world.work());
-        let without_status = |world: &World| {
-            let mut files = files(&world.work());
+        let test_env = package(&script);
+        let before = files(&test_env.work());
+        let without_status = |test_env: &TestEnvironment| {
+            let mut files = files(&test_env.work());
             files.remove("pkg/Kptfile");
             files
         };
@@ -103,13 +103,13 @@ fn an_answer_of_nothing_is_a_failure() {
                 ran.stderr
             );
         };
-        check(&render(&world, &[]), "./fn.sh");
-        let eval = world.kiln(&["fn", "eval", "pkg", "--exec", "./fn.sh"], "");
+        check(&render(&test_env, &[]), "./fn.sh");
+        let eval = test_env.kiln(&["fn", "eval", "pkg", "--exec", "./fn.sh"], "");
         check(&eval, "./fn.sh");
         let mut kept = before.clone();
         kept.remove("pkg/Kptfile");
-        assert_eq!(without_status(&world), kept);
-        let run = world.kiln(
+        assert_eq!(without_status(&test_env), kept);
+        let run = test_env.kiln(
             &[
                 "fn",
                 "run",
@@ -121,35 +121,35 @@ fn an_answer_of_nothing_is_a_failure() {
             "",
         );
         check(&run, "./fn.sh");
-        assert_eq!(without_status(&world), kept);
+        assert_eq!(without_status(&test_env), kept);
     }
 }
 
 #[test]
 fn kpt_takes_an_answer_of_nothing_for_an_empty_list() {
-    let world = package("cat >/dev/null");
-    let ran = render(&world, &["--compat=kpt"]);
+    let test_env = package("cat >/dev/null");
+    let ran = render(&test_env, &["--compat=kpt"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(!ran.stderr.contains("removed all"), "{}", ran.stderr);
-    assert!(!world.work().join("pkg/a.yaml").exists());
+    assert!(!test_env.work().join("pkg/a.yaml").exists());
 }
 
 #[test]
 fn a_validator_may_print_nothing() {
-    let world = package("cat >/dev/null");
-    let kptfile = content(&world, "pkg/Kptfile").replace("mutators", "validators");
-    world.write("pkg/Kptfile", &kptfile);
-    let before = content(&world, "pkg/a.yaml");
-    let ran = render(&world, &[]);
+    let test_env = package("cat >/dev/null");
+    let kptfile = content(&test_env, "pkg/Kptfile").replace("mutators", "validators");
+    test_env.write("pkg/Kptfile", &kptfile);
+    let before = content(&test_env, "pkg/a.yaml");
+    let ran = render(&test_env, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(!ran.stderr.contains("removed all"), "{}", ran.stderr);
-    assert_eq!(content(&world, "pkg/a.yaml"), before);
+    assert_eq!(content(&test_env, "pkg/a.yaml"), before);
 }
 
 #[test]
 fn a_failure_counts_more_than_an_answer_of_nothing() {
-    let world = package("cat >/dev/null; echo why >&2; exit 3");
-    let ran = render(&world, &[]);
+    let test_env = package("cat >/dev/null; echo why >&2; exit 3");
+    let ran = render(&test_env, &[]);
     assert_eq!(ran.code, Some(1));
     assert!(
         ran.stderr.contains("function failed: exit status 3"),
@@ -162,12 +162,12 @@ fn a_failure_counts_more_than_an_answer_of_nothing() {
 #[test]
 fn a_package_that_lost_everything_is_in_the_summary() {
     let script = format!("cat >/dev/null; printf '{HEAD}items: []\\n'");
-    let world = package(&script);
-    world.write("pkg/b.yaml", &config_map("b", "x"));
+    let test_env = package(&script);
+    test_env.write("pkg/b.yaml", &config_map("b", "x"));
     let warning = "[WARN] function \"./fn.sh\" removed all 2 resource(s) of package \"pkg\"\n";
-    let preview = render(&world, &["--dry-run"]);
+    let preview = render(&test_env, &["--dry-run"]);
     assert!(preview.stderr.contains(warning), "{}", preview.stderr);
-    let ran = render(&world, &[]);
+    let ran = render(&test_env, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let summary = "Successfully executed 1 function(s) in 1 package(s).\n";
     assert!(
@@ -175,22 +175,22 @@ fn a_package_that_lost_everything_is_in_the_summary() {
         "{}",
         ran.stderr
     );
-    assert!(!world.work().join("pkg/a.yaml").exists());
+    assert!(!test_env.work().join("pkg/a.yaml").exists());
 }
 
 #[test]
 fn a_sub_package_that_lost_everything_is_in_the_summary() {
-    let world = package("cat");
+    let test_env = package("cat");
     let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n";
     let pipeline = format!(
         "pipeline:\n  mutators:\n  - exec: {}\n",
-        world.work().join("empty.sh").display()
+        test_env.work().join("empty.sh").display()
     );
     let emptying = format!("#!/bin/sh\ncat >/dev/null; printf '{HEAD}items: []\\n'\n");
-    world.write_program("empty.sh", &emptying);
-    world.write("pkg/sub/Kptfile", &format!("{kptfile}{pipeline}"));
-    world.write("pkg/sub/c.yaml", &config_map("c", "x"));
-    let ran = render(&world, &[]);
+    test_env.write_program("empty.sh", &emptying);
+    test_env.write("pkg/sub/Kptfile", &format!("{kptfile}{pipeline}"));
+    test_env.write("pkg/sub/c.yaml", &config_map("c", "x"));
+    let ran = render(&test_env, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let warning = "removed all 1 resource(s) of package \"pkg/sub\"\n";
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
@@ -205,8 +205,8 @@ fn a_sub_package_that_lost_everything_is_in_the_summary() {
 #[test]
 fn eval_reports_that_nothing_is_left() {
     let script = format!("cat >/dev/null; printf '{HEAD}items: []\\n'");
-    let world = package(&script);
-    let ran = world.kiln(&["fn", "eval", "pkg", "--exec", "./fn.sh"], "");
+    let test_env = package(&script);
+    let ran = test_env.kiln(&["fn", "eval", "pkg", "--exec", "./fn.sh"], "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let warning = "[WARN] function \"./fn.sh\" removed all 1 resource(s)\n";
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
@@ -218,8 +218,8 @@ fn what_a_function_adds_does_not_hide_what_it_removed() {
     let script =
         "cat >/dev/null; printf 'apiVersion: v1\\nkind: ConfigMap\\nmetadata:\\n  name: new\\n'";
     let warning = "removed all 1 resource(s)";
-    let world = package(script);
-    let ran = render(&world, &[]);
+    let test_env = package(script);
+    let ran = render(&test_env, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stderr.contains(warning), "{}", ran.stderr);
     for args in [
@@ -233,8 +233,8 @@ fn what_a_function_adds_does_not_hide_what_it_removed() {
             "./fn.sh",
         ],
     ] {
-        let world = package(script);
-        let ran = world.kiln(args, "");
+        let test_env = package(script);
+        let ran = test_env.kiln(args, "");
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         assert!(ran.stderr.contains(warning), "{}", ran.stderr);
     }
@@ -256,17 +256,17 @@ fn a_kptfile_that_a_function_removes_is_reported() {
         ),
         ("eval", "[WARN] function \"./fn.sh\" removed the Kptfile\n"),
     ] {
-        let world = package(script);
+        let test_env = package(script);
         let mut args = vec!["fn", command, "pkg"];
         match command {
             "render" => args.push("--allow-exec"),
             _ => args.extend(["--exec", "./fn.sh"]),
         }
-        let ran = world.kiln(&args, "");
+        let ran = test_env.kiln(&args, "");
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         assert!(ran.stderr.contains(warning), "{}", ran.stderr);
         assert!(!ran.stderr.contains("removed all"), "{}", ran.stderr);
-        assert!(world.work().join("pkg/a.yaml").exists());
+        assert!(test_env.work().join("pkg/a.yaml").exists());
     }
 }
 
@@ -286,14 +286,14 @@ fn text_below_a_document_is_not_lost() {
             "pkg/a.yaml:8:1: ",
         ),
     ] {
-        let world = World::new();
+        let test_env = TestEnvironment::new();
         let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
-        world.write("pkg/Kptfile", &format!("{kptfile}{native}"));
-        world.write(&format!("pkg/{path}"), &text);
-        let ran = world.kiln(&["fn", "render", "pkg"], "");
+        test_env.write("pkg/Kptfile", &format!("{kptfile}{native}"));
+        test_env.write(&format!("pkg/{path}"), &text);
+        let ran = test_env.kiln(&["fn", "render", "pkg"], "");
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
         assert!(ran.stderr.contains(place), "{}", ran.stderr);
-        assert_eq!(content(&world, &format!("pkg/{path}")), text);
+        assert_eq!(content(&test_env, &format!("pkg/{path}")), text);
         let eval = [
             "fn",
             "eval",
@@ -303,27 +303,27 @@ fn text_below_a_document_is_not_lost() {
             "--",
             "a=b",
         ];
-        let ran = world.kiln(&eval, "");
+        let ran = test_env.kiln(&eval, "");
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
         assert!(ran.stderr.contains(place), "{}", ran.stderr);
-        assert_eq!(content(&world, &format!("pkg/{path}")), text);
+        assert_eq!(content(&test_env, &format!("pkg/{path}")), text);
     }
 }
 
 /// Two resources without `---` between them are one document that has its keys twice.
 #[test]
 fn repeated_keys_are_not_lost() {
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
     let native =
         "pipeline:\n  mutators:\n  - image: set-annotations:v0.1.4\n    configMap: {added: x}\n";
-    world.write("pkg/Kptfile", &format!("{kptfile}{native}"));
+    test_env.write("pkg/Kptfile", &format!("{kptfile}{native}"));
     let second = config_map("b", "other");
-    world.write("pkg/a.yaml", &format!("{}{second}", config_map("a", "x")));
+    test_env.write("pkg/a.yaml", &format!("{}{second}", config_map("a", "x")));
     for _ in 0..2 {
-        let ran = world.kiln(&["fn", "render", "pkg"], "");
+        let ran = test_env.kiln(&["fn", "render", "pkg"], "");
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        let text = content(&world, "pkg/a.yaml");
+        let text = content(&test_env, "pkg/a.yaml");
         assert!(text.contains("added: x"), "{text}");
         assert!(text.ends_with(&second), "{text}");
         assert!(!text.contains("internal.config"), "{text}");
@@ -332,27 +332,27 @@ fn repeated_keys_are_not_lost() {
 
 #[test]
 fn another_directory_gets_the_bytes_of_what_did_not_change() {
-    let world = package(CHANGES);
+    let test_env = package(CHANGES);
     let second = format!("{LICENCE}{}", config_map("b", "same"));
     let third = config_map("c", "old");
-    world.write("pkg/b.yaml", &second);
-    world.write(
+    test_env.write("pkg/b.yaml", &second);
+    test_env.write(
         "pkg/both.yaml",
         &format!("# only a comment\n---\n{second}--- # separator\n{third}# the end\n"),
     );
-    world.write("pkg/crlf.yaml", &second.replace('\n', "\r\n"));
-    world.write(
+    test_env.write("pkg/crlf.yaml", &second.replace('\n', "\r\n"));
+    test_env.write(
         "pkg/c.json",
         "{\"apiVersion\": \"v1\",\n \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"j\"}}\n",
     );
-    let before = files(&world.work().join("pkg"));
+    let before = files(&test_env.work().join("pkg"));
     let expected = |path: &str| before[path].replace("value: old", "value: new");
     let eval = ["fn", "eval", "pkg", "--exec", "./fn.sh", "-o", "evaluated"];
     let render = ["fn", "render", "pkg", "--allow-exec", "-o", "rendered"];
     for (args, directory) in [(&eval[..], "evaluated"), (&render, "rendered")] {
-        let ran = world.kiln(args, "");
+        let ran = test_env.kiln(args, "");
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        let written = files(&world.work().join(directory));
+        let written = files(&test_env.work().join(directory));
         for path in ["a.yaml", "b.yaml", "both.yaml", "crlf.yaml", "c.json"] {
             assert_eq!(written[path], expected(path), "{directory}/{path}");
         }
@@ -360,7 +360,7 @@ fn another_directory_gets_the_bytes_of_what_did_not_change() {
     }
     let mut args = render;
     args[5] = "unwrap";
-    let ran = world.kiln(&args, "");
+    let ran = test_env.kiln(&args, "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.contains(&expected("a.yaml")), "{}", ran.stdout);
     assert!(
@@ -373,8 +373,8 @@ fn another_directory_gets_the_bytes_of_what_did_not_change() {
 #[test]
 fn results_in_the_package_are_not_resources() {
     let script = "sed -e 's/    name: fnresults/    name: changed/'; printf 'results:\\n- message: hm\\n  severity: info\\n'";
-    let world = package(script);
-    let base = world.work();
+    let test_env = package(script);
+    let base = test_env.work();
     symlink("pkg/out", base.join("link")).expect("a link");
     symlink("pkg", base.join("package-link")).expect("a link");
     let absolute = base.join("pkg/out").display().to_string();
@@ -393,9 +393,9 @@ fn results_in_the_package_are_not_resources() {
                 _ => args.extend(["--exec", "./fn.sh"]),
             }
             fs::create_dir_all(base.join("pkg/sub")).expect("a directory");
-            let ran = world.kiln(&args, "");
+            let ran = test_env.kiln(&args, "");
             assert_eq!(ran.code, Some(0), "{directory}: {}", ran.stderr);
-            let results = content(&world, "pkg/out/results.yaml");
+            let results = content(&test_env, "pkg/out/results.yaml");
             assert!(results.contains("kind: FunctionResultList\n"), "{results}");
             assert!(results.contains("message: hm\n"), "{results}");
             assert!(results.contains("name: fnresults\n"), "{results}");
@@ -410,9 +410,9 @@ fn results_in_the_package_are_not_resources() {
 
 #[test]
 fn results_do_not_replace_resources() {
-    let world = package("cat");
-    world.write("pkg/results.yaml", &config_map("mine", "x"));
-    let before = files(&world.work());
+    let test_env = package("cat");
+    test_env.write("pkg/results.yaml", &config_map("mine", "x"));
+    let before = files(&test_env.work());
     for args in [
         &[
             "fn",
@@ -432,27 +432,27 @@ fn results_do_not_replace_resources() {
             "pkg",
         ],
     ] {
-        let ran = world.kiln(args, "");
+        let ran = test_env.kiln(args, "");
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
         assert!(
             ran.stderr.contains("results.yaml contains resources"),
             "{}",
             ran.stderr
         );
-        assert_eq!(files(&world.work()), before);
+        assert_eq!(files(&test_env.work()), before);
     }
 }
 
 #[test]
 fn links_in_a_package_are_written_through() {
     for command in ["render", "eval"] {
-        let world = package(CHANGES);
-        let pkg = world.work().join("pkg");
-        world.write(
+        let test_env = package(CHANGES);
+        let pkg = test_env.work().join("pkg");
+        test_env.write(
             "pkg/sub/Kptfile",
             "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n",
         );
-        world.write("pkg/real/r.yaml", &config_map("r", "old"));
+        test_env.write("pkg/real/r.yaml", &config_map("r", "old"));
         let links = [
             ("a.yaml", "b.yaml"),
             ("b.yaml", "chain.yaml"),
@@ -469,7 +469,7 @@ fn links_in_a_package_are_written_through() {
             "render" => args.push("--allow-exec"),
             _ => args.extend(["--exec", "./fn.sh"]),
         }
-        let ran = world.kiln(&args, "");
+        let ran = test_env.kiln(&args, "");
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         for (target, name) in links {
             let link = fs::read_link(pkg.join(name)).expect("still a link");
@@ -482,10 +482,10 @@ fn links_in_a_package_are_written_through() {
             "pkg/chain.yaml",
             "pkg/sub/up.yaml",
         ] {
-            assert_eq!(content(&world, path), changed, "{path}");
+            assert_eq!(content(&test_env, path), changed, "{path}");
         }
         for path in ["pkg/real/r.yaml", "pkg/real/hard.yaml", "pkg/r.yaml"] {
-            assert_eq!(content(&world, path), config_map("r", "new"), "{path}");
+            assert_eq!(content(&test_env, path), config_map("r", "new"), "{path}");
         }
     }
 }
@@ -495,13 +495,13 @@ fn different_changes_of_one_file_are_refused() {
     // The value becomes the path of the resource.
     let script = "awk '/internal.config.kubernetes.io\\/path:/ {path=$2; gsub(/\\x27/, \"\", path)} \
                   /value: old/ {sub(/old/, path)} {print}'";
-    let world = package(script);
-    symlink("a.yaml", world.work().join("pkg/b.yaml")).expect("a link");
-    let before = content(&world, "pkg/a.yaml");
-    let ran = render(&world, &[]);
+    let test_env = package(script);
+    symlink("a.yaml", test_env.work().join("pkg/b.yaml")).expect("a link");
+    let before = content(&test_env, "pkg/a.yaml");
+    let ran = render(&test_env, &[]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     let reason =
         "cannot write b.yaml: it is the same file as a.yaml, which is to be changed in another way";
     assert!(ran.stderr.contains(reason), "{}", ran.stderr);
-    assert_eq!(content(&world, "pkg/a.yaml"), before);
+    assert_eq!(content(&test_env, "pkg/a.yaml"), before);
 }

@@ -29,6 +29,6 @@ mod safety;
 mod sandbox;
 mod serve;
 mod shared;
+mod test_environment;
 mod versions;
 mod watch;
-mod world;

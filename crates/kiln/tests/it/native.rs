@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::world::{World, run};
+use crate::test_environment::{TestEnvironment, run};
 
 const LIST: &str = "\
 apiVersion: config.kubernetes.io/v1
@@ -40,8 +40,8 @@ results:
 
 #[test]
 fn functions_are_listed_and_explained() {
-    let world = World::new();
-    let list = world.kiln(&["function", "list"], "");
+    let test_env = TestEnvironment::new();
+    let list = test_env.kiln(&["function", "list"], "");
     assert_eq!((list.code, list.stderr.as_str()), (Some(0), ""));
     assert!(
         list.stdout
@@ -49,11 +49,11 @@ fn functions_are_listed_and_explained() {
             .any(|line| line.starts_with("set-namespace ")),
         "{list:?}"
     );
-    let versions = world.kiln(&["function", "list", "--versions"], "");
+    let versions = test_env.kiln(&["function", "list", "--versions"], "");
     assert!(versions.stdout.contains(" v0.4.1"), "{versions:?}");
-    let doc = world.kiln(&["function", "doc", "set-labels"], "");
+    let doc = test_env.kiln(&["function", "doc", "set-labels"], "");
     assert!(doc.stdout.contains("kind: SetLabels"), "{doc:?}");
-    let unknown = world.kiln(&["function", "doc", "set-lables"], "");
+    let unknown = test_env.kiln(&["function", "doc", "set-lables"], "");
     assert_eq!(unknown.code, Some(1));
     assert_eq!(
         unknown.stderr,
@@ -63,18 +63,18 @@ fn functions_are_listed_and_explained() {
 
 #[test]
 fn a_function_is_a_program() {
-    let world = World::new();
-    let ran = world.kiln(&["function", "run", "set-namespace:v0.4.1"], LIST);
+    let test_env = TestEnvironment::new();
+    let ran = test_env.kiln(&["function", "run", "set-namespace:v0.4.1"], LIST);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     assert_eq!(ran.stdout, ANSWER);
     let empty = "kind: ResourceList\nitems: []\n";
-    let failed = world.kiln(&["function", "run", "set-namespace:v0.4.1"], empty);
+    let failed = test_env.kiln(&["function", "run", "set-namespace:v0.4.1"], empty);
     assert_eq!(failed.code, Some(1));
     assert_eq!(
         failed.stderr,
         "failed to evaluate function: error: function failure"
     );
-    let unknown = world.kiln(&["function", "run", "set-namespace:v7.0.0"], LIST);
+    let unknown = test_env.kiln(&["function", "run", "set-namespace:v7.0.0"], LIST);
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""));
     assert!(
         unknown.stderr.starts_with(
@@ -86,8 +86,8 @@ fn a_function_is_a_program() {
 
 #[test]
 fn links_are_functions() {
-    let world = World::new();
-    let installed = world.kiln(
+    let test_env = TestEnvironment::new();
+    let installed = test_env.kiln(
         &[
             "function",
             "install",
@@ -98,10 +98,10 @@ fn links_are_functions() {
         "",
     );
     assert_eq!(installed.code, Some(0), "{installed:?}");
-    let link = |name: &str| world.work().join("fns").join(name).display().to_string();
-    let mut command = world.command(&link("set-namespace:v0.4.1"), &world.work());
+    let link = |name: &str| test_env.work().join("fns").join(name).display().to_string();
+    let mut command = test_env.command(&link("set-namespace:v0.4.1"), &test_env.work());
     assert_eq!(run(&mut command, LIST).stdout, ANSWER);
-    let mut command = world.command(&link("no-op"), &world.work());
+    let mut command = test_env.command(&link("no-op"), &test_env.work());
     let refused = run(command.arg("file.yaml"), LIST);
     assert_eq!(refused.code, Some(1));
     assert!(
@@ -113,13 +113,13 @@ fn links_are_functions() {
 
     // Twice is once, and what is not ours stays.
     assert_eq!(
-        world
+        test_env
             .kiln(&["function", "install", "fns", "no-op"], "")
             .code,
         Some(0)
     );
-    world.write("fns/format", "mine");
-    let refused = world.kiln(&["function", "install", "fns"], "");
+    test_env.write("fns/format", "mine");
+    let refused = test_env.kiln(&["function", "install", "fns"], "");
     assert_eq!(refused.code, Some(1));
     assert!(
         refused
@@ -127,12 +127,12 @@ fn links_are_functions() {
             .contains("fns/format already exists and is not a link to kiln"),
         "{refused:?}"
     );
-    let names = fs::read_dir(world.work().join("fns"))
+    let names = fs::read_dir(test_env.work().join("fns"))
         .expect("a directory")
         .count();
     assert_eq!(names, 3);
     assert_eq!(
-        fs::read_to_string(world.work().join("fns/format")).expect("a file"),
+        fs::read_to_string(test_env.work().join("fns/format")).expect("a file"),
         "mine"
     );
 }
@@ -155,13 +155,13 @@ pipeline:
 
 #[test]
 fn pipelines_need_no_engine() {
-    let world = World::new();
-    world.write("package/Kptfile", KPTFILE);
-    world.write(
+    let test_env = TestEnvironment::new();
+    test_env.write("package/Kptfile", KPTFILE);
+    test_env.write(
         "package/service.yaml",
         "# Licence\n\napiVersion: v1\nkind: Service\nmetadata:\n  name: web # the shop\n",
     );
-    let mut command = world.command("kiln", &world.work());
+    let mut command = test_env.command("kiln", &test_env.work());
     let rendered = run(
         command
             .args(["fn", "render", "package"])
@@ -178,7 +178,7 @@ fn pipelines_need_no_engine() {
             .contains("krm-functions-catalog/set-labels:v0.2.5\""),
         "{rendered:?}"
     );
-    let service = fs::read_to_string(world.work().join("package/service.yaml")).expect("a file");
+    let service = fs::read_to_string(test_env.work().join("package/service.yaml")).expect("a file");
     assert!(
         service.contains("name: web # the shop\n  namespace: prod\n"),
         "{service}"
@@ -188,32 +188,32 @@ fn pipelines_need_no_engine() {
 
 #[test]
 fn native_functions_can_be_turned_off() {
-    let world = World::new();
-    world.write("package/Kptfile", KPTFILE);
-    world.write_program(
+    let test_env = TestEnvironment::new();
+    test_env.write("package/Kptfile", KPTFILE);
+    test_env.write_program(
         "bin/docker",
         "#!/bin/sh\necho called >>\"$0.calls\"\nexit 1\n",
     );
-    let path = format!("{}:/usr/bin:/bin", world.work().join("bin").display());
+    let path = format!("{}:/usr/bin:/bin", test_env.work().join("bin").display());
     let kiln = env!("CARGO_BIN_EXE_kiln");
     for (flags, calls) in [(&[] as &[&str], false), (&["--no-native"], true)] {
-        let mut command = world.command(kiln, &world.work());
+        let mut command = test_env.command(kiln, &test_env.work());
         command
             .env("PATH", &path)
             // No registry is asked for the range in the pipeline.
             .args(["fn", "render", "package", "--image-pull-policy=Never"])
             .args(flags);
         run(&mut command, "");
-        let called = world.work().join("bin/docker.calls").exists();
+        let called = test_env.work().join("bin/docker.calls").exists();
         assert_eq!(called, calls, "{flags:?}");
     }
 }
 
 #[test]
 fn the_example_of_the_catalog_renders() {
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/catalog");
-    let rendered = world.kiln(&["fn", "render", example, "-o", "unwrap"], "");
+    let rendered = test_env.kiln(&["fn", "render", example, "-o", "unwrap"], "");
     assert_eq!(rendered.code, Some(0), "{rendered:?}");
     assert_eq!(
         rendered.stdout.matches("namespace: prod\n").count(),
@@ -233,13 +233,13 @@ fn package_of(function: &str) -> String {
 #[track_caller]
 fn render_in_both_modes(files: &[(&str, &str)], path: &str, expected: &str) {
     for mode in ["--compat=kiln", "--compat=kpt"] {
-        let world = World::new();
+        let test_env = TestEnvironment::new();
         for (path, content) in files {
-            world.write(&format!("package/{path}"), content);
+            test_env.write(&format!("package/{path}"), content);
         }
-        let rendered = world.kiln(&[mode, "fn", "render", "package"], "");
+        let rendered = test_env.kiln(&[mode, "fn", "render", "package"], "");
         assert_eq!(rendered.code, Some(0), "{mode}: {rendered:?}");
-        let text = fs::read_to_string(world.work().join("package").join(path)).expect("a file");
+        let text = fs::read_to_string(test_env.work().join("package").join(path)).expect("a file");
         assert_eq!(text, expected, "{mode}");
     }
 }
@@ -305,11 +305,11 @@ fn a_header_and_folded_text_stay_behind_two_functions() {
         ("Kptfile", kptfile.as_str()),
         ("settings.yaml", WITH_HEADER),
     ];
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     for (path, text) in files {
-        world.write(&format!("pkg/{path}"), text);
+        test_env.write(&format!("pkg/{path}"), text);
     }
-    let ran = world.kiln(&["fn", "render", "pkg", "-o", "unwrap"], "");
+    let ran = test_env.kiln(&["fn", "render", "pkg", "-o", "unwrap"], "");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let name = "  name: settings\n";
     let more = "  annotations:\n    owner: me\n  namespace: prod\n";
@@ -320,10 +320,10 @@ fn a_header_and_folded_text_stay_behind_two_functions() {
 
 #[test]
 fn what_has_no_annotations_gets_none() {
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     let list = LIST.split("functionConfig").next().unwrap_or_default();
     for mode in ["--compat=kiln", "--compat=kpt"] {
-        let ran = world.kiln(&[mode, "fn", "eval", "-", "--image", "no-op"], list);
+        let ran = test_env.kiln(&[mode, "fn", "eval", "-", "--image", "no-op"], list);
         assert_eq!(ran.code, Some(0), "{mode}: {ran:?}");
         assert_eq!(ran.stdout, list, "{mode}");
     }

@@ -1,14 +1,14 @@
-//! What `kiln rpkg` and `kiln repo` say when something is wrong: each reason once.
+//! Error messages of `kiln rpkg` and `kiln repo`: each reason once.
 
-use crate::packages::Place;
+use crate::packages::GitEnvironment;
 
-/// What comes after `error: ` must say nothing twice. What is done to several revisions tells each failure where it happens
+/// No part of a message after `error: ` is repeated. A verb for several revisions prints each failure where it happens
 /// and once more in the end, as porchctl does; that end is what is looked at.
 #[track_caller]
-fn check_said_once(command: &str, said: &str) {
-    let (_, message) = said
+fn check_no_repetition(command: &str, printed: &str) {
+    let (_, message) = printed
         .rsplit_once("error: ")
-        .unwrap_or_else(|| panic!("{command} gives no reason: {said}"));
+        .unwrap_or_else(|| panic!("{command} gives no reason: {printed}"));
     let mut sentences: Vec<&str> = message
         .split([':', ';', '\n', '('])
         .map(|sentence| sentence.trim_matches([' ', ')', '.', '"', '\'']))
@@ -18,16 +18,20 @@ fn check_said_once(command: &str, said: &str) {
     assert!(!message.trim().is_empty(), "{command}");
     sentences.sort_unstable();
     sentences.dedup();
-    assert_eq!(sentences.len(), count, "{command} repeats itself:\n{said}");
+    assert_eq!(
+        sentences.len(),
+        count,
+        "{command} repeats itself:\n{printed}"
+    );
 }
 
 #[test]
 fn every_reason_is_told_once() {
-    let Some(place) = Place::new("every_reason_is_told_once") else {
+    let Some(git_env) = GitEnvironment::new("every_reason_is_told_once") else {
         return;
     };
-    place.publish();
-    place.run(
+    git_env.publish();
+    git_env.run(
         "kiln rpkg clone up.p.v1 q --repository down 2>log
         kiln rpkg pull down.q.v1 broken; printf 'a: [\\n' > broken/Kptfile
         kiln rpkg pull down.q.v1 none; rm none/Kptfile
@@ -110,11 +114,11 @@ fn every_reason_is_told_once() {
         "repo unregister nothing",
     ];
     for command in commands {
-        let said = place.fail(&format!("kiln {command}"));
-        check_said_once(command, &said);
+        let printed = git_env.fail(&format!("kiln {command}"));
+        check_no_repetition(command, &printed);
     }
     // A repository that takes nothing, and a package that cannot be rendered but is to be pushed.
-    place.run(
+    git_env.run(
         "printf '#!/bin/sh\\nexit 1\\n' > guarded.git/hooks/pre-receive; chmod +x guarded.git/hooks/pre-receive
         kiln repo unregister guarded; kiln repo register \"file://$PWD/guarded.git\"",
     );
@@ -122,8 +126,8 @@ fn every_reason_is_told_once() {
         "rpkg init n --repository guarded --workspace v1",
         "rpkg push guarded.p.v1 guarded --push-on-render-failure",
     ] {
-        let said = place.fail(&format!("kiln {command}"));
-        assert!(said.contains("pre-receive hook declined"), "{said}");
-        check_said_once(command, &said);
+        let printed = git_env.fail(&format!("kiln {command}"));
+        assert!(printed.contains("pre-receive hook declined"), "{printed}");
+        check_no_repetition(command, &printed);
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::packages::Place;
+use crate::packages::GitEnvironment;
 
 /// Everything git knows that can name a program, set in the repository in the current directory. `EVIL` is the program.
 const TRAPS: &str = r#"
@@ -30,26 +30,32 @@ echo '* filter=evil diff=evil merge=evil' > "$(git rev-parse --git-path info/att
 "#;
 
 struct Hostile {
-    place: Place,
+    git_env: GitEnvironment,
 }
 
 impl Hostile {
-    /// A place with a program that tells when it is run, and how.
+    /// An environment with a program that records how it is run.
     fn new(test: &str) -> Option<Hostile> {
-        let place = Place::new(test)?;
-        let evil = place.world.work().join("evil");
-        let ran = place.world.work().join("ran");
+        let git_env = GitEnvironment::new(test)?;
+        let evil = git_env.test_env.work().join("evil");
+        let ran = git_env.test_env.work().join("ran");
         let script = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", ran.display());
         fs::write(&evil, script).expect("a file");
         fs::set_permissions(&evil, fs::Permissions::from_mode(0o755)).expect("a mode");
-        Some(Hostile { place })
+        Some(Hostile { git_env })
     }
 
     /// Runs a script, whatever comes of it; nothing but that may have been run.
     #[track_caller]
     fn check(&self, script: &str, variables: &[(&str, &str)]) -> String {
-        let evil = self.place.world.work().join("evil").display().to_string();
-        let work = self.place.world.work();
+        let evil = self
+            .git_env
+            .test_env
+            .work()
+            .join("evil")
+            .display()
+            .to_string();
+        let work = self.git_env.test_env.work();
         let script = script.replace("EVIL", &evil);
         let variables: Vec<(&str, String)> = variables
             .iter()
@@ -59,16 +65,22 @@ impl Hostile {
             .iter()
             .map(|(name, value)| (*name, value.as_str()))
             .collect();
-        let ran = self.place.world.shell(&work, &script, &variables);
-        let told = fs::read_to_string(work.join("ran")).unwrap_or_default();
-        assert_eq!(told, "", "{script}\n{}{}", ran.stdout, ran.stderr);
+        let ran = self.git_env.test_env.shell(&work, &script, &variables);
+        let message = fs::read_to_string(work.join("ran")).unwrap_or_default();
+        assert_eq!(message, "", "{script}\n{}{}", ran.stdout, ran.stderr);
         format!("{}{}", ran.stdout, ran.stderr)
     }
 
     /// A repository with a published package and with all traps set, checked out or bare.
     fn repository(&self, name: &str) {
-        let evil = self.place.world.work().join("evil").display().to_string();
-        self.place.run(
+        let evil = self
+            .git_env
+            .test_env
+            .work()
+            .join("evil")
+            .display()
+            .to_string();
+        self.git_env.run(
             &format!(
                 "git init --quiet -b main {name}; cd {name}
                 echo hello > README; git add .; git commit --quiet -m first
@@ -93,17 +105,17 @@ fn a_hostile_repository_runs_nothing() {
         return;
     };
     hostile.repository("trap");
-    // Somebody who uses git there without care is caught, so these are traps.
-    let work = hostile.place.world.work();
+    // These are traps: careless use of git would run them.
+    let work = hostile.git_env.test_env.work();
     let caught =
         hostile
-            .place
-            .world
+            .git_env
+            .test_env
             .shell(&work, "cd trap; touch p/*; git status; cat ../ran", &[]);
     assert!(caught.stdout.contains("evil"), "{caught:?}");
     fs::remove_file(work.join("ran")).expect("a file");
 
-    let said = hostile.check(
+    let printed = hostile.check(
         "kiln rpkg clone ./trap a --directory p --repository down
         kiln rpkg clone ./trap.git/p@main b --repository down
         kiln rpkg clone file://$PWD/trap.git/p@main c --repository down
@@ -111,8 +123,8 @@ fn a_hostile_repository_runs_nothing() {
         kiln rpkg get --repo down | wc -l",
         &[],
     );
-    assert!(said.contains("\ndown.d.v1 created\n5\n"), "{said}");
-    let said = hostile.check(
+    assert!(printed.contains("\ndown.d.v1 created\n5\n"), "{printed}");
+    let printed = hostile.check(
         "cd trap; kiln rpkg get; kiln rpkg log trap.p.v1; touch p/*
         kiln rpkg copy trap.p.v1 --workspace v2 && kiln rpkg pull trap.p.v2 ../v2 && echo x > ../v2/x
         kiln rpkg push trap.p.v2 ../v2 && kiln rpkg diff trap.p.v1 trap.p.v2
@@ -121,14 +133,14 @@ fn a_hostile_repository_runs_nothing() {
         kiln rpkg propose-delete trap.p.v1 && kiln rpkg del trap.p.v1",
         &[],
     );
-    assert!(said.contains("trap.p.v2 approved\nx\n"), "{said}");
-    assert!(said.contains("trap.p.v1 deleted\n"), "{said}");
-    let said = hostile.check(
+    assert!(printed.contains("trap.p.v2 approved\nx\n"), "{printed}");
+    assert!(printed.contains("trap.p.v1 deleted\n"), "{printed}");
+    let printed = hostile.check(
         "kiln repo register trap.git; kiln repo sync trap; kiln rpkg init q --repository trap --workspace v1
         kiln rpkg propose trap.q.v1; kiln rpkg approve trap.q.v1",
         &[],
     );
-    assert!(said.contains("trap.q.v1 approved"), "{said}");
+    assert!(printed.contains("trap.q.v1 approved"), "{printed}");
 }
 
 /// A file that is missing in a partial clone is fetched by git, with a program that the repository names.
@@ -138,7 +150,7 @@ fn what_is_missing_is_not_fetched() {
         return;
     };
     hostile.repository("trap");
-    let said = hostile.check(
+    let printed = hostile.check(
         "cd trap.git; git config core.repositoryFormatVersion 1; git config extensions.partialClone origin
         id=$(git rev-parse main:p/README.md)
         git unpack-objects -q < $(ls objects/pack/*.pack) 2>/dev/null
@@ -149,30 +161,31 @@ fn what_is_missing_is_not_fetched() {
         kiln rpkg clone file://$PWD/trap.git/p@main a --repository down",
         &[],
     );
-    assert!(!said.contains("created"), "{said}");
+    assert!(!printed.contains("created"), "{printed}");
     assert!(
-        said.contains("or it is a partial clone whose missing objects kiln does not fetch"),
-        "{said}"
+        printed.contains("or it is a partial clone whose missing objects kiln does not fetch"),
+        "{printed}"
     );
 }
 
 #[test]
 fn a_partial_clone_is_reported() {
-    let Some(place) = Place::new("a_partial_clone_is_reported") else {
+    let Some(git_env) = GitEnvironment::new("a_partial_clone_is_reported") else {
         return;
     };
-    place.publish();
-    place.run(
+    git_env.publish();
+    git_env.run(
         "git --git-dir up.git config uploadpack.allowFilter true
         git clone --quiet --bare --filter=blob:none file://$PWD/up.git part.git",
     );
-    // Some versions of git give up at what is missing, others say that it is.
-    let text = place.run("kiln rpkg get --repo part.git 2>&1 || true");
+    // Some versions of git fail on missing objects, others report them.
+    let text = git_env.run("kiln rpkg get --repo part.git 2>&1 || true");
     let is_reported =
         text.contains("or it is a partial clone whose missing objects kiln does not fetch");
     assert!(is_reported || text == "No resources found.\n", "{text}");
-    place.run("git --git-dir part.git fetch --quiet --refetch --no-filter origin '+refs/*:refs/*'");
-    let table = place.run("kiln rpkg get --repo part.git -o name");
+    git_env
+        .run("git --git-dir part.git fetch --quiet --refetch --no-filter origin '+refs/*:refs/*'");
+    let table = git_env.run("kiln rpkg get --repo part.git -o name");
     assert_eq!(table.lines().count(), 2, "{table}");
 }
 
@@ -181,7 +194,7 @@ fn addresses_and_references_run_nothing() {
     let Some(hostile) = Hostile::new("addresses_and_references_run_nothing") else {
         return;
     };
-    hostile.place.publish();
+    hostile.git_env.publish();
     for address in [
         "ext::EVIL% x/y.git",
         "ext::EVIL/y.git",
@@ -196,14 +209,14 @@ fn addresses_and_references_run_nothing() {
         "`EVIL`/y.git",
         "a;EVIL/y.git",
     ] {
-        let said = hostile.check(
+        let printed = hostile.check(
             &format!(
                 "kiln rpkg clone --repository down -- '{address}' a; kiln rpkg get --repo='{address}'; kiln repo register -- '{address}'"
             ),
-            // Nobody waits for a connection.
+            // Nothing accepts connections.
             &[("GIT_SSH_COMMAND", "false"), ("GIT_TERMINAL_PROMPT", "0")],
         );
-        assert!(!said.contains("created"), "{address}: {said}");
+        assert!(!printed.contains("created"), "{address}: {printed}");
     }
     for reference in [
         "--upload-pack=EVIL",
@@ -214,11 +227,11 @@ fn addresses_and_references_run_nothing() {
         ":/x",
     ] {
         for repository in ["./up.git", "file://$PWD/up.git"] {
-            let said = hostile.check(
+            let printed = hostile.check(
                 &format!("kiln rpkg clone {repository} a --directory p --ref='{reference}' --repository down"),
                 &[],
             );
-            assert!(said.contains("cannot find git reference"), "{said}");
+            assert!(printed.contains("cannot find git reference"), "{printed}");
         }
     }
 }
@@ -228,13 +241,13 @@ fn the_environment_of_another_git_is_not_ours() {
     let Some(hostile) = Hostile::new("the_environment_of_another_git_is_not_ours") else {
         return;
     };
-    let said = hostile.check(
+    let printed = hostile.check(
         "mkdir -p template/hooks; ln -s EVIL template/hooks/reference-transaction
         git init --quiet -b main site; cd site; echo x > x; git add .; git commit --quiet -m x; cd ..; rm -f ran",
         &[],
     );
-    assert_eq!(said, "");
-    let work = hostile.place.world.work();
+    assert_eq!(printed, "");
+    let work = hostile.git_env.test_env.work();
     let template = work.join("template").display().to_string();
     let variables = [
         ("GIT_DIR", "/nonexistent"),
@@ -252,14 +265,14 @@ fn the_environment_of_another_git_is_not_ours() {
         ("GIT_NAMESPACE", "other"),
         ("GIT_CEILING_DIRECTORIES", "/"),
     ];
-    let said = hostile.check(
+    let printed = hostile.check(
         "cd site; kiln rpkg init p --repository site --workspace v1; kiln rpkg propose site.p.v1
         kiln rpkg approve site.p.v1; kiln rpkg clone file://$PWD/p r --directory p --repository down
         cd ..; kiln rpkg clone file://$PWD/site/.git/p@main r --repository down",
         &variables,
     );
-    assert!(said.contains("site.p.v1 approved"), "{said}");
-    assert!(said.contains("down.r.v1 created"), "{said}");
+    assert!(printed.contains("site.p.v1 approved"), "{printed}");
+    assert!(printed.contains("down.r.v1 created"), "{printed}");
     assert_eq!(
         hostile.check("cd site; git status --porcelain", &[]),
         "",
@@ -274,21 +287,21 @@ fn a_repository_inside_of_a_package_is_none() {
         return;
     };
     hostile.repository("trap");
-    let said = hostile.check(
+    let printed = hostile.check(
         "kiln rpkg init p --repository up --workspace v1 2>log; kiln rpkg pull up.p.v1 p; cp -r trap.git p/inner
         kiln rpkg push up.p.v1 p; kiln rpkg pull up.p.v1 pulled; cd pulled/inner; kiln rpkg get; kiln rpkg get --repo .",
         &[],
     );
-    assert!(said.contains("up.p.v1 pushed"), "{said}");
+    assert!(printed.contains("up.p.v1 pushed"), "{printed}");
     // A link to another repository in a tree is not followed.
-    let said = hostile.check(
+    let printed = hostile.check(
         "git clone --quiet up.git with-sub; cd with-sub; git checkout --quiet drafts/p/v1
         git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),p/sub; git commit --quiet -m sub
         git push --quiet origin HEAD:drafts/p/v1; cd ..; kiln rpkg pull up.p.v1 again; kiln rpkg propose up.p.v1",
         &[],
     );
     assert!(
-        said.contains("sub is a git submodule, which packages cannot have"),
-        "{said}"
+        printed.contains("sub is a git submodule, which packages cannot have"),
+        "{printed}"
     );
 }

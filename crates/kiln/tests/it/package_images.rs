@@ -1,6 +1,6 @@
 //! Packages from images, from the command line: cloned, upgraded, discovered, refused.
 
-use crate::packages::Place;
+use crate::packages::GitEnvironment;
 
 #[path = "../../../kiln-task/tests/it/archive.rs"]
 mod archive;
@@ -52,7 +52,7 @@ fn push_versions(registry: &TestRegistry) -> (String, String) {
 }
 
 /// Clones version 1 and publishes it, changed or as it is.
-fn clone_first(place: &Place, registry: &TestRegistry, package: &str, change: &str) {
+fn clone_first(git_env: &GitEnvironment, registry: &TestRegistry, package: &str, change: &str) {
     let host = &registry.host;
     let edit = match change {
         "" => String::new(),
@@ -60,7 +60,7 @@ fn clone_first(place: &Place, registry: &TestRegistry, package: &str, change: &s
             "kiln rpkg pull down.{package}.v1 {package}; (cd {package}; {change}); kiln rpkg push down.{package}.v1 {package} 2>log"
         ),
     };
-    place.run(&format!(
+    git_env.run(&format!(
         "kiln rpkg clone oci://{host}/team/base:v1 {package} --repository down 2>log
         {edit}
         kiln rpkg propose down.{package}.v1 2>log; kiln rpkg approve down.{package}.v1"
@@ -68,19 +68,19 @@ fn clone_first(place: &Place, registry: &TestRegistry, package: &str, change: &s
 }
 
 fn life_of_a_package_from_an_image(registry: &TestRegistry) {
-    let Some(place) = Place::new("life_of_a_package_from_an_image") else {
+    let Some(git_env) = GitEnvironment::new("life_of_a_package_from_an_image") else {
         return;
     };
     let host = &registry.host;
     let (first, second) = push_versions(registry);
-    clone_first(&place, registry, "plain", "");
+    clone_first(&git_env, registry, "plain", "");
     clone_first(
-        &place,
+        &git_env,
         registry,
         "mine",
         "sed -i 's/same: x/same: mine/; s/k: one/k: local/' c.yaml; echo hello > note",
     );
-    let kptfile = place.run("kiln rpkg get down.plain.v1 --show-kptfile");
+    let kptfile = git_env.run("kiln rpkg get down.plain.v1 --show-kptfile");
     let lock = |tag: &str, digest: &str| {
         format!(
             "  generic:\n    storeID: oci\n    resourceID: {host}/team/base:{tag}\n    resourceVersion: {digest}\n"
@@ -88,14 +88,14 @@ fn life_of_a_package_from_an_image(registry: &TestRegistry) {
     };
     assert!(kptfile.contains(&lock("v1", &first)), "{kptfile}");
 
-    let table = place.run("kiln rpkg upgrade --discover upstream down.plain.v1 | tr -s ' '");
+    let table = git_env.run("kiln rpkg upgrade --discover upstream down.plain.v1 | tr -s ' '");
     assert_eq!(
         table,
         format!(
             "PACKAGE REVISION UPSTREAM REPOSITORY UPSTREAM UPDATES\ndown.plain.v1 oci://{host}/team/base v2\n"
         )
     );
-    let table = place.run(&format!(
+    let table = git_env.run(&format!(
         "kiln rpkg upgrade --discover downstream oci://{host}/team/base:v2 | tr -s ' '"
     ));
     assert!(
@@ -103,14 +103,14 @@ fn life_of_a_package_from_an_image(registry: &TestRegistry) {
         "{table}"
     );
 
-    // What nobody changed is what upstream has, by every strategy.
+    // Unchanged files equal those of upstream with every strategy.
     for strategy in [
         "resource-merge",
         "fast-forward",
         "force-delete-replace",
         "copy-merge",
     ] {
-        let out = place.run(&format!(
+        let out = git_env.run(&format!(
             "kiln rpkg upgrade down.plain.v1 --workspace {strategy} --strategy {strategy} 2>log
             kiln rpkg pull down.plain.{strategy} at-{strategy}; cd at-{strategy}; ls; grep k: c.yaml; test -x run; cat Kptfile"
         ));
@@ -121,8 +121,8 @@ fn life_of_a_package_from_an_image(registry: &TestRegistry) {
         assert!(out.contains("name: plain"), "{strategy}: {out}");
         assert!(out.contains(&lock("v2", &second)), "{strategy}: {out}");
     }
-    // What somebody changed is merged, or is in the way, or is lost.
-    let out = place.run(
+    // Changed files are merged, or cause an error, or are lost.
+    let out = git_env.run(
         "kiln rpkg upgrade down.mine.v1 --workspace v2 --revision 2 2>log; cat log
         kiln rpkg pull down.mine.v2 merged; cat merged/c.yaml merged/note; test ! -e merged/old.yaml",
     );
@@ -133,13 +133,13 @@ fn life_of_a_package_from_an_image(registry: &TestRegistry) {
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }
-    let text = place
+    let text = git_env
         .fail("kiln rpkg upgrade down.mine.v1 --workspace v3 --strategy fast-forward --ref v2");
     assert!(
         text.contains("local package files have been modified"),
         "{text}"
     );
-    let out = place.run(&format!(
+    let out = git_env.run(&format!(
         "kiln rpkg upgrade down.mine.v1 --workspace v4 --strategy force-delete-replace --ref {second} 2>log
         kiln rpkg pull down.mine.v4 replaced; cat replaced/c.yaml; test ! -e replaced/note
         kiln rpkg upgrade down.mine.v1 --workspace v5 --strategy copy-merge --ref oci://{host}/team/base:v2 2>log
@@ -149,7 +149,7 @@ fn life_of_a_package_from_an_image(registry: &TestRegistry) {
     assert!(out.ends_with("hello\n"), "{out}");
 
     // An upgrade of what was upgraded starts from there, and finds nothing newer.
-    let table = place.run(
+    let table = git_env.run(
         "kiln rpkg propose down.mine.v2 >log 2>&1; kiln rpkg approve down.mine.v2 >log
         kiln rpkg upgrade --discover upstream down.mine.v2 | tr -s ' ' | tail -1",
     );
@@ -162,32 +162,32 @@ fn life_of_a_package_from_an_image(registry: &TestRegistry) {
     let layer = archive(&[file("Kptfile", KPTFILE), file("c.yaml", &three)]);
     let moved = registry.push("team/base", "v2", vec![layer]);
     let table =
-        place.run("kiln rpkg upgrade --discover upstream down.mine.v2 | tr -s ' ' | tail -1");
+        git_env.run("kiln rpkg upgrade --discover upstream down.mine.v2 | tr -s ' ' | tail -1");
     let short = moved.get(..19).unwrap_or_default();
     assert_eq!(
         table,
         format!("down.mine.v2 oci://{host}/team/base v2@{short}\n")
     );
-    let out = place.run(
+    let out = git_env.run(
         "kiln rpkg upgrade down.mine.v2 --workspace v6 2>log
         kiln rpkg pull down.mine.v6 moved; cat moved/Kptfile moved/c.yaml",
     );
     assert!(out.contains(&lock("v2", &moved)), "{out}");
     assert!(out.contains("  k: three\n"), "{out}");
 
-    let text = place.fail("kiln rpkg upgrade down.plain.v1 --workspace v9 --revision 7");
+    let text = git_env.fail("kiln rpkg upgrade down.plain.v1 --workspace v9 --revision 7");
     assert_eq!(
         text,
         format!("error: image {host}/team/base has no tag v7\n")
     );
-    let text = place.fail("kiln rpkg upgrade down.plain.v1 --workspace v9 --ref nothing");
+    let text = git_env.fail("kiln rpkg upgrade down.plain.v1 --workspace v9 --ref nothing");
     assert!(text.contains("team/base:nothing"), "{text}");
-    place.publish();
-    place.run(
+    git_env.publish();
+    git_env.run(
         "kiln rpkg clone up.p.v1 git --repository down 2>log
         kiln rpkg propose down.git.v1 2>log; kiln rpkg approve down.git.v1 >log",
     );
-    let text = place.fail("kiln rpkg upgrade down.git.v1 --workspace v2 --ref v2");
+    let text = git_env.fail("kiln rpkg upgrade down.git.v1 --workspace v2 --ref v2");
     assert_eq!(
         text,
         "error: down.git.v1 was not cloned from an image; choose the upstream revision with --revision\n"
@@ -209,7 +209,7 @@ fn a_package_from_a_real_registry_lives() {
 /// Credentials are where Docker has them: in its file, wherever that is, or with a helper.
 #[test]
 fn a_package_behind_a_password_is_had_with_docker_s_credentials() {
-    let Some(place) = Place::new("a_package_behind_a_password") else {
+    let Some(git_env) = GitEnvironment::new("a_package_behind_a_password") else {
         return;
     };
     let registry = TestRegistry::guarded();
@@ -218,43 +218,43 @@ fn a_package_behind_a_password_is_had_with_docker_s_credentials() {
     let clone = |package: &str| {
         format!("kiln rpkg clone oci://{host}/team/base:v1 {package} --repository down")
     };
-    let before = place.run("git --git-dir down.git for-each-ref");
-    let text = place.fail(&clone("nobody"));
+    let before = git_env.run("git --git-dir down.git for-each-ref");
+    let text = git_env.fail(&clone("nobody"));
     assert!(text.contains("denied permission to read"), "{text}");
     let wrong = "cm9ib3Q6d3Jvbmc=";
     for (directory, password) in [("docker", ROBOT), ("wrong", wrong)] {
         let file = format!("{{\"auths\":{{\"{host}\":{{\"auth\":\"{password}\"}}}}}}");
-        place
-            .world
+        git_env
+            .test_env
             .write(&format!("{directory}/config.json"), &file);
     }
-    let text = place.fail(&format!("DOCKER_CONFIG=wrong {}", clone("wrong")));
+    let text = git_env.fail(&format!("DOCKER_CONFIG=wrong {}", clone("wrong")));
     assert!(text.contains("denied permission to read"), "{text}");
     assert!(!text.contains("wrong\"") && !text.contains(wrong), "{text}");
-    assert_eq!(place.run("git --git-dir down.git for-each-ref"), before);
-    place.run(&format!(
+    assert_eq!(git_env.run("git --git-dir down.git for-each-ref"), before);
+    git_env.run(&format!(
         "export DOCKER_CONFIG=docker
         {} 2>log; kiln rpkg propose down.one.v1 2>log; kiln rpkg approve down.one.v1
         kiln rpkg upgrade --discover upstream down.one.v1 | grep ' v2$'
         kiln rpkg upgrade down.one.v1 --workspace v2 2>log",
         clone("one")
     ));
-    place.run(&format!(
+    git_env.run(&format!(
         "mkdir $HOME/.docker; cp docker/config.json $HOME/.docker; {} 2>log",
         clone("two")
     ));
-    place
-        .world
+    git_env
+        .test_env
         .write("helped/config.json", "{\"credsStore\":\"test\"}");
     let helper = "#!/bin/sh\ncat > asked\necho '{\"Username\":\"robot\",\"Secret\":\"secret\"}'\n";
-    place.world.write("bin/docker-credential-test", helper);
-    place.run(&format!(
+    git_env.test_env.write("bin/docker-credential-test", helper);
+    git_env.run(&format!(
         "chmod +x bin/docker-credential-test
         PATH=$PWD/bin:$PATH DOCKER_CONFIG=helped {} 2>log; grep {host} asked",
         clone("three")
     ));
-    // Nobody finds them in what was written.
-    place.run(&format!(
+    // They are in none of the written files.
+    git_env.run(&format!(
         "for object in $(git --git-dir down.git cat-file --batch-all-objects --batch-check='%(objectname)'); do
             git --git-dir down.git cat-file -p $object; done > objects
         ! grep -e {ROBOT} -e secret objects"
@@ -263,7 +263,7 @@ fn a_package_behind_a_password_is_had_with_docker_s_credentials() {
 
 #[test]
 fn layers_that_mean_harm_are_refused() {
-    let Some(place) = Place::new("layers_that_mean_harm_are_refused") else {
+    let Some(git_env) = GitEnvironment::new("layers_that_mean_harm_are_refused") else {
         return;
     };
     let registry = TestRegistry::scripted();
@@ -307,20 +307,20 @@ fn layers_that_mean_harm_are_refused() {
         ),
     ];
     let refs = "git --git-dir down.git for-each-ref";
-    let before = place.run(refs);
+    let before = git_env.run(refs);
     for (name, entry, message) in hostile {
         registry.push(
             name,
             "v1",
             vec![archive(&[file("Kptfile", KPTFILE), *entry])],
         );
-        let text = place.fail(&format!(
+        let text = git_env.fail(&format!(
             "kiln rpkg clone oci://{host}/{name}:v1 p --repository down"
         ));
         assert!(text.contains(message), "{name}: {text}");
         assert!(!text.contains('\u{1b}'), "{name}: {text:?}");
     }
-    // Larger than is read: it says so before anything comes.
+    // Larger than the limit: the registry announces the size first.
     let digest = format!("sha256:{}", "a".repeat(64));
     let layer = format!(
         "{{\"mediaType\":\"application/vnd.oci.image.layer.v1.tar\",\"digest\":\"{digest}\",\"size\":99999999999}}"
@@ -331,20 +331,20 @@ fn layers_that_mean_harm_are_refused() {
         "application/vnd.oci.image.manifest.v1+json",
         &format!("{{\"schemaVersion\":2,\"config\":{config},\"layers\":[{layer}]}}"),
     );
-    let text = place.fail(&format!(
+    let text = git_env.fail(&format!(
         "kiln rpkg clone oci://{host}/large:v1 p --repository down"
     ));
     assert!(text.contains("is larger than 268435456 bytes"), "{text}");
     registry.push("none", "v1", vec![archive(&[file("x.yaml", "a: b\n")])]);
-    let text = place.fail(&format!(
+    let text = git_env.fail(&format!(
         "kiln rpkg clone oci://{host}/none:v1 p --repository down"
     ));
     assert!(text.contains("is missing Kptfile"), "{text}");
-    assert_eq!(place.run(refs), before);
-    assert!(!place.world.work().join("evil").exists());
+    assert_eq!(git_env.run(refs), before);
+    assert!(!git_env.test_env.work().join("evil").exists());
 }
 
-/// Puts a config there; what a manifest says about it.
+/// Uploads a config; returns its descriptor for a manifest.
 fn config_descriptor(registry: &TestRegistry, config: &str) -> String {
     let digest = kiln_oci::Digest::of(config.as_bytes());
     registry.say(
@@ -364,13 +364,18 @@ fn link<'a>(path: &'a str, target: &'a str) -> Entry<'a> {
 
 #[test]
 fn links_in_layers_lead_nowhere() {
-    let Some(place) = Place::new("links_in_layers_lead_nowhere") else {
+    let Some(git_env) = GitEnvironment::new("links_in_layers_lead_nowhere") else {
         return;
     };
     let registry = TestRegistry::scripted();
     let host = &registry.host;
-    place.world.write("outside/secret.yaml", "untouched\n");
-    let out = place.world.work().join("outside").display().to_string();
+    git_env.test_env.write("outside/secret.yaml", "untouched\n");
+    let out = git_env
+        .test_env
+        .work()
+        .join("outside")
+        .display()
+        .to_string();
     let secret = format!("{out}/secret.yaml");
     let evil = config_map("evil", "  a: b\n");
     registry.push(
@@ -386,17 +391,17 @@ fn links_in_layers_lead_nowhere() {
             archive(&[file("dir/secret.yaml", &evil), link("up", "../../..")]),
         ],
     );
-    place.run(&format!(
+    git_env.run(&format!(
         "kiln rpkg clone oci://{host}/links:v1 p --repository down
         kiln rpkg pull down.p.v1 p; test -L p/secret.yaml; test ! -L p/dir; test -f p/dir/secret.yaml
         kiln rpkg push down.p.v1 p 2>log; kiln rpkg propose down.p.v1 2>log; kiln rpkg approve down.p.v1"
     ));
-    assert_eq!(place.run("cat outside/secret.yaml"), "untouched\n");
+    assert_eq!(git_env.run("cat outside/secret.yaml"), "untouched\n");
 }
 
-/// Publishes a package that says it came from an image.
-fn publish_with_lock(place: &Place, package: &str, image: &str, digest: &str) {
-    place.run(&format!(
+/// Publishes a package whose lock names an image.
+fn publish_with_lock(git_env: &GitEnvironment, package: &str, image: &str, digest: &str) {
+    git_env.run(&format!(
         "kiln rpkg init {package} --repository down --workspace v1 2>log; kiln rpkg pull down.{package}.v1 {package}
         printf 'upstreamLock:\\n  type: generic\\n  generic:\\n    storeID: oci\\n    resourceID: {image}\\n    resourceVersion: {digest}\\n' >> {package}/Kptfile
         kiln rpkg push down.{package}.v1 {package} >log 2>&1
@@ -406,24 +411,24 @@ fn publish_with_lock(place: &Place, package: &str, image: &str, digest: &str) {
 
 #[test]
 fn images_that_are_gone_are_told() {
-    let Some(place) = Place::new("images_that_are_gone_are_told") else {
+    let Some(git_env) = GitEnvironment::new("images_that_are_gone_are_told") else {
         return;
     };
     let registry = TestRegistry::scripted();
     let host = &registry.host;
     push_versions(&registry);
-    let nobody = format!("sha256:{}", "a".repeat(64));
-    publish_with_lock(&place, "lost", &format!("{host}/team/base:v1"), &nobody);
-    let text = place.fail("kiln rpkg upgrade down.lost.v1 --workspace v2");
-    let exact = format!("oci://{host}/team/base@{nobody}");
+    let unknown = format!("sha256:{}", "a".repeat(64));
+    publish_with_lock(&git_env, "lost", &format!("{host}/team/base:v1"), &unknown);
+    let text = git_env.fail("kiln rpkg upgrade down.lost.v1 --workspace v2");
+    let exact = format!("oci://{host}/team/base@{unknown}");
     assert!(
         text.starts_with(&format!(
             "error: error fetching the resources for package \"lost\" with ref {{Name:{exact}}}: "
         )),
         "{text}"
     );
-    publish_with_lock(&place, "nowhere", "127.0.0.1:1/x:v1", &nobody);
-    publish_with_lock(&place, "nonsense", "A?B", "x");
+    publish_with_lock(&git_env, "nowhere", "127.0.0.1:1/x:v1", &unknown);
+    publish_with_lock(&git_env, "nonsense", "A?B", "x");
     for (package, message) in [
         (
             "nowhere",
@@ -431,17 +436,17 @@ fn images_that_are_gone_are_told() {
         ),
         ("nonsense", "image reference \"A?B\": "),
     ] {
-        let text = place.fail(&format!(
+        let text = git_env.fail(&format!(
             "kiln rpkg upgrade down.{package}.v1 --workspace v2"
         ));
         assert!(text.contains(message), "{text}");
-        let table = place.run(&format!(
+        let table = git_env.run(&format!(
             "kiln rpkg upgrade --discover upstream down.{package}.v1 2>log"
         ));
         assert!(table.ends_with(" Unknown\n"), "{table}");
-        assert!(place.run("cat log").starts_with("[WARN] image "));
+        assert!(git_env.run("cat log").starts_with("[WARN] image "));
     }
-    let text = place.run("kiln rpkg upgrade --discover downstream up.p.v9 2>log");
+    let text = git_env.run("kiln rpkg upgrade --discover downstream up.p.v9 2>log");
     assert_eq!(
         text,
         "No downstream package is known to be out of date; not all registries responded.\n"

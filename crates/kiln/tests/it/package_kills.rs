@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::packages::Place;
+use crate::packages::GitEnvironment;
 
 /// Git, which at one of its calls takes kiln with it: before its work, after it, or in the middle of writing files.
 const GIT: &str = r#"#!/bin/sh
@@ -27,35 +27,35 @@ kill -9 $PPID
 
 #[test]
 fn a_killed_approval_leaves_no_files_behind() {
-    let Some(place) = Place::new("a_killed_approval_leaves_no_files_behind") else {
+    let Some(git_env) = GitEnvironment::new("a_killed_approval_leaves_no_files_behind") else {
         return;
     };
-    let work = place.world.work();
-    let git = place.run("command -v git").trim().to_owned();
-    place.run(
+    let work = git_env.test_env.work();
+    let git = git_env.run("command -v git").trim().to_owned();
+    git_env.run(
         "git init --quiet -b main base; cd base
         echo hello > README; git add .; git commit --quiet -m first
         kiln rpkg init p --repository base --workspace v1 2>../log
         kiln rpkg propose base.p.v1 2>../log >../log
         git branch drafts/base proposed/p/v1; cd ..",
     );
-    let wrapper = place.world.bin().join("git");
+    let wrapper = git_env.test_env.bin().join("git");
     let script = GIT
         .replace("BASE", &work.display().to_string())
         .replace("GIT", &git);
     fs::write(&wrapper, script).expect("a file");
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("a mode");
     // How many calls there are.
-    place.run(
+    git_env.run(
         "cp -a base whole; echo 0 > count; echo 0 > at; echo before > mode
         cd whole; kiln rpkg approve whole.p.v1 >../log 2>&1",
     );
-    let calls: usize = place
+    let calls: usize = git_env
         .run("cat count; rm count")
         .trim()
         .parse()
         .expect("a number");
-    let whole = place.run("cd whole; git status --porcelain; ls p .git");
+    let whole = git_env.run("cd whole; git status --porcelain; ls p .git");
     assert!(
         whole.contains("Kptfile") && !whole.contains("kiln-"),
         "{whole}"
@@ -70,18 +70,19 @@ fn a_killed_approval_leaves_no_files_behind() {
                 kiln rpkg get --repo site > listed
                 cd site; git status --porcelain; ls .git | grep -e kiln -e lock || true"
             );
-            let left = place.run(&script);
+            let left = git_env.run(&script);
             assert_eq!(left, "", "{mode} call {at}");
-            let refs = place.run("cd site; git for-each-ref --format='%(refname)' | grep -v base");
+            let refs =
+                git_env.run("cd site; git for-each-ref --format='%(refname)' | grep -v base");
             match refs.as_str() {
                 "refs/heads/main\nrefs/tags/p/v1\n" => {
-                    let files = place.run("cd site; git diff HEAD --stat; ls p");
+                    let files = git_env.run("cd site; git diff HEAD --stat; ls p");
                     assert_eq!(files, "Kptfile\nREADME.md\npackage-context.yaml\n");
                     done += 1;
                 }
                 "refs/heads/main\nrefs/heads/proposed/p/v1\n" => {
                     assert!(!work.join("site/p").exists(), "{mode} call {at}");
-                    place.run(
+                    git_env.run(
                         "cd site; kiln rpkg approve site.p.v1 >../log 2>&1; test -f p/Kptfile",
                     );
                     undone += 1;
@@ -97,27 +98,27 @@ fn a_killed_approval_leaves_no_files_behind() {
 /// What a person did between the kill and the next command stays.
 #[test]
 fn what_a_person_did_meanwhile_stays() {
-    let Some(place) = Place::new("what_a_person_did_meanwhile_stays") else {
+    let Some(git_env) = GitEnvironment::new("what_a_person_did_meanwhile_stays") else {
         return;
     };
-    place.run(
+    git_env.run(
         "git init --quiet -b main site; cd site
         echo hello > README; git add .; git commit --quiet -m first
         kiln rpkg init p --repository site --workspace v1 2>../log
         kiln rpkg propose site.p.v1 >../log 2>&1
         kiln rpkg approve site.p.v1 >../log 2>&1
         old=$(git rev-parse main~1) new=$(git rev-parse main)
-        # As if the files had never come, and somebody had begun to write in their place.
+        # As if the files had not been written, and the user had begun to write others.
         git read-tree $old; rm -r p; mkdir p; echo mine > p/Kptfile; echo other > note
         printf 'refs/heads/main\\n%s\\n%s\\n%s\\n' $old $new \"$PWD\" > .git/kiln-checkout",
     );
-    let status = place.run("kiln repo register site; kiln repo sync site; cd site; git status --porcelain; cat p/Kptfile; ls .git | grep kiln || true");
+    let status = git_env.run("kiln repo register site; kiln repo sync site; cd site; git status --porcelain; cat p/Kptfile; ls .git | grep kiln || true");
     assert_eq!(
         status,
         "site synced: 2 package revision(s)\n M p/Kptfile\n?? note\nmine\n"
     );
-    // Somebody went on from there: it is theirs now.
-    place.run(
+    // The user has changed it since, so it is kept.
+    git_env.run(
         "cd site; git checkout --quiet p/Kptfile
         printf 'refs/heads/main\\n%s\\n%s\\n%s\\n' $(git rev-parse main~1) $(git rev-parse main) \"$PWD\" > .git/kiln-checkout
         git rm -r --quiet p; git commit --quiet -m gone; kiln repo sync site > ../log

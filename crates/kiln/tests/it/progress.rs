@@ -1,4 +1,4 @@
-//! The line that tells on a terminal how long a function has been running.
+//! The progress line on a terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::world::World;
+use crate::test_environment::TestEnvironment;
 
 const ERASE: &str = "\r\x1b[K";
 
@@ -22,22 +22,24 @@ fn terminal() -> (File, File) {
 }
 
 /// A package whose function reads the pipe `go` before it ends.
-fn world() -> World {
-    let world = World::new();
-    world.write(
+fn test_env() -> TestEnvironment {
+    let test_env = TestEnvironment::new();
+    test_env.write(
         "pkg/Kptfile",
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - exec: ./slow.sh\n",
     );
-    world.write_program("slow.sh", "#!/bin/sh\ncat go >/dev/null\nexec cat\n");
-    let status = Command::new("mkfifo").arg(world.work().join("go")).status();
+    test_env.write_program("slow.sh", "#!/bin/sh\ncat go >/dev/null\nexec cat\n");
+    let status = Command::new("mkfifo")
+        .arg(test_env.work().join("go"))
+        .status();
     assert!(status.expect("mkfifo runs").success());
-    world
+    test_env
 }
 
 /// What a terminal shows of kiln; the function goes on when `wanted` has been shown, at once if it is empty.
-fn shown(world: &World, args: &[&str], wanted: &str) -> String {
+fn shown(test_env: &TestEnvironment, args: &[&str], wanted: &str) -> String {
     let (mut ours, theirs) = terminal();
-    let mut command = world.command("kiln", &world.work());
+    let mut command = test_env.command("kiln", &test_env.work());
     command.args(["fn"]).args(args).env("TERM", "xterm");
     let mut child = command
         .stdin(Stdio::null())
@@ -53,7 +55,7 @@ fn shown(world: &World, args: &[&str], wanted: &str) -> String {
         let text = String::from_utf8_lossy(&shown).into_owned();
         if !is_going && text.contains(wanted) {
             // Waits until the function listens.
-            let mut go = File::create(world.work().join("go")).expect("a pipe");
+            let mut go = File::create(test_env.work().join("go")).expect("a pipe");
             go.write_all(b"go").expect("is read");
             is_going = true;
         }
@@ -73,8 +75,8 @@ fn shown(world: &World, args: &[&str], wanted: &str) -> String {
 #[test]
 fn a_long_function_is_shown_and_erased_before_other_output() {
     let line = format!("{ERASE}  1s \"./slow.sh\"");
-    let world = world();
-    let shown = shown(&world, &["render", "pkg", "--allow-exec"], &line);
+    let test_env = test_env();
+    let shown = shown(&test_env, &["render", "pkg", "--allow-exec"], &line);
     let start = "Package \"pkg\":\n[RUNNING] \"./slow.sh\" on package \"pkg\"\n";
     let rest = shown.strip_prefix(start);
     let rest = rest.and_then(|rest| rest.strip_prefix(&line));
@@ -86,14 +88,14 @@ fn a_long_function_is_shown_and_erased_before_other_output() {
 
 #[test]
 fn the_older_command_shows_it_too() {
-    let world = world();
-    world.write(
+    let test_env = test_env();
+    test_env.write(
         "pkg/a.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n",
     );
     let line = format!("{ERASE}  1s \"./slow.sh\"");
     let args = ["run", "pkg", "--enable-exec", "--exec-path", "./slow.sh"];
-    let shown = shown(&world, &args, &line);
+    let shown = shown(&test_env, &args, &line);
     assert!(
         shown.starts_with(&line) && shown.ends_with(ERASE),
         "{shown:?}"
@@ -107,9 +109,9 @@ fn nothing_of_it_where_it_is_not_wanted() {
         &["--log-format=json"],
         &["--quiet", "--timings"],
     ] {
-        let world = world();
+        let test_env = test_env();
         let args = [&["render", "pkg", "--allow-exec"], more].concat();
-        let shown = shown(&world, &args, "");
+        let shown = shown(&test_env, &args, "");
         assert!(!shown.contains('\x1b'), "{shown:?}");
     }
 }

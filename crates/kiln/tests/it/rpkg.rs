@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::example::check_golden;
 use crate::faults::skip;
-use crate::world::World;
+use crate::test_environment::TestEnvironment;
 
 macro_rules! stories {
     ($($name:ident),* $(,)?) => {
@@ -64,24 +64,24 @@ fn directory() -> PathBuf {
 fn check(name: &str) {
     let file = format!("{name}.txt");
     let story = fs::read_to_string(directory().join(&file)).expect("a story");
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     let setup = "git config --global user.name Tester && \
                  git config --global user.email tester@example.com && \
                  git config --global init.defaultBranch main";
-    if world.shell(&world.work(), setup, &[]).code != Some(0) {
+    if test_env.shell(&test_env.work(), setup, &[]).code != Some(0) {
         return skip(name, "git is not there");
     }
-    check_golden(&format!("rpkg/{file}"), &replay(&world, &story));
+    check_golden(&format!("rpkg/{file}"), &replay(&test_env, &story));
 }
 
 /// The story with the current output of its commands.
-fn replay(world: &World, story: &str) -> String {
+fn replay(test_env: &TestEnvironment, story: &str) -> String {
     let mut out = String::new();
     let mut command = String::new();
     for line in story.lines() {
         let more = line.strip_prefix("> ").or((line == ">").then_some(""));
         if more.is_none() && !command.is_empty() {
-            append_output(&mut out, world, &std::mem::take(&mut command));
+            append_output(&mut out, test_env, &std::mem::take(&mut command));
         }
         let is_output = ["|", "!", "=> "].iter().any(|mark| line.starts_with(mark));
         if is_output {
@@ -94,16 +94,16 @@ fn replay(world: &World, story: &str) -> String {
         let _ = writeln!(out, "{line}");
     }
     if !command.is_empty() {
-        append_output(&mut out, world, &command);
+        append_output(&mut out, test_env, &command);
     }
     out
 }
 
-fn append_output(out: &mut String, world: &World, command: &str) {
-    let ran = world.shell(&world.work(), command, &[]);
+fn append_output(out: &mut String, test_env: &TestEnvironment, command: &str) {
+    let ran = test_env.shell(&test_env.work(), command, &[]);
     for (mark, text) in [("|", &ran.stdout), ("!", &ran.stderr)] {
         for line in text.lines() {
-            let line = steady(line, world);
+            let line = steady(line, test_env);
             let line = format!("{mark} {line}");
             let _ = writeln!(out, "{}", line.trim_end());
         }
@@ -117,8 +117,8 @@ fn append_output(out: &mut String, world: &World, command: &str) {
 }
 
 /// Replaces what differs from run to run.
-fn steady(line: &str, world: &World) -> String {
-    let line = line.replace(&world.work().display().to_string(), "/work");
+fn steady(line: &str, test_env: &TestEnvironment) -> String {
+    let line = line.replace(&test_env.work().display().to_string(), "/work");
     let line = match line.rsplit_once(" in ") {
         Some((before, _)) if line.starts_with("[PASS]") || line.starts_with("[FAIL]") => {
             before.to_owned()

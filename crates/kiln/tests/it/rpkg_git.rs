@@ -1,13 +1,13 @@
 //! How `kiln rpkg` runs git: how often it fetches, which git it refuses, and what it does without threads.
 
 use crate::faults::skip;
-use crate::world::{Outcome, World};
+use crate::test_environment::{Outcome, TestEnvironment};
 
 /// A registered remote repository `r` with a draft `r.p.v1`; `None` without git.
-fn remote_draft() -> Option<World> {
-    let world = World::new();
+fn remote_draft() -> Option<TestEnvironment> {
+    let test_env = TestEnvironment::new();
     let ran = shell(
-        &world,
+        &test_env,
         "git config --global user.name Tester && git config --global user.email tester@example.com &&
          git config --global init.defaultBranch main",
     );
@@ -16,17 +16,17 @@ fn remote_draft() -> Option<World> {
         return None;
     }
     let ran = shell(
-        &world,
+        &test_env,
         "git init -q --bare repo.git &&
          kiln repo register file://$PWD/repo.git --name r --create-branch &&
          kiln rpkg init p --repository r --workspace v1 -q",
     );
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    Some(world)
+    Some(test_env)
 }
 
-fn shell(world: &World, script: &str) -> Outcome {
-    world.shell(&world.work(), script, &[])
+fn shell(test_env: &TestEnvironment, script: &str) -> Outcome {
+    test_env.shell(&test_env.work(), script, &[])
 }
 
 /// A script that puts a stand-in for git first on the path. `$real` is the real git.
@@ -40,9 +40,11 @@ fn with_git(stand_in: &str, script: &str) -> String {
 /// Regression: `push -` and `update` found the revision twice, and fetched each time.
 #[test]
 fn a_verb_fetches_once() {
-    let Some(world) = remote_draft() else { return };
+    let Some(test_env) = remote_draft() else {
+        return;
+    };
     let pulled = shell(
-        &world,
+        &test_env,
         "kiln rpkg pull r.p.v1 > list.yaml && kiln rpkg pull r.p.v1 dir",
     );
     assert_eq!(pulled.code, Some(0), "{pulled:?}");
@@ -56,7 +58,7 @@ fn a_verb_fetches_once() {
         "propose r.p.v1",
     ] {
         let script = format!("rm -f log; kiln rpkg {verb} > out && grep -c '^fetch$' log");
-        let ran = shell(&world, &with_git(log, &script));
+        let ran = shell(&test_env, &with_git(log, &script));
         assert_eq!(
             (ran.code, ran.stdout.as_str()),
             (Some(0), "1\n"),
@@ -67,9 +69,11 @@ fn a_verb_fetches_once() {
 
 #[test]
 fn an_old_git_is_refused_with_a_clear_message() {
-    let Some(world) = remote_draft() else { return };
+    let Some(test_env) = remote_draft() else {
+        return;
+    };
     let ran = shell(
-        &world,
+        &test_env,
         &with_git("echo git version 2.17.1", "kiln rpkg get --repo r"),
     );
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -80,10 +84,12 @@ fn an_old_git_is_refused_with_a_clear_message() {
 /// With a stack of 128 TiB no thread can be started.
 #[test]
 fn without_threads_there_is_an_error_and_no_panic() {
-    let Some(world) = remote_draft() else { return };
+    let Some(test_env) = remote_draft() else {
+        return;
+    };
     for (arguments, command) in [("--repo r", "fetch"), ("--repo repo.git -o json", "log")] {
         let script = format!("RUST_MIN_STACK=140737488355328 kiln rpkg get {arguments}");
-        let ran = shell(&world, &script);
+        let ran = shell(&test_env, &script);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         let message = format!("cannot exchange data with git {command}: ");
         assert!(ran.stderr.contains(&message), "{}", ran.stderr);
@@ -94,20 +100,22 @@ fn without_threads_there_is_an_error_and_no_panic() {
 /// As for kpt, an empty value does not disable attribution. Regression: it did for `rpkg`, but not for `fn render`.
 #[test]
 fn attribution_is_disabled_by_a_value_that_is_not_empty() {
-    let Some(world) = remote_draft() else { return };
+    let Some(test_env) = remote_draft() else {
+        return;
+    };
     let bucket = "apiVersion: storage.cnrm.cloud.google.com/v1beta1\nkind: StorageBucket\nmetadata:\n  name: b\n";
     let pipeline =
         "pipeline:\n  mutators:\n  - image: set-labels:v0.2.0\n    configMap:\n      app: x\n";
     for (value, count) in [("", "1"), ("1", "0"), ("false", "0")] {
-        world.write("bucket.yaml", bucket);
-        world.write("pipeline.yaml", pipeline);
+        test_env.write("bucket.yaml", bucket);
+        test_env.write("pipeline.yaml", pipeline);
         let variables = [("KRM_DISABLE_ATTRIBUTION", value)];
         let script = "rm -rf dir new && kiln rpkg pull r.p.v1 dir && cp bucket.yaml dir/ &&
             { grep -q pipeline: dir/Kptfile || cat pipeline.yaml >> dir/Kptfile; } &&
             kiln rpkg push -q r.p.v1 dir > out && kiln rpkg pull r.p.v1 new &&
             cp bucket.yaml dir/ && kiln fn render --quiet dir &&
             for dir in new dir; do grep -c cnrm.cloud.google.com/blueprint $dir/bucket.yaml; done";
-        let ran = world.shell(&world.work(), script, &variables);
+        let ran = test_env.shell(&test_env.work(), script, &variables);
         assert_eq!(
             ran.stdout,
             format!("{count}\n{count}\n"),

@@ -13,7 +13,7 @@ use kiln_proto::failure::to_status;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Code, Request, Response, Status};
 
-use crate::world::World;
+use crate::test_environment::TestEnvironment;
 
 /// A runner that knows a few functions.
 struct Runner {
@@ -118,85 +118,88 @@ impl Running {
 }
 
 /// A package whose pipeline is one image.
-fn package(world: &World, image: &str) {
-    world.write(
+fn package(test_env: &TestEnvironment, image: &str) {
+    test_env.write(
         "pkg/Kptfile",
         &format!(
             "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n  - image: {image}\n"
         ),
     );
-    world.write(
+    test_env.write(
         "pkg/app.yaml",
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: app\nspec:\n  replicas: 1 # few\n",
     );
 }
 
-fn render(world: &World, more: &[&str]) -> crate::world::Outcome {
+fn render(test_env: &TestEnvironment, more: &[&str]) -> crate::test_environment::Outcome {
     let args = [&["fn", "render", "pkg"], more].concat();
-    world.kiln(&args, "")
+    test_env.kiln(&args, "")
 }
 
-fn file(world: &World, name: &str) -> String {
-    std::fs::read_to_string(world.work().join(name)).expect("a file")
+fn file(test_env: &TestEnvironment, name: &str) -> String {
+    std::fs::read_to_string(test_env.work().join(name)).expect("a file")
 }
 
 #[test]
 fn a_runner_runs_what_is_not_built_in() {
-    let (world, runner) = (World::new(), Running::start());
-    package(&world, "example.com/three:v1");
-    let done = render(&world, &["--runner", &runner.address.to_string()]);
+    let (test_env, runner) = (TestEnvironment::new(), Running::start());
+    package(&test_env, "example.com/three:v1");
+    let done = render(&test_env, &["--runner", &runner.address.to_string()]);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(
         done.stderr.contains("[PASS] \"example.com/three:v1\""),
         "{done:?}"
     );
-    assert!(file(&world, "pkg/app.yaml").contains("replicas: 3 # few\n"));
+    assert!(file(&test_env, "pkg/app.yaml").contains("replicas: 3 # few\n"));
 }
 
 #[test]
 fn what_is_built_in_stays_here() {
-    let (world, runner) = (World::new(), Running::start());
+    let (test_env, runner) = (TestEnvironment::new(), Running::start());
     package(
-        &world,
+        &test_env,
         "set-namespace:v0.4.1\n    configMap:\n      namespace: prod",
     );
     let address = format!("--function-runner-address={}", runner.address);
-    let done = render(&world, &[&address]);
+    let done = render(&test_env, &[&address]);
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(file(&world, "pkg/app.yaml").contains("namespace: prod"));
+    assert!(file(&test_env, "pkg/app.yaml").contains("namespace: prod"));
 }
 
 #[test]
 fn a_failed_function_comes_with_its_results() {
-    let (world, runner) = (World::new(), Running::start());
-    package(&world, "example.com/fails:v1");
+    let (test_env, runner) = (TestEnvironment::new(), Running::start());
+    package(&test_env, "example.com/fails:v1");
     let address = runner.address.to_string();
-    let done = render(&world, &["--runner", &address, "--results-dir", "results"]);
+    let done = render(
+        &test_env,
+        &["--runner", &address, "--results-dir", "results"],
+    );
     assert_eq!(done.code, Some(1), "{done:?}");
-    for told in ["[error]: too few replicas", "printed", "Exit code: 7"] {
+    for message in ["[error]: too few replicas", "printed", "Exit code: 7"] {
         assert!(
-            done.stderr.contains(told),
-            "{told} is not in {}",
+            done.stderr.contains(message),
+            "{message} is not in {}",
             done.stderr
         );
     }
     assert!(!done.stderr.contains("what others see"), "{done:?}");
-    let results = file(&world, "results/results.yaml");
-    for told in [
+    let results = file(&test_env, "results/results.yaml");
+    for message in [
         "exitCode: 7",
         "message: too few replicas",
         "severity: error",
     ] {
-        assert!(results.contains(told), "{told} is not in {results}");
+        assert!(results.contains(message), "{message} is not in {results}");
     }
-    assert!(file(&world, "pkg/app.yaml").contains("replicas: 1 # few\n"));
+    assert!(file(&test_env, "pkg/app.yaml").contains("replicas: 1 # few\n"));
 }
 
 #[test]
 fn a_runner_that_says_no_more_than_a_text_is_quoted() {
-    let (world, runner) = (World::new(), Running::start());
-    package(&world, "example.com/go-fails:v1");
-    let done = render(&world, &["--runner", &runner.address.to_string()]);
+    let (test_env, runner) = (TestEnvironment::new(), Running::start());
+    package(&test_env, "example.com/go-fails:v1");
+    let done = render(&test_env, &["--runner", &runner.address.to_string()]);
     assert_eq!(done.code, Some(1), "{done:?}");
     let text = "func eval \"example.com/go-fails:v1\" failed: rpc error: code = Internal desc = Failed to execute \
                 function \"example.com/go-fails:v1\": exit status 1 (boom)";
@@ -206,27 +209,27 @@ fn a_runner_that_says_no_more_than_a_text_is_quoted() {
 
 #[test]
 fn a_call_is_part_of_the_trace_that_the_command_is_part_of() {
-    let (world, runner) = (World::new(), Running::start());
-    package(&world, "example.com/trace:v1");
+    let (test_env, runner) = (TestEnvironment::new(), Running::start());
+    package(&test_env, "example.com/trace:v1");
     let script = format!("kiln fn render pkg --runner {}", runner.address);
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    let path = format!("{}:/usr/bin:/bin", world.bin().display());
+    let path = format!("{}:/usr/bin:/bin", test_env.bin().display());
     let variables = [("PATH", path.as_str()), ("TRACEPARENT", parent)];
-    let done = world.shell(&world.work(), &script, &variables);
+    let done = test_env.shell(&test_env.work(), &script, &variables);
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.stderr.contains(parent), "{done:?}");
 }
 
 #[test]
 fn what_the_runner_does_not_know_is_left_to_the_engine() {
-    let (world, runner) = (World::new(), Running::start());
-    package(&world, "example.com/unknown:v1");
-    // An engine that says no.
-    world.write_program("docker", "#!/bin/sh\nexit 1\n");
-    let path = format!("{}:/usr/bin:/bin", world.work().display());
+    let (test_env, runner) = (TestEnvironment::new(), Running::start());
+    package(&test_env, "example.com/unknown:v1");
+    // An engine that fails.
+    test_env.write_program("docker", "#!/bin/sh\nexit 1\n");
+    let path = format!("{}:/usr/bin:/bin", test_env.work().display());
     let script = format!("kiln fn render pkg --runner {}", runner.address);
-    let path = format!("{}:{path}", world.bin().display());
-    let done = world.shell(&world.work(), &script, &[("PATH", &path)]);
+    let path = format!("{}:{path}", test_env.bin().display());
+    let done = test_env.shell(&test_env.work(), &script, &[("PATH", &path)]);
     assert_eq!(done.code, Some(1), "{done:?}");
     let text = "code = NotFound desc = function \"example.com/unknown:v1\" not found; ";
     assert!(done.stderr.contains(text), "{done:?}");
@@ -235,8 +238,8 @@ fn what_the_runner_does_not_know_is_left_to_the_engine() {
 
 #[test]
 fn eval_asks_the_runner_too() {
-    let (world, runner) = (World::new(), Running::start());
-    package(&world, "example.com/three:v1");
+    let (test_env, runner) = (TestEnvironment::new(), Running::start());
+    package(&test_env, "example.com/three:v1");
     let address = runner.address.to_string();
     let eval = [
         "fn",
@@ -247,10 +250,10 @@ fn eval_asks_the_runner_too() {
         "--runner",
         &address,
     ];
-    let done = world.kiln(&eval, "");
+    let done = test_env.kiln(&eval, "");
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(file(&world, "pkg/app.yaml").contains("replicas: 3 # few\n"));
-    let done = world.kiln(&[&eval[..], &["--env", "A=b"]].concat(), "");
+    assert!(file(&test_env, "pkg/app.yaml").contains("replicas: 3 # few\n"));
+    let done = test_env.kiln(&[&eval[..], &["--env", "A=b"]].concat(), "");
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(
         done.stderr.contains("cannot be used with --runner"),
@@ -260,11 +263,11 @@ fn eval_asks_the_runner_too() {
 
 #[test]
 fn limits_and_mistakes_are_named() {
-    let (world, runner) = (World::new(), Running::start());
-    package(&world, "example.com/three:v1");
+    let (test_env, runner) = (TestEnvironment::new(), Running::start());
+    package(&test_env, "example.com/three:v1");
     let address = runner.address.to_string();
     let limit = "--function-runner-grpc-max-message-size=100";
-    let done = render(&world, &["--runner", &address, limit]);
+    let done = render(&test_env, &["--runner", &address, limit]);
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(
         done.stderr
@@ -272,14 +275,14 @@ fn limits_and_mistakes_are_named() {
         "{done:?}"
     );
 
-    let done = render(&world, &["--runner-token-file", "token"]);
+    let done = render(&test_env, &["--runner-token-file", "token"]);
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(
         done.stderr
             .contains("--runner-token-file requires --runner")
     );
 
-    let done = render(&world, &["--runner", "nowhere"]);
+    let done = render(&test_env, &["--runner", "nowhere"]);
     assert_ne!(done.code, Some(0), "{done:?}");
     assert!(
         done.stderr.contains("is not the address of a runner"),
@@ -294,18 +297,18 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(world: &World) -> Serving {
-        let program = world.bin().join("kiln");
-        let mut child = world
-            .command(&program.display().to_string(), &world.work())
+    fn start(test_env: &TestEnvironment) -> Serving {
+        let program = test_env.bin().join("kiln");
+        let mut child = test_env
+            .command(&program.display().to_string(), &test_env.work())
             .args(["serve", "--port=0", "--exec-sandbox=off"])
             .args(["--functions=functions", "--config=config.yaml"])
             .stderr(std::process::Stdio::piped())
             .spawn()
             .expect("starts");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-        let mut told = lines.by_ref().map_while(Result::ok);
-        let line = told.find(|line| line.contains("is listening"));
+        let mut message = lines.by_ref().map_while(Result::ok);
+        let line = message.find(|line| line.contains("is listening"));
         let line = line.expect("it listens");
         let address = line.split("address=\"").nth(1).expect("an address");
         let address = address.split('"').next().expect("an address");
@@ -326,36 +329,36 @@ impl Drop for Serving {
 
 #[test]
 fn results_survive_the_way_through_our_own_runner() {
-    let world = World::new();
-    package(&world, "example.com/checks:v1");
-    world.write_program(
+    let test_env = TestEnvironment::new();
+    package(&test_env, "example.com/checks:v1");
+    test_env.write_program(
         "functions/checks",
         "#!/bin/sh\ncat\nprintf 'results:\\n- message: too few replicas\\n  severity: error\\n'\necho printed >&2\nexit 7\n",
     );
     let config = "functions:\n- function: checks\n  images: [example.com/checks:v1]\n";
-    world.write("config.yaml", config);
-    let runner = Serving::start(&world);
+    test_env.write("config.yaml", config);
+    let runner = Serving::start(&test_env);
     let to_runner = ["--runner", &runner.address, "--results-dir", "results"];
-    let done = render(&world, &to_runner);
+    let done = render(&test_env, &to_runner);
     assert_eq!(done.code, Some(1), "{done:?}");
-    for told in ["[error]: too few replicas", "printed", "Exit code: 7"] {
+    for message in ["[error]: too few replicas", "printed", "Exit code: 7"] {
         assert!(
-            done.stderr.contains(told),
-            "{told} is not in {}",
+            done.stderr.contains(message),
+            "{message} is not in {}",
             done.stderr
         );
     }
-    let results = file(&world, "results/results.yaml");
-    for told in ["exitCode: 7", "message: too few replicas"] {
-        assert!(results.contains(told), "{told} is not in {results}");
+    let results = file(&test_env, "results/results.yaml");
+    for message in ["exitCode: 7", "message: too few replicas"] {
+        assert!(results.contains(message), "{message} is not in {results}");
     }
 }
 
 #[test]
 fn the_manifest_of_a_runner_is_valid() {
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     let manifest = include_str!("../../../../deploy/function-runner.yaml");
-    world.write("deploy/function-runner.yaml", manifest);
+    test_env.write("deploy/function-runner.yaml", manifest);
     let args = [
         "fn",
         "eval",
@@ -366,7 +369,7 @@ fn the_manifest_of_a_runner_is_valid() {
         "unwrap",
     ];
     let strict = ["--", "strict=true"];
-    let done = world.kiln(&[&args[..], &strict].concat(), "");
+    let done = test_env.kiln(&[&args[..], &strict].concat(), "");
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(done.stderr.contains("[PASS]"), "{done:?}");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::world::World;
+use crate::test_environment::TestEnvironment;
 
 fn at(path: &str) -> String {
     format!(
@@ -25,11 +25,11 @@ fn a_sink_that_fails_leaves_nothing() {
         format!("{}---\n{}", at("d"), at("d/x.yaml")),
     ] {
         for compat in ["--compat=kiln", "--compat=kpt"] {
-            let world = World::new();
-            let ran = world.kiln(&[compat, "fn", "sink", "new/out"], &input);
+            let test_env = TestEnvironment::new();
+            let ran = test_env.kiln(&[compat, "fn", "sink", "new/out"], &input);
             assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{input}");
             assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
-            let left = fs::read_dir(world.work()).expect("a directory").count();
+            let left = fs::read_dir(test_env.work()).expect("a directory").count();
             assert_eq!(left, 0, "{input}");
         }
     }
@@ -37,13 +37,13 @@ fn a_sink_that_fails_leaves_nothing() {
 
 #[test]
 fn a_sink_makes_directories_0755_and_files_by_the_umask() {
-    let world = World::new();
+    let test_env = TestEnvironment::new();
     let script = "umask 027; kiln fn sink new/out";
-    fs::write(world.work().join("in"), at("d/x.yaml")).expect("a file");
-    let ran = world.shell(&world.work(), &format!("{script} < in"), &[]);
+    fs::write(test_env.work().join("in"), at("d/x.yaml")).expect("a file");
+    let ran = test_env.shell(&test_env.work(), &format!("{script} < in"), &[]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     let mode = |path: &str| {
-        let metadata = fs::metadata(world.work().join(path)).expect("is there");
+        let metadata = fs::metadata(test_env.work().join(path)).expect("is there");
         metadata.permissions().mode() & 0o777
     };
     assert_eq!(mode("new"), 0o750);
@@ -54,23 +54,23 @@ fn a_sink_makes_directories_0755_and_files_by_the_umask() {
 
 #[test]
 fn an_interrupted_change_is_put_right_by_the_next_command_and_told() {
-    let world = World::new();
-    world.write("pkg/a.yaml", &at("a.yaml"));
+    let test_env = TestEnvironment::new();
+    test_env.write("pkg/a.yaml", &at("a.yaml"));
     // A journal that was cut off before its plan was whole: nothing had been done.
-    world.write("pkg/.kiln-journal", "kiln-journal 1\npack");
-    let ran = world.kiln(&["fn", "source", "pkg"], "");
+    test_env.write("pkg/.kiln-journal", "kiln-journal 1\npack");
+    let ran = test_env.kiln(&["fn", "source", "pkg"], "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(
         ran.stderr.contains("undid an interrupted change"),
         "{}",
         ran.stderr
     );
-    assert!(!world.work().join("pkg/.kiln-journal").exists());
-    assert_eq!(world.kiln(&["fn", "source", "pkg"], "").stderr, "");
+    assert!(!test_env.work().join("pkg/.kiln-journal").exists());
+    assert_eq!(test_env.kiln(&["fn", "source", "pkg"], "").stderr, "");
 
-    // One that nobody can follow is neither obeyed nor removed.
-    world.write("pkg/.kiln-journal", "kiln-journal 1\nplan 0\nmore\n");
-    let ran = world.kiln(&["fn", "source", "pkg"], "");
+    // An invalid one is neither applied nor removed.
+    test_env.write("pkg/.kiln-journal", "kiln-journal 1\nplan 0\nmore\n");
+    let ran = test_env.kiln(&["fn", "source", "pkg"], "");
     assert_eq!(ran.code, Some(1));
     assert!(
         ran.stderr.contains(".kiln-journal is damaged"),
@@ -82,10 +82,10 @@ fn an_interrupted_change_is_put_right_by_the_next_command_and_told() {
 #[test]
 fn a_pipe_in_a_package_does_not_make_kiln_wait() {
     for compat in ["kiln", "kpt", "kpt-v0.39"] {
-        let world = World::new();
-        fs::create_dir(world.work().join("pkg")).expect("a directory");
+        let test_env = TestEnvironment::new();
+        fs::create_dir(test_env.work().join("pkg")).expect("a directory");
         let script = "mkfifo pkg/x.yaml && timeout 20 kiln fn source pkg";
-        let ran = world.shell(&world.work(), script, &[("KILN_COMPAT", compat)]);
+        let ran = test_env.shell(&test_env.work(), script, &[("KILN_COMPAT", compat)]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(ran.stderr.contains("not a regular file"), "{}", ran.stderr);
     }

@@ -35,9 +35,9 @@ fn it_starts_without_a_configuration_and_listens_to_this_machine_only() {
     let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
     let listening = lines.find(|line| line.contains("function runner is listening"));
     let pid = Pid::from_child(&child);
-    let told = kill_process(pid, Signal::TERM);
+    let message = kill_process(pid, Signal::TERM);
     let status = child.wait().expect("an end");
-    told.expect("a process");
+    message.expect("a process");
     let listening = listening.expect("a line");
     assert!(listening.contains("address=\"127.0.0.1:"), "{listening}");
     assert_eq!(status.code(), Some(0));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The directory of recorded cases; none, said loudly, if it is not there.
+/// The directory of recorded cases; `None`, with a message, if it does not exist.
 #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 pub(crate) fn directory(test: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");

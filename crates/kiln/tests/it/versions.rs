@@ -1,11 +1,11 @@
-//! Ranges of versions in a Kptfile: who is asked which there are, and what is made of the answers.
+//! Ranges of versions in a Kptfile: where versions are looked up, and which is selected.
 
 use std::fs;
 
 use crate::package_images::registry::TestRegistry;
-use crate::world::{Outcome, World, run};
+use crate::test_environment::{Outcome, TestEnvironment, run};
 
-/// An engine that has some tags of an image, and tells which image it is to run.
+/// An engine that has some tags of an image, and prints the image that it runs.
 const ENGINE: &str = "#!/bin/sh
 here=$(dirname \"$0\")
 case \"$1\" in
@@ -16,26 +16,29 @@ esac
 ";
 
 /// A package with a function of some image and range, and an engine.
-fn world(image: &str, range: &str, local: &str) -> World {
-    let world = World::new();
+fn test_env(image: &str, range: &str, local: &str) -> TestEnvironment {
+    let test_env = TestEnvironment::new();
     let kptfile = format!(
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n  - image: {image}\n    tag: '{range}'\n"
     );
-    world.write("pkg/Kptfile", &kptfile);
-    world.write("../bin/tags", local);
-    world.write_program("../bin/docker", ENGINE);
-    world
+    test_env.write("pkg/Kptfile", &kptfile);
+    test_env.write("../bin/tags", local);
+    test_env.write_program("../bin/docker", ENGINE);
+    test_env
 }
 
-fn render(world: &World, flags: &[&str]) -> Outcome {
-    let mut command = world.command("kiln", &world.work());
+fn render(test_env: &TestEnvironment, flags: &[&str]) -> Outcome {
+    let mut command = test_env.command("kiln", &test_env.work());
     let words = [&["fn", "render", "pkg"], flags].concat();
-    run(command.args(words).env("DOCKER_CONFIG", world.work()), "")
+    run(
+        command.args(words).env("DOCKER_CONFIG", test_env.work()),
+        "",
+    )
 }
 
 /// What the engine ran.
-fn ran(world: &World) -> String {
-    let ran = fs::read_to_string(world.bin().join("ran"));
+fn ran(test_env: &TestEnvironment) -> String {
+    let ran = fs::read_to_string(test_env.bin().join("ran"));
     ran.unwrap_or_default().trim().to_owned()
 }
 
@@ -60,11 +63,11 @@ fn the_registry_is_asked_for_versions() {
         ("^1", "v1.1.0\n", "v1.2.0"),
         ("1.0 - 1.1", "", "v1.0.0"),
     ] {
-        let world = world(&image, range, local);
-        let rendered = render(&world, &[]);
+        let test_env = test_env(&image, range, local);
+        let rendered = render(&test_env, &[]);
         assert_eq!(rendered.code, Some(0), "{rendered:?}");
-        assert_eq!(ran(&world), format!("{image}:{best}"), "{range}");
-        let kptfile = fs::read_to_string(world.work().join("pkg/Kptfile")).expect("a file");
+        assert_eq!(ran(&test_env), format!("{image}:{best}"), "{range}");
+        let kptfile = fs::read_to_string(test_env.work().join("pkg/Kptfile")).expect("a file");
         assert!(
             kptfile.contains(&format!("image: {image}:{best}")),
             "{kptfile}"
@@ -76,64 +79,64 @@ fn the_registry_is_asked_for_versions() {
 fn what_there_is_not_is_said() {
     let registry = registry(TAGS);
     let image = format!("{}/team/fn", registry.host);
-    let none = render(&world(&image, "~3", ""), &[]);
+    let none = render(&test_env(&image, "~3", ""), &[]);
     assert_eq!(none.code, Some(1));
-    let said = "no tag could be found matching the version constraint \"~3\"";
-    assert!(none.stderr.contains(said), "{none:?}");
+    let printed = "no tag could be found matching the version constraint \"~3\"";
+    assert!(none.stderr.contains(printed), "{none:?}");
     assert!(
         none.stderr.contains("name a version that there is"),
         "{none:?}"
     );
     let missing = format!("{}/team/other", registry.host);
-    let missing = render(&world(&missing, "~1", ""), &[]);
+    let missing = render(&test_env(&missing, "~1", ""), &[]);
     assert!(
-        missing.stderr.contains(said.trim_end_matches("\"~3\"")),
+        missing.stderr.contains(printed.trim_end_matches("\"~3\"")),
         "{missing:?}"
     );
     assert!(
         missing.stderr.contains("is not in the registry"),
         "{missing:?}"
     );
-    // kpt says no more than that.
-    let kpt = render(&world(&image, "~3", ""), &["--compat=kpt"]);
+    // kpt prints no hint.
+    let kpt = render(&test_env(&image, "~3", ""), &["--compat=kpt"]);
     assert!(
-        kpt.stderr.contains(said) && !kpt.stderr.contains("hint"),
+        kpt.stderr.contains(printed) && !kpt.stderr.contains("hint"),
         "{kpt:?}"
     );
 }
 
 #[test]
 fn without_the_registry_there_is_what_is_here() {
-    // Nobody listens there.
+    // Nothing listens there.
     let image = "127.0.0.1:1/team/fn";
-    let away = world(image, "^1", "v1.1.0\n");
+    let away = test_env(image, "^1", "v1.1.0\n");
     let rendered = render(&away, &[]);
     assert_eq!(rendered.code, Some(0), "{rendered:?}");
     assert_eq!(ran(&away), format!("{image}:v1.1.0"));
-    // Who pulls nothing has no use for what is elsewhere.
+    // Without pulling, tags in the registry are of no use.
     let registry = registry(TAGS);
     let image = format!("{}/team/fn", registry.host);
-    let never = world(&image, "^1", "v1.1.0\n");
+    let never = test_env(&image, "^1", "v1.1.0\n");
     let rendered = render(&never, &["--image-pull-policy=Never"]);
     assert_eq!(rendered.code, Some(0), "{rendered:?}");
     assert_eq!(ran(&never), format!("{image}:v1.1.0"));
 }
 
 #[test]
-fn what_is_built_in_needs_nobody_else() {
-    let world = world("set-labels", "~0.2", "v0.2.9\n");
-    world.write(
+fn built_in_versions_need_neither_engine_nor_registry() {
+    let test_env = test_env("set-labels", "~0.2", "v0.2.9\n");
+    test_env.write(
         "pkg/config.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n",
     );
-    let kptfile = fs::read_to_string(world.work().join("pkg/Kptfile")).expect("a file");
-    world.write(
+    let kptfile = fs::read_to_string(test_env.work().join("pkg/Kptfile")).expect("a file");
+    test_env.write(
         "pkg/Kptfile",
         &format!("{kptfile}    configMap:\n      a: b\n"),
     );
-    let rendered = render(&world, &[]);
+    let rendered = render(&test_env, &[]);
     assert_eq!(rendered.code, Some(0), "{rendered:?}");
-    assert_eq!(ran(&world), "");
+    assert_eq!(ran(&test_env), "");
     assert!(
         rendered.stderr.contains("set-labels:v0.2.5"),
         "{rendered:?}"

@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Signal;
 
 use crate::live::Live;
-use crate::world::World;
+use crate::test_environment::TestEnvironment;
 
 const WAITING: &str = "Waiting for changes in pkg";
 
@@ -13,65 +13,68 @@ fn resource(name: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  x: foo\n")
 }
 
-fn world() -> World {
-    let world = World::new();
-    world.write(
+fn test_env() -> TestEnvironment {
+    let test_env = TestEnvironment::new();
+    test_env.write(
         "pkg/Kptfile",
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\npipeline:\n  mutators:\n    - exec: sed s/[f]oo/bar/\n",
     );
-    world.write("pkg/a.yaml", &resource("a"));
-    world.write(
+    test_env.write("pkg/a.yaml", &resource("a"));
+    test_env.write(
         "pkg/sub/Kptfile",
         "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n",
     );
-    world
+    test_env
 }
 
-fn watch(world: &World, more: &[&str]) -> Live {
-    let mut command = world.command("kiln", &world.work());
+fn watch(test_env: &TestEnvironment, more: &[&str]) -> Live {
+    let mut command = test_env.command("kiln", &test_env.work());
     command.args(["fn", "render", "pkg", "--allow-exec", "--watch"]);
     Live::start(command.args(more))
 }
 
-fn content(world: &World, path: &str) -> String {
-    fs::read_to_string(world.work().join(path)).expect("a file")
+fn content(test_env: &TestEnvironment, path: &str) -> String {
+    fs::read_to_string(test_env.work().join(path)).expect("a file")
 }
 
 #[test]
 fn every_change_is_rendered_and_our_own_are_not() {
-    let world = world();
-    let mut live = watch(&world, &[]);
-    let said = live.until(WAITING);
-    assert!(said.contains("Successfully executed 1 function(s) in 2 package(s)."));
-    assert!(content(&world, "pkg/a.yaml").contains("x: bar"));
+    let test_env = test_env();
+    let mut live = watch(&test_env, &[]);
+    let printed = live.until(WAITING);
+    assert!(printed.contains("Successfully executed 1 function(s) in 2 package(s)."));
+    assert!(content(&test_env, "pkg/a.yaml").contains("x: bar"));
 
     // A file of a sub-package that is new, in a directory that is new.
-    world.write("pkg/sub/deep/b.yaml", &resource("b"));
-    let said = live.until(WAITING);
+    test_env.write("pkg/sub/deep/b.yaml", &resource("b"));
+    let printed = live.until(WAITING);
     // Nothing but this change set it off: what the first render wrote did not.
-    assert!(said.starts_with("Changed: sub/deep/b.yaml\n"), "{said}");
     assert!(
-        content(&world, "pkg/sub/deep/b.yaml").contains("x: bar"),
-        "{said}"
+        printed.starts_with("Changed: sub/deep/b.yaml\n"),
+        "{printed}"
+    );
+    assert!(
+        content(&test_env, "pkg/sub/deep/b.yaml").contains("x: bar"),
+        "{printed}"
     );
 
-    // A change that breaks something is told, and watching goes on.
-    world.write("pkg/a.yaml", "a: b: c\n");
-    let said = live.until(WAITING);
-    assert!(said.starts_with("Changed: a.yaml\n"), "{said}");
-    assert!(said.contains("a.yaml:1:"), "{said}");
+    // The error of a bad change is printed, and watching goes on.
+    test_env.write("pkg/a.yaml", "a: b: c\n");
+    let printed = live.until(WAITING);
+    assert!(printed.starts_with("Changed: a.yaml\n"), "{printed}");
+    assert!(printed.contains("a.yaml:1:"), "{printed}");
 
-    fs::remove_file(world.work().join("pkg/a.yaml")).expect("is there");
-    let said = live.until(WAITING);
-    assert!(said.starts_with("Changed: a.yaml\n"), "{said}");
-    assert!(said.contains("Successfully executed"), "{said}");
+    fs::remove_file(test_env.work().join("pkg/a.yaml")).expect("is there");
+    let printed = live.until(WAITING);
+    assert!(printed.starts_with("Changed: a.yaml\n"), "{printed}");
+    assert!(printed.contains("Successfully executed"), "{printed}");
 
     // The pipeline itself.
-    let kptfile = content(&world, "pkg/Kptfile").replace("sed s/[f]oo/bar/", "sed s/[b]ar/baz/");
-    world.write("pkg/Kptfile", &kptfile);
-    let said = live.until(WAITING);
-    assert!(said.starts_with("Changed: Kptfile\n"), "{said}");
-    assert!(content(&world, "pkg/sub/deep/b.yaml").contains("x: baz"));
+    let kptfile = content(&test_env, "pkg/Kptfile").replace("sed s/[f]oo/bar/", "sed s/[b]ar/baz/");
+    test_env.write("pkg/Kptfile", &kptfile);
+    let printed = live.until(WAITING);
+    assert!(printed.starts_with("Changed: Kptfile\n"), "{printed}");
+    assert!(content(&test_env, "pkg/sub/deep/b.yaml").contains("x: baz"));
 
     live.signal(Signal::INT);
     let (code, rest) = live.end();
@@ -80,35 +83,35 @@ fn every_change_is_rendered_and_our_own_are_not() {
 
 #[test]
 fn an_interrupt_while_functions_run_ends_it_too() {
-    let world = world();
-    world.write_program("fn.sh", "#!/bin/sh\necho $$ >started\nsleep 1000\n");
-    let kptfile = content(&world, "pkg/Kptfile").replace("sed s/[f]oo/bar/", "./fn.sh");
-    world.write("pkg/Kptfile", &kptfile);
-    let mut live = watch(&world, &[]);
+    let test_env = test_env();
+    test_env.write_program("fn.sh", "#!/bin/sh\necho $$ >started\nsleep 1000\n");
+    let kptfile = content(&test_env, "pkg/Kptfile").replace("sed s/[f]oo/bar/", "./fn.sh");
+    test_env.write("pkg/Kptfile", &kptfile);
+    let mut live = watch(&test_env, &[]);
     live.until("[RUNNING]");
     live.signal(Signal::INT);
     assert_eq!(live.end().0, Some(0));
-    assert!(content(&world, "pkg/a.yaml").contains("x: foo"));
+    assert!(content(&test_env, "pkg/a.yaml").contains("x: foo"));
 }
 
 #[test]
 fn a_dry_run_can_be_watched_and_a_directory_that_goes_ends_it() {
-    let world = world();
-    let mut live = watch(&world, &["--dry-run", "--log-format=json"]);
+    let test_env = test_env();
+    let mut live = watch(&test_env, &["--dry-run", "--log-format=json"]);
     live.until("\"event\":\"waiting\"");
-    assert!(content(&world, "pkg/a.yaml").contains("x: foo"));
-    world.write("pkg/a.yaml", &resource("c"));
-    let said = live.until("\"event\":\"waiting\"");
-    assert!(said.contains("\"event\":\"changed\",\"file\":\"a.yaml\""));
-    fs::remove_dir_all(world.work().join("pkg")).expect("is there");
-    let (code, said) = live.end();
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("pkg is gone"), "{said}");
+    assert!(content(&test_env, "pkg/a.yaml").contains("x: foo"));
+    test_env.write("pkg/a.yaml", &resource("c"));
+    let printed = live.until("\"event\":\"waiting\"");
+    assert!(printed.contains("\"event\":\"changed\",\"file\":\"a.yaml\""));
+    fs::remove_dir_all(test_env.work().join("pkg")).expect("is there");
+    let (code, printed) = live.end();
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(printed.contains("pkg is gone"), "{printed}");
 }
 
 #[test]
 fn there_must_be_something_to_watch() {
-    let world = World::new();
-    let ran = world.kiln(&["fn", "render", "nope", "--watch"], "");
+    let test_env = TestEnvironment::new();
+    let ran = test_env.kiln(&["fn", "render", "nope", "--watch"], "");
     assert_eq!(ran.code, Some(1), "{ran:?}");
 }

@@ -84,7 +84,7 @@ pub(crate) struct RenderArgs {
     #[arg(long)]
     quiet: bool,
     #[command(flatten)]
-    running: EvaluatorFlags,
+    evaluators: EvaluatorFlags,
 }
 
 impl RenderArgs {
@@ -104,11 +104,11 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
         network: args.network(),
         ..ContainerFlags::default()
     };
-    let running = args.running.check(ui, container, WasmPrograms::All)?;
+    let setup = args.evaluators.check(ui, container, WasmPrograms::All)?;
     let root = absolute(&named)?;
     if !args.watch {
         let written = &mut Vec::new();
-        return render_once(ui, args, &root, &named, &running, &destination, written);
+        return render_once(ui, args, &root, &named, &setup, &destination, written);
     }
     open(ui, &root)?;
     let results_dir = args.results_dir.as_str();
@@ -119,19 +119,11 @@ pub(crate) fn cmd_render(ui: &Ui, args: &RenderArgs) -> Result<()> {
             "" => None,
             results_dir => Some(absolute(results_dir)?),
         },
-        cancel: running.cancel().clone(),
+        cancel: setup.cancel().clone(),
     };
     watch(ui, &watched, || {
         let mut written = Vec::new();
-        let result = render_once(
-            ui,
-            args,
-            &root,
-            &named,
-            &running,
-            &destination,
-            &mut written,
-        );
+        let result = render_once(ui, args, &root, &named, &setup, &destination, &mut written);
         Round { written, result }
     })
 }
@@ -142,7 +134,7 @@ fn render_once(
     args: &RenderArgs,
     root: &Path,
     named: &str,
-    running: &EvaluatorSetup,
+    setup: &EvaluatorSetup,
     destination: &Destination,
     written: &mut Vec<FileChange>,
 ) -> Result<()> {
@@ -155,7 +147,7 @@ fn render_once(
     let working_directory = std::env::current_dir().context("cannot find the current directory")?;
     let (root_text, working_directory) = (text(root)?, text(&working_directory)?);
     let options = RenderOptions {
-        functions: running.options(args.network()),
+        functions: setup.options(args.network()),
         root: &root_text,
         working_directory: &working_directory,
         allow_exec: args.allow_exec == Some(true),
@@ -170,7 +162,7 @@ fn render_once(
         files: &files,
         root: &root_text,
         named,
-        evaluators: running,
+        evaluators: setup,
     };
     let failed = |error: &RenderError| errors.command_error(error);
     let rendered = render(&files, &options, &log).map_err(|error| failed(&error))?;

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::{Job, VERBS, skip, without_status};
-use crate::world::{Outcome, files, run};
+use crate::test_environment::{Outcome, files, run};
 
 /// Runs the job on a disk of its own with less and less space, in a namespace that takes the disk with it when it ends.
-/// For each space there is a copy of what was there afterwards, and what kiln said.
+/// For each space there is a copy of what was there afterwards, and what kiln printed.
 const FILL: &str = r#"
 set -eu
 mkdir disk
@@ -21,7 +21,7 @@ for free in $(seq 0 4 64); do
     used=$(df --output=used -k disk | tail -n 1)
     head -c $(((256 - used - free) * 1024)) /dev/zero > disk/filler
     code=0
-    (cd disk && kiln "$@" < ../input > /dev/null 2> ../said.$free) || code=$?
+    (cd disk && kiln "$@" < ../input > /dev/null 2> ../printed.$free) || code=$?
     echo $code > code.$free
     mkdir after.$free
     for name in pkg out; do if [ -d disk/$name ]; then cp -a disk/$name after.$free/; fi; done
@@ -33,7 +33,7 @@ fn a_full_disk_changes_nothing() {
     for verb in VERBS {
         let states = Job::states(verb);
         let job = Job::new(verb);
-        let work = job.world.work();
+        let work = job.test_env.work();
         fs::write(work.join("input"), job.input()).expect("a file");
         // Root may mount; others may in a namespace where they are root.
         let ran = ["-m", "-Urm"].map(|flags| {
@@ -41,7 +41,7 @@ fn a_full_disk_changes_nothing() {
                 return None;
             }
             let _ = fs::remove_dir(work.join("disk"));
-            let mut command = job.world.command("unshare", &work);
+            let mut command = job.test_env.command("unshare", &work);
             command
                 .args([flags, "sh", "-c", FILL, "sh"])
                 .args(job.args());
@@ -53,7 +53,10 @@ fn a_full_disk_changes_nothing() {
         let mut failures = 0;
         for free in (0..=64).step_by(4) {
             let read = |name: &str| fs::read_to_string(work.join(format!("{name}.{free}")));
-            let (code, said) = (read("code").expect("a code"), read("said").expect("words"));
+            let (code, printed) = (
+                read("code").expect("a code"),
+                read("printed").expect("words"),
+            );
             let target = job.target();
             let name = target.file_name().expect("a name");
             let after = work.join(format!("after.{free}")).join(name);
@@ -61,13 +64,13 @@ fn a_full_disk_changes_nothing() {
                 true => files(&after),
                 false => super::Files::new(),
             };
-            let what = format!("{verb} with {free}k free: {code}{said}");
+            let what = format!("{verb} with {free}k free: {code}{printed}");
             match code.trim() {
                 "0" => assert_eq!(now, states.1, "{what}"),
                 "1" => {
                     failures += 1;
                     assert_eq!(now, states.0, "{what}");
-                    let words = said.to_lowercase();
+                    let words = printed.to_lowercase();
                     assert!(words.contains("no space left on device"), "{what}");
                 }
                 _ => panic!("{what}"),
@@ -81,13 +84,16 @@ const NOBODY: u32 = 65534;
 
 /// A job that is not root's, because root may write everywhere; none if that cannot be had.
 fn as_nobody(job: &Job) -> Option<Outcome> {
-    let world = &job.world;
-    let is_root = world.shell(&world.work(), "test $(id -u) = 0", &[]).code == Some(0);
+    let test_env = &job.test_env;
+    let is_root = test_env
+        .shell(&test_env.work(), "test $(id -u) = 0", &[])
+        .code
+        == Some(0);
     if !is_root {
-        return Some(world.kiln(job.args(), &job.input()));
+        return Some(test_env.kiln(job.args(), &job.input()));
     }
-    // Everything that is touched belongs to nobody, and the program is where nobody can read it.
-    let base = world.work().parent().expect("a parent").to_owned();
+    // All files belong to the user `nobody`, and the program is readable for that user.
+    let base = test_env.work().parent().expect("a parent").to_owned();
     let program = base.join("nobodys-kiln");
     let original = env!("CARGO_BIN_EXE_kiln");
     if !program.exists() && fs::hard_link(original, &program).is_err() {
@@ -97,8 +103,8 @@ fn as_nobody(job: &Job) -> Option<Outcome> {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
     }
     let script = format!("chown -R {NOBODY}:{NOBODY} .");
-    world.shell(&world.work(), &script, &[]);
-    let mut command = world.command("setpriv", &world.work());
+    test_env.shell(&test_env.work(), &script, &[]);
+    let mut command = test_env.command("setpriv", &test_env.work());
     command
         .arg(format!("--reuid={NOBODY}"))
         .arg(format!("--regid={NOBODY}"))
@@ -106,7 +112,10 @@ fn as_nobody(job: &Job) -> Option<Outcome> {
         .arg(&program)
         .args(job.args())
         .stdin(Stdio::piped());
-    let probe = world.command("setpriv", Path::new("/")).arg("-V").output();
+    let probe = test_env
+        .command("setpriv", Path::new("/"))
+        .arg("-V")
+        .output();
     probe.ok().map(|_| run(&mut command, &job.input()))
 }
 
@@ -122,7 +131,7 @@ fn check_refused(verb: &str, path: &str, mode: u32, words: &[&str]) {
 fn check_whole(verb: &str, path: &str, mode: u32, words: &[&str]) -> Option<i32> {
     let job = Job::new(verb);
     let (old, new) = Job::states(verb);
-    let path = job.world.work().join(path);
+    let path = job.test_env.work().join(path);
     fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
     let Some(ran) = as_nobody(&job) else {
         skip("check_whole", "there is no setpriv");

@@ -2,13 +2,13 @@
 
 use super::{Job, answer, config_map, without_status};
 
-/// Asserts that a failing function changes nothing but the status, and that all commands say these words.
+/// Asserts that a failing function changes nothing but the status, and that all commands print this message.
 fn check_fails(script: &str, words: &[&str]) {
     for verb in ["render", "eval", "run"] {
         let job = Job::new(verb);
         job.function(script);
         let old = job.files();
-        let ran = job.world.kiln(job.args(), "");
+        let ran = job.test_env.kiln(job.args(), "");
         assert_eq!(ran.code, Some(1), "{verb} {script}: {}", ran.stderr);
         for word in words {
             assert!(ran.stderr.contains(word), "{verb} {word:?}: {}", ran.stderr);
@@ -67,7 +67,7 @@ fn limits_that_are_asked_for() {
             job.function(script);
             let old = job.files();
             let args: Vec<&str> = job.args().iter().copied().chain([flag]).collect();
-            let ran = job.world.kiln(&args, "");
+            let ran = job.test_env.kiln(&args, "");
             assert_eq!(ran.code, Some(1), "{verb} {flag}: {}", ran.stderr);
             assert!(ran.stderr.contains(words), "{verb}: {}", ran.stderr);
             let (name, _) = flag.split_once('=').expect("a value");
@@ -82,9 +82,10 @@ fn never_reading_much_input() {
     for verb in ["render", "eval", "run"] {
         let job = Job::new(verb);
         let long = "x".repeat(4 << 20);
-        job.world.write("pkg/long.yaml", &config_map("long", &long));
+        job.test_env
+            .write("pkg/long.yaml", &config_map("long", &long));
         job.function("cat answer.yaml");
-        let ran = job.world.kiln(job.args(), "");
+        let ran = job.test_env.kiln(job.args(), "");
         assert_eq!(ran.code, Some(0), "{verb}: {}", ran.stderr);
         let now = job.files();
         assert!(
@@ -107,12 +108,12 @@ fn ten_thousand_resources() {
             let all: Vec<String> = (0..100)
                 .map(|number| config_map(&format!("n{file}-{number}"), "old"))
                 .collect();
-            job.world
+            job.test_env
                 .write(&format!("pkg/many/f{file}.yaml"), &all.join("---\n"));
         }
         let old = job.files();
         job.function("sed 's/value: old/value: new/'");
-        let ran = job.world.kiln(job.args(), "");
+        let ran = job.test_env.kiln(job.args(), "");
         assert_eq!(ran.code, Some(0), "{verb}: {}", ran.stderr);
         let mut wanted = old;
         for content in wanted.values_mut() {
@@ -138,8 +139,8 @@ fn an_answer_of_ten_thousand_resources() {
         ));
     }
     let job = Job::new("render");
-    job.world.write("answer.yaml", &list);
-    let ran = job.world.kiln(job.args(), "");
+    job.test_env.write("answer.yaml", &list);
+    let ran = job.test_env.kiln(job.args(), "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let made = job
         .files()

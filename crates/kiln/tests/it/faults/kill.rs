@@ -18,7 +18,7 @@ fn was_killed(status: ExitStatus) -> bool {
 fn has_strace(job: &Job) -> bool {
     let script =
         "strace -qq -o /dev/null -e trace=write -e inject=write:signal=KILL:when=1 echo; exit $?";
-    job.world.shell(&job.world.work(), script, &[]).code == Some(128 + SIGKILL)
+    job.test_env.shell(&job.test_env.work(), script, &[]).code == Some(128 + SIGKILL)
 }
 
 /// Kills kiln as it enters the calls of one name: the first, then in another run the second, until one is not reached.
@@ -105,7 +105,7 @@ fn killed_at_any_moment() {
         for number in 0..25 {
             let job = Job::new(verb);
             let child = job.command_behind(&[]).spawn().expect("kiln runs");
-            // Nothing depends on the time that this takes: any moment will do, and nobody ever sends.
+            // Nothing depends on the time that this takes: any moment will do, and nothing is ever sent.
             let moment = Duration::from_micros(dice.below(longest));
             let _ = never.recv_timeout(moment);
             let status = kill(child);
@@ -120,15 +120,16 @@ fn killed_while_functions_run() {
     for verb in ["render", "eval", "run"] {
         let states = Job::states(verb);
         let job = Job::new(verb);
-        // The function says that it runs, and then waits for as long as there is a test.
-        job.world.shell(&job.world.work(), "mkfifo runs ends", &[]);
+        // The function prints that it runs, and then waits until the test ends.
+        job.test_env
+            .shell(&job.test_env.work(), "mkfifo runs ends", &[]);
         job.function("echo > runs; cat ends > /dev/null; cat answer.yaml");
         let child = job.command_behind(&[]).spawn().expect("kiln runs");
-        std::fs::read(job.world.work().join("runs")).expect("the function runs");
+        std::fs::read(job.test_env.work().join("runs")).expect("the function runs");
         assert!(was_killed(kill(child)));
         assert!(!job.settle(&states, verb));
         // Lets the orphan go.
-        std::fs::write(job.world.work().join("ends"), "").expect("the function waits");
+        std::fs::write(job.test_env.work().join("ends"), "").expect("the function waits");
     }
 }
 
@@ -153,10 +154,10 @@ fn the_next_command_tells_what_it_put_right() {
             .status()
             .expect("strace runs");
         assert!(was_killed(status));
-        let ran = job.world.kiln(&["fn", "source", "pkg"], "");
+        let ran = job.test_env.kiln(&["fn", "source", "pkg"], "");
         assert!(ran.stderr.contains(words), "{}", ran.stderr);
         assert!(ran.stderr.contains("a.yaml"), "{}", ran.stderr);
-        let again = job.world.kiln(&["fn", "source", "pkg"], "");
+        let again = job.test_env.kiln(&["fn", "source", "pkg"], "");
         assert_eq!(again.stderr, "");
     }
 }

@@ -1,12 +1,12 @@
-//! Whatever happens to a command, the package is afterwards as it was or as it was to be, and the message is right.
+//! Whatever happens to a command, the package has the old or the new state afterwards, and the message is right.
 //!
 //! The same change of a package is made by every command that writes to one. It changes two files, makes one in new
 //! directories and deletes one, so that every kind of step is there to be interrupted.
 
+mod concurrent;
 mod disk;
 mod functions;
 mod kill;
-mod others;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,13 +14,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::world::{World, files};
+use crate::test_environment::{TestEnvironment, files};
 
 pub(crate) type Files = BTreeMap<String, String>;
 
 /// A command that changes a package, and the package.
 pub(crate) struct Job {
-    pub(crate) world: World,
+    pub(crate) test_env: TestEnvironment,
     args: Vec<&'static str>,
     /// The directory that is written to.
     target: &'static str,
@@ -62,10 +62,10 @@ fn answer() -> String {
 
 impl Job {
     pub(crate) fn new(verb: &str) -> Job {
-        let world = World::new();
-        world.write("answer.yaml", &answer());
+        let test_env = TestEnvironment::new();
+        test_env.write("answer.yaml", &answer());
         let mut job = Job {
-            world,
+            test_env,
             args: match verb {
                 "render" => vec!["fn", "render", "pkg", "--allow-exec"],
                 "eval" => "fn eval pkg --exec ./function --match-kind ConfigMap"
@@ -88,12 +88,12 @@ impl Job {
         match verb {
             "sink" => job.target = "out",
             _ => {
-                let world = &job.world;
-                world.write("pkg/Kptfile", KPTFILE);
-                world.write("pkg/a.yaml", &config_map("a", "old"));
-                world.write("pkg/b/c.yaml", &config_map("c", "old"));
-                world.write("pkg/gone.yaml", &config_map("gone", "old"));
-                world.write("pkg/README.md", "Not a resource.\n");
+                let test_env = &job.test_env;
+                test_env.write("pkg/Kptfile", KPTFILE);
+                test_env.write("pkg/a.yaml", &config_map("a", "old"));
+                test_env.write("pkg/b/c.yaml", &config_map("c", "old"));
+                test_env.write("pkg/gone.yaml", &config_map("gone", "old"));
+                test_env.write("pkg/README.md", "Not a resource.\n");
             }
         }
         job
@@ -102,11 +102,11 @@ impl Job {
     /// Replaces the function by another shell script, which runs in the directory that the package is in.
     pub(crate) fn function(&self, script: &str) {
         let script = format!("#!/bin/sh\n{script}\n");
-        self.world.write_program("function", &script);
+        self.test_env.write_program("function", &script);
     }
 
     pub(crate) fn target(&self) -> PathBuf {
-        self.world.work().join(self.target)
+        self.test_env.work().join(self.target)
     }
 
     /// Every file of the target, temporary ones too; nothing if it does not exist.
@@ -134,8 +134,8 @@ impl Job {
     pub(crate) fn command_behind(&self, words: &[&str]) -> Command {
         let mut words = words.iter().chain(&["kiln"]).chain(&self.args);
         let program = words.next().expect("a program");
-        let mut command = self.world.command(program, &self.world.work());
-        let input = self.world.work().join("input");
+        let mut command = self.test_env.command(program, &self.test_env.work());
+        let input = self.test_env.work().join("input");
         fs::write(&input, self.input()).expect("a file");
         command
             .args(words)
@@ -145,11 +145,11 @@ impl Job {
         command
     }
 
-    /// The target before and after a run that nobody disturbs.
+    /// The target before and after an undisturbed run.
     pub(crate) fn states(verb: &str) -> (Files, Files) {
         let job = Job::new(verb);
         let old = job.files();
-        let ran = job.world.kiln(job.args(), &job.input());
+        let ran = job.test_env.kiln(job.args(), &job.input());
         assert_eq!(ran.code, Some(0), "{verb}: {}", ran.stderr);
         let new = job.files();
         assert!(old != new && new.contains_key("d/e/f.yaml"), "{new:#?}");
@@ -157,11 +157,11 @@ impl Job {
         (old, new)
     }
 
-    /// Lets the next command put things right, and says whether the target is the new one.
+    /// Lets the next command recover, and returns whether the target is the new one.
     #[track_caller]
     pub(crate) fn settle(&self, (old, new): &(Files, Files), what: &str) -> bool {
         if self.target().exists() {
-            let ran = self.world.kiln(&["fn", "source", self.target], "");
+            let ran = self.test_env.kiln(&["fn", "source", self.target], "");
             assert_eq!(ran.code, Some(0), "{what}: {}", ran.stderr);
         }
         let now = self.files();
@@ -170,7 +170,7 @@ impl Job {
     }
 }
 
-/// The files without what a render says of itself in the Kptfile.
+/// The files without the render status in the Kptfile.
 pub(crate) fn without_status(mut files: Files) -> Files {
     if let Some(kptfile) = files.get_mut("Kptfile")
         && let Some(at) = kptfile.find("status:\n")
@@ -180,8 +180,8 @@ pub(crate) fn without_status(mut files: Files) -> Files {
     files
 }
 
-/// Says loudly that a test has nothing to say here.
+/// Prints that a test is skipped.
 pub(crate) fn skip(test: &str, reason: &str) {
-    // Not eprintln!, which nobody sees when the test passes.
+    // Not eprintln!, which is hidden when the test passes.
     let _ = writeln!(io::stderr(), "SKIPPED {test}: {reason}");
 }

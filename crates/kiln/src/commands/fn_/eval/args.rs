@@ -103,7 +103,7 @@ pub(crate) struct EvalArgs {
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
-    pub(super) running: EvaluatorFlags,
+    pub(super) evaluators: EvaluatorFlags,
 }
 
 /// Which resources the function gets.
@@ -227,7 +227,7 @@ impl EvalArgs {
             || self.has_network()
             || !self.mounts.is_empty()
             || !self.env.is_empty();
-        if has_container_flags && self.running.has_runner() {
+        if has_container_flags && self.evaluators.has_runner() {
             bail!(
                 "--mount, --as-current-user, --network and --env cannot be used with --runner: \
                  the runner decides what functions can access"

@@ -35,37 +35,37 @@ use crate::ui::Ui;
 pub(crate) use args::EvalArgs;
 
 pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
-    let running = args
-        .running
+    let setup = args
+        .evaluators
         .check(ui, args.container_flags(), WasmPrograms::ByName)?;
     let saves_as = args.check_saving()?;
     make_results_directory(&args.results_dir)?;
     let destination = Destination::parse(ui, &args.output)?;
     let named = args.check_dirs()?;
     let data_config = args.data_config()?;
-    let target = args.target(running.prefix())?;
+    let target = args.target(setup.prefix())?;
     let config_path = config_path(args)?;
-    let place = match named {
+    let source = match named {
         "-" => None,
         named => Some(InputPackage::resolve(ui, named)?),
     };
-    if let (Some(_), Some(config), Some(place)) = (saves_as, &config_path, &place) {
-        check_is_inside(config, &place.path)?;
+    if let (Some(_), Some(config), Some(source)) = (saves_as, &config_path, &source) {
+        check_is_inside(config, &source.path)?;
     }
     let (selector, exclusion) = args.selection()?;
     let saved = saves_as.map(|kind| {
-        let function = saved_function(args, &target, place.as_ref(), config_path.as_deref());
+        let function = saved_function(args, &target, source.as_ref(), config_path.as_deref());
         function.map(|function| (kind, function))
     });
     let saved = saved.transpose()?;
 
-    let (input, files) = read(ui, place.as_ref(), &args.results_dir)?;
+    let (input, files) = read(ui, source.as_ref(), &args.results_dir)?;
     let before = ReadSet::of(&input);
     let config = match &config_path {
         Some(path) => read_config(path)?,
         None => data_config,
     };
-    let (input, set_aside) = set_aside(input, place.as_ref(), config_path.as_deref());
+    let (input, set_aside) = set_aside(input, source.as_ref(), config_path.as_deref());
     let function = FunctionSpec::new(target.clone()).name().to_owned();
     let evaluation = Evaluation {
         target,
@@ -73,13 +73,13 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         config: Some(config),
         selector: selector.clone(),
         exclusion: exclusion.clone(),
-        options: &running.options(args.network()),
+        options: &setup.options(args.network()),
     };
     let mut results = FunctionResultList::new();
     let inventory = Inventory::of(&input);
     let output = evaluate(evaluation, input, &mut results, &FunctionLog::new(ui));
     // kpt does not check.
-    if let (Behaviour::Kiln, Ok(output)) = (running.behaviour(), &output) {
+    if let (Behaviour::Kiln, Ok(output)) = (setup.behaviour(), &output) {
         for lost in inventory.lost(output) {
             ui.warn(&match lost {
                 Lost::Resources(count) => {
@@ -103,19 +103,25 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         Saving {
             kind,
             function,
-            behaviour: running.behaviour(),
+            behaviour: setup.behaviour(),
         }
     });
     // The message about a function that was saved together with the resources.
     let mut saved_message = None;
-    let output = match (output, &place, &destination) {
-        (Ok(output), Some(place), Destination::InPlace) => {
-            let mut changes = plan_output(place, output, &before, running.behaviour())?;
-            if let (Some(saving), None) = (&saving, place.location.file()) {
-                saved_message = saving.add_to(&mut changes, &place.path)?;
+    let output = match (output, &source, &destination) {
+        (Ok(output), Some(source), Destination::InPlace) => {
+            let mut changes = plan_output(source, output, &before, setup.behaviour())?;
+            if let (Some(saving), None) = (&saving, source.location.file()) {
+                saved_message = saving.add_to(&mut changes, &source.path)?;
             }
             let options = ApplyOptions::default();
-            write(ui, place.location.root(), files.as_ref(), &changes, options)?;
+            write(
+                ui,
+                source.location.root(),
+                files.as_ref(),
+                &changes,
+                options,
+            )?;
             Ok(None)
         }
         (output, _, _) => output.map(Some),
@@ -132,12 +138,12 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         Ok(None) => {}
     }
     // kpt ignores this error.
-    if running.behaviour() == Behaviour::Kiln {
+    if setup.behaviour() == Behaviour::Kiln {
         saved_results?;
     }
     match (saved_message, saving) {
         (Some(message), _) => ui.print_message(&message),
-        (None, Some(saving)) => saving.save(ui, place.as_ref())?,
+        (None, Some(saving)) => saving.save(ui, source.as_ref())?,
         (None, None) => {}
     }
     Ok(())
@@ -192,22 +198,22 @@ fn check_is_inside(config: &Path, package: &Path) -> Result<()> {
 
 fn read(
     ui: &Ui,
-    place: Option<&InputPackage>,
+    source: Option<&InputPackage>,
     results_dir: &str,
 ) -> Result<(Vec<Resource>, Option<DiskFiles>)> {
-    match place {
+    match source {
         None => {
             let list = package::input(ui, ui.read_data()?, |bytes| {
                 read_input(bytes, Dialect::Current)
             })?;
             Ok((list.items, None))
         }
-        Some(place) => {
+        Some(source) => {
             let list = ListOptions::new(Dialect::Current, Subpackages::Include);
             let dialect = ui.compat().dialect();
-            let results = results_in_package(ui, results_dir, place.location.root())?;
+            let results = results_in_package(ui, results_dir, source.location.root())?;
             let (resources, files) =
-                package::read_without(ui, &place.location, &list, dialect, results)?;
+                package::read_without(ui, &source.location, &list, dialect, results)?;
             Ok((resources, Some(files)))
         }
     }
@@ -228,15 +234,15 @@ fn read_config(path: &Path) -> Result<Document> {
 /// Removes the functionConfig from the input of the function, if it is part of the package.
 fn set_aside(
     input: Vec<Resource>,
-    place: Option<&InputPackage>,
+    source: Option<&InputPackage>,
     config: Option<&Path>,
 ) -> (Vec<Resource>, Option<Resource>) {
-    let (Some(place), Some(config)) = (place, config) else {
+    let (Some(source), Some(config)) = (source, config) else {
         return (input, None);
     };
     let is_config = |resource: &Resource| {
         let path = resource.file_place().0;
-        !path.is_empty() && place.location.root().join(path) == *config
+        !path.is_empty() && source.location.root().join(path) == *config
     };
     let (mut configs, others): (Vec<_>, Vec<_>) = input.into_iter().partition(is_config);
     (others, configs.pop())
@@ -244,7 +250,7 @@ fn set_aside(
 
 /// The changes that write the output of the function to the package.
 fn plan_output(
-    place: &InputPackage,
+    source: &InputPackage,
     output: Vec<Resource>,
     before: &ReadSet,
     behaviour: Behaviour,
@@ -256,7 +262,7 @@ fn plan_output(
             Behaviour::Kpt => Bytes::Reencode,
         },
         emptied_files: EmptiedFiles::Delete,
-        package: place.path.display().to_string(),
+        package: source.path.display().to_string(),
         threads: available_threads(),
     };
     Ok(plan_write(output, before, &options)?)
@@ -266,7 +272,7 @@ fn plan_output(
 fn saved_function(
     args: &EvalArgs,
     target: &Target,
-    place: Option<&InputPackage>,
+    source: Option<&InputPackage>,
     config: Option<&Path>,
 ) -> Result<Function> {
     let mut function = Function::default();
@@ -277,8 +283,8 @@ fn saved_function(
         }
         Target::Exec(command) | Target::Program(command) => function.exec = command.clone(),
     }
-    if let (Some(config), Some(place)) = (config, place) {
-        let inside = config.strip_prefix(&place.path).unwrap_or(config);
+    if let (Some(config), Some(source)) = (config, source) {
+        let inside = config.strip_prefix(&source.path).unwrap_or(config);
         function.config_path = paths::clean(&inside.display().to_string());
     } else {
         let (_, pairs) = args.split_data()?;
@@ -321,9 +327,9 @@ impl Saving {
     }
 
     /// Writes the function to the Kptfile of the package, or of the current directory.
-    fn save(&self, ui: &Ui, place: Option<&InputPackage>) -> Result<()> {
-        let directory = match place {
-            Some(place) => place.path.clone(),
+    fn save(&self, ui: &Ui, source: Option<&InputPackage>) -> Result<()> {
+        let directory = match source {
+            Some(source) => source.path.clone(),
             None => absolute("")?,
         };
         match self.change(std::fs::read(directory.join(FILE_NAME)).ok())? {

@@ -1,4 +1,4 @@
-//! A place of its own for each test: an empty home, a cleared environment, kiln on the path.
+//! The environment of a test: its own directory, an empty home, cleared variables, kiln on the path.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,11 +7,11 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) struct World {
+pub(crate) struct TestEnvironment {
     base: tempfile::TempDir,
 }
 
-/// What a program did.
+/// The outcome of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) code: Option<i32>,
@@ -19,8 +19,8 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
 }
 
-impl World {
-    pub(crate) fn new() -> World {
+impl TestEnvironment {
+    pub(crate) fn new() -> TestEnvironment {
         // The name that recorded messages are cleaned of.
         let base = tempfile::Builder::new()
             .prefix("kpt-pipeline-e2e-")
@@ -33,7 +33,7 @@ impl World {
             let link = base.path().join("bin").join(name);
             symlink(env!("CARGO_BIN_EXE_kiln"), link).expect("a link");
         }
-        World { base }
+        TestEnvironment { base }
     }
 
     /// The directory that commands are run in.

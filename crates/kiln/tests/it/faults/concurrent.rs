@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::Job;
-use crate::world::Outcome;
+use crate::test_environment::Outcome;
 
 const CHANGED: &str = "was changed by another process while functions ran; nothing was written";
 
@@ -11,7 +11,7 @@ const CHANGED: &str = "was changed by another process while functions ran; nothi
 fn meanwhile(verb: &str, script: &str) -> (Job, Outcome) {
     let job = Job::new(verb);
     job.function(&format!("cat > /dev/null; {script}; cat answer.yaml"));
-    let ran = job.world.kiln(job.args(), "");
+    let ran = job.test_env.kiln(job.args(), "");
     (job, ran)
 }
 
@@ -36,7 +36,7 @@ fn an_edit_made_meanwhile_is_not_lost() {
             wanted.get_mut(path).expect("a file").push_str("# edited\n");
             assert_eq!(job.files(), wanted, "{verb}");
         }
-        // What nobody read does not matter, nor does what is as wanted already.
+        // A file that was not read does not matter, nor does one that has the new content already.
         let (job, ran) = meanwhile(verb, "echo >> pkg/README.md");
         assert_eq!(ran.code, Some(0), "{verb}: {}", ran.stderr);
         let mut wanted = new.clone();
@@ -57,11 +57,11 @@ fn a_package_that_changes_while_it_is_read_is_not_shown() {
         let job = Job::new("render");
         job.function("cat > /dev/null; echo '# edited' >> pkg/a.yaml; cat answer.yaml");
         let args: Vec<&str> = job.args().iter().chain(output).copied().collect();
-        let ran = job.world.kiln(&args, "");
+        let ran = job.test_env.kiln(&args, "");
         assert_eq!(ran.code, Some(1), "{output:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(CHANGED), "{output:?}: {}", ran.stderr);
         assert_eq!(ran.stdout, "", "{output:?}");
-        assert!(!job.world.work().join("out").exists(), "{output:?}");
+        assert!(!job.test_env.work().join("out").exists(), "{output:?}");
     }
 }
 
@@ -70,7 +70,7 @@ fn kpt_writes_over_edits_and_so_does_its_compatibility() {
     let job = Job::new("eval");
     job.function("cat > /dev/null; echo '# edited' >> pkg/a.yaml; cat answer.yaml");
     let args: Vec<&str> = ["--compat=kpt"].iter().chain(job.args()).copied().collect();
-    let ran = job.world.kiln(&args, "");
+    let ran = job.test_env.kiln(&args, "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(!job.files()["a.yaml"].contains("edited"));
 }
@@ -101,10 +101,10 @@ fn a_function_may_use_kiln_on_the_package_that_it_works_for() {
     for verb in ["render", "eval", "run"] {
         let (job, ran) = meanwhile(verb, "kiln fn source pkg > seen");
         assert_eq!(ran.code, Some(0), "{verb}: {}", ran.stderr);
-        let seen = fs::read_to_string(job.world.work().join("seen")).expect("a file");
+        let seen = fs::read_to_string(job.test_env.work().join("seen")).expect("a file");
         assert!(seen.contains("value: old"), "{seen}");
-        // One that writes to it does not have to wait either; then the outer command is based on what is no more.
-        let inner = "kiln fn eval pkg --exec \"sed s/old/inner/\" 2> said";
+        // One that writes to it does not have to wait either; then the outer command is based on an old state.
+        let inner = "kiln fn eval pkg --exec \"sed s/old/inner/\" 2> printed";
         let (job, ran) = meanwhile(verb, inner);
         assert_eq!(ran.code, Some(1), "{verb}: {}", ran.stderr);
         assert!(ran.stderr.contains(CHANGED), "{}", ran.stderr);
@@ -121,7 +121,8 @@ fn at_once(job: &Job, count: usize) -> Vec<Outcome> {
                     let (number, count) = (number.to_string(), count.to_string());
                     let variables = [("NUMBER", number.as_str()), ("COUNT", count.as_str())];
                     let script = format!("exec kiln {}", job.args().join(" "));
-                    job.world.shell(&job.world.work(), &script, &variables)
+                    job.test_env
+                        .shell(&job.test_env.work(), &script, &variables)
                 })
             })
             .collect();
