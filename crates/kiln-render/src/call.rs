@@ -288,7 +288,10 @@ impl Call<'_> {
                 let failure = Failure::NotFound(error.to_string());
                 (nothing(), Some(CallError::Failure(failure)))
             }
-            Err(error) => (nothing(), Some(CallError::from(kiln_go::error_chain(&error)))),
+            Err(error) => (
+                nothing(),
+                Some(CallError::from(kiln_go::error_chain(&error))),
+            ),
         }
     }
 }

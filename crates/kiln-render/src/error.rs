@@ -3,8 +3,8 @@
 //! The status of the Kptfile has the whole chain ([`Trace::chain_text`]), the terminal only the cause
 //! ([`RenderError::message`]). Both texts are kpt's.
 
+use kiln_go::quote;
 use kiln_krm::check::ListNotKrm;
-use kiln_krm::gotext::quote;
 use kiln_krm::image::NoMatchingTag;
 use kiln_krm::kptfile::{FunctionKind, InvalidPipeline, KptfileError};
 use kiln_krm::paths;

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
-pub(crate) use kiln_go::parse_bool as go_bool;
 
 use crate::commands::completion::CompletionArgs;
 use crate::commands::fn_::{FnArgs, LegacyFnArgs};

@@ -1,8 +1,8 @@
 //! Errors of renders and function calls. In kiln's own mode they have the position and a hint besides kpt's message.
 
 use anyhow::Error;
-use kiln_krm::check::ListKind;
 use kiln_go::quote;
+use kiln_krm::check::ListKind;
 use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileSource;
 use kiln_krm::paths;
