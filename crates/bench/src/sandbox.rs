@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use kiln_runtime::RunContext;
-use kiln_runtime::process::{Ending, Program, run as run_program};
-use kiln_sandbox::{Sandbox, SandboxPolicy, Surroundings};
+use kiln_runtime::process::{Program, StopSignal, run as run_program};
+use kiln_sandbox::{HostEnvironment, Sandbox, SandboxPolicy};
 
 /// Fewer runs where each takes longer: a load is measured for this long at most.
 const LONGEST: Duration = Duration::from_secs(40);
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let surroundings = Surroundings {
+    let surroundings = HostEnvironment {
         environment: std::env::vars_os().collect(),
         temporary: std::env::temp_dir(),
     };
@@ -104,7 +104,7 @@ impl Measurement<'_> {
             name: self.program.to_str().context("the path is not UTF-8")?,
             arguments: &[],
             search_path: "".as_ref(),
-            ending: Ending::Killed,
+            stop_signal: StopSignal::Kill,
             sandbox,
         };
         let start = Instant::now();

@@ -1,6 +1,6 @@
-//! The program as a function: what it is when it is called through a link with the name of one that is built in.
+//! Runs the program as a built-in function, when it is called through a link with the function's name.
 //!
-//! Images hold such links, so that a table of programs that names them finds them. `kiln` can be linked to in the same way.
+//! Images contain such links, so that a table of programs can list them. `kiln` can be linked in the same way.
 
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
@@ -12,14 +12,14 @@ use kiln_functions::registry::{FunctionVersion, Registry};
 use kiln_functions::{Context, Files, wire};
 use kiln_runtime::RunContext;
 
-/// A function that the program is called as.
+/// The function that the program is called as.
 pub struct CalledAs {
     name: String,
     function_version: Option<&'static FunctionVersion>,
 }
 
 impl CalledAs {
-    /// The function that `NAME` or `NAME:VERSION` at the end of the program's path names.
+    /// The function `NAME` or `NAME:VERSION` in the last component of the program's path.
     pub fn of(program: &OsStr) -> Option<CalledAs> {
         let called = Path::new(program).file_name()?.to_str()?;
         let (name, version) = match called.split_once(':') {
@@ -37,7 +37,7 @@ impl CalledAs {
         })
     }
 
-    /// Does what the function does: a list on standard input, the answer on standard output.
+    /// Runs the function: reads a list from standard input, writes the answer to standard output.
     pub fn run(&self) -> Result<ExitCode> {
         let function_version = self.function_version;
         let function_version =
@@ -50,7 +50,7 @@ impl CalledAs {
         let ctx = Context {
             environment: &environment,
             run: &RunContext::default(),
-            files: &FilesOfTheMachine,
+            files: &HostFiles,
         };
         let mut input = Vec::new();
         io::stdin().read_to_end(&mut input)?;
@@ -63,10 +63,10 @@ impl CalledAs {
     }
 }
 
-/// What any program sees.
-struct FilesOfTheMachine;
+/// The files of the host, as any program sees them.
+struct HostFiles;
 
-impl Files for FilesOfTheMachine {
+impl Files for HostFiles {
     fn read(&self, path: &str) -> Option<String> {
         std::fs::read_to_string(path).ok()
     }

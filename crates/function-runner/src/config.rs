@@ -1,4 +1,4 @@
-//! What the runner is told, checked.
+//! The validated configuration of the runner.
 
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -9,71 +9,61 @@ use kiln_sandbox::SandboxMode;
 use kiln_server::{AdmissionOptions, ConnectionOptions, TlsFiles};
 use kiln_telemetry::{LogFormat, LogLevel};
 
-/// Everything that flags say. Nothing has been opened yet.
+/// The values of all flags. Nothing has been opened yet.
 #[derive(Clone, Debug)]
-pub struct Config {
-    /// The addresses to listen on; all there are if not given.
+pub struct RunnerConfig {
+    /// The address to listen on; all addresses if not given.
     pub address: Option<IpAddr>,
-    /// The port; one that is free if 0.
+    /// 0 means a free port.
     pub port: u16,
-    /// How much is logged.
     pub log_level: LogLevel,
-    /// In which form.
     pub log_format: LogFormat,
-    /// Which runtimes are on.
-    pub runtimes: Runtimes,
-    /// Where the programs of the exec runtime are.
+    /// Which evaluators are enabled.
+    pub evaluators: EnabledEvaluators,
+    /// The directory with the programs of the exec evaluator.
     pub functions: PathBuf,
-    /// The table of the exec runtime; none if the runtime works without one.
+    /// The table of the exec evaluator; `None` means no table.
     pub config: Option<PathBuf>,
-    /// Whether the exec runtime works without a table if the file is missing.
+    /// Whether the file of the table may be missing.
     pub config_is_optional: bool,
-    /// What short names of images begin with.
+    /// The prefix of short image names.
     pub default_image_prefix: String,
-    /// How large messages may be.
     pub max_message_size: usize,
-    /// How many bytes of requests and answers may be in memory.
+    /// Maximum number of bytes of requests and responses in memory.
     pub max_held_bytes: usize,
-    /// How many connections there may be, and how slow they may be.
     pub connections: ConnectionOptions,
-    /// How much runs at once.
     pub admission: AdmissionOptions,
-    /// How long a function has at most.
+    /// Time limit of functions.
     pub evaluation_timeout: Option<Duration>,
-    /// How long running calls have at the end.
+    /// Time for running calls to finish at shutdown.
     pub drain_timeout: Duration,
-    /// Certificates.
     pub tls: Option<TlsFiles>,
-    /// The file with the token that callers have to show.
+    /// The file with the token that callers must send.
     pub token_file: Option<PathBuf>,
-    /// Whether programs run in a sandbox; strict where the system can if not given.
+    /// Whether programs run in a sandbox; if not given, strict where the system supports it.
     pub sandbox: Option<SandboxMode>,
     /// Whether programs in the sandbox may use the network.
     pub allow_network: bool,
-    /// How much memory a program in the sandbox may have.
+    /// Memory limit of a program in the sandbox, in bytes.
     pub memory: Option<NonZeroUsize>,
-    /// How much memory a worker of native functions may have, in bytes; by the size of messages if not given.
+    /// Memory limit of a worker of native functions, in bytes; derived from the message size if not given.
     pub native_memory: Option<u64>,
-    /// Settings of the pod evaluator.
-    pub pods: Pods,
-    /// Values that were given and are not used, to be logged.
+    pub pods: PodConfig,
+    /// Warnings about ignored values, to be logged.
     pub warnings: Vec<String>,
 }
 
-/// Which runtimes are on.
+/// Which evaluators are enabled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Runtimes {
-    /// Functions that are built in.
+pub struct EnabledEvaluators {
     pub native: bool,
-    /// Programs of this machine.
     pub exec: bool,
-    /// Pods of a cluster.
     pub pod: bool,
 }
 
 /// Settings of the pod evaluator.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Pods {
+pub struct PodConfig {
     /// The kubeconfig file; `None` means the lookup of controller-runtime.
     pub kubeconfig: Option<PathBuf>,
     /// The file with settings per image, and with images to warm up.

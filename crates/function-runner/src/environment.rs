@@ -1,29 +1,29 @@
-//! What the runner takes from its environment.
+//! The environment of the runner.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The image that puts the wrapper into pods. Needed when the pod runtime is on.
+/// The image with the wrapper server. Required if the pod evaluator is enabled.
 pub const WRAPPER_SERVER_IMAGE: &str = "WRAPPER_SERVER_IMAGE";
 
 /// The environment, read once.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    /// All variables, of which functions get a few.
+    /// All variables; functions get a few.
     pub variables: Vec<(OsString, OsString)>,
-    /// Where private directories of functions are made.
+    /// Where to make private directories of functions.
     pub temporary: PathBuf,
-    /// What relative paths are relative to.
+    /// The base of relative paths.
     pub directory: PathBuf,
-    /// The program that workers of native functions are started with; see [`crate::run_as_worker`].
+    /// The program of worker processes; see [`crate::run_as_worker`].
     pub program: PathBuf,
 }
 
-/// The program itself, even if its file has been replaced since it was started.
+/// The program itself, even if its file has been replaced since its start.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 impl Environment {
-    /// That of this process.
+    /// Reads the environment of this process.
     pub fn read() -> Environment {
         Environment {
             variables: std::env::vars_os().collect(),
@@ -36,7 +36,7 @@ impl Environment {
         }
     }
 
-    /// A variable; none if it is not set or empty.
+    /// A variable; `None` if it is not set or empty.
     pub fn get(&self, name: &str) -> Option<&OsString> {
         let variable = self.variables.iter().find(|(known, _)| known == name);
         variable

@@ -1,4 +1,4 @@
-//! The evaluators that flags turn on.
+//! The evaluators that flags enable.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use kiln_evaluators::{ChainOptions, ExecOptions, NativeForm, NativeOptions};
 use kiln_exec::{ExecEvaluator, ImageTable, TableEvaluator, TableEvent};
 use kiln_runtime::FileValueError;
 use kiln_sandbox::{
-    InForce, Sandbox, SandboxError, SandboxLimits, SandboxMode, SandboxPolicy, Surroundings,
+    HostEnvironment, InForce, Sandbox, SandboxError, SandboxLimits, SandboxMode, SandboxPolicy,
 };
 
-use crate::config::Config;
+use crate::config::RunnerConfig;
 use crate::environment::Environment;
 
-/// The evaluators that flags turn on, without pods. Everything that can be wrong with them is found here.
-pub(crate) fn prepare(config: &Config, environment: &Environment) -> Result<ChainOptions> {
-    let exec = match config.runtimes.exec {
+/// The evaluators that flags enable, except pods. Returns every configuration error.
+pub(crate) fn prepare(config: &RunnerConfig, environment: &Environment) -> Result<ChainOptions> {
+    let exec = match config.evaluators.exec {
         true => exec(config, environment)?,
         false => None,
     };
-    let native = config.runtimes.native.then(native);
-    if exec.is_none() && native.is_none() && !config.runtimes.pod {
-        tracing::warn!("no runtime is enabled: every function will be answered with NotFound");
+    let native = config.evaluators.native.then(native);
+    if exec.is_none() && native.is_none() && !config.evaluators.pod {
+        tracing::warn!("no evaluator is enabled: every call will fail with NotFound");
     }
     Ok(ChainOptions {
         exec,
@@ -33,7 +33,7 @@ pub(crate) fn prepare(config: &Config, environment: &Environment) -> Result<Chai
     })
 }
 
-/// Native functions see and give what the programs do that they stand for.
+/// Native functions get and return the same text as the programs that they replace.
 pub(crate) fn native() -> NativeOptions {
     NativeOptions {
         form: NativeForm::Wire,
@@ -41,11 +41,11 @@ pub(crate) fn native() -> NativeOptions {
     }
 }
 
-/// What runs programs, and the table that lists them; none where no program can be listed.
-fn exec(config: &Config, environment: &Environment) -> Result<Option<ExecOptions>> {
+/// The exec evaluator and its table; `None` if no program can be listed.
+fn exec(config: &RunnerConfig, environment: &Environment) -> Result<Option<ExecOptions>> {
     let path = table_path(config);
     // FunctionConfig objects list programs too.
-    if path.is_none() && !config.runtimes.pod {
+    if path.is_none() && !config.evaluators.pod {
         return Ok(None);
     }
     let search_path = environment.get("PATH").cloned().unwrap_or_default();
@@ -59,49 +59,49 @@ fn exec(config: &Config, environment: &Environment) -> Result<Option<ExecOptions
     Ok(Some(ExecOptions { programs, table }))
 }
 
-/// The file with the table; none if the runtime works without one.
-fn table_path(config: &Config) -> Option<PathBuf> {
+/// The file of the table; `None` means no table.
+fn table_path(config: &RunnerConfig) -> Option<PathBuf> {
     let path = config.config.as_ref()?;
     if config.config_is_optional && !is_there(path) {
-        tracing::info!("no {}: the exec runtime has no table", path.display());
+        tracing::info!(
+            "{} does not exist: the exec evaluator has no table",
+            path.display()
+        );
         return None;
     }
     Some(path.clone())
 }
 
-fn load_table(path: PathBuf, config: &Config, exec: ExecEvaluator) -> Result<TableEvaluator> {
+fn load_table(path: PathBuf, config: &RunnerConfig, exec: ExecEvaluator) -> Result<TableEvaluator> {
     let name = path.display().to_string();
     let listener = move |event: TableEvent<'_>| match event {
         TableEvent::Replaced(table) => {
-            tracing::info!(
-                images = table.len(),
-                "{name} has changed and was read again"
-            );
+            tracing::info!(images = table.len(), "{name} has changed and was reloaded");
             log_table(table);
         }
         TableEvent::Kept(reason) => {
             tracing::error!(
-                "{name} has changed and cannot be used, the old one stays in force: {reason}"
+                "{name} has changed and is invalid, the old one stays in force: {reason}"
             );
         }
     };
-    let runtime = TableEvaluator::load(
+    let evaluator = TableEvaluator::load(
         path,
         config.functions.clone(),
         config.default_image_prefix.clone(),
         exec,
         listener,
     );
-    let runtime = runtime.map_err(|error| {
-        let hint = "another file is given with --config, and --disable-runtimes=exec turns the exec runtime off";
+    let evaluator = evaluator.map_err(|error| {
+        let hint = "use --config for another file, or --disable-runtimes=exec to disable the exec evaluator";
         match error {
-            FileValueError::Make(reason) => anyhow!("the exec runtime's configuration: {reason}"),
+            FileValueError::Make(reason) => anyhow!("invalid configuration of the exec evaluator: {reason}"),
             error => anyhow::Error::new(error)
-                .context(format!("cannot read the exec runtime's configuration ({hint})")),
+                .context(format!("cannot read the configuration of the exec evaluator ({hint})")),
         }
     })?;
-    log_table(&runtime.table());
-    Ok(runtime)
+    log_table(&evaluator.table());
+    Ok(evaluator)
 }
 
 fn is_there(path: &Path) -> bool {
@@ -119,12 +119,12 @@ fn log_table(table: &ImageTable) {
         );
     }
     for missing in table.missing() {
-        tracing::warn!("executable {} is not there (yet)", missing.display());
+        tracing::warn!("executable {} does not exist", missing.display());
     }
 }
 
-/// What programs run in; none if they run as they are.
-fn sandbox(config: &Config, environment: &Environment) -> Result<Option<Sandbox>> {
+/// The sandbox of programs; `None` if they run without.
+fn sandbox(config: &RunnerConfig, environment: &Environment) -> Result<Option<Sandbox>> {
     if config.sandbox == Some(SandboxMode::Off) {
         tracing::warn!("executables run without a sandbox (--exec-sandbox=off)");
         return Ok(None);
@@ -141,7 +141,7 @@ fn sandbox(config: &Config, environment: &Environment) -> Result<Option<Sandbox>
         },
         ..SandboxPolicy::default()
     };
-    let surroundings = Surroundings {
+    let surroundings = HostEnvironment {
         environment: environment.variables.clone(),
         temporary: environment.temporary.clone(),
     };
@@ -155,13 +155,13 @@ fn sandbox(config: &Config, environment: &Environment) -> Result<Option<Sandbox>
             }
             Ok(Some(sandbox))
         }
-        // A system that cannot is one thing. One that could, and is set up wrongly, is not to be weaker in silence.
+        // A system without support is expected. A misconfigured one must not be silently weaker.
         Err(error @ SandboxError::Unsupported { .. }) if config.sandbox.is_none() => {
             tracing::warn!("executables run without a sandbox: {error}");
             Ok(None)
         }
-        Err(error) => {
-            Err(error).context("no sandbox for executables (--exec-sandbox=off does without)")
-        }
+        Err(error) => Err(error).context(
+            "cannot set up the sandbox for executables (--exec-sandbox=off runs them without)",
+        ),
     }
 }

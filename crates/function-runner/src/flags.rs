@@ -1,4 +1,4 @@
-//! The flags, in the syntax of Go and with the names and defaults of Porch's runner; ours besides.
+//! The flags: Go's syntax, the names and defaults of Porch's runner, and our own flags.
 
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
@@ -16,7 +16,7 @@ use kiln_server::{
 };
 use kiln_telemetry::LogFormatError;
 
-use crate::config::Config;
+use crate::config::RunnerConfig;
 use crate::environment::Environment;
 
 mod lenient;
@@ -27,14 +27,14 @@ use pods::PodFlags;
 /// Which program the flags are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flavour {
-    /// The one that stands in for Porch's.
+    /// The replacement of Porch's runner.
     FunctionRunner,
-    /// `kiln serve`: for a machine of one's own.
+    /// `kiln serve`: for use on one's own machine.
     Serve,
 }
 
 /// The flags of the runner.
-pub struct Flags {
+pub struct RunnerFlags {
     set: FlagSet,
     port: Key<i64>,
     listen_address: Key<String>,
@@ -76,55 +76,55 @@ struct SecurityFlags {
     exec_memory: Key<i64>,
 }
 
-impl Flags {
+impl RunnerFlags {
     /// The flags of a program.
-    pub fn new(flavour: Flavour) -> Flags {
+    pub fn new(flavour: Flavour) -> RunnerFlags {
         let (program, listen_address, disabled) = match flavour {
             Flavour::FunctionRunner => ("function-runner", "", ""),
             Flavour::Serve => ("kiln serve", "127.0.0.1", "pod"),
         };
         let mut set = FlagSet::new(program);
-        Flags {
+        RunnerFlags {
             port: set.add("port", 9445, "The server port"),
             listen_address: set.text(
                 "listen-address",
                 listen_address,
-                "The `IP` address to listen on; all if empty",
+                "The `IP` address to listen on; all addresses if empty",
             ),
             disable_runtimes: set.text(
                 "disable-runtimes",
                 disabled,
-                "The runtimes to turn off, separated by commas: native, exec, pod",
+                "The evaluators to disable, separated by commas: native, exec, pod",
             ),
             log_level: set.add(
                 "log-level",
                 2,
-                "How much to log, from 0 (errors and warnings) to 5 (everything)",
+                "The log level, from 0 (errors and warnings) to 5 (everything)",
             ),
             log_format: set.text(
                 "log-format",
                 "text",
-                "How to log: text, as klog does, or json",
+                "The log format: text, like klog, or json",
             ),
             functions: set.text(
                 "functions",
                 "./functions",
-                "The `directory` with the executables of the exec runtime",
+                "The `directory` with the executables of the exec evaluator",
             ),
             config: set.text(
                 "config",
                 "./config.yaml",
-                "The `file` that maps images to executables of the exec runtime; none if empty",
+                "The `file` that maps images to executables of the exec evaluator; none if empty",
             ),
             default_image_prefix: set.text(
                 "default-image-prefix",
                 "ghcr.io/kptdev/krm-functions-catalog",
-                "What short names of images begin with",
+                "The prefix of short image names",
             ),
             max_request_body_size: set.add(
                 "max-request-body-size",
                 DEFAULT_MAX_MESSAGE_SIZE as i64,
-                "How large a request or an answer may be, in `bytes`",
+                "Maximum size of requests and responses, in `bytes`",
             ),
             service: ServiceFlags::new(&mut set),
             security: SecurityFlags::new(&mut set),
@@ -138,41 +138,41 @@ impl Flags {
         self.set.describe()
     }
 
-    /// Reads a command line without the program's name. What is wrong ends the program with Go's exit code.
+    /// Parses a command line without the program's name. On an error the program exits with Go's exit code.
     pub fn parse(
         &self,
         arguments: impl IntoIterator<Item = String>,
         environment: &Environment,
-    ) -> Result<Config, Stop> {
+    ) -> Result<RunnerConfig, Stop> {
         let parsed = self.set.parse(arguments)?;
         self.config(&parsed, environment)
             .map_err(|message| self.set.wrong(&message))
     }
 
-    /// At least one message of the size that is allowed has to fit.
+    /// At least one message of the allowed size has to fit.
     fn held_bytes(&self, parsed: &Parsed, message_size: usize) -> Result<usize, String> {
         let least = i64::try_from(message_size).unwrap_or(i64::MAX);
         let held = parsed.get(self.service.max_held_bytes);
         match parsed.is_given(self.service.max_held_bytes) {
             true => within("max-held-bytes", held, least, i64::MAX),
-            // Porch has no such flag, so a large message must not need it.
+            // Porch has no such flag, so large messages must not require it.
             false => within("max-held-bytes", held.max(least), least, i64::MAX),
         }
     }
 
-    fn config(&self, parsed: &Parsed, environment: &Environment) -> Result<Config, String> {
+    fn config(&self, parsed: &Parsed, environment: &Environment) -> Result<RunnerConfig, String> {
         let mut warnings = Vec::new();
         lenient::ignore(parsed.rest(), &mut warnings);
         let table = given(parsed.get(self.config));
         if table.is_none() {
-            warnings.push("--config is empty: the exec runtime has no table".to_owned());
+            warnings.push("--config is empty: the exec evaluator has no table".to_owned());
         }
         let address = parsed.get(self.listen_address);
         let address: Option<IpAddr> = match address.as_str() {
             "" => None,
             text => Some(
                 text.parse()
-                    .map_err(|_| format!("--listen-address {text:?} is no IP address"))?,
+                    .map_err(|_| format!("--listen-address {text:?} is not an IP address"))?,
             ),
         };
         let prefix = parsed.get(self.default_image_prefix);
@@ -180,7 +180,7 @@ impl Flags {
         let functions = PathBuf::from(parsed.get(self.functions));
         let max_message_size =
             lenient::message_size(parsed.get(self.max_request_body_size), &mut warnings);
-        Ok(Config {
+        Ok(RunnerConfig {
             address,
             port: within("port", parsed.get(self.port), 0, u16::MAX.into())?,
             log_level: lenient::log_level(parsed.get(self.log_level), &mut warnings),
@@ -188,8 +188,11 @@ impl Flags {
                 .get(self.log_format)
                 .parse()
                 .map_err(|error: LogFormatError| format!("--log-format: {error}"))?,
-            runtimes: lenient::runtimes(&parsed.get(self.disable_runtimes), &mut warnings),
-            // Without the dots in between, as Go makes paths whole.
+            evaluators: lenient::enabled_evaluators(
+                &parsed.get(self.disable_runtimes),
+                &mut warnings,
+            ),
+            // Without dots in between, as Go makes paths absolute.
             functions: environment.directory.join(functions).components().collect(),
             config: table,
             config_is_optional: !parsed.is_given(self.config),
@@ -233,62 +236,62 @@ impl ServiceFlags {
             max_concurrent: set.add(
                 "max-concurrent-evaluations",
                 0,
-                "How many functions run as processes at once; four for each core if 0",
+                "Maximum number of executables that run at once; 0 means four per core",
             ),
             max_concurrent_native: set.add(
                 "max-concurrent-native",
                 0,
-                "How many built-in functions work on small lists at once, and as many on large ones; one for each core if 0",
+                "Maximum number of built-in functions that run at once on small lists, and as many on large ones; 0 means one per core",
             ),
             max_slow_native: set.add(
                 "max-slow-native",
                 0,
-                "How many built-in functions that take longer than 100ms run at once besides; 16 for each core if 0",
+                "Maximum number of additional built-in functions that take longer than 100ms; 0 means 16 per core",
             ),
             native_memory: set.add(
                 "native-memory-limit",
                 0,
-                "How much memory a worker process of built-in functions may have, in `bytes`; if 0, 512 MiB or 48 times --max-request-body-size, whichever is more",
+                "Memory limit of a worker process of built-in functions, in `bytes`; 0 means 512 MiB or 48 times --max-request-body-size, whichever is more",
             ),
             max_concurrent_pod_calls: set.add(
                 "max-concurrent-pod-calls",
                 0,
-                "How many calls are with pods or wait for one at once; 1024 if 0",
+                "Maximum number of calls that run in pods or wait for one; 0 means 1024",
             ),
             max_queued: set.add(
                 "max-queued-evaluations",
                 DEFAULT_MAX_QUEUE as i64,
-                "How many calls wait for their turn before others are refused",
+                "Maximum number of waiting calls; further calls are refused",
             ),
             max_held_bytes: set.add(
                 "max-held-bytes",
                 DEFAULT_MAX_HELD_BYTES as i64,
-                "How many `bytes` of requests and answers may be in memory before others are refused",
+                "Maximum number of `bytes` of requests and responses in memory; further calls are refused",
             ),
             max_connections: set.add(
                 "max-connections",
                 0,
-                "How many connections may have calls; 4096, or half of the open files that are allowed, if 0",
+                "Maximum number of connections with calls; 0 means 4096, or half of the limit of open files if that is less",
             ),
             connection_idle_timeout: set.add(
                 "connection-idle-timeout",
                 GoDuration::from(DEFAULT_CONNECTION_IDLE_TIMEOUT),
-                "How long a connection may stay open without a request",
+                "Time that a connection may stay open without a request",
             ),
             request_timeout: set.add(
                 "request-timeout",
                 GoDuration::from(DEFAULT_REQUEST_TIMEOUT),
-                "How long a request may take to arrive, besides a second for every 64 KiB of it",
+                "Time limit for receiving a request, plus a second for every 64 KiB of it",
             ),
             evaluation_timeout: set.add(
                 "evaluation-timeout",
                 GoDuration::from(DEFAULT_EVALUATION_TIMEOUT),
-                "How long a function may take, whatever its caller says; 0 for no limit",
+                "Time limit of functions, whatever the caller's deadline; 0 means no limit",
             ),
             drain_timeout: set.add(
                 "drain-timeout",
                 GoDuration::from(DEFAULT_DRAIN_TIMEOUT),
-                "How long running calls may take to finish when the server is told to end",
+                "Time for running calls to finish at shutdown",
             ),
         }
     }
@@ -342,28 +345,28 @@ impl SecurityFlags {
             tls_client_ca: set.text(
                 "tls-client-ca",
                 "",
-                "The `file` with the authorities that sign certificates of clients, PEM; clients need one then",
+                "The `file` with the CA certificates for client certificates, PEM; makes client certificates mandatory",
             ),
             require_tls: set.add("require-tls", false, "Refuse to start without TLS"),
             auth_token_file: set.text(
                 "auth-token-file",
                 "",
-                "The `file` with the bearer token that callers have to show",
+                "The `file` with the bearer token that callers must send",
             ),
             exec_sandbox: set.text(
                 "exec-sandbox",
                 "",
-                "Whether executables run in a sandbox: strict or off; strict where the system can if empty",
+                "Sandbox for executables: strict or off; if empty, strict where the system supports it",
             ),
             exec_allow_network: set.add(
                 "exec-allow-network",
                 false,
-                "Let executables in the sandbox use the network",
+                "Allow executables in the sandbox to use the network",
             ),
             exec_memory: set.add(
                 "exec-memory-limit",
                 0,
-                "How much memory an executable in the sandbox may have, in `bytes`; 2 GiB if 0",
+                "Memory limit of an executable in the sandbox, in `bytes`; 0 means 2 GiB",
             ),
         }
     }
@@ -379,13 +382,13 @@ impl SecurityFlags {
                 client_ca,
             })),
             (None, None) if client_ca.is_some() => {
-                Err("--tls-client-ca needs --tls-cert and --tls-key".to_owned())
+                Err("--tls-client-ca requires --tls-cert and --tls-key".to_owned())
             }
             (None, None) if parsed.get(self.require_tls) => {
-                Err("--require-tls needs --tls-cert and --tls-key".to_owned())
+                Err("--require-tls requires --tls-cert and --tls-key".to_owned())
             }
             (None, None) => Ok(None),
-            _ => Err("--tls-cert and --tls-key need each other".to_owned()),
+            _ => Err("--tls-cert and --tls-key must be used together".to_owned()),
         }
     }
 

@@ -1,7 +1,12 @@
-//! The function runner: what Porch calls to run functions, and `kiln serve`, which is the same with other defaults.
+//! The function runner that Porch calls to run functions, and `kiln serve`, which is the same with other defaults.
 //!
-//! [`Flags`] are read into a [`Config`] that has been checked whole; [`prepare`] makes everything that can go wrong of it
-//! (tables, certificates, sandbox, pods) and only then binds the port; [`Runner::run`] serves until a signal ends it.
+//! [`RunnerFlags`] are parsed into a validated [`RunnerConfig`]; [`prepare`] does everything that can fail (tables, certificates,
+//! sandbox, pods) and only then binds the port; [`FunctionRunner::run`] serves until a signal stops it.
+
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name is clear has no comment"
+)]
 
 mod as_function;
 mod config;
@@ -19,9 +24,9 @@ mod telemetry;
 mod workers;
 
 pub use as_function::CalledAs;
-pub use config::{Config, Pods, Runtimes};
+pub use config::{EnabledEvaluators, PodConfig, RunnerConfig};
 pub use environment::{Environment, WRAPPER_SERVER_IMAGE};
-pub use flags::{Flags, Flavour};
-pub use run::{Runner, prepare, serve};
+pub use flags::{Flavour, RunnerFlags};
+pub use run::{FunctionRunner, prepare, serve};
 pub use started_pods::{ShutDown, StartedPods};
 pub use workers::run_as_worker;

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use function_runner::{CalledAs, Environment, Flags, Flavour, run_as_worker, serve};
+use function_runner::{CalledAs, Environment, Flavour, RunnerFlags, run_as_worker, serve};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -22,10 +22,10 @@ fn main() -> ExitCode {
     }
     let environment = Environment::read();
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
-    let config = match Flags::new(Flavour::FunctionRunner).parse(arguments, &environment) {
+    let config = match RunnerFlags::new(Flavour::FunctionRunner).parse(arguments, &environment) {
         Ok(config) => config,
         Err(stop) => {
-            // There is nobody to tell if this cannot be written.
+            // An error here cannot be reported.
             let _ = io::stderr().write_all(stop.text().as_bytes());
             return ExitCode::from(stop.exit_code());
         }

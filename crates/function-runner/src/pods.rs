@@ -15,7 +15,7 @@ use kiln_pods::{
     RegistryResolver,
 };
 
-use crate::config::Config;
+use crate::config::RunnerConfig;
 use crate::environment::Environment;
 use crate::started_pods::StartedPods;
 
@@ -29,7 +29,7 @@ const SCANS_PER_TAG: u32 = 5;
 const OLDER_CATALOG: &str = "gcr.io/kpt-fn";
 
 /// Connects to the cluster and starts the pod evaluator.
-pub(crate) async fn start(config: &Config, environment: &Environment) -> Result<StartedPods> {
+pub(crate) async fn start(config: &RunnerConfig, environment: &Environment) -> Result<StartedPods> {
     let configs = Arc::new(ClusterFunctionConfigs::new(config));
     let options = options(
         config,
@@ -46,12 +46,12 @@ pub(crate) async fn start(config: &Config, environment: &Environment) -> Result<
 }
 
 fn start_error(error: PodStartError) -> anyhow::Error {
-    let hint = "start the pod runtime (--disable-runtimes=pod turns it off)";
+    let hint = "start the pod evaluator (--disable-runtimes=pod disables it)";
     anyhow::Error::new(error).context(hint)
 }
 
 fn options(
-    config: &Config,
+    config: &RunnerConfig,
     environment: &Environment,
     local_executors: Arc<dyn LocalExecutors>,
 ) -> Result<PodOptions> {
@@ -72,7 +72,7 @@ fn options(
         replica: replica(environment),
         namespace: pods.namespace.clone(),
         own_namespace: None,
-        wrapper_image: wrapper_image.context("the wrapper has an image")?,
+        wrapper_image: wrapper_image.context("the image of the wrapper is missing")?,
         max_message_size: config.max_message_size,
         default_image_prefix: config.default_image_prefix.clone(),
         pod_ttl: pods.ttl,
@@ -93,7 +93,7 @@ fn options(
 }
 
 /// Registry credentials: public images use the local Docker keychain, all other images the configured secret.
-fn images(config: &Config, environment: &Environment, proxies: Proxies) -> ImageCache {
+fn images(config: &RunnerConfig, environment: &Environment, proxies: Proxies) -> ImageCache {
     let pods = &config.pods;
     let variable = |name: &str| environment.get(name).cloned();
     let docker = Keychain::docker(variable("DOCKER_CONFIG"), variable("HOME"));

@@ -1,4 +1,4 @@
-//! From a configuration to a server that runs.
+//! Starts and runs the server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use kiln_server::{
-    Observer, Options, Server, Stop, Tls, Token, Words, build_runtime, stop_on_signals,
+    BearerToken, Observer, Options, Server, StopHandle, Tls, Words, build_runtime, stop_on_signals,
 };
 use tokio::task::JoinHandle;
 
-use crate::config::Config;
+use crate::config::RunnerConfig;
 use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
 use crate::evaluators;
 use crate::pods;
@@ -18,47 +18,47 @@ use crate::started_pods::{ShutDown, StartedPods};
 use crate::telemetry;
 use crate::workers;
 
-/// How long the last traces may take to be sent when all calls are over.
-const LAST_TRACES: Duration = Duration::from_secs(3);
+/// Time limit for sending the last traces.
+const TRACE_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long releasing pods may take when all calls are over.
-const RELEASING_PODS: Duration = Duration::from_secs(5);
+/// Time limit for releasing pods at shutdown.
+const POD_RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A runner whose port is bound.
-pub struct Runner {
+pub struct FunctionRunner {
     server: Server,
     shut_down_pods: Option<ShutDown>,
     signals: JoinHandle<()>,
 }
 
-/// Makes a runner. Everything that can be wrong is found before the port is bound. `start_pods` is called if pods are on.
+/// Makes a runner. Finds every error before the port is bound. Calls `start_pods` if pods are enabled.
 pub async fn prepare(
-    config: &Config,
+    config: &RunnerConfig,
     environment: &Environment,
     observer: Arc<dyn Observer>,
     start_pods: impl AsyncFnOnce() -> Result<StartedPods>,
-) -> Result<Runner> {
+) -> Result<FunctionRunner> {
     let mut chain = evaluators::prepare(config, environment)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
-    let token = config.token_file.clone().map(Token::load).transpose();
+    let token = config.token_file.clone().map(BearerToken::load).transpose();
     let token = token.context("read the token file")?;
     if tls.is_none() {
         tracing::warn!(
-            "plaintext: whoever reaches this port can read lists and run functions; \
-             --tls-cert and --tls-key turn TLS on, --require-tls insists on it"
+            "no TLS: every client that reaches this port can read lists and run functions; \
+             --tls-cert and --tls-key enable TLS, --require-tls enforces it"
         );
     }
     // Last, because it takes longest, and pods may be started.
     let mut usable = None;
     let mut shut_down_pods = None;
-    if config.runtimes.pod {
+    if config.evaluators.pod {
         ensure!(
             config.pods.wrapper_server_image.is_some(),
             "environment variable {WRAPPER_SERVER_IMAGE} must be set to use pod function evaluator runtime; \
-             --disable-runtimes=pod turns it off"
+             --disable-runtimes=pod disables it"
         );
         let pods = start_pods().await?;
-        // What runs here can be run whatever happens to the cluster.
+        // Local functions can run whatever happens to the cluster.
         usable = chain.exec.is_none().then_some(pods.usable);
         chain.pods = Some(pods.evaluator);
         chain.function_configs = Some(pods.function_configs);
@@ -85,8 +85,8 @@ pub async fn prepare(
         Some(address) => Server::bind((address, config.port).into(), evaluators, options).await?,
         None => Server::bind_all(config.port, evaluators, options).await?,
     };
-    // Before anybody hears that there is a runner to be ended.
-    let signals = stop_on_signals(server.stop()).context("listen to signals")?;
+    // Before the log shows that there is a runner to stop.
+    let signals = stop_on_signals(server.stop()).context("listen for signals")?;
     let signals = tokio::spawn(signals);
     tracing::info!(
         address = %server.address(),
@@ -95,39 +95,39 @@ pub async fn prepare(
         max_processes = config.admission.processes,
         "function runner is listening"
     );
-    Ok(Runner {
+    Ok(FunctionRunner {
         server,
         shut_down_pods,
         signals,
     })
 }
 
-impl Runner {
-    /// The address with the port that the system chose, if it had to.
+impl FunctionRunner {
+    /// The address with the port that the system chose for port 0.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// What makes the runner end, besides signals.
-    pub fn stop(&self) -> Stop {
+    /// Stops the runner, in addition to signals.
+    pub fn stop(&self) -> StopHandle {
         self.server.stop()
     }
 
-    /// Serves until it is made to end.
+    /// Serves until it is stopped.
     pub async fn run(self) {
         self.server.run().await;
         if let Some(shut_down) = self.shut_down_pods {
-            shut_down(RELEASING_PODS).await;
+            shut_down(POD_RELEASE_TIMEOUT).await;
         }
         self.signals.abort();
         tracing::info!("function runner has ended");
     }
 }
 
-/// Makes a runner and serves until a signal ends it.
-pub fn serve(config: &Config, environment: &Environment) -> Result<()> {
+/// Makes a runner and serves until a signal stops it.
+pub fn serve(config: &RunnerConfig, environment: &Environment) -> Result<()> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    // As many as may run, and those that were cancelled and are still about to end.
+    // As many as may run, and cancelled ones that are about to end.
     builder.max_blocking_threads(
         4 * (config.admission.processes.get() + 2 * config.admission.native.get()),
     );
@@ -140,10 +140,10 @@ pub fn serve(config: &Config, environment: &Environment) -> Result<()> {
         let start_pods = async || pods::start(config, environment).await;
         let runner = prepare(config, environment, telemetry.observer(), start_pods).await?;
         runner.run().await;
-        telemetry.shutdown(LAST_TRACES).await;
+        telemetry.shutdown(TRACE_FLUSH_TIMEOUT).await;
         Ok(())
     });
-    // A native function that does not listen must not keep us.
+    // A native function that ignores cancellation must not delay the exit.
     runtime.shutdown_background();
     kiln_runtime::process::kill_running();
     served

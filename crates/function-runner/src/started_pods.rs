@@ -1,4 +1,4 @@
-//! What a runner has of pods once they are started.
+//! The pod evaluator of a runner, once it is started.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,15 +8,14 @@ use kiln_evaluators::FunctionConfigs;
 use kiln_runtime::Evaluator;
 use tokio::sync::watch;
 
-/// An evaluator that runs functions in pods, and what goes with it.
+/// An evaluator that runs functions in pods, and related state.
 pub struct StartedPods {
-    /// Runs images in pods.
     pub evaluator: Arc<dyn Evaluator>,
-    /// What the cluster says runs images without a pod.
+    /// The images that run without a pod.
     pub function_configs: Arc<dyn FunctionConfigs>,
-    /// Whether functions can be run in pods, now and from now on.
+    /// Whether functions can run in pods.
     pub usable: watch::Receiver<bool>,
-    /// Ends it.
+    /// Stops it.
     pub shut_down: ShutDown,
 }
 

@@ -1,18 +1,18 @@
-//! Logs on standard error, and what the OTEL variables ask for besides.
+//! Logs on standard error, and the exporters that the OTEL variables enable.
 
 use std::io;
 
 use anyhow::Result;
 use kiln_telemetry::{Exporters, LogOptions, Telemetry};
 
-use crate::config::Config;
+use crate::config::RunnerConfig;
 use crate::environment::Environment;
 
-/// What the service is called where nobody says otherwise.
+/// The default service name.
 const SERVICE: &str = "function-runner";
 
 /// Starts both, for the whole process.
-pub(crate) fn start(config: &Config, environment: &Environment) -> Result<Telemetry> {
+pub(crate) fn start(config: &RunnerConfig, environment: &Environment) -> Result<Telemetry> {
     let variable = |name: &str| {
         let value = environment.get(name)?;
         Some(value.to_string_lossy().into_owned())

@@ -10,20 +10,20 @@ use anyhow::{Context as _, Result};
 use kiln_sandbox::SandboxMode;
 use kiln_server::{WORKER_NAME, WorkerOptions, WorkerPool, work};
 
-use crate::config::Config;
+use crate::config::RunnerConfig;
 use crate::environment::Environment;
 use crate::evaluators::native;
 
-/// A worker has room for the largest list, its tree, and as much again for what a function makes of it.
+/// A worker has memory for the largest list, its tree, and as much again for what a function makes of it.
 const MEMORY_PER_MESSAGE_BYTE: u64 = 48;
 const LEAST_MEMORY: u64 = 512 << 20;
 
-/// Starts the pool, if native functions are on.
+/// Starts the pool, if native functions are enabled.
 pub(crate) async fn start(
-    config: &Config,
+    config: &RunnerConfig,
     environment: &Environment,
 ) -> Result<Option<Arc<WorkerPool>>> {
-    if !config.runtimes.native {
+    if !config.evaluators.native {
         return Ok(None);
     }
     let by_message = MEMORY_PER_MESSAGE_BYTE.saturating_mul(config.max_message_size as u64);

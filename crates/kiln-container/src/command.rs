@@ -6,24 +6,23 @@ use std::fmt;
 
 use kiln_runtime::{FunctionSpec, Network};
 
-/// How containers are run.
+/// Settings of containers.
 #[derive(Clone, Debug, Default)]
 pub struct ContainerOptions {
-    /// What `KRM_FN_RUNTIME` says; empty for docker.
+    /// The value of `KRM_FN_RUNTIME`; empty means docker.
     pub engine: String,
-    /// What `$PATH` says: where the engine's command is searched for.
+    /// The value of `$PATH`, to search for the engine's command.
     pub search_path: OsString,
-    /// Whose command line is used.
+    /// Which command line to use.
     pub style: CommandStyle,
-    /// When images are pulled.
     pub pull_policy: PullPolicy,
-    /// What containers see of the file system.
+    /// The mounts of each container.
     pub mounts: Vec<Mount>,
-    /// `uid:gid`; nobody if not given.
+    /// `uid:gid`; the user `nobody` if not given.
     pub user: Option<String>,
 }
 
-/// Whose command line is used.
+/// Which command line to use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CommandStyle {
     /// kpt's, with a name for the container.
@@ -31,9 +30,9 @@ pub enum CommandStyle {
     Kiln,
     /// kpt's.
     Kpt,
-    /// That of kpt v0.39, which knows only docker, asks for no version and keeps all that the engine prints.
+    /// kpt v0.39's, which supports only docker, does not check its version and keeps all output of the engine.
     Legacy,
-    /// That of kpt v0.39, with a name for the container and for any engine.
+    /// kpt v0.39's, with a name for the container and for any engine.
     NamedLegacy,
 }
 
@@ -42,7 +41,7 @@ impl CommandStyle {
         matches!(self, CommandStyle::Legacy | CommandStyle::NamedLegacy)
     }
 
-    /// Whether containers get names, by which they can be removed.
+    /// Whether containers get names, so that they can be removed.
     pub(crate) fn has_names(self) -> bool {
         matches!(self, CommandStyle::Kiln | CommandStyle::NamedLegacy)
     }
@@ -51,37 +50,30 @@ impl CommandStyle {
 /// When an image is pulled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PullPolicy {
-    /// Every time.
     Always,
-    /// If it is not there.
     #[default]
     IfNotPresent,
-    /// Not at all.
     Never,
 }
 
-/// Something that a container sees of the file system.
+/// A mount of a container.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mount {
     /// `bind`, `volume`, `tmpfs`
     pub kind: String,
-    /// What is mounted.
     pub source: String,
-    /// Where in the container.
     pub target: String,
-    /// Whether the container may write to it.
     pub writable: bool,
 }
 
 impl PullPolicy {
-    /// All policies by name.
     pub const NAMES: [(&'static str, PullPolicy); 3] = [
         ("Always", PullPolicy::Always),
         ("IfNotPresent", PullPolicy::IfNotPresent),
         ("Never", PullPolicy::Never),
     ];
 
-    /// The policy of that name, in any case.
+    /// Ignores upper and lower case.
     pub fn parse(name: &str) -> Option<PullPolicy> {
         let mut names = PullPolicy::NAMES.iter();
         let (_, policy) = names.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
@@ -98,7 +90,7 @@ impl PullPolicy {
 }
 
 impl Mount {
-    /// Reads `type=bind,src=/a,dst=/b,rw=true`. What it does not know it ignores, as kpt does.
+    /// Parses `type=bind,src=/a,dst=/b,rw=true`. Ignores what it does not know, as kpt does.
     pub fn parse(text: &str) -> Mount {
         let mut mount = Mount::default();
         for (key, value) in text.split(',').filter_map(|option| option.split_once('=')) {
@@ -127,7 +119,7 @@ impl fmt::Display for Mount {
     }
 }
 
-/// What follows the engine's name to run a function.
+/// The arguments of the engine to run a function.
 pub(crate) fn run_arguments(
     options: &ContainerOptions,
     function: &FunctionSpec,
@@ -165,7 +157,8 @@ pub(crate) fn run_arguments(
     arguments
 }
 
-/// The variables of a container: those with values by name, the last value of each; then those without, in order.
+/// The variables of a container: those with values sorted by name, with the last value of each; then those without
+/// values, in order.
 fn variables(style: CommandStyle, env: &[String]) -> Vec<String> {
     let mut values = BTreeMap::new();
     if style.is_legacy() {

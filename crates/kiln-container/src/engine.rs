@@ -1,63 +1,48 @@
-//! The engines, and whether one is there.
+//! The engines, and whether one is available.
 
 use std::ffi::OsStr;
 use std::time::Duration;
 
 use kiln_go::quote;
 use kiln_krm::image::{Constraint, Version, VersionError};
-use kiln_runtime::process::{self, Ending, Finished, Program};
+use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
 use kiln_runtime::{CancelToken, Deadline, RunContext, RunError};
 
 /// A program that runs containers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
-    /// docker
     Docker,
-    /// podman
     Podman,
-    /// nerdctl
     Nerdctl,
 }
 
 /// Why an engine cannot be used. The words are kpt's.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EngineError {
-    /// No engine has that name.
     #[error("unsupported runtime: {} the runtime must be one of [docker podman nerdctl]", quote(.0))]
     Unsupported(String),
-    /// It is not there, or does not answer.
+    /// It is missing, or does not answer.
     #[error("{reason}\n{}", hint(*engine))]
     Unavailable {
-        /// The engine.
         engine: Engine,
-        /// What happened when it was asked for its version.
+        /// The failure of its version command.
         reason: String,
     },
-    /// Its version cannot be read.
     #[error(
         "docker client version must be {OLDEST_DOCKER} or greater: found invalid version {found}: {reason}"
     )]
-    UnknownVersion {
-        /// What it says.
-        found: String,
-        /// What is wrong with that.
-        reason: VersionError,
-    },
-    /// It is too old.
+    UnknownVersion { found: String, reason: VersionError },
     #[error("docker client version must be {OLDEST_DOCKER} or greater: found {found}")]
-    TooOld {
-        /// Its version.
-        found: String,
-    },
+    TooOld { found: String },
 }
 
-/// `--pull` came with this version.
+/// The first version with `--pull`.
 const OLDEST_DOCKER: &str = "v20.10.0";
 
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Engine {
-    /// The engine that a setting names, in any case; docker if it names none.
+    /// The engine that a setting names, in upper or lower case; docker if it is empty.
     pub fn parse(setting: &str) -> Result<Engine, EngineError> {
         match setting.to_lowercase().as_str() {
             "" | "docker" => Ok(Engine::Docker),
@@ -76,7 +61,8 @@ impl Engine {
         }
     }
 
-    /// Asks the engine for its version. What it answers is the inner result; the outer one is for those who gave up.
+    /// Checks the version of the engine. The inner result is that of the check; the outer one fails if the call was
+    /// cancelled.
     pub(crate) fn check(
         self,
         search_path: &OsStr,
@@ -104,19 +90,19 @@ impl Engine {
         search_path: &OsStr,
         arguments: &[&str],
         ctx: &RunContext,
-    ) -> Result<Finished, RunError> {
+    ) -> Result<FinishedProcess, RunError> {
         let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
         let program = Program {
             name: self.program(),
             arguments: &arguments,
             search_path,
-            ending: Ending::Killed,
+            stop_signal: StopSignal::Kill,
             sandbox: None,
         };
         process::run(program, b"", ctx)
     }
 
-    fn judge(self, answer: Result<Finished, RunError>) -> Result<(), EngineError> {
+    fn judge(self, answer: Result<FinishedProcess, RunError>) -> Result<(), EngineError> {
         let unavailable = |reason| EngineError::Unavailable {
             engine: self,
             reason,
@@ -126,14 +112,14 @@ impl Engine {
                 return Err(unavailable(finished.exit_text()));
             }
             Ok(finished) => finished.stdout,
-            // What Go says of a process that it killed.
+            // Go's message for a process that it killed.
             Err(RunError::TimedOut { .. }) => return Err(unavailable("signal: killed".to_owned())),
             Err(error) => return Err(unavailable(error.to_string())),
         };
         match self {
             Engine::Podman | Engine::Nerdctl => Ok(()),
             Engine::Docker if version.is_empty() => {
-                Err(unavailable("docker does not tell its version".to_owned()))
+                Err(unavailable("docker reports no version".to_owned()))
             }
             Engine::Docker => {
                 let version = String::from_utf8_lossy(&version);

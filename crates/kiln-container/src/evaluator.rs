@@ -1,4 +1,4 @@
-//! The runtime of images.
+//! The evaluator of images.
 
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_go::quote;
-use kiln_runtime::process::{self, Ending, Finished, Program};
+use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
 use kiln_runtime::{
     Deadline, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome, Output,
     RunContext, RunError, Runner, Target,
 };
 
-use crate::chatter::without_chatter;
 use crate::command::{CommandStyle, ContainerOptions, run_arguments};
 use crate::engine::{Engine, EngineError};
+use crate::progress_lines::without_progress_lines;
 
-/// Runs every image, if there is an engine.
+/// Runs every image, if an engine is available.
 pub struct ContainerEvaluator {
-    shared: Arc<Shared>,
+    shared: Arc<EngineState>,
 }
 
 /// Why the images that an engine holds cannot be listed.
@@ -33,17 +33,17 @@ pub struct TagListError {
     stderr: String,
 }
 
-/// The time that clearing up may take.
+/// Time limit of removing a container.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl ContainerEvaluator {
-    /// Nothing is checked here: an engine that nobody needs need not be there.
+    /// Checks nothing: the engine may be missing as long as no function needs it.
     pub fn new(options: ContainerOptions) -> ContainerEvaluator {
         let engine = match options.style {
             CommandStyle::Legacy => Ok(Engine::Docker),
             _ => Engine::parse(&options.engine),
         };
-        let shared = Shared {
+        let shared = EngineState {
             options,
             engine,
             checked: Mutex::new(None),
@@ -53,19 +53,19 @@ impl ContainerEvaluator {
         }
     }
 
-    /// Asks an image for its documentation: runs it with `--help` and with an empty list on its standard input.
+    /// The documentation of an image: runs it with `--help` and with an empty list on its standard input.
     pub fn help(
         &self,
         image: &str,
         empty_list: &str,
         ctx: &RunContext,
-    ) -> Result<Finished, RunError> {
+    ) -> Result<FinishedProcess, RunError> {
         let engine = self.shared.available_engine(ctx)?;
         let arguments = ["run", "--rm", "-i", image, "--help"].map(str::to_owned);
         self.shared.run(engine, &arguments, empty_list, ctx)
     }
 
-    /// The tags of an image that the engine holds.
+    /// The tags of an image that the engine has stored.
     pub fn local_tags(&self, image: &str, ctx: &RunContext) -> Result<Vec<String>, TagListError> {
         let engine = self.shared.engine.clone().unwrap_or(Engine::Docker);
         let fail = |reason, stderr| TagListError {
@@ -101,26 +101,26 @@ impl Evaluator for ContainerEvaluator {
     }
 }
 
-struct Shared {
+struct EngineState {
     options: ContainerOptions,
     engine: Result<Engine, EngineError>,
-    /// What the engine said when it was asked, which happens once.
+    /// The result of the check, which is done once.
     checked: Mutex<Option<Result<(), EngineError>>>,
 }
 
-impl Shared {
+impl EngineState {
     fn search_path(&self) -> &OsStr {
         &self.options.search_path
     }
 
-    /// The engine, if it is there and new enough. The older command does not ask.
+    /// The engine, if it is available and new enough. The style of kpt v0.39 does not check.
     fn available_engine(&self, ctx: &RunContext) -> Result<Engine, RunError> {
         let unavailable = |error| RunError::Unavailable(Box::new(error));
         let engine = self.engine.clone().map_err(unavailable)?;
         if self.options.style.is_legacy() {
             return Ok(engine);
         }
-        // Whoever comes second waits for the answer that the first one gets.
+        // A second caller waits for the result of the first.
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = match &*checked {
             Some(answer) => answer.clone(),
@@ -138,20 +138,20 @@ impl Shared {
         arguments: &[String],
         input: &str,
         ctx: &RunContext,
-    ) -> Result<Finished, RunError> {
-        kiln_sandbox::keep_descriptors().map_err(|source| RunError::Io {
-            doing: "keep open files from the container engine",
+    ) -> Result<FinishedProcess, RunError> {
+        kiln_sandbox::close_descriptors_on_exec().map_err(|source| RunError::Io {
+            doing: "close open files on exec",
             source,
         })?;
         let program = Program {
             name: engine.program(),
             arguments,
             search_path: self.search_path(),
-            // It passes the signal on to the container, which is all that can be done for one without a name.
-            ending: Ending::Asked,
+            // The engine passes the signal on to the container, which is all that can be done for one without a name.
+            stop_signal: StopSignal::Interrupt,
             sandbox: None,
         };
-        // The limit is for the container, not for the command that talks to it.
+        // The limit applies to the container, not to the engine's command.
         let limits = Limits {
             memory: None,
             ..ctx.limits
@@ -163,11 +163,10 @@ impl Shared {
         process::run(program, input.as_bytes(), &ctx)
     }
 
-    /// Kills and removes a container whose client is gone. It may never have been there, or be gone already, so what the
-    /// engine says does not matter.
+    /// Kills and removes a container whose client is gone. It may not exist, so errors do not matter.
     fn remove(&self, engine: Engine, name: &str) {
         for arguments in [&["kill", name][..], &["rm", "--force", name]] {
-            // Not the caller's deadline, which is over, nor the caller's token, which may be cancelled.
+            // Not the caller's deadline, which has passed, nor the caller's token, which may be cancelled.
             let ctx = RunContext {
                 deadline: Deadline::after(REMOVAL_TIMEOUT),
                 ..RunContext::default()
@@ -178,13 +177,13 @@ impl Shared {
 }
 
 struct ContainerRunner {
-    shared: Arc<Shared>,
+    shared: Arc<EngineState>,
     function: FunctionSpec,
 }
 
 impl Runner for ContainerRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
-        let Shared { options, .. } = &*self.shared;
+        let EngineState { options, .. } = &*self.shared;
         let engine = self.shared.available_engine(ctx)?;
         let name = options.style.has_names().then(new_name);
         let memory = ctx.limits.memory;
@@ -201,7 +200,7 @@ impl Runner for ContainerRunner {
         }
         let function_stderr = |stderr: Vec<u8>| match options.style.is_legacy() {
             true => stderr,
-            false => without_chatter(engine, &stderr),
+            false => without_progress_lines(engine, &stderr),
         };
         let finished = finished.map_err(|error| match error {
             RunError::TimedOut { timeout, stderr } => RunError::TimedOut {
@@ -220,7 +219,7 @@ impl Runner for ContainerRunner {
     }
 }
 
-/// A name that no other container has, on whatever machine the engine runs.
+/// A name that is unique on any machine that the engine runs on.
 fn new_name() -> String {
     let random = RandomState::new().build_hasher().finish();
     format!("kiln-{random:016x}")

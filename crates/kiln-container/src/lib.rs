@@ -1,14 +1,20 @@
 //! Functions that are images, run by docker, podman or nerdctl.
 //!
-//! [`ContainerEvaluator`] takes every image and calls the engine's command line, in exactly the words that kpt uses or, in
-//! [`CommandStyle::Kiln`], with a name besides, by which the container can be killed when its client is gone.
+//! [`ContainerEvaluator`] runs every image through the engine's command line, with exactly the arguments that kpt uses
+//! or, in [`CommandStyle::Kiln`], with a name in addition, by which the container can be killed when its client is
+//! gone.
 //!
-//! It does not talk to registries: pulling is left to the engine.
+//! It does not connect to registries: the engine pulls images.
 
-mod chatter;
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name is clear has no comment"
+)]
+
 mod command;
 mod engine;
 mod evaluator;
+mod progress_lines;
 
 pub use command::{CommandStyle, ContainerOptions, Mount, PullPolicy};
 pub use engine::{Engine, EngineError};

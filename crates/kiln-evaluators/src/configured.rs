@@ -1,4 +1,4 @@
-//! Images whose evaluator is configured: by a table of this machine, or by FunctionConfig objects of a cluster.
+//! Images whose evaluator is configured by a table of this machine or by FunctionConfig objects of a cluster.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use kiln_functions::NativeEvaluator;
 use kiln_krm::image::with_prefix;
 use kiln_runtime::{Evaluator, FindError, Found, FunctionSpec, Target};
 
-/// What FunctionConfig objects of the cluster say runs an image on this machine. The objects come, change and go.
-/// Images are whole names.
+/// The programs and built-in functions that FunctionConfig objects of the cluster map images to. The objects come,
+/// change and go. Images are full names.
 pub trait FunctionConfigs: Send + Sync {
     /// The program that runs an image, if the program exists.
     fn program(&self, image: &str) -> Option<PathBuf>;
 
-    /// The built-in function that an image stands for, as `NAME:VERSION`.
+    /// The built-in function of an image, as `NAME:VERSION`.
     fn builtin(&self, image: &str) -> Option<String>;
 }
 
-/// Programs, and images that FunctionConfigs or, after them, a table map to programs.
+/// Programs, and images that FunctionConfigs or else a table map to programs.
 pub(crate) struct ConfiguredPrograms {
     pub(crate) programs: ExecEvaluator,
     pub(crate) table: Option<TableEvaluator>,
@@ -47,7 +47,7 @@ impl Evaluator for ConfiguredPrograms {
     }
 }
 
-/// Built-in functions: those that FunctionConfigs map images to, then those with the image's own name, whole or short.
+/// Built-in functions: those that FunctionConfigs map images to, then those with the image's own name, full or short.
 pub(crate) struct ConfiguredNative {
     pub(crate) native: NativeEvaluator,
     pub(crate) prefix: String,

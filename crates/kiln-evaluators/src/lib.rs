@@ -1,6 +1,6 @@
 //! Assembles the chain of evaluators for every program.
 //!
-//! [`ChainOptions`] say which evaluators a program has; [`ChainOptions::chain`] puts them in the one order there is:
+//! [`ChainOptions`] select the evaluators of a program; [`ChainOptions::chain`] puts them in the one order:
 //!
 //! | evaluator | runs | `fn render`, `fn eval` | `fn run` | `rpkg` | function-runner | `kiln serve` |
 //! |---|---|---|---|---|---|---|
@@ -12,7 +12,12 @@
 //! | pod | images, in pods of a cluster | | | | yes | |
 //!
 //! Exec comes before native because it knows only the images that a table lists, and a listed image runs as listed.
-//! The rule about functions that an evaluator does not know is [`EvaluatorChain`]'s.
+//! [`EvaluatorChain`] has the rule for functions that an evaluator does not know.
+
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name is clear has no comment"
+)]
 
 mod configured;
 
@@ -25,11 +30,11 @@ use kiln_functions::registry::Registry;
 use kiln_functions::{Files, NativeEvaluator};
 use kiln_runtime::{Evaluator, EvaluatorChain};
 
-/// The name of the evaluator of programs, as logs and answers have it.
+/// The name of the evaluator of programs, in logs and responses.
 pub const EXEC: &str = "exec";
 /// The name of the evaluator of built-in functions.
 pub const NATIVE: &str = "native";
-/// The name of the evaluator that asks another function runner.
+/// The name of the evaluator that calls another function runner.
 pub const REMOTE: &str = "remote";
 /// The name of the evaluator that calls a container engine.
 pub const CONTAINER: &str = "container";
@@ -39,25 +44,20 @@ pub const POD: &str = "pod";
 /// Which evaluators a program has. The default has none.
 #[derive(Default)]
 pub struct ChainOptions {
-    /// Evaluators of this program alone, by name. They are asked first.
+    /// Evaluators of this program only, by name. They are asked first.
     pub own: Vec<(&'static str, Arc<dyn Evaluator>)>,
-    /// Programs of this machine.
     pub exec: Option<ExecOptions>,
-    /// Built-in functions.
     pub native: Option<NativeOptions>,
-    /// Another function runner.
     pub remote: Option<Arc<dyn Evaluator>>,
-    /// A container engine.
     pub container: Option<Arc<dyn Evaluator>>,
-    /// Pods of a cluster.
     pub pods: Option<Arc<dyn Evaluator>>,
-    /// Where callers send short names of images: what these begin with.
+    /// The prefix of short image names, if callers send them.
     pub image_prefix: Option<String>,
-    /// What FunctionConfig objects of the cluster say, which exec and native follow.
+    /// Mappings of the cluster, which exec and native follow.
     pub function_configs: Option<Arc<dyn FunctionConfigs>>,
 }
 
-/// How programs are run.
+/// Settings of the exec evaluator.
 pub struct ExecOptions {
     /// Runs programs, in a sandbox or as the user.
     pub programs: ExecEvaluator,
@@ -65,24 +65,23 @@ pub struct ExecOptions {
     pub table: Option<TableEvaluator>,
 }
 
-/// How built-in functions are run.
+/// Settings of the native evaluator.
 #[derive(Clone, Default)]
 pub struct NativeOptions {
-    /// How they get their input.
     pub form: NativeForm,
-    /// Whether a function that does not end in time is left behind. For programs that end then.
+    /// Whether to leave a function behind that exceeds its deadline. For programs that exit then.
     pub is_watched: bool,
-    /// The files that functions see besides their input.
+    /// The files that functions can read besides their input.
     pub files: Option<Arc<dyn Files>>,
 }
 
-/// In which form built-in functions get their input.
+/// The form of the input of built-in functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum NativeForm {
-    /// As trees, which saves writing and parsing.
+    /// As trees, which saves encoding and parsing.
     #[default]
     Trees,
-    /// As text, exactly as the programs that they stand for.
+    /// As text, like the programs that they replace.
     Wire,
 }
 
@@ -105,7 +104,7 @@ impl NativeOptions {
 }
 
 impl ChainOptions {
-    /// The chain of the evaluators that are on.
+    /// The chain of the enabled evaluators.
     pub fn chain(self) -> EvaluatorChain {
         let prefix = self.image_prefix;
         let configs = self.function_configs;

@@ -1,10 +1,10 @@
-//! The runtime of local executables.
+//! The evaluator of local executables.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 use kiln_go::quote;
-use kiln_runtime::process::{self, Ending, Program};
+use kiln_runtime::process::{self, Program, StopSignal};
 use kiln_runtime::{
     Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError,
     Runner, Target,
@@ -23,18 +23,16 @@ pub struct ExecEvaluator {
 /// Why a declared program is not run.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ExecError {
-    /// The command line is no command line.
+    /// The command line is malformed.
     #[error("exec command {} must be valid: {reason}", quote(command_line))]
     BadCommandLine {
-        /// As it was declared.
         command_line: String,
-        /// What is wrong with it.
         reason: SplitError,
     },
 }
 
 impl ExecEvaluator {
-    /// Programs are searched for in `search_path`, which is what `$PATH` says.
+    /// `search_path` is the value of `$PATH`.
     pub fn new(search_path: impl Into<OsString>) -> ExecEvaluator {
         let search_path: OsString = search_path.into();
         ExecEvaluator {
@@ -43,7 +41,7 @@ impl ExecEvaluator {
         }
     }
 
-    /// The same, with every program in a sandbox.
+    /// Runs every program in a sandbox.
     #[must_use]
     pub fn with_sandbox(self, sandbox: Arc<Sandbox>) -> ExecEvaluator {
         ExecEvaluator {
@@ -60,7 +58,7 @@ impl Evaluator for ExecEvaluator {
         }
         let mut words = words(function).map_err(FindError::refused)?.into_iter();
         Ok(Found::blocking(ExecRunner {
-            // Without a word the declaration itself is looked for, in vain.
+            // Without a word the declaration itself is searched for and not found.
             program: words.next().unwrap_or_else(|| function.name().to_owned()),
             arguments: words.collect(),
             search_path: Arc::clone(&self.search_path),
@@ -91,10 +89,10 @@ struct ExecRunner {
 
 impl Runner for ExecRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
-        // A sandbox does so itself.
+        // A sandbox does this itself.
         if self.sandbox.is_none() {
-            kiln_sandbox::keep_descriptors().map_err(|source| RunError::Io {
-                doing: "keep open files from the function",
+            kiln_sandbox::close_descriptors_on_exec().map_err(|source| RunError::Io {
+                doing: "close open files on exec",
                 source,
             })?;
         }
@@ -102,7 +100,7 @@ impl Runner for ExecRunner {
             name: &self.program,
             arguments: &self.arguments,
             search_path: &self.search_path,
-            ending: Ending::Killed,
+            stop_signal: StopSignal::Kill,
             sandbox: self.sandbox.as_deref(),
         };
         let finished = process::run(program, input.wire().as_bytes(), ctx)?;

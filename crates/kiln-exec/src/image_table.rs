@@ -1,4 +1,4 @@
-//! Which image is which program: the configuration of the runner's exec runtime.
+//! Maps images to programs: the configuration of the exec evaluator.
 //!
 //! ```yaml
 //! functions:
@@ -7,7 +7,7 @@
 //!   - ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2.0
 //! ```
 //!
-//! The program is `set-labels` in the directory of functions. Keys that are not known are passed over.
+//! The program is `set-labels` in the directory of functions. Unknown keys are ignored.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -25,34 +25,29 @@ pub struct ImageTable {
 /// An image that is listed twice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Duplicate {
-    /// The image.
     pub image: String,
-    /// The program that it stands for, because it was listed first.
+    /// The program that runs: the one listed first.
     pub used: PathBuf,
-    /// The one that it does not stand for.
     pub ignored: PathBuf,
 }
 
-/// Why a text is no configuration.
+/// Why a configuration is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TableError {
-    /// It is no YAML.
     #[error("{0}")]
     Malformed(kiln_yaml::Error),
-    /// Something in it is not what it should be.
+    /// A field has the wrong type.
     #[error("line {line}: {field} must be {wanted}")]
     Wrong {
-        /// Where, from 1.
+        /// From 1.
         line: usize,
-        /// What.
         field: String,
-        /// What it should be.
         wanted: &'static str,
     },
 }
 
 impl ImageTable {
-    /// Reads a configuration whose programs are in `directory`. A file without anything lists nothing.
+    /// Parses a configuration whose programs are in `directory`. An empty file lists nothing.
     pub fn parse(text: &[u8], directory: &Path) -> Result<ImageTable, TableError> {
         let mut table = ImageTable::default();
         let document = parse_first(text).map_err(TableError::Malformed)?;
@@ -112,8 +107,8 @@ impl ImageTable {
         self.programs.insert(image.to_owned(), program.to_owned());
     }
 
-    /// The program that an image stands for. A name without a registry stands for one below `prefix` too, and a reference
-    /// with tag and digest for the one with the digest alone, which says which image it is.
+    /// The program of an image. A name without a registry also matches with `prefix`, and a reference with tag and
+    /// digest also matches the digest alone, which identifies the image.
     pub fn find(&self, image: &str, prefix: &str) -> Option<&Path> {
         let without_tag = || {
             let reference = ImageRef::parse(image).ok()?;
@@ -129,22 +124,20 @@ impl ImageTable {
         found.or_else(without_tag).map(PathBuf::as_path)
     }
 
-    /// How many images are listed.
     pub fn len(&self) -> usize {
         self.programs.len()
     }
 
-    /// Whether no image is listed.
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty()
     }
 
-    /// The images that are listed twice, in order.
+    /// In the order of the file.
     pub fn duplicates(&self) -> &[Duplicate] {
         &self.duplicates
     }
 
-    /// The programs that are not files, in order.
+    /// The programs that are not files, sorted.
     pub fn missing(&self) -> Vec<&Path> {
         let programs = self.programs.values().map(PathBuf::as_path);
         let mut missing: Vec<&Path> = programs.filter(|program| !program.is_file()).collect();
@@ -154,7 +147,7 @@ impl ImageTable {
     }
 }
 
-/// A name below a directory, as Go joins them: what begins with a slash is below it too.
+/// Joins a name to a directory, as Go does: a name with a leading slash is below the directory too.
 fn program(directory: &Path, function: &str) -> PathBuf {
     let mut path = directory.to_owned();
     for component in Path::new(function).components() {

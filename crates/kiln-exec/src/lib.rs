@@ -1,8 +1,13 @@
 //! Functions that are local executables.
 //!
-//! [`ExecEvaluator`] knows command lines and paths of programs, nothing else. A program gets the caller's environment and
-//! working directory, or those of a sandbox ([`ExecEvaluator::with_sandbox`]); the list is on its standard input and its
-//! answer on its standard output. [`TableEvaluator`] runs the programs that a table lists for images.
+//! [`ExecEvaluator`] runs command lines and paths of programs, nothing else. A program gets the caller's environment
+//! and working directory, or those of a sandbox ([`ExecEvaluator::with_sandbox`]); it reads the list from standard
+//! input and writes its answer to standard output. [`TableEvaluator`] runs the programs that a table lists for images.
+
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name is clear has no comment"
+)]
 
 mod evaluator;
 mod image_table;

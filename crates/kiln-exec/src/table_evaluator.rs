@@ -1,4 +1,4 @@
-//! Images that are programs of this machine, by a table in a file that may change.
+//! Images that a table maps to programs of this machine. The file of the table may change.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use kiln_runtime::{
 use crate::evaluator::ExecEvaluator;
 use crate::image_table::ImageTable;
 
-/// Runs the programs that a table lists for images. The table is read again when its file has changed; what is no table
-/// leaves the old one in force.
+/// Runs the programs that a table lists for images. The table is read again when its file has changed; if the new file
+/// is invalid, the old table stays in force.
 pub struct TableEvaluator {
     table: FileValue<ImageTable>,
     prefix: String,
@@ -21,18 +21,17 @@ pub struct TableEvaluator {
 
 type Listener = dyn Fn(TableEvent<'_>) + Send + Sync;
 
-/// What happened to the table.
+/// A change of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableEvent<'a> {
-    /// There is a new one.
     Replaced(&'a ImageTable),
-    /// The file has changed and is no table, for this reason; the old one stays. Said once.
+    /// The file has changed and is invalid, for this reason; the old table stays. Reported once.
     Kept(&'a str),
 }
 
 impl TableEvaluator {
-    /// A runtime whose table is in the file `config` and whose programs are in `functions`, a whole path. `exec` runs
-    /// them, `prefix` is put before names without a registry, and `listener` hears when the table changes.
+    /// The table is in the file `config`, its programs are in `functions`, an absolute path. `exec` runs them, `prefix`
+    /// is put before names without a registry, and `listener` is called when the table changes.
     pub fn load(
         config: PathBuf,
         functions: PathBuf,
@@ -53,7 +52,7 @@ impl TableEvaluator {
         })
     }
 
-    /// The table as it is now.
+    /// The current table.
     pub fn table(&self) -> Arc<ImageTable> {
         let refreshed = self.table.refresh();
         let table = self.table.get();

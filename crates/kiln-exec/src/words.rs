@@ -1,18 +1,18 @@
-//! Splitting a command line into words, by the rules of Go's shlex: a shell's quotes, and nothing else of a shell.
+//! Splits a command line into words, by the rules of Go's shlex: a shell's quotes, and nothing else of a shell.
 
 /// Why a command line cannot be split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SplitError {
-    /// It ends with a backslash.
+    /// The command line ends with a backslash.
     #[error("EOF found after escape character")]
     OpenEscape,
-    /// It ends within quotes.
+    /// The command line ends within quotes.
     #[error("EOF found when expecting closing quote")]
     OpenQuote,
 }
 
-/// The words of a command line. Single quotes keep everything; double quotes keep all but what a backslash precedes,
-/// which loses only the backslash, whatever it is. A word that begins with `#` begins a comment.
+/// The words of a command line. Single quotes keep everything; in double quotes a backslash is removed and the
+/// character after it is kept, whatever it is. A word that begins with `#` begins a comment.
 pub fn split(command_line: &str) -> Result<Vec<String>, SplitError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln_proto::ENDING;
+use kiln_proto::SHUTTING_DOWN;
 use kiln_runtime::RunError;
 use tonic::Status;
 
@@ -87,7 +87,7 @@ impl From<PodError> for RunError {
                 Box::new(Status::unavailable(text))
             }
             PodError::TimedOut { .. } => Box::new(Status::deadline_exceeded(text)),
-            PodError::Draining => Box::new(Status::unavailable(ENDING)),
+            PodError::Draining => Box::new(Status::unavailable(SHUTTING_DOWN)),
         })
     }
 }

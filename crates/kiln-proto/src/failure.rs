@@ -16,31 +16,32 @@ use tonic_types::pb;
 use crate::FunctionFailure;
 use crate::omit::{encoded_len, omit_middle, omit_middle_encoded};
 
-/// The request metadata by which a client says how many bytes of details it takes, as a decimal number. Its own limit
-/// of trailers must be half as much again (they travel in base64), and leave room for the text of the status.
+/// The request metadata in which a client announces how many bytes of details it accepts, as a decimal number. Its own
+/// limit of trailers must be half as much again (they are encoded in base64), and leave room for the text of the
+/// status.
 pub const ROOM_METADATA: &str = "kiln-failure-room";
 
-/// How many bytes of details a client gets that does not say what it takes.
+/// Limit of details for a client that announces nothing, in bytes.
 pub const DEFAULT_ROOM: usize = 8 * 1024;
 
-/// How many bytes of details a client gets at most, whatever it asks for.
+/// Limit of details, whatever a client announces, in bytes.
 pub const MAX_ROOM: usize = 8 * 1024 * 1024;
 
-/// How many bytes the text of a status has at most as `grpc-message`, for any client.
+/// Limit of the text of a status as `grpc-message`, for any client, in bytes.
 pub const MAX_ENCODED_MESSAGE: usize = 6 * 1024;
 
-/// How many bytes text and details have together, as they travel, for a client that announces no room. The C core takes
-/// 8 KiB of trailers, names and 32 bytes for each included; the others (status, content type, date) need the rest.
+/// Limit of text and details together, encoded, for a client that announces nothing. The C core accepts 8 KiB of
+/// trailers, including names and 32 bytes for each; the others (status, content type, date) need the rest.
 const MAX_ENCODED_STATUS: usize = 7 * 1024 + 512;
 
-/// How long a text in the details is at most: it has to fit into what [`header_limit`](crate::transport::header_limit) leaves.
+/// Limit of a text in the details: it has to fit into what [`header_limit`](crate::transport::header_limit) leaves.
 pub const MAX_WHOLE_MESSAGE: usize = 256 * 1024;
 
 const TYPE_URL: &str = "type.googleapis.com/kiln.evaluator.v1.FunctionFailure";
 
 impl FunctionFailure {
-    /// The failure with its large parts left out as far as it takes to make it no larger than `room`: the output first,
-    /// then the middle of what was printed, then the results.
+    /// The failure without its large parts, as far as needed to fit into `room`: first the output is dropped, then the
+    /// middle of stderr, then the results.
     pub fn fitted(mut self, room: usize) -> FunctionFailure {
         if self.encoded_len() > room {
             self.output_omitted += self.output.len() as u64;
@@ -82,9 +83,9 @@ pub fn with_details(code: Code, message: String, details: Vec<Any>) -> Status {
     Status::with_details(code, message, whole.encode_to_vec().into())
 }
 
-/// A status such that its client can receive it. The text is cut to [`MAX_ENCODED_MESSAGE`]; the whole text is in the details
-/// for a client that announced room. For a client that did not, text and details together stay below the limit of the
-/// C core: the details lose their large parts, and are left out if they still do not fit, because they repeat the text.
+/// A status that its client can receive. The text is cut to [`MAX_ENCODED_MESSAGE`]; the details hold the whole text
+/// for a client that announced room. For a client that did not, text and details together stay below the limit of the C
+/// core: the details lose their large parts, and are dropped if they still do not fit, because they repeat the text.
 pub fn fit(status: &Status, announced_room: Option<usize>) -> Status {
     let message = whole_message(status);
     let cut = omit_middle_encoded(&message, MAX_ENCODED_MESSAGE);
@@ -110,14 +111,14 @@ pub fn fit(status: &Status, announced_room: Option<usize>) -> Status {
     Status::with_details(status.code(), &*cut, details.into())
 }
 
-/// Details in at most `room` bytes, with `message` as their text; none if that is not possible.
+/// Details in at most `room` bytes, with `message` as their text; `None` if that is not possible.
 fn fit_details(code: Code, details: &[u8], message: &str, room: usize) -> Option<Vec<u8>> {
     let mut whole = match pb::Status::decode(details) {
         Ok(whole) if whole.code == code as i32 => whole,
-        // Details of a kind that is not known here.
+        // Details of an unknown kind.
         _ => return (details.len() <= room).then(|| details.to_vec()),
     };
-    // Go's clients take the text from here.
+    // Go's clients read the text from here.
     message.clone_into(&mut whole.message);
     let over = whole.encoded_len().saturating_sub(room);
     let failure = whole
@@ -128,7 +129,7 @@ fn fit_details(code: Code, details: &[u8], message: &str, room: usize) -> Option
         && let Some(any) = failure
         && let Ok(failure) = FunctionFailure::decode(any.value.as_slice())
     {
-        // Sizes before sizes take a few bytes more or less.
+        // The encoding of lengths takes a few bytes more or less.
         let left = any.value.len().saturating_sub(over + 8);
         any.value = failure.fitted(left).encode_to_vec();
     }
@@ -152,7 +153,7 @@ pub fn whole_message(status: &Status) -> Cow<'_, str> {
     }
 }
 
-/// The failure that a status carries; none if it carries none that can be read.
+/// The failure that a status carries, if it can be decoded.
 pub fn from_status(status: &Status) -> Option<FunctionFailure> {
     let whole = pb::Status::decode(status.details()).ok()?;
     let detail = whole.details.iter().find(|any| any.type_url == TYPE_URL)?;

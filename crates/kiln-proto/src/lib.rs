@@ -1,8 +1,13 @@
-//! The protocol between those who need a function run and those who run it.
+//! The protocol between clients that need a function run and servers that run it.
 //!
-//! [`evaluator`] is what Porch speaks, client and server; [`FunctionFailure`] is what ours say besides when a function
-//! fails, and [`failure`] puts it into a status and takes it out again. The definitions are in `proto/`; the code of the
+//! [`evaluator`] is Porch's protocol, client and server; [`FunctionFailure`] is our addition for functions that fail,
+//! and [`failure`] puts it into a status and takes it out again. The definitions are in `proto/`; the code of the
 //! messages is generated from them, and nothing here opens a connection.
+
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name is clear has no comment"
+)]
 
 mod code;
 pub mod failure;
@@ -22,15 +27,15 @@ pub use generated::kiln_evaluator_v1::FunctionFailure;
 pub use omit::{omit_middle, omit_middle_encoded};
 pub use tonic_types;
 
-/// The name of the service, as health checks ask for it.
+/// The name of the service in health checks.
 pub const SERVICE: &str = evaluator::function_evaluator_server::SERVICE_NAME;
 
-/// The definitions of everything in this crate, as servers offer them to those who ask.
+/// The definitions of everything in this crate, for server reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!("generated/descriptors.bin");
 
-/// What a server says (`UNAVAILABLE`) to calls that it does not begin any more, because it is ending. They surely did not
-/// run, and may be tried elsewhere.
-pub const ENDING: &str = "the server is shutting down";
+/// The status text (`UNAVAILABLE`) of calls that a server does not start because it is shutting down. They certainly
+/// did not run, and may be tried elsewhere.
+pub const SHUTTING_DOWN: &str = "the server is shutting down";
 
-/// How large a message may be unless told otherwise, in bytes, on both ends.
+/// Default size limit of messages, in bytes, of clients and servers.
 pub const DEFAULT_MAX_MESSAGE_SIZE: usize = 6 * 1024 * 1024;

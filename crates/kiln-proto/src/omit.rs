@@ -1,15 +1,15 @@
-//! Texts that are too long for where they have to go.
+//! Shortens texts that are too long.
 
 use std::borrow::Cow;
 
-/// `text` in at most `limit` bytes: if it has more, the middle is left out and a note says how many bytes that were.
-/// Beginning and end are what says most about a program that failed. Cuts fall between characters.
+/// `text` in at most `limit` bytes: if it is longer, the middle is replaced by a note with the number of omitted bytes.
+/// Beginning and end say most about a program that failed. Cuts fall between characters.
 pub fn omit_middle(text: &str, limit: usize) -> Cow<'_, str> {
     omit(text, limit, char::len_utf8)
 }
 
-/// `text` such that it has at most `limit` bytes as `grpc-message`, where most characters that are not letters or digits
-/// take three bytes for each of their own. What is left out is noted as in [`omit_middle`].
+/// `text` shortened to at most `limit` bytes as `grpc-message`, where most characters that are not letters or digits
+/// take three bytes for each of their own. The note is that of [`omit_middle`].
 pub fn omit_middle_encoded(text: &str, limit: usize) -> Cow<'_, str> {
     omit(text, limit, encoded_len)
 }
@@ -38,7 +38,7 @@ fn omit(text: &str, limit: usize, size: impl Fn(char) -> usize) -> Cow<'_, str> 
     if fits(&mut text.chars(), limit) == text.len() {
         return Cow::Borrowed(text);
     }
-    // A note never has more characters than this.
+    // No note has more characters.
     let note: usize = NOTE.chars().map(&size).sum();
     let room = limit.saturating_sub(note) / 2;
     let head = fits(&mut text.chars(), room);

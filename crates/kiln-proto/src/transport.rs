@@ -1,4 +1,4 @@
-//! What both kinds of clients of the protocol have to know of its transport.
+//! Properties of the transport that both kinds of clients need.
 
 use std::error::Error;
 
@@ -6,7 +6,7 @@ use tonic::{ConnectError, Status};
 
 use crate::failure::MAX_ROOM;
 
-/// Whether the server certainly knows nothing of a call that failed like this.
+/// Whether a call that failed with this status certainly did not reach the server.
 pub fn was_not_sent(status: &Status) -> bool {
     causes(status).any(|cause| {
         let is_unsent = |error: &hyper::Error| error.is_canceled();
@@ -14,9 +14,9 @@ pub fn was_not_sent(status: &Status) -> bool {
     })
 }
 
-/// Whether the server has said that it did nothing about a call that failed like this, and will not: it refused the stream,
-/// or it is closing the connection and named an earlier stream as the last that it looks at. (Streams up to that one fail by
-/// the end of the connection, not by what was said before.)
+/// Whether the server has reported that it did not start a call that failed with this status: it refused the stream, or
+/// it is closing the connection and named an earlier stream as the last that it handles. (Streams up to that one fail
+/// because the connection ends, not because of that message.)
 pub fn was_not_begun(status: &Status) -> bool {
     causes(status).any(|cause| {
         let is_refused = |error: &h2::Error| {
@@ -27,13 +27,13 @@ pub fn was_not_begun(status: &Status) -> bool {
     })
 }
 
-/// A status and everything that is behind it.
+/// A status and its chain of sources.
 pub fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
     let first: &(dyn Error + 'static) = status;
     std::iter::successors(Some(first), |&error| error.source())
 }
 
-/// How many bytes of a failure a client takes; it travels in trailers, whose limit is [`header_limit`].
+/// How many bytes of a failure a client accepts; trailers carry it, and their limit is [`header_limit`].
 pub fn room(max_message_size: usize) -> usize {
     max_message_size.min(MAX_ROOM)
 }

@@ -1,4 +1,4 @@
-//! Where a runner is, as users and Porch's settings write it.
+//! The address of a runner, as users and Porch's settings write it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,19 +7,19 @@ use std::str::FromStr;
 /// The address of a runner: `HOST:PORT`, `dns:///HOST:PORT`, `http://…`, `https://…` or `unix:PATH`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Address {
-    place: Place,
+    kind: AddressKind,
     is_https: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Place {
+enum AddressKind {
     /// Host and port.
     Network(String),
     /// The path of a socket.
     Socket(String),
 }
 
-/// Why a text is no address.
+/// Why an address is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{text:?} is not the address of a runner; it is HOST:PORT, https://HOST:PORT or unix:PATH")]
 pub struct AddressError {
@@ -27,16 +27,16 @@ pub struct AddressError {
 }
 
 impl Address {
-    /// Whether the address itself asks for TLS.
+    /// Whether the address itself requires TLS.
     pub fn is_https(&self) -> bool {
         self.is_https
     }
 
-    /// Whether nothing leaves this machine on the way there.
+    /// Whether the connection stays on this machine.
     pub(crate) fn is_local(&self) -> bool {
-        match &self.place {
-            Place::Socket(_) => true,
-            Place::Network(host_port) => {
+        match &self.kind {
+            AddressKind::Socket(_) => true,
+            AddressKind::Network(host_port) => {
                 let host = host_port.rsplit_once(':').map_or("", |(host, _)| host);
                 let host = host.trim_start_matches('[').trim_end_matches(']');
                 let is_loopback = |address: IpAddr| address.is_loopback();
@@ -47,19 +47,19 @@ impl Address {
 
     /// The address as a URI, with or without TLS.
     pub(crate) fn uri(&self, tls: bool) -> String {
-        match (&self.place, tls) {
-            (Place::Network(host_port), true) => format!("https://{host_port}"),
-            (Place::Network(host_port), false) => format!("http://{host_port}"),
-            (Place::Socket(path), _) => format!("unix:{path}"),
+        match (&self.kind, tls) {
+            (AddressKind::Network(host_port), true) => format!("https://{host_port}"),
+            (AddressKind::Network(host_port), false) => format!("http://{host_port}"),
+            (AddressKind::Socket(path), _) => format!("unix:{path}"),
         }
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Place::Network(host_port) => write!(f, "tcp {host_port}"),
-            Place::Socket(path) => write!(f, "unix {path}"),
+        match &self.kind {
+            AddressKind::Network(host_port) => write!(f, "tcp {host_port}"),
+            AddressKind::Socket(path) => write!(f, "unix {path}"),
         }
     }
 }
@@ -76,7 +76,7 @@ impl FromStr for Address {
             return match path {
                 "" => Err(error()),
                 path => Ok(Address {
-                    place: Place::Socket(path.to_owned()),
+                    kind: AddressKind::Socket(path.to_owned()),
                     is_https: false,
                 }),
             };
@@ -101,7 +101,7 @@ impl FromStr for Address {
             return Err(error());
         }
         Ok(Address {
-            place: Place::Network(host_port),
+            kind: AddressKind::Network(host_port),
             is_https,
         })
     }

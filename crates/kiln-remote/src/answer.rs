@@ -1,4 +1,4 @@
-//! What a runner's answer means: a function that ran, or a reason why it did not.
+//! The meaning of a runner's answer: a function that ran, or a reason why it did not.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -15,15 +15,16 @@ use tonic::{Code, ConnectError, Status};
 use crate::address::Address;
 use crate::error::EvalError;
 
-/// The flags for the size of messages: of kiln and the seed's porch-server, of the runner, and of Porch's own porch-server.
+/// The flags for the size of messages: of kiln and the seed's porch-server, of the runner, and of Porch's own
+/// porch-server.
 const LIMIT_FLAGS: &str = "raise --function-runner-grpc-max-message-size here and --max-request-body-size of the \
      runner to the same value (porch-server's flag is --max-request-body-size, too)";
 
 /// A runner's clock may be a little ahead of ours.
 const TOLERANCE: Duration = Duration::from_millis(100);
 
-/// What was asked, and whom.
-pub(crate) struct Asked<'a> {
+/// A call and its runner.
+pub(crate) struct RunnerCall<'a> {
     pub(crate) image: &'a str,
     pub(crate) address: &'a Address,
     pub(crate) max_message_size: usize,
@@ -31,8 +32,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) started: Instant,
 }
 
-impl Asked<'_> {
-    /// The outcome of a call that was answered.
+impl RunnerCall<'_> {
+    /// The outcome of a call that the runner answered.
     pub(crate) fn outcome(
         &self,
         answer: Result<EvaluateFunctionResponse, Status>,
@@ -55,7 +56,7 @@ impl Asked<'_> {
         }
     }
 
-    /// A message that is too large to be sent.
+    /// The error for a message that is too large to send.
     pub(crate) fn too_large(&self, size: usize) -> RunError {
         let limit = self.max_message_size;
         self.remote(
@@ -64,7 +65,7 @@ impl Asked<'_> {
         )
     }
 
-    /// A call for which there is no connection and never will be.
+    /// The error for a connection that cannot be set up.
     pub(crate) fn not_set_up(&self, error: &dyn Error) -> RunError {
         self.remote(Code::Unavailable, error_chain(error))
     }
@@ -88,7 +89,7 @@ impl Asked<'_> {
                 ),
             );
         }
-        // What the transport here says of an answer over the limit.
+        // The transport's message for a response over the limit.
         if code == Code::OutOfRange && message.contains("decoded message length too large") {
             let sizes: Vec<&str> = message
                 .split(|c: char| !c.is_ascii_digit())
@@ -103,7 +104,7 @@ impl Asked<'_> {
                 ),
             );
         }
-        // What Go's runner says of a request over its limit, without a word of what sets it.
+        // The message of Go's runner for a request over its limit; it does not name the flag.
         if code == Code::ResourceExhausted && message.starts_with("grpc: received message larger") {
             return self.remote(code, format!("{message}: {LIMIT_FLAGS}"));
         }
@@ -137,13 +138,12 @@ impl Asked<'_> {
     }
 }
 
-/// Whether the function itself failed. One that ended well, with an answer that the runner could not use, and one that
-/// never began have no exit code that would say so: the text of the status does.
+/// Whether the function itself failed. A function that succeeded with an answer that the runner could not use, and one
+/// that did not start, have no exit code that shows it: the text of the status does.
 fn has_failed(failure: &FunctionFailure) -> bool {
     failure.exit_code > 0 || failure.signal.is_some()
 }
 
-/// A call that took too long.
 fn timed_out(deadline: Deadline) -> RunError {
     RunError::TimedOut {
         timeout: deadline.timeout,
@@ -151,7 +151,7 @@ fn timed_out(deadline: Deadline) -> RunError {
     }
 }
 
-/// What a failed function answered: if it did not fit, a list with nothing but its results.
+/// The answer of a failed function; if it was too large, a list with only its results.
 fn output(failure: &FunctionFailure) -> Bytes {
     if failure.output_omitted == 0 || failure.results.is_empty() {
         return failure.output.clone();
@@ -162,7 +162,7 @@ fn output(failure: &FunctionFailure) -> Bytes {
     list.into()
 }
 
-/// What a failed function printed, with a note where something was left out of the middle.
+/// stderr of a failed function, with a note where the middle was omitted.
 fn stderr(failure: &FunctionFailure) -> Vec<u8> {
     if failure.stderr_omitted == 0 {
         return failure.stderr.to_vec();

@@ -1,9 +1,9 @@
-//! The one connection to a runner, and the thread that holds it.
+//! The one connection to a runner, and the thread that owns it.
 //!
-//! It is made when the first call needs it. When it cannot be made, all calls wait together before the next attempt, a
-//! little longer each time; each gives up when its patience is over.
+//! The first call makes the connection. If that fails, all calls wait together before the next attempt, a little longer
+//! each time; each fails when its retry timeout is over.
 
-mod gate;
+mod backoff;
 
 use std::fs;
 use std::path::Path;
@@ -23,31 +23,31 @@ use tonic::{Request, Status};
 
 use crate::error::SetupError;
 use crate::options::{RemoteOptions, TlsFiles};
-use gate::Gate;
+use backoff::ReconnectBackoff;
 
-/// How long making a connection may take.
+/// Time limit of making a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Go's servers hang up on clients that ask more often whether they are still there.
+/// Go's servers close connections of clients that ping more often.
 const PING_INTERVAL: Duration = Duration::from_secs(5 * 60 + 10);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// So the operating system asks, which offends nobody.
+/// TCP keep-alive of the operating system has no such limit.
 const PROBE_AFTER: Duration = Duration::from_secs(20);
 const PROBE_INTERVAL: Duration = Duration::from_secs(10);
 const PROBES: u32 = 3;
 
-/// A connection, whether there is one at the moment or not.
+/// A connection, whether it is established or not.
 pub(crate) struct Connection {
-    /// None only while it is dropped.
+    /// `None` only while it is dropped.
     runtime: Option<tokio::runtime::Runtime>,
     caller: Arc<Caller>,
 }
 
 impl Connection {
-    /// Starts the thread; nothing is sent yet.
+    /// Starts the thread; sends nothing yet.
     pub(crate) fn start(endpoint: &Endpoint, options: &RemoteOptions) -> Result<Self, SetupError> {
-        // The runtime panics where this is an error.
+        // tokio panics where this returns an error.
         let probe = std::thread::Builder::new().spawn(|| ());
         probe.map_err(SetupError::Thread)?.join().ok();
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -65,8 +65,8 @@ impl Connection {
             .max_encoding_message_size(options.max_message_size);
         let caller = Caller {
             client,
-            gate: Gate::default(),
-            patience: options.patience,
+            backoff: ReconnectBackoff::default(),
+            retry_timeout: options.retry_timeout,
             room: room(options.max_message_size),
         };
         Ok(Connection {
@@ -75,8 +75,8 @@ impl Connection {
         })
     }
 
-    /// Calls the runner; none if the connection ended before it answered. The call runs on the thread of the connection,
-    /// so that the future can be polled anywhere; dropping it gives the call up.
+    /// Calls the runner; `None` if the connection ended before it answered. The call runs on the thread of the
+    /// connection, so that the future can be polled anywhere; dropping it cancels the call.
     pub(crate) async fn call(
         &self,
         request: EvaluateFunctionRequest,
@@ -101,31 +101,31 @@ impl<T> Drop for AbortOnDrop<T> {
 impl Drop for Connection {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // Waiting for it is not allowed everywhere, and no call is left.
+            // Blocking is not allowed everywhere, and no call is left.
             runtime.shutdown_background();
         }
     }
 }
 
-/// What every call needs.
+/// The state that all calls share.
 struct Caller {
     client: FunctionEvaluatorClient<Channel>,
-    gate: Gate,
-    patience: Duration,
+    backoff: ReconnectBackoff,
+    retry_timeout: Duration,
     room: usize,
 }
 
 impl Caller {
-    /// Calls until the call got through.
+    /// Repeats the call until it is sent.
     async fn evaluate(
         &self,
         message: EvaluateFunctionRequest,
         metadata: MetadataMap,
         deadline: Option<Deadline>,
     ) -> Result<EvaluateFunctionResponse, Status> {
-        let give_up = Instant::now() + self.patience;
+        let give_up = Instant::now() + self.retry_timeout;
         loop {
-            self.gate.pass().await;
+            self.backoff.wait().await;
             let attempted = Instant::now();
             let mut request = Request::new(message.clone());
             *request.metadata_mut() = metadata.clone();
@@ -136,13 +136,13 @@ impl Caller {
             }
             match self.client.clone().evaluate_function(request).await {
                 Err(status) if was_not_sent(&status) => {
-                    let next = self.gate.close(attempted);
+                    let next = self.backoff.record_failure(attempted);
                     if next > give_up {
                         return Err(status);
                     }
                 }
                 answer => {
-                    self.gate.open();
+                    self.backoff.reset();
                     return answer.map(tonic::Response::into_inner);
                 }
             }
@@ -150,7 +150,7 @@ impl Caller {
     }
 }
 
-/// Where and how to connect; files are read here.
+/// The endpoint; reads the files of certificates.
 pub(crate) fn endpoint(options: &RemoteOptions) -> Result<Endpoint, SetupError> {
     let tls_error = |error: tonic::transport::Error| SetupError::Tls {
         reason: kiln_go::error_chain(&error),
@@ -188,7 +188,7 @@ fn tls_config(files: &TlsFiles) -> Result<ClientTlsConfig, SetupError> {
     Ok(config)
 }
 
-/// A file of certificates; one without any would mean that nobody is believed.
+/// Reads a file of certificates. A file without certificates would mean that no server is trusted.
 fn certificates(path: &Path) -> Result<Vec<u8>, SetupError> {
     const MARK: &[u8] = b"-----BEGIN CERTIFICATE-----";
     let pem = read(path)?;
@@ -196,7 +196,7 @@ fn certificates(path: &Path) -> Result<Vec<u8>, SetupError> {
         return Ok(pem);
     }
     Err(SetupError::Tls {
-        reason: format!("{} holds no certificate", path.display()),
+        reason: format!("{} contains no certificate", path.display()),
     })
 }
 

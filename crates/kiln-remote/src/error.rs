@@ -1,4 +1,4 @@
-//! What went wrong between us and a runner, in Porch's words.
+//! Errors of calls to a runner, in Porch's words.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,41 +9,26 @@ use tonic::Code;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("func eval {} failed: rpc error: code = {} desc = {description}", kiln_go::quote(image), kiln_proto::go_code_name(*code))]
 pub struct EvalError {
-    /// The image that was to be run.
     pub image: String,
-    /// What kind of failure it is.
     pub code: Code,
-    /// The text of the status.
     pub description: String,
 }
 
-/// Why a runner cannot be reached as told.
+/// Why the connection to a runner cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// A file cannot be read.
     #[error("cannot read {}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Certificates or keys make no sense.
+    File { path: PathBuf, source: io::Error },
+    /// Certificates or keys are invalid.
     #[error("cannot use TLS with the runner: {reason}")]
-    Tls {
-        /// What is wrong with them.
-        reason: String,
-    },
-    /// A file holds no token.
-    #[error("what {} holds cannot be sent as a token", path.display())]
-    Token {
-        /// Which.
-        path: PathBuf,
-    },
-    /// A token would travel where everybody can read it.
-    #[error("a token is only sent over TLS, and the connection to the runner is plain text")]
+    Tls { reason: String },
+    /// A file contains no valid token.
+    #[error("the contents of {} cannot be sent as a token", path.display())]
+    Token { path: PathBuf },
+    /// The token would be sent unencrypted.
+    #[error("a token is sent over TLS only, and the connection to the runner is plain text")]
     TokenInClear,
-    /// There is no thread for the connection.
-    #[error("cannot start what holds the connection to the runner")]
+    /// The thread of the connection cannot be started.
+    #[error("cannot start the thread of the connection to the runner")]
     Thread(#[source] io::Error),
 }

@@ -13,18 +13,18 @@ use prost::Message as _;
 use tonic::metadata::{Ascii, MetadataMap, MetadataValue};
 use tonic::transport::Endpoint;
 
-use crate::answer::Asked;
+use crate::answer::RunnerCall;
 use crate::connection::{self, Connection};
 use crate::error::SetupError;
 use crate::options::RemoteOptions;
 
-/// Runs images by asking a runner. Which it knows, it says only when it is asked to run one.
+/// Runs images by calling a runner. Whether the runner knows an image shows only when it is called.
 pub struct RemoteEvaluator {
     remote: Arc<Remote>,
 }
 
 impl RemoteEvaluator {
-    /// Checks how the runner is to be reached; it is not reached yet.
+    /// Checks the options; does not connect yet.
     pub fn new(options: RemoteOptions) -> Result<RemoteEvaluator, SetupError> {
         let endpoint = connection::endpoint(&options)?;
         if options.token_file.is_some() && !options.is_encrypted() && !options.address.is_local() {
@@ -45,7 +45,7 @@ impl RemoteEvaluator {
 impl Evaluator for RemoteEvaluator {
     fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         match &function.target {
-            // The protocol has no place for variables.
+            // The protocol cannot carry variables.
             Target::Image(image) if function.env.is_empty() => {
                 Ok(Found::Async(Arc::new(RemoteRunner {
                     remote: Arc::clone(&self.remote),
@@ -72,7 +72,7 @@ impl Remote {
         connection.as_ref()
     }
 
-    /// The token as it is now.
+    /// The current token.
     fn authorization(&self) -> Result<Option<MetadataValue<Ascii>>, SetupError> {
         let Some(path) = &self.options.token_file else {
             return Ok(None);
@@ -93,7 +93,7 @@ struct RemoteRunner {
 
 impl AsyncRunner for RemoteRunner {
     fn run(&self, list: Bytes, deadline: Option<Deadline>) -> RunFuture<'_> {
-        // Here and not in the future: the calling thread knows to which trace the call belongs.
+        // Here and not in the future: the trace of the call belongs to the calling thread.
         let trace = self.trace();
         Box::pin(self.call(list, deadline, trace))
     }
@@ -107,7 +107,7 @@ impl RemoteRunner {
         mut metadata: MetadataMap,
     ) -> Result<Outcome, RunError> {
         let options = &self.remote.options;
-        let asked = Asked {
+        let call = RunnerCall {
             image: &self.image,
             address: &options.address,
             max_message_size: options.max_message_size,
@@ -120,20 +120,20 @@ impl RemoteRunner {
         };
         let size = request.encoded_len();
         if size > options.max_message_size {
-            return Err(asked.too_large(size));
+            return Err(call.too_large(size));
         }
         let connection = self.remote.connection();
-        let connection = connection.map_err(|error| asked.not_set_up(error))?;
+        let connection = connection.map_err(|error| call.not_set_up(error))?;
         let authorization = self.remote.authorization();
-        let authorization = authorization.map_err(|error| asked.not_set_up(&error))?;
+        let authorization = authorization.map_err(|error| call.not_set_up(&error))?;
         if let Some(authorization) = authorization {
             metadata.insert("authorization", authorization);
         }
         let answer = connection.call(request, metadata, deadline).await;
-        asked.outcome(answer.ok_or(RunError::Cancelled)?)
+        call.outcome(answer.ok_or(RunError::Cancelled)?)
     }
 
-    /// The headers by which the runner learns to which trace the call belongs.
+    /// The headers that carry the trace of the call.
     fn trace(&self) -> MetadataMap {
         let mut metadata = MetadataMap::new();
         let trace_context = self.remote.options.trace_context;

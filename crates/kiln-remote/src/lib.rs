@@ -1,10 +1,16 @@
-//! Functions that a runner elsewhere runs, asked over gRPC.
+//! Functions that a remote runner runs, called over gRPC.
 //!
-//! [`RemoteEvaluator`] sends images and lists to a runner that speaks the evaluator protocol, ours or Porch's. All calls
-//! share one connection, which is made when it is first needed and made again when it is lost. A function that failed
-//! comes back as it would from a local process if the runner is ours; others say no more than a text, and that is shown.
+//! [`RemoteEvaluator`] sends images and lists to a runner that implements the evaluator protocol, ours or Porch's. All
+//! calls share one connection, which is made when it is first needed and made again when it is lost. If the runner is
+//! ours, a function that failed is returned as from a local process; other runners return only a text.
 //!
-//! Deliberately absent: repeating a call that the runner may have begun. Only what was certainly not sent is sent again.
+//! Deliberately absent: repeating a call that the runner may have started. Only what was certainly not sent is sent
+//! again.
+
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name is clear has no comment"
+)]
 
 mod address;
 mod answer;

@@ -12,7 +12,7 @@ use crate::evaluator::{AsyncRunner, RunFuture, Runner};
 use crate::input::Input;
 use crate::outcome::{Outcome, Output, RunError};
 
-/// An [`AsyncRunner`] for callers that may block: with the deadline, the limits and the cancel token of the call.
+/// An [`AsyncRunner`] for callers that may block. It applies the deadline, the limits and the cancel token of the call.
 pub(crate) struct BlockingRunner(pub(crate) Arc<dyn AsyncRunner>);
 
 impl Runner for BlockingRunner {
@@ -31,13 +31,13 @@ impl Runner for BlockingRunner {
             return Err(RunError::OutputTooLarge { limit });
         }
         if let Some(listener) = &ctx.on_stderr {
-            listener.hear(&outcome.stderr);
+            listener.receive(&outcome.stderr);
         }
         Ok(outcome)
     }
 }
 
-/// Polls the future on this thread until it is ready, its time is up or the caller gives up; then it is dropped.
+/// Polls the future on this thread until it is ready, the deadline passes or the caller cancels; then drops it.
 fn wait(mut future: RunFuture<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
     let this_thread = thread::current();
     let _guard = ctx.cancel.on_cancel(move || this_thread.unpark());

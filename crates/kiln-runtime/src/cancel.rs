@@ -1,38 +1,37 @@
-//! A way to tell everybody at work that the caller has given up.
+//! Cancellation of running work.
 //!
-//! It wakes those who wait; nobody polls. It takes a lock, so it belongs into a thread that waits for signals, not into
-//! a signal handler.
+//! Cancelling wakes the threads that wait, so no thread has to poll. It takes a lock: call it from a thread that waits
+//! for signals, not from a signal handler.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Shared by the one who may give up and those who work for him. Clones are the same token.
+/// Shared by the caller that may cancel and the work that it cancels. Clones are the same token.
 #[derive(Clone, Default)]
 pub struct CancelToken {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<CancelState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct CancelState {
     cancelled: bool,
     next_id: u64,
     listeners: Vec<(u64, Box<dyn Fn() + Send>)>,
 }
 
-/// Ends a listener's interest when dropped.
-#[must_use = "dropping the guard ends the listening"]
+/// Removes the listener when dropped.
+#[must_use = "dropping the guard removes the listener"]
 pub struct CancelGuard {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<CancelState>>,
     id: u64,
 }
 
 impl CancelToken {
-    /// A token that nobody has cancelled.
     pub fn new() -> CancelToken {
         CancelToken::default()
     }
 
-    /// Gives up, once and for all, and tells every listener.
+    /// Cancels, which cannot be undone, and calls every listener.
     pub fn cancel(&self) {
         let mut state = lock(&self.state);
         state.cancelled = true;
@@ -41,13 +40,12 @@ impl CancelToken {
         }
     }
 
-    /// Whether somebody gave up.
     pub fn is_cancelled(&self) -> bool {
         lock(&self.state).cancelled
     }
 
-    /// Calls `listener` when somebody gives up, at once if that has happened already. It must be quick and must not use
-    /// the token.
+    /// Calls `listener` on cancellation, at once if that has happened already. It must be quick and must not use the
+    /// token.
     pub fn on_cancel(&self, listener: impl Fn() + Send + 'static) -> CancelGuard {
         let mut state = lock(&self.state);
         let id = state.next_id;
@@ -78,6 +76,6 @@ impl fmt::Debug for CancelToken {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<CancelState>) -> MutexGuard<'_, CancelState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

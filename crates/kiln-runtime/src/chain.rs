@@ -1,8 +1,9 @@
-//! Several evaluators in order, Porch's multi-evaluator, and the one rule about "not found".
+//! Several evaluators in order (Porch's multi-evaluator), and the one rule for "not found".
 //!
-//! An evaluator that does not know a function passes it on to the next; every other answer is final. Some know at once
-//! ([`FindError::NotFound`]), some only when they have asked elsewhere ([`RunError::NotFound`]): the rule is the same.
-//! [`Search`] is that rule and runs nothing, so that callers that block and callers that do not share it.
+//! An evaluator that does not know a function passes it on to the next; every other answer is final. Some evaluators
+//! know at once ([`FindError::NotFound`]), some only after a request to a peer ([`RunError::NotFound`]): the rule is
+//! the same. [`Search`] implements the rule and runs nothing, so that callers that block and callers that do not share
+//! it.
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -17,25 +18,24 @@ use crate::outcome::{Outcome, RunError};
 /// Evaluators with their names, in the order in which they are asked. An empty chain finds nothing.
 #[derive(Clone, Default)]
 pub struct EvaluatorChain {
-    entries: Arc<[Entry]>,
+    entries: Arc<[NamedEvaluator]>,
 }
 
-type Entry = (&'static str, Arc<dyn Evaluator>);
+type NamedEvaluator = (&'static str, Arc<dyn Evaluator>);
 
 impl EvaluatorChain {
-    /// A chain of evaluators by name. The first is asked first.
+    /// The first evaluator is asked first.
     pub fn new(entries: Vec<(&'static str, Arc<dyn Evaluator>)>) -> EvaluatorChain {
         EvaluatorChain {
             entries: entries.into(),
         }
     }
 
-    /// The names of the evaluators in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.entries.iter().map(|(name, _)| *name)
     }
 
-    /// Looks for a function: the search, and what the first evaluator that knows the function found.
+    /// Searches for a function. Returns the search and the result of the first evaluator that knows the function.
     pub fn search(&self, function: &FunctionSpec) -> Result<(Search, Found), FindError> {
         let mut search = Search {
             entries: Arc::clone(&self.entries),
@@ -48,18 +48,18 @@ impl EvaluatorChain {
     }
 }
 
-/// The search for a function along a chain. It stands behind the evaluator that found the function last.
+/// A search for a function along a chain, after the evaluator that last found it.
 #[derive(Clone)]
 pub struct Search {
-    entries: Arc<[Entry]>,
+    entries: Arc<[NamedEvaluator]>,
     function: FunctionSpec,
     next: usize,
-    /// What the last evaluator said that only knew when it ran the function.
+    /// The last "not found" that was returned by a run.
     not_found: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl Search {
-    /// The name of the evaluator that found the function last.
+    /// The name of the evaluator that last found the function.
     pub fn evaluator(&self) -> &'static str {
         let entry = self
             .next
@@ -68,8 +68,7 @@ impl Search {
         entry.map_or("", |(name, _)| name)
     }
 
-    /// Judges what came of running the function that was found last: the search is over, or goes on with what the next
-    /// evaluator found.
+    /// Decides by the result of a run: the search is over, or it continues with what the next evaluator found.
     pub fn settle<T>(
         &mut self,
         ran: Result<T, RunError>,
@@ -80,7 +79,7 @@ impl Search {
                     self.not_found = Some(not_found.into());
                     return ControlFlow::Continue(found);
                 }
-                // The evaluator that was asked last knows most.
+                // The evaluator asked last knows most.
                 Err(FindError::NotFound { .. }) => Err(RunError::NotFound(not_found)),
                 Err(FindError::Refused(error)) => Err(unavailable(not_found.into(), error)),
             },
@@ -91,7 +90,7 @@ impl Search {
         })
     }
 
-    /// What the next evaluator found that knows the function.
+    /// The result of the next evaluator that knows the function.
     fn advance(&mut self) -> Result<Found, FindError> {
         while let Some((_, evaluator)) = self.entries.get(self.next) {
             self.next += 1;
@@ -104,7 +103,7 @@ impl Search {
     }
 }
 
-/// For callers that may block: the search goes on inside the runner.
+/// For callers that may block: the search continues inside the runner.
 impl Evaluator for EvaluatorChain {
     fn find(&self, function: &FunctionSpec) -> Result<Found, FindError> {
         let (search, found) = self.search(function)?;

@@ -1,4 +1,4 @@
-//! What travels with a call: limits, deadline, and whether the caller still wants the answer.
+//! The settings of a call: limits, deadline and cancellation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,44 +6,42 @@ use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
 
-/// The time a function has unless told otherwise.
+/// Default time limit of a function.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// How much a function may write unless told otherwise, in bytes.
+/// Default limit of a function's output, in bytes.
 pub const DEFAULT_MAX_OUTPUT: u64 = 512 * 1024 * 1024;
 
-/// The circumstances of a call.
+/// The settings of a call.
 #[derive(Clone, Debug, Default)]
 pub struct RunContext {
     /// When the function is killed.
     pub deadline: Option<Deadline>,
-    /// What it may use.
     pub limits: Limits,
-    /// Tells that the caller has given up.
+    /// Cancels the call.
     pub cancel: CancelToken,
-    /// Hears what the function prints besides as it prints it; it is in the outcome too.
+    /// Receives stderr of the function while it runs; stderr is in the outcome too.
     pub on_stderr: Option<StderrListener>,
 }
 
-/// Hears what a function prints, piece by piece. It must not block for long: the function waits.
+/// Receives stderr of a function, piece by piece. It must not block for long: the function waits.
 #[derive(Clone)]
 pub struct StderrListener {
-    hear: Arc<Hear>,
+    receive: Arc<OnStderr>,
 }
 
-type Hear = dyn Fn(&[u8]) + Send + Sync;
+type OnStderr = dyn Fn(&[u8]) + Send + Sync;
 
 impl StderrListener {
-    /// Calls `hear` with every piece.
-    pub fn new(hear: impl Fn(&[u8]) + Send + Sync + 'static) -> StderrListener {
+    /// Calls `receive` with every piece.
+    pub fn new(receive: impl Fn(&[u8]) + Send + Sync + 'static) -> StderrListener {
         StderrListener {
-            hear: Arc::new(hear),
+            receive: Arc::new(receive),
         }
     }
 
-    /// Passes a piece on.
-    pub fn hear(&self, piece: &[u8]) {
-        (self.hear)(piece);
+    pub fn receive(&self, piece: &[u8]) {
+        (self.receive)(piece);
     }
 }
 
@@ -53,26 +51,24 @@ impl fmt::Debug for StderrListener {
     }
 }
 
-/// A moment, and how long before it was set, which is what users know it by.
+/// A point in time, and the timeout that it was computed from, which messages name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Deadline {
-    /// The moment.
     pub at: Instant,
-    /// The time that was given.
     pub timeout: Duration,
 }
 
-/// What a function may use.
+/// Limits of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// How much it may write, output and talk together, in bytes.
+    /// Limit of stdout and stderr together, in bytes.
     pub max_output: u64,
-    /// How much memory it may have, in bytes; as much as there is if not given.
+    /// Limit of memory, in bytes; `None` means no limit.
     pub memory: Option<u64>,
 }
 
 impl Deadline {
-    /// The moment when `timeout` from now is over; none if that is beyond all time.
+    /// The deadline `timeout` from now; `None` if it cannot be represented.
     pub fn after(timeout: Duration) -> Option<Deadline> {
         let at = Instant::now().checked_add(timeout)?;
         Some(Deadline { at, timeout })

@@ -12,9 +12,9 @@ use crate::function::FunctionSpec;
 use crate::input::Input;
 use crate::outcome::{Outcome, RunError};
 
-/// A way to run functions: built in, as a program, in a container, in a pod, by another runner.
+/// Runs functions: built in, as programs, in containers, in pods or by another runner.
 pub trait Evaluator: Send + Sync {
-    /// Finds what runs the function. Finding is cheap and starts nothing, so that all functions of a pipeline can be
+    /// Finds the runner of a function. Finding is cheap and starts nothing, so that all functions of a pipeline can be
     /// found before the first one runs.
     fn find(&self, function: &FunctionSpec) -> Result<Found, FindError>;
 }
@@ -25,22 +25,21 @@ impl<T: Evaluator + ?Sized> Evaluator for Arc<T> {
     }
 }
 
-/// A function that was found, by how it is run.
+/// A function that was found, by how it runs.
 #[derive(Clone)]
 pub enum Found {
     /// It runs on the calling thread.
     Blocking(Arc<dyn Runner>),
-    /// It runs elsewhere, and nothing here waits on a thread for it.
+    /// It runs elsewhere, without blocking a thread here.
     Async(Arc<dyn AsyncRunner>),
 }
 
 impl Found {
-    /// A function that runs on the calling thread.
     pub fn blocking(runner: impl Runner + 'static) -> Found {
         Found::Blocking(Arc::new(runner))
     }
 
-    /// The function for callers that may block: one that runs elsewhere is waited for.
+    /// The function for callers that may block: waits for a function that runs elsewhere.
     pub fn into_runner(self) -> Arc<dyn Runner> {
         match self {
             Found::Blocking(runner) => runner,
@@ -60,7 +59,8 @@ pub trait Runner: Send + Sync {
         false
     }
 
-    /// The image by which another process of the same program finds this function; none if only this process can run it.
+    /// The image by which another process of the same program finds this function; `None` if only this process can run
+    /// it.
     fn worker_image(&self) -> Option<&str> {
         None
     }
@@ -69,11 +69,11 @@ pub trait Runner: Send + Sync {
 /// A function ready to be run elsewhere, any number of times and from any thread.
 pub trait AsyncRunner: Send + Sync {
     /// Runs the function on a list as it was received. Neither the list nor the answer is parsed. Dropping the future
-    /// gives the call up. The caller enforces the deadline; it is passed to the peer that runs the function.
+    /// cancels the call. The caller enforces the deadline; the peer that runs the function gets it too.
     fn run(&self, list: Bytes, deadline: Option<Deadline>) -> RunFuture<'_>;
 }
 
-/// A function that runs elsewhere.
+/// The result of a function that runs elsewhere.
 pub type RunFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, RunError>> + Send + 'a>>;
 
 /// Why a function was not found.
@@ -81,24 +81,21 @@ pub type RunFuture<'a> = Pin<Box<dyn Future<Output = Result<Outcome, RunError>> 
 pub enum FindError {
     /// The evaluator does not know the function; another may.
     #[error("function {} not found", kiln_go::quote(name))]
-    NotFound {
-        /// The function's name.
-        name: String,
-    },
-    /// The evaluator knows the function and cannot run it.
+    NotFound { name: String },
+    /// The evaluator knows the function but cannot run it.
     #[error(transparent)]
     Refused(Box<dyn Error + Send + Sync>),
 }
 
 impl FindError {
-    /// The answer of an evaluator that does not know the function.
+    /// The error of an evaluator that does not know the function.
     pub fn not_found(function: &FunctionSpec) -> FindError {
         FindError::NotFound {
             name: function.name().to_owned(),
         }
     }
 
-    /// The answer of an evaluator that knows the function and cannot run it.
+    /// The error of an evaluator that knows the function but cannot run it.
     pub fn refused(error: impl Error + Send + Sync + 'static) -> FindError {
         FindError::Refused(Box::new(error))
     }

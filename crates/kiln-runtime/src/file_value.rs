@@ -1,7 +1,7 @@
 //! A value read from files that may change while a program runs.
 //!
-//! Nobody watches the files: whoever needs the value looks whether they are still the same, which costs a system call
-//! each, and works wherever files do. New files that make no value leave the old one in force.
+//! The files are not watched: each use of the value checks whether they have changed, which costs one system call per
+//! file and works on every file system. If the new files are invalid, the old value stays in force.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-/// A value and the files it comes from.
+/// A value and the files that it is read from.
 pub struct FileValue<T> {
     paths: Vec<PathBuf>,
     make: Box<Make<T>>,
@@ -19,44 +19,37 @@ pub struct FileValue<T> {
 
 type Make<T> = dyn Fn(&[Vec<u8>]) -> Result<T, String> + Send + Sync;
 
-/// What looking at the files brought.
+/// The result of checking the files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refresh {
-    /// The value is as it was, or another thread is looking.
+    /// The value has not changed, or another thread is checking.
     Unchanged,
-    /// There is a new value.
     Changed,
-    /// The files have changed and make no value. Said once; the old value stays.
+    /// The files have changed and are invalid. Returned once; the old value stays.
     Failed(String),
 }
 
-/// Why there is no value to begin with.
+/// Why the first load failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FileValueError {
-    /// A file cannot be read.
     #[error("read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The files can be read and make no value.
+    Read { path: PathBuf, source: io::Error },
+    /// The contents are invalid.
     #[error("{0}")]
     Make(String),
 }
 
-/// A file larger than this is no configuration.
+/// A larger file is not a configuration.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
 
-/// Files changed so recently may change again without showing it: clocks of file systems tick slowly.
+/// Files changed so recently may change again with the same time stamp: clocks of file systems tick slowly.
 const TICK: Duration = Duration::from_millis(100);
 
 struct Seen {
     stamps: Option<Vec<Stamp>>,
-    /// What the value was made of.
+    /// The contents that the value was made of.
     contents: Vec<Vec<u8>>,
-    /// What was said last of files that make none.
+    /// The last failure that was returned.
     failure: Option<String>,
 }
 
@@ -65,7 +58,7 @@ struct Stamp {
     modified: Option<SystemTime>,
     length: u64,
     identity: (u64, u64, i64, i64),
-    /// Whether it was read long enough after it was modified.
+    /// Whether it was read long enough after its last modification.
     settled: bool,
 }
 
@@ -90,7 +83,7 @@ impl<T> FileValue<T> {
         })
     }
 
-    /// The value as it was last read.
+    /// The value as last read.
     pub fn get(&self) -> Arc<T> {
         let value = self.value.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&value)
@@ -113,7 +106,7 @@ impl<T> FileValue<T> {
             Ok((stamps, contents)) => {
                 seen.stamps = Some(stamps);
                 if contents == seen.contents {
-                    // What the value was made of is back, and may go again.
+                    // The contents of the value are back, and may change again.
                     seen.failure = None;
                     return Refresh::Unchanged;
                 }
@@ -122,8 +115,9 @@ impl<T> FileValue<T> {
                     Ok(value) => {
                         seen.failure = None;
                         seen.contents = contents;
-                        let mut place = self.value.write().unwrap_or_else(PoisonError::into_inner);
-                        *place = Arc::new(value);
+                        let mut current =
+                            self.value.write().unwrap_or_else(PoisonError::into_inner);
+                        *current = Arc::new(value);
                         Refresh::Changed
                     }
                     Err(failure) => seen.fail(failure),

@@ -1,4 +1,4 @@
-//! What a function gets: resources and its configuration, as trees and as text.
+//! The input of a function: resources and its configuration, as trees and as text.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use kiln_krm::read::{ReadError, read_function_output};
 use kiln_krm::{Dialect, Resource, ResourceList, Wrapper, write_list};
 use kiln_yaml::{Document, NodeId, Style};
 
-/// The list a function works on. It is written as text, or parsed, only if a runner asks, and only once.
+/// The list that a function works on. It is encoded or parsed only if a runner needs it, and only once.
 pub struct Input<'a> {
     dialect: Dialect,
     form: Form<'a>,
@@ -15,16 +15,15 @@ pub struct Input<'a> {
     wire: OnceLock<Cow<'a, str>>,
 }
 
-/// How folded texts are written that have indented lines.
+/// How to write folded texts that have indented lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Folded {
-    /// As go-yaml writes them: with more line breaks than they have.
+    /// As go-yaml writes them: with additional line breaks.
     Damaged,
-    /// In quotes.
     Quoted,
 }
 
-/// What the list is made of.
+/// The source of the list.
 #[expect(
     clippy::large_enum_variant,
     reason = "there is one for each call, and it stays where it is"
@@ -58,7 +57,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The same list, but texts that go-yaml would damage are written in quotes.
+    /// The same list, but with quotes around texts that go-yaml would damage.
     #[must_use]
     pub fn with_quoted_texts(self) -> Input<'a> {
         Input {
@@ -67,7 +66,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// A list that came as text, which goes to programs as it came.
+    /// A list that was received as text; programs get it unchanged.
     pub fn from_wire(dialect: Dialect, text: &'a str) -> Input<'a> {
         Input {
             dialect,
@@ -80,7 +79,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The resources. A text that cannot be read has none, see [`Input::check`].
+    /// The resources; empty if the text is malformed, see [`Input::check`].
     pub fn items(&self) -> &[Resource] {
         match &self.form {
             Form::Trees { items, .. } => items,
@@ -88,7 +87,6 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The function's configuration.
     pub fn function_config(&self) -> Option<&Document> {
         match &self.form {
             Form::Trees {
@@ -98,7 +96,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The list as functions in other processes read it.
+    /// The list as text, for functions in other processes.
     pub fn wire(&self) -> &str {
         self.wire.get_or_init(|| {
             let wrapper = Wrapper::resource_list(self.dialect);
@@ -111,7 +109,7 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// Whether text that came from elsewhere can be read. It is parsed for that.
+    /// Parses text that was received, to check it.
     pub fn check(&self) -> Result<(), ReadError> {
         match self.read() {
             Some(Err(error)) => Err(error.clone()),
@@ -131,7 +129,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The resources, with folded texts in quotes that have indented lines.
+/// The resources, with quotes around folded texts that have indented lines.
 fn quoted(items: &[Resource]) -> Cow<'_, [Resource]> {
     let at_risk: Vec<Vec<NodeId>> = items.iter().map(damaged_texts).collect();
     if at_risk.iter().all(Vec::is_empty) {

@@ -1,10 +1,15 @@
-//! The port through which functions are run: what is to be run, what it gets, what comes of it.
+//! The port through which functions are run: what to run, its input and its outcome.
 //!
-//! An [`Evaluator`] finds a function by its [`FunctionSpec`]; what it [`Found`] runs on the calling thread ([`Runner`]) or
-//! elsewhere ([`AsyncRunner`]). An [`EvaluatorChain`] asks several in order. A function that fails is data ([`Outcome`]
-//! with its exit code and what it printed); [`RunError`] means that it could not be run to its end.
+//! An [`Evaluator`] finds a function by its [`FunctionSpec`]; what it [`Found`] runs on the calling thread ([`Runner`])
+//! or elsewhere ([`AsyncRunner`]). An [`EvaluatorChain`] asks several evaluators in order. A function that fails is
+//! data ([`Outcome`] with exit code and output); [`RunError`] means that the function did not run to its end.
 //!
 //! Nothing here reads the environment or prints.
+
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name is clear has no comment"
+)]
 
 mod blocking;
 mod cancel;

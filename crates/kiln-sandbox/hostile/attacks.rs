@@ -1,4 +1,4 @@
-//! What can be tried.
+//! The attacks.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Error, ErrorKind, Read, Write};
@@ -15,7 +15,7 @@ use libc::c_long;
 
 use super::kernel::{Argument, call, map};
 
-/// Tries one thing.
+/// Tries one attack.
 pub(crate) fn run(words: &[&str]) -> io::Result<()> {
     match *words {
         ["read", path] => {
@@ -81,7 +81,7 @@ pub(crate) fn run(words: &[&str]) -> io::Result<()> {
         ["prctl", option, argument] => {
             call(libc::SYS_prctl, &[number(option)?, number(argument)?]).map(drop)
         }
-        // Both set what is set already, in case they succeed.
+        // Both set the current value, in case they succeed.
         ["priority", kind, of] => call(
             libc::SYS_setpriority,
             &[number(kind)?, number(of)?, 0.into()],
@@ -241,7 +241,7 @@ pub(crate) fn run(words: &[&str]) -> io::Result<()> {
             call(libc::SYS_kill, &[number(process)?, number(signal)?]).map(drop)
         }
         ["limit", process] => {
-            // Sets nothing and reads nothing; whether it may is asked first.
+            // Sets nothing and reads nothing; the permission is checked first.
             let arguments = [number(process)?, (libc::RLIMIT_CORE as i32).into()];
             call(libc::SYS_prlimit64, &arguments).map(drop)
         }
@@ -269,7 +269,7 @@ pub(crate) fn run(words: &[&str]) -> io::Result<()> {
             .status()
             .map(drop),
         ["privileges"] => {
-            // Whoever has kept any may become root.
+            // A process that has kept a capability may become root.
             call(libc::SYS_setresuid, &[0.into(), 0.into(), 0.into()]).map(drop)
         }
         ["file", path, megabytes] => {

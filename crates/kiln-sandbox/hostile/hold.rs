@@ -1,4 +1,4 @@
-//! What takes something and keeps it until it is killed.
+//! Attacks that take a resource and keep it until they are killed.
 
 #![expect(clippy::print_stdout, reason = "tests wait for what is printed")]
 
@@ -9,11 +9,11 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use kiln_sandbox::{Sandbox, SandboxPolicy, Surroundings};
+use kiln_sandbox::{HostEnvironment, Sandbox, SandboxPolicy};
 
 use super::kernel::{call, map, read_each};
 
-/// Tries one thing, and waits if it was done; none if it is not one of these.
+/// Tries one attack, and waits if it succeeded; `None` if it is not one of these.
 pub(crate) fn run(words: &[&str]) -> Option<io::Result<()>> {
     Some(match *words {
         ["hold-sockets", pairs] => hold_sockets(pairs).and_then(wait),
@@ -21,7 +21,7 @@ pub(crate) fn run(words: &[&str]) -> Option<io::Result<()>> {
         ["hold-fifos", count] => hold_fifos(count).and_then(wait),
         ["hold-mappings", count] => hold_mappings(count).and_then(wait),
         ["linger"] => {
-            // What a daemon does to be nobody's.
+            // Detaches like a daemon.
             let _ = call(libc::SYS_setsid, &[]);
             let _ = call(libc::SYS_setpgid, &[0.into(), 0.into()]);
             wait(())
@@ -96,14 +96,16 @@ fn start_daemon() -> io::Result<()> {
 
 /// Runs the daemon in a sandbox, as a program that runs functions does.
 fn host() -> io::Result<()> {
-    let surroundings = Surroundings {
+    let surroundings = HostEnvironment {
         environment: Vec::new(),
         temporary: std::env::temp_dir(),
     };
     let sandbox = Sandbox::new(SandboxPolicy::default(), surroundings).map_err(io::Error::other)?;
     let program: PathBuf = std::env::current_exe()?;
-    let cell = sandbox.cell(&program, None).map_err(io::Error::other)?;
-    let started = cell.start(&program, "hostile", &["daemon".to_owned()]);
+    let sandbox_run = sandbox
+        .prepare_run(&program, None)
+        .map_err(io::Error::other)?;
+    let started = sandbox_run.start(&program, "hostile", &["daemon".to_owned()]);
     let mut started = started.map_err(io::Error::other)?;
     io::copy(&mut started.stdout, &mut io::stdout())?;
     park()

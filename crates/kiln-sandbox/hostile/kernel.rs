@@ -4,7 +4,7 @@ use std::io;
 
 use libc::c_long;
 
-/// Makes a system call. Memory is passed by the addresses of `bytes`, which take the places that are `None`.
+/// Makes a system call. Memory is passed by the addresses of `bytes`, in the positions that are `None`.
 pub(crate) fn call(number: c_long, arguments: &[Argument<'_>]) -> io::Result<c_long> {
     let mut words = [0; 6];
     for (word, argument) in words.iter_mut().zip(arguments) {
@@ -62,7 +62,7 @@ pub(crate) fn read_each(memory: usize, size: usize, part: usize) {
     }
 }
 
-/// What a system call is given.
+/// An argument of a system call.
 pub(crate) enum Argument<'a> {
     Number(c_long),
     Bytes(&'a [u8]),

@@ -1,4 +1,4 @@
-//! Open files that are nobody else's business.
+//! Open files that child processes must not inherit.
 
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
@@ -6,14 +6,14 @@ use std::path::Path;
 
 use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd};
 
-/// Keeps every open file but the standard three from the programs that this process starts.
+/// Marks every open file but the standard three to be closed on exec.
 ///
-/// Rust opens files that way already. What it does not know of is what this process got from the one that started it:
-/// sockets, locks, pipes of a shell or of a CI runner. Where open files cannot be listed, nothing is done.
-pub fn keep_descriptors() -> io::Result<()> {
+/// Rust opens files that way already. It does not know the files that this process inherited: sockets, locks, pipes of
+/// a shell or of a CI runner. Where open files cannot be listed, nothing is done.
+pub fn close_descriptors_on_exec() -> io::Result<()> {
     // One call for all, where the kernel has it.
     #[cfg(target_os = "linux")]
-    if crate::linux::keep_all_descriptors().is_ok() {
+    if crate::linux::close_all_descriptors_on_exec().is_ok() {
         return Ok(());
     }
     let directory = if cfg!(target_os = "linux") {

@@ -1,13 +1,13 @@
-//! Which variables a function gets.
+//! The environment variables of a function.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The variables that every function gets, if they are set; those that end with `_` stand for all that begin so.
-/// `HOME` and `TMPDIR` are set besides, to the private directory.
+/// The variables that every function gets, if they are set; a name that ends with `_` is a prefix. `HOME` and `TMPDIR`
+/// are set in addition, to the private directory.
 pub const ALLOWED_VARIABLES: &[&str] = &["PATH", "LANG", "LANGUAGE", "LC_", "TZ"];
 
-/// The variables that functions get besides which may use the network.
+/// The additional variables of functions that may use the network.
 pub const NETWORK_VARIABLES: &[&str] = &[
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -21,16 +21,16 @@ pub const NETWORK_VARIABLES: &[&str] = &[
     "SSL_CERT_DIR",
 ];
 
-/// What the sandbox takes from the program that makes it.
+/// The parts of the host that a sandbox uses.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
-    /// The environment of the program, of which functions get a part.
+pub struct HostEnvironment {
+    /// The environment of this program; functions get a part of it.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where the private directories are made; `/tmp` usually.
+    /// Where to make private directories; usually `/tmp`.
     pub temporary: PathBuf,
 }
 
-/// The variables that `names` and `allowed` name.
+/// The variables that `names` and `allowed` list.
 #[cfg(target_os = "linux")]
 pub(crate) fn cleaned(
     environment: Vec<(OsString, OsString)>,

@@ -1,8 +1,8 @@
 //! The sandbox on Linux: Landlock for files and signals, seccomp for the network and the kernel, resource limits, and
-//! where we may, a user of its own for each function.
+//! where permitted, a separate user for each function.
 //!
-//! No namespaces: making and unmaking one for the network alone costs about as much as all of what is here, few
-//! containers allow them, and nothing that they would keep away is left reachable without.
+//! No namespaces: creating and destroying one for the network alone costs about as much as everything here, few
+//! containers allow them, and everything that they would hide is unreachable already.
 
 mod access;
 mod child;
@@ -10,6 +10,7 @@ mod cleanup;
 mod commands;
 mod confine;
 mod control_groups;
+mod file_rules;
 mod file_user;
 mod filter;
 mod homes;
@@ -17,7 +18,6 @@ mod identity;
 mod kernel;
 mod mask;
 mod parent_watch;
-mod places;
 mod program;
 mod scratch;
 mod spawn;
@@ -33,28 +33,28 @@ use std::sync::Arc;
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit};
 use seccompiler::BpfProgram;
 
-use crate::environment::{ALLOWED_VARIABLES, NETWORK_VARIABLES, Surroundings, cleaned};
+use crate::environment::{ALLOWED_VARIABLES, HostEnvironment, NETWORK_VARIABLES, cleaned};
 use crate::measure::{Excess, Measure, SandboxError, StartError};
 use crate::policy::{SandboxLimits, SandboxPolicy};
 
 pub use confine::{confine_worker, lower_priority};
-pub(crate) use kernel::keep_all_descriptors;
+pub(crate) use kernel::close_all_descriptors_on_exec;
 pub(crate) use parent_watch::watcher;
-pub use spawn::Started;
+pub use spawn::StartedProcess;
 
-use child::{Plan, Step};
+use child::{ConfineStep, Plan};
 use control_groups::{ControlGroup, ControlGroups, Delegated};
+use file_rules::{AllowedPath, FileRules};
 use filter::Owners;
 use homes::Homes;
-use identity::{Identity, Passage, Users};
-use parent_watch::Noted;
-use places::{Allowed, Places};
+use identity::{Identity, ProgramAccess, Users};
+use parent_watch::GroupEntry;
 use scratch::{Scratch, ScratchRoot};
-use spawn::Start;
+use spawn::ProcessStart;
 use support::Support;
 use watch::Bounds;
 
-/// What functions are run in. One serves any number of runs at the same time.
+/// A sandbox for functions. One serves any number of concurrent runs.
 pub struct Sandbox {
     policy: SandboxPolicy,
     support: Support,
@@ -63,14 +63,14 @@ pub struct Sandbox {
     filter: Arc<BpfProgram>,
     /// For functions that have rights on our files.
     filter_of_owners: Arc<BpfProgram>,
-    places: Places,
+    file_rules: FileRules,
     scratch: ScratchRoot,
     /// Where the groups of runs are made, or why there are none.
     control_groups: Result<ControlGroups, String>,
 }
 
 impl Sandbox {
-    /// What a sandbox with the default policy would do on this system.
+    /// The measures of a sandbox with the default policy on this system.
     pub fn probe() -> Vec<Measure> {
         let policy = SandboxPolicy::default();
         let delegated = Delegated::find(&policy.control_group);
@@ -78,9 +78,11 @@ impl Sandbox {
         support::measures(&Support::probe(), &policy, path.map_err(String::as_str))
     }
 
-    /// Makes a sandbox, or says what the system lacks for one. Private directories that killed programs left behind are
-    /// removed.
-    pub fn new(policy: SandboxPolicy, surroundings: Surroundings) -> Result<Sandbox, SandboxError> {
+    /// Makes a sandbox, or returns what the system lacks. Removes private directories that killed programs left behind.
+    pub fn new(
+        policy: SandboxPolicy,
+        surroundings: HostEnvironment,
+    ) -> Result<Sandbox, SandboxError> {
         let support = Support::probe();
         support.check()?;
         let users = support.own_users.then(Users::choose);
@@ -91,14 +93,14 @@ impl Sandbox {
         let compile =
             |owners| filter::compile(&support, policy.allow_network, owners).map(Arc::new);
         let homes = Homes::find(&surroundings.environment);
-        // As early as possible: it is a copy of this process, and keeps the memory that it was made with.
+        // As early as possible: it is a copy of this process, and keeps its memory.
         parent_watch::ensure();
         let delegated = Delegated::find(&policy.control_group);
         Ok(Sandbox {
             environment: cleaned(surroundings.environment, &allowed, &policy.variables),
             filter: compile(Owners::Others)?,
             filter_of_owners: compile(Owners::Same)?,
-            places: Places::open(&policy.read, &homes)?,
+            file_rules: FileRules::open(&policy.read, &homes)?,
             homes,
             scratch: ScratchRoot::new(&surroundings.temporary, users)?,
             control_groups: delegated.and_then(Delegated::prepare),
@@ -107,23 +109,27 @@ impl Sandbox {
         })
     }
 
-    /// What this sandbox does.
+    /// The measures of this sandbox.
     pub fn measures(&self) -> Vec<Measure> {
         let path = self.control_groups.as_ref().map(ControlGroups::path);
         support::measures(&self.support, &self.policy, path.map_err(String::as_str))
     }
 
-    /// Prepares one run of `program`, with `memory` instead of the policy's if given.
-    pub fn cell(&self, program: &Path, memory: Option<u64>) -> Result<Cell, SandboxError> {
+    /// Prepares one run of `program`. `memory` overrides the policy's limit.
+    pub fn prepare_run(
+        &self,
+        program: &Path,
+        memory: Option<u64>,
+    ) -> Result<SandboxRun, SandboxError> {
         let scratch = self.scratch.take()?;
-        let program_places = places::of_program(program, &self.homes);
+        let program_paths = file_rules::of_program(program, &self.homes);
         let identity = match scratch.owner() {
             None => Identity::Same,
-            Some(user) => Identity::Other(user, self.passage(program, &program_places)),
+            Some(user) => Identity::Other(user, self.program_access(program, &program_paths)),
         };
         let ruleset =
-            self.places
-                .ruleset(&program_places, scratch.path(), self.policy.allow_network)?;
+            self.file_rules
+                .ruleset(&program_paths, scratch.path(), self.policy.allow_network)?;
         let mut limits = self.policy.limits;
         limits.memory = memory.unwrap_or(limits.memory);
         let group = self.control_groups.as_ref().ok();
@@ -145,14 +151,14 @@ impl Sandbox {
                 true => &self.filter_of_owners,
                 false => &self.filter,
             }),
-            noted: Noted::take(),
+            group_entry: GroupEntry::take(),
             group: group.transpose()?,
         };
         let mut environment = self.environment.clone();
         let home = scratch.path().as_os_str().to_owned();
         environment.push(("HOME".into(), home.clone()));
         environment.push(("TMPDIR".into(), home));
-        Ok(Cell {
+        Ok(SandboxRun {
             plan,
             environment,
             bounds: Bounds {
@@ -164,17 +170,17 @@ impl Sandbox {
         })
     }
 
-    /// What another user needs to start a program and to read what it may.
-    fn passage(&self, program: &Path, places: &[Allowed]) -> Passage {
-        let read = places.iter().map(|(path, _)| path);
+    /// What another user needs to start a program and to read the allowed files.
+    fn program_access(&self, program: &Path, paths: &[AllowedPath]) -> ProgramAccess {
+        let read = paths.iter().map(|(path, _)| path);
         let read = read.chain(&self.policy.read).map(PathBuf::as_path);
         let read = read.chain([program]);
         let is_open =
-            || access::everybody_reads(read) && access::everybody_passes(self.scratch.path());
-        match access::everybody_executes(program) {
-            false => Passage::Locked,
-            true if is_open() => Passage::Open,
-            true => Passage::Closed,
+            || access::is_world_readable(read) && access::is_world_searchable(self.scratch.path());
+        match access::is_world_executable(program) {
+            false => ProgramAccess::NotExecutable,
+            true if is_open() => ProgramAccess::Public,
+            true => ProgramAccess::Restricted,
         }
     }
 }
@@ -186,44 +192,44 @@ impl fmt::Debug for Sandbox {
     }
 }
 
-/// The sandbox of one run. Dropping it removes the private directory, so the processes have to be dead by then.
-pub struct Cell {
+/// The sandbox of one run. Dropping it removes the private directory, so all processes must be dead by then.
+pub struct SandboxRun {
     plan: Plan,
     environment: Vec<(OsString, OsString)>,
     bounds: Bounds,
     scratch: Scratch,
 }
 
-impl Cell {
-    /// The private directory, where the function starts.
+impl SandboxRun {
+    /// The private directory, which is the working directory of the function.
     pub fn directory(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// Starts a program in here: with the cleaned environment, in the private directory, as leader of a process group.
-    /// `name` is what it is called by. One program at a time.
+    /// Starts a program: with the filtered environment, in the private directory, as leader of a process group. `name`
+    /// is its first argument. One program at a time.
     pub fn start(
         &self,
         program: &Path,
         name: &str,
         arguments: &[String],
-    ) -> Result<Started, StartError> {
+    ) -> Result<StartedProcess, StartError> {
         let arguments = arguments.iter().map(String::as_str);
-        let start = Start {
+        let start = ProcessStart {
             program,
             words: [name].into_iter().chain(arguments).collect(),
             environment: &self.environment,
             directory: self.scratch.path(),
             owner: self.scratch.owner(),
         };
-        spawn::start(&start, &self.plan).map_err(|error| match Step::of(&error) {
+        spawn::start(&start, &self.plan).map_err(|error| match ConfineStep::of(&error) {
             Some((doing, source)) => StartError::Sandbox(SandboxError::Confine { doing, source }),
             None => StartError::Program(error),
         })
     }
 
-    /// Whether the processes in the group of `leader` use more than they may, all together. Where the kernel sees to it,
-    /// this is known when it has killed them.
+    /// Which limit the processes in the group of `leader` exceed together. Where a control group enforces it, this is
+    /// known after the kernel has killed them.
     pub fn excess(&self, leader: Pid) -> Option<Excess> {
         match &self.plan.group {
             Some(_) => self.excess_at_end(),
@@ -231,7 +237,7 @@ impl Cell {
         }
     }
 
-    /// What the kernel has killed the processes for, as far as it says so.
+    /// The limit for which the kernel has killed the processes, as far as it reports that.
     pub fn excess_at_end(&self) -> Option<Excess> {
         let group = self.plan.group.as_ref();
         group
@@ -239,7 +245,7 @@ impl Cell {
             .then_some(Excess::Memory(self.bounds.limits.memory))
     }
 
-    /// Kills all processes that are still there, as far as they can be found without the number of their process group.
+    /// Kills all remaining processes, as far as they can be found without the ID of their process group.
     pub fn kill(&self) {
         if let Some(group) = &self.plan.group {
             group.kill();
@@ -247,20 +253,19 @@ impl Cell {
     }
 }
 
-/// How many addresses a process may reserve: so many that a table of all of them fits into `memory`. A page of the table
-/// is for 512 pages of memory. Go, Node, Java and .NET reserve far more than they use, but no function needs less than
-/// the least of this.
+/// Limit of the address space of a process: its page tables fit into `memory`. A page of the table maps 512 pages of
+/// memory. Go, Node, Java and .NET reserve far more than they use, but no function needs less than this minimum.
 fn address_space(memory: u64) -> u64 {
     const LEAST: u64 = 16 << 30;
     memory.saturating_mul(512).max(LEAST)
 }
 
-/// Limits only ever go down: what the system says already is not exceeded.
+/// Limits are only lowered: limits that are in force already are not exceeded.
 fn rlimits(limits: &SandboxLimits, identity: Identity) -> Vec<(Resource, Rlimit)> {
     let mut wanted = vec![
         (Resource::As, address_space(limits.memory)),
-        // With 0, a program that the system starts for core dumps would still be started; with 1 it is not, and no file has
-        // room in one byte.
+        // With 0, the system would still start the program that handles core dumps; with 1 it does not, and no file
+        // fits into one byte.
         (Resource::Core, 1),
         (Resource::Cpu, limits.cpu.as_secs().max(1)),
         (Resource::Data, limits.memory),
@@ -272,7 +277,7 @@ fn rlimits(limits: &SandboxLimits, identity: Identity) -> Vec<(Resource, Rlimit)
         (Resource::Rtprio, 0),
     ];
     if let Identity::Other(..) = identity {
-        // Of a user that we share with others, others' processes would count too.
+        // With a shared user, processes of others would count too.
         wanted.push((Resource::Nproc, limits.processes));
     }
     let lowered = wanted.into_iter().map(|(resource, limit)| {
@@ -288,7 +293,7 @@ fn rlimits(limits: &SandboxLimits, identity: Identity) -> Vec<(Resource, Rlimit)
     lowered.chain([stack_limit()]).collect()
 }
 
-/// Stacks are not counted as data. What they have now stays: the C library makes stacks of threads as large.
+/// Stacks do not count as data. The current limit stays: the C library uses it as the size of thread stacks.
 fn stack_limit() -> (Resource, Rlimit) {
     const LARGEST: u64 = 64 << 20;
     let there = getrlimit(Resource::Stack);

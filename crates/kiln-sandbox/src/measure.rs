@@ -1,15 +1,14 @@
-//! What is in force, what was exceeded, and what went wrong.
+//! Measures in force, exceeded limits and errors.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// One thing that a sandbox does.
+/// One measure of a sandbox.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Measure {
-    /// What is guarded: `files`, `network`, …
+    /// What it protects: `files`, `network`, …
     pub name: &'static str,
-    /// Whether it is guarded here.
     pub in_force: InForce,
     /// How, or why not.
     pub how: String,
@@ -18,11 +17,9 @@ pub struct Measure {
 /// Whether a measure works on this system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InForce {
-    /// It does.
     Yes,
     /// With gaps, which the text names.
     Partly,
-    /// It does not.
     No,
 }
 
@@ -37,12 +34,12 @@ impl fmt::Display for Measure {
     }
 }
 
-/// What a function used too much of.
+/// A limit that a function exceeded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Excess {
-    /// Memory, of which it may have so many bytes.
+    /// Memory, with the limit in bytes.
     Memory(u64),
-    /// Processes and threads, of which it may have so many.
+    /// Processes and threads, with their limit.
     Processes(u64),
 }
 
@@ -58,54 +55,23 @@ impl fmt::Display for Excess {
 /// Why there is no sandbox.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The system has not what it takes.
+    /// The system lacks a feature.
     #[error("this system cannot run functions in a sandbox: {reason}")]
-    Unsupported {
-        /// What is missing.
-        reason: String,
-    },
-    /// The filter of system calls could not be made.
+    Unsupported { reason: String },
     #[error("cannot make the filter of system calls: {reason}")]
-    Filter {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A path that functions may read cannot be opened.
+    Filter { reason: String },
     #[error("cannot let functions read {}", path.display())]
-    Path {
-        /// The path.
-        path: PathBuf,
-        /// What went wrong.
-        source: io::Error,
-    },
-    /// The private directory could not be made.
+    Path { path: PathBuf, source: io::Error },
     #[error("cannot make a private directory in {}", path.display())]
-    Scratch {
-        /// Where.
-        path: PathBuf,
-        /// What went wrong.
-        source: io::Error,
-    },
-    /// The control group could not be made.
+    Scratch { path: PathBuf, source: io::Error },
     #[error("cannot make a control group in {}", path.display())]
-    ControlGroup {
-        /// Where.
-        path: PathBuf,
-        /// What went wrong.
-        source: io::Error,
-    },
-    /// The rules about files could not be made.
-    #[error("cannot make the sandbox's rules about files: {reason}")]
-    Rules {
-        /// What the kernel or the library says.
-        reason: String,
-    },
-    /// The child could not be confined, and was not started.
+    ControlGroup { path: PathBuf, source: io::Error },
+    #[error("cannot make the sandbox's rules for files: {reason}")]
+    Rules { reason: String },
+    /// The child was not started because it could not be confined.
     #[error("cannot confine the function ({doing})")]
     Confine {
-        /// The step that failed.
         doing: &'static str,
-        /// What went wrong.
         source: io::Error,
     },
 }
@@ -113,10 +79,9 @@ pub enum SandboxError {
 /// Why a program was not started in a sandbox.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// It is not there, or cannot be executed.
+    /// It does not exist, or cannot be executed.
     #[error("cannot start the program")]
     Program(#[source] io::Error),
-    /// The sandbox could not be made.
     #[error(transparent)]
     Sandbox(SandboxError),
 }

@@ -1,15 +1,15 @@
-//! What functions may do, as data.
+//! The policy of a sandbox, as data.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Whether functions run in a sandbox at all.
+/// Whether functions run in a sandbox.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SandboxMode {
-    /// In one, or not at all.
+    /// Functions run in a sandbox, or not at all.
     Strict,
-    /// As any other program of the user.
+    /// Functions run like any other program of the user.
     Off,
 }
 
@@ -30,36 +30,34 @@ impl FromStr for SandboxMode {
 pub struct SandboxPolicy {
     /// Whether it may use the internet protocols. Other sockets are never allowed.
     pub allow_network: bool,
-    /// Files and directories that it may read and execute, besides the system and its own directory.
+    /// Files and directories that it may read and execute, in addition to the system and its own directory.
     pub read: Vec<PathBuf>,
-    /// Names of variables that it gets from the environment besides those that every function gets.
+    /// Names of environment variables that it gets in addition to those of every function.
     pub variables: Vec<String>,
-    /// What it may use.
     pub limits: SandboxLimits,
-    /// Whether the kernel counts what all its processes use together.
+    /// Whether the kernel counts what its processes use together.
     pub control_group: ControlGroupUse,
 }
 
-/// Where the control groups of functions are made. Without one, what processes use together is looked at now and then.
+/// Where to make the control groups of functions. Without one, what processes use together is checked periodically.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum ControlGroupUse {
-    /// In the group of this process or the one above, if it is delegated and has the controllers for memory and processes.
+    /// In the group of this process or its parent, if it is delegated and has the controllers for memory and processes.
     #[default]
     IfDelegated,
     /// In this directory, if it has the controllers.
     In(PathBuf),
-    /// Nowhere.
     Never,
 }
 
-/// What a function in a sandbox may use.
+/// Limits of a function in a sandbox.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SandboxLimits {
-    /// Memory in bytes. Each process is refused more than that, and all are killed that have more together.
+    /// Memory in bytes. No process gets more, and all are killed if they use more together.
     pub memory: u64,
-    /// Computing time of each process.
+    /// CPU time of each process.
     pub cpu: Duration,
-    /// Files that a process may have open.
+    /// Open files of a process.
     pub open_files: u64,
     /// Processes and threads at the same time.
     pub processes: u64,

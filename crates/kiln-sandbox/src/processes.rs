@@ -1,27 +1,23 @@
-//! The processes of the system, as `/proc` shows them.
+//! The processes of the system, from `/proc`.
 //!
-//! Where there is no `/proc` there is nobody to be seen.
+//! Without `/proc` there are none.
 
 use rustix::process::getpid;
 
-/// A process at the moment it was looked at.
+/// The state of a process at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Process {
-    /// Its number.
     pub id: i32,
-    /// Who started or adopted it.
+    /// The process that started or adopted it.
     pub parent: i32,
-    /// The group it is in.
     pub group: i32,
-    /// The session it is in.
     pub session: i32,
-    /// How many threads it has.
     pub threads: u64,
-    /// When it was started, in ticks since the system was.
+    /// Start time, in ticks since boot.
     pub started: u64,
 }
 
-/// All processes; nobody, if `/proc` counts processes in another way than we do: it may be that of the host.
+/// All processes; empty if `/proc` has other process IDs than we do: it may be that of the host.
 pub fn processes() -> Vec<Process> {
     let us = getpid().as_raw_nonzero().get().to_string();
     if std::fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != us.as_str()) {
@@ -39,8 +35,8 @@ pub fn processes() -> Vec<Process> {
     processes.collect()
 }
 
-/// Whether a process is the one that ends functions when this process is killed. It is a child of this process, and no
-/// function.
+/// Whether a process is the one that kills functions when this process is killed. It is a child of this process, but
+/// not a function.
 pub fn is_watcher(process: i32) -> bool {
     #[cfg(target_os = "linux")]
     return crate::linux::watcher() == Some(process);
@@ -48,7 +44,7 @@ pub fn is_watcher(process: i32) -> bool {
     return process < 0;
 }
 
-/// Reads a line like `7 (name) S 1 …`; the name may have anything in it, parentheses too.
+/// Parses a line like `7 (name) S 1 …`; the name may contain anything, including parentheses.
 fn parse(id: i32, stat: &[u8]) -> Option<Process> {
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;
     let fields = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;

@@ -1,4 +1,4 @@
-//! Answers on their way out: statuses that every client can receive, and memory that counts until the client has it.
+//! Responses: statuses that every client can receive, and memory that counts until the client has received it.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,14 +10,14 @@ use kiln_proto::failure::{self, MAX_ROOM, ROOM_METADATA};
 use tonic::Status;
 use tonic::body::Body;
 
-/// Answers go out in pieces of so many bytes. HTTP/2 keeps a piece whole until the client takes it, and asks for the next
-/// when there is room again: a client that does not read costs no more than a piece beyond what is charged.
+/// Responses are sent in pieces of this size. HTTP/2 keeps a piece until the client reads it, and takes the next when
+/// there is room again: a client that does not read costs no more than a piece beyond what is charged.
 const PIECE: usize = 32 * 1024;
 
-/// Statuses of so few bytes, as they travel, are not looked at: they fit anywhere.
+/// Smaller statuses, encoded, fit every client and are not checked.
 const SMALL_STATUS: usize = 2 * 1024;
 
-/// How many bytes of details the caller takes, if it says so.
+/// How many bytes of details the caller accepts, if it announces it.
 pub(crate) fn announced_room(headers: &HeaderMap) -> Option<usize> {
     let value = headers.get(ROOM_METADATA)?.to_str().ok()?;
     let room: usize = value.parse().ok()?;
@@ -56,14 +56,14 @@ fn fit_headers(headers: &mut HeaderMap, room: Option<usize>) {
     for name in &names {
         headers.remove(name);
     }
-    // What was a header before can be one again.
+    // A decoded header can be encoded again.
     let _ = fitted.add_header(headers);
 }
 
-/// The body of an answer.
+/// The body of a response.
 struct AnswerBody<T> {
     body: Body,
-    /// What has come of the body and was not sent.
+    /// Bytes of the body that are not sent yet.
     rest: Bytes,
     room: Option<usize>,
     _kept: T,

@@ -1,8 +1,8 @@
-//! Requests as they come in: not too large, not too slowly, and no more of them than there is memory for.
+//! Receives requests: limits their size, their time and their memory.
 //!
-//! A gRPC message has its size in front, so one that is too large is refused before it is read. Memory is taken for what
-//! has arrived, in steps, whatever size was announced. A request has to be whole in a time that depends on its size, and
-//! may not pause for long. No call is begun before its request is whole.
+//! A gRPC message begins with its size, so one that is too large is refused before it is read. Memory is charged in
+//! steps for what has arrived, whatever size was announced. A request must be complete in a time that depends on its
+//! size, and may not pause for long. No call starts before its request is complete.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -18,32 +18,32 @@ use tonic::Status;
 use crate::held::Held;
 use crate::status;
 
-/// How long a request may send nothing before it is whole.
+/// How long a request may pause.
 const MAX_SILENCE: Duration = Duration::from_secs(30);
 
-/// How many bytes a second a message has to have on the average, besides the time that every message has.
+/// The minimum average rate of a message, in bytes per second, besides the fixed time of every message.
 pub(crate) const MIN_RATE: usize = 64 * 1024;
 
-/// Memory is taken in steps of at least so many bytes.
+/// Memory is charged in steps of at least this many bytes.
 const STEP: usize = 16 * 1024;
 
-/// What the smallest request takes.
+/// The charge of the smallest request.
 const MIN_CHARGE: usize = 1024;
 
-/// One byte that says whether a message is compressed, and four with its size.
+/// One byte that shows whether a message is compressed, and four bytes with its size.
 const HEAD: usize = 5;
 
-/// What a request must keep to.
+/// Limits of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestLimits {
-    /// How many bytes its message may have.
+    /// Maximum size of its message.
     pub(crate) size: usize,
-    /// How long it may take, besides a second for every [`MIN_RATE`] bytes.
+    /// Maximum time, besides a second for every [`MIN_RATE`] bytes.
     pub(crate) timeout: Duration,
 }
 
 impl RequestLimits {
-    /// How long a message of `size` bytes may be on its way, in either direction.
+    /// Maximum time to transfer a message of `size` bytes, in either direction.
     pub(crate) fn time_for(&self, size: usize) -> Duration {
         let at_min_rate = Duration::from_secs((size / MIN_RATE) as u64);
         self.timeout.saturating_add(at_min_rate)
@@ -53,9 +53,9 @@ impl RequestLimits {
 /// Why there is no message.
 #[derive(Debug)]
 pub(crate) enum ReceiveError {
-    /// The request does not keep to the limits, or there is no room for it.
+    /// The request exceeds a limit, or there is no memory for it.
     Refused(Status),
-    /// The stream broke before the request was whole.
+    /// The stream failed before the request was complete.
     Broken(Status),
 }
 
@@ -65,7 +65,7 @@ impl From<Status> for ReceiveError {
     }
 }
 
-/// A request's only message with its head, when all of it has arrived. What has arrived is charged to `held`.
+/// The only message of a request with its head, once it is complete. What has arrived is charged to `held`.
 pub(crate) async fn receive<B>(
     mut body: B,
     limits: &RequestLimits,
@@ -76,7 +76,7 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let begun = Instant::now();
-    let mut arriving = Arriving::default();
+    let mut arriving = PartialMessage::default();
     loop {
         if body.is_end_stream() {
             return Ok(arriving.into_bytes());
@@ -107,16 +107,16 @@ where
     }
 }
 
-/// What has arrived of a message.
+/// The part of a message that has arrived.
 #[derive(Debug, Default)]
-struct Arriving {
-    /// The only piece so far, which is often the whole message; or none, and all is in `bytes`.
+struct PartialMessage {
+    /// The only piece so far, which is often the whole message; `None` if all pieces are in `bytes`.
     first: Option<Bytes>,
     bytes: Vec<u8>,
     is_announced: bool,
 }
 
-impl Arriving {
+impl PartialMessage {
     fn so_far(&self) -> &[u8] {
         match &self.first {
             Some(first) => first,
@@ -169,7 +169,7 @@ impl Arriving {
             .map_err(|_| status::no_memory(size))
     }
 
-    /// Adds a piece to those before. The room for them doubles until there is enough for the whole message.
+    /// Adds a piece. The capacity doubles until the whole message fits.
     fn append(&mut self, data: &[u8]) {
         let needed = self.bytes.len() + data.len();
         if needed > self.bytes.capacity() {
@@ -185,7 +185,7 @@ impl Arriving {
     }
 }
 
-/// The body of a request that has arrived.
+/// The body of a request that is complete.
 #[derive(Debug)]
 pub(crate) struct WholeBody(Option<Bytes>);
 
@@ -211,7 +211,7 @@ impl Body for WholeBody {
     }
 }
 
-/// The body of a request with any number of small messages: so many bytes in all, and no long pauses.
+/// The body of a request with any number of small messages, with limits on their total size and on pauses.
 pub(crate) struct SmallMessages<B> {
     body: B,
     left: usize,

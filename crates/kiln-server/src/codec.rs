@@ -1,7 +1,6 @@
-//! Requests and answers on the wire.
+//! The codec of requests and responses.
 //!
-//! Like the codec that comes with the protocol, except that a request that is no message is the caller's fault, not
-//! ours.
+//! Like the codec that comes with the protocol, except that a malformed request is reported as the caller's error.
 
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use prost::Message as _;

@@ -1,8 +1,8 @@
 //! A connection from its first byte to its last.
 //!
-//! It has a little time for TLS and the preface of HTTP/2, must not be without a stream for long, and is asked now and then
-//! whether it is still there. Connections that do not keep to that are closed. What HTTP/2 keeps in memory for a connection
-//! is bounded by the limits below: windows, streams, headers and resets.
+//! It has a limited time for TLS and the preface of HTTP/2, must not be without a stream for long, and is pinged
+//! periodically. Connections that exceed these limits are closed. The limits below bound the memory that HTTP/2 keeps
+//! for a connection: windows, streams, headers and resets.
 
 use std::convert::Infallible;
 use std::io;
@@ -29,40 +29,40 @@ use crate::router::Router;
 use crate::streams::Streams;
 use crate::tls::Tls;
 
-/// How long a connection has for TLS and for the first bytes of HTTP/2 together.
-const MAX_GREETING: Duration = Duration::from_secs(10);
+/// Time limit for TLS and the preface of HTTP/2 together.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The first bytes of HTTP/2.
+/// The preface of HTTP/2.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How much may be on its way to us on a stream, and on a connection, before we have read it.
+/// Flow-control windows of a stream and of a connection.
 const STREAM_WINDOW: u32 = 512 * 1024;
 const CONNECTION_WINDOW: u32 = 2 * 1024 * 1024;
 
-/// How much of an answer HTTP/2 keeps for a client that does not read.
+/// How much of a response HTTP/2 keeps for a client that does not read.
 const MAX_SEND_BUFFER: usize = 64 * 1024;
 
-/// How many streams may be reset because of a client's errors in the life of a connection.
+/// Maximum number of streams that are reset because of a client's errors during a connection.
 const MAX_ERROR_RESETS: usize = 4 * MAX_STREAMS as usize;
 
-/// How long a connection that has to make room may take to end, and one that was idle.
+/// How long an evicted connection may take to end, and an idle one.
 const EVICTION: Duration = Duration::from_millis(250);
 const IDLE_END: Duration = Duration::from_secs(5);
 
-/// Why a connection came to nothing.
+/// Why a connection failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectionError {
-    #[error("nothing was said for {} seconds", MAX_GREETING.as_secs())]
+    #[error("no request within {} seconds", HANDSHAKE_TIMEOUT.as_secs())]
     Silent,
-    #[error("what was said first is not HTTP/2{}", hint(.0))]
+    #[error("the first bytes are not HTTP/2{}", hint(.0))]
     NotHttp2([u8; 24]),
     #[error("the client opens and resets streams in a loop")]
     TooManyResets,
-    #[error("another connection needed its place")]
+    #[error("evicted for another connection")]
     Evicted,
-    #[error("the connection broke")]
+    #[error("the connection failed")]
     Broken(#[from] io::Error),
-    #[error("the connection broke")]
+    #[error("the connection failed")]
     Http(#[from] hyper::Error),
 }
 
@@ -74,7 +74,7 @@ fn hint(first: &[u8]) -> &'static str {
     }
 }
 
-/// What every connection of a server needs.
+/// The state that all connections of a server share.
 #[derive(Clone)]
 pub(crate) struct Acceptor {
     pub(crate) tls: Option<Arc<Tls>>,
@@ -89,14 +89,15 @@ pub(crate) async fn serve(
     acceptor: Acceptor,
     registered: Registered,
 ) -> Result<(), ConnectionError> {
-    // Answers are small, and nobody should wait for more to come.
+    // Responses are small and should be sent at once.
     stream.set_nodelay(true)?;
     match &acceptor.tls {
         None => serve_without_tls(stream, &acceptor, &registered).await,
         Some(tls) => {
-            let greeted_until = Instant::now() + MAX_GREETING;
+            let greeted_until = Instant::now() + HANDSHAKE_TIMEOUT;
             let accepting = tls.acceptor().accept(stream);
-            let stream = greeted(accepting, registered.connection(), greeted_until).await?;
+            let stream =
+                before_first_request(accepting, registered.connection(), greeted_until).await?;
             serve_stream(stream, &acceptor, &registered, greeted_until).await
         }
     }
@@ -111,11 +112,17 @@ pub(crate) async fn serve_without_tls<S>(
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    serve_stream(stream, acceptor, registered, Instant::now() + MAX_GREETING).await
+    serve_stream(
+        stream,
+        acceptor,
+        registered,
+        Instant::now() + HANDSHAKE_TIMEOUT,
+    )
+    .await
 }
 
-/// What comes of a step before the first request, if it comes in time.
-async fn greeted<T>(
+/// The result of a step before the first request, within its time limit.
+async fn before_first_request<T>(
     step: impl Future<Output = io::Result<T>>,
     connection: &OpenConnection,
     until: Instant,
@@ -137,9 +144,9 @@ where
 {
     let connection = registered.connection();
     let mut first = [0; PREFACE.len()];
-    let read = greeted(stream.read_exact(&mut first), connection, greeted_until).await;
+    let read = before_first_request(stream.read_exact(&mut first), connection, greeted_until).await;
     match read {
-        // A client looked whether the port is open.
+        // A client checked whether the port is open.
         Err(ConnectionError::Broken(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
             return Ok(());
         }
@@ -148,7 +155,7 @@ where
     if first != *PREFACE {
         return Err(ConnectionError::NotHttp2(first));
     }
-    let stream = Greeted {
+    let stream = PeekedStream {
         unread: &PREFACE[..],
         stream,
     };
@@ -164,15 +171,15 @@ where
                 ConnectionEnd::Evicted => EVICTION,
                 ConnectionEnd::Idle => IDLE_END,
             };
-            // A request that is on its way is still answered.
+            // A request in transit is still answered.
             http.as_mut().graceful_shutdown();
-            // A client that does not answer is left.
+            // A client that does not respond is disconnected.
             let _ = timeout(time, http).await;
             return Ok(());
         }
         () = lifecycle.reached(Phase::Draining) => {}
     }
-    // The peer is told to go elsewhere with what it wants next, and hears the end of what it has begun.
+    // The peer sends its next calls elsewhere, and gets the responses of the current ones.
     http.as_mut().graceful_shutdown();
     tokio::select! {
         served = http.as_mut() => Ok(served?),
@@ -188,7 +195,7 @@ fn builder(connection: &Arc<OpenConnection>) -> http2::Builder<Streams> {
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_send_buf_size(MAX_SEND_BUFFER)
         .max_concurrent_streams(MAX_STREAMS)
-        // A client may cancel all its calls at once. How often is counted by the connection.
+        // A client may cancel all its calls at once. The connection counts how often.
         .max_pending_accept_reset_streams(MAX_STREAMS as usize)
         .max_local_error_reset_streams(MAX_ERROR_RESETS)
         .max_header_list_size(64 * 1024)
@@ -197,7 +204,7 @@ fn builder(connection: &Arc<OpenConnection>) -> http2::Builder<Streams> {
     builder
 }
 
-/// Answers the requests of a connection, and counts those that the client takes back.
+/// Answers the requests of a connection, and counts those that the client cancels.
 fn service(
     acceptor: &Acceptor,
     connection: &Arc<OpenConnection>,
@@ -218,13 +225,13 @@ fn service(
     })
 }
 
-/// A stream whose first bytes have been looked at.
-struct Greeted<S> {
+/// A stream whose first bytes have been read ahead.
+struct PeekedStream<S> {
     unread: &'static [u8],
     stream: S,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Greeted<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for PeekedStream<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -241,7 +248,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Greeted<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Greeted<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for PeekedStream<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,10 +1,10 @@
-//! All connections of a server: how many there are, and which one has to go when there are too many.
+//! All connections of a server: their number, and which one is evicted when there are too many.
 //!
-//! A new connection is never refused. When there are as many as may be, the one without calls that has done nothing for longest
-//! makes room. When all have calls, the new connection is one of a reserve, which answers health probes and takes no calls,
-//! and whose members make room for each other.
+//! A new connection is never refused. At the limit, the connection without calls that has been inactive longest is
+//! evicted. If all have calls, the new connection goes to a reserve, which answers health probes and takes no calls,
+//! and whose members evict each other.
 //!
-//! All connections of one address together have a share, so that one peer cannot push out the others. The share is half of
+//! All connections of one address together have a share, so that one peer cannot evict the others. The share is half of
 //! all, because many clients may be behind one address (NAT, proxies, Kubernetes services).
 
 mod connection;
@@ -19,7 +19,7 @@ use crate::held::Holder;
 
 pub(crate) use connection::{ClientReset, ConnectionEnd, MAX_STREAMS, OpenConnection, Unanswered};
 
-/// How many connections are in the reserve.
+/// Size of the reserve.
 const RESERVE: usize = 64;
 
 /// The connections of a server.
@@ -27,11 +27,11 @@ const RESERVE: usize = 64;
 pub(crate) struct Connections {
     limit: usize,
     limit_of_peer: usize,
-    state: Mutex<State>,
+    state: Mutex<ConnectionsState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ConnectionsState {
     next_id: u64,
     open: HashMap<u64, Arc<OpenConnection>>,
     peers: HashMap<IpAddr, Peer>,
@@ -46,7 +46,7 @@ struct Peer {
     held: Arc<Holder>,
 }
 
-/// A connection that counts, until dropped.
+/// A connection that counts until dropped.
 #[derive(Debug)]
 pub(crate) struct Registered {
     connections: Arc<Connections>,
@@ -62,7 +62,7 @@ impl Connections {
         })
     }
 
-    /// Counts a new connection. Another one may have to end for it.
+    /// Counts a new connection, and evicts another one if necessary.
     pub(crate) fn register(self: &Arc<Connections>, address: IpAddr) -> Registered {
         let address = network(address);
         let mut state = self.lock();
@@ -97,7 +97,7 @@ impl Connections {
         }
     }
 
-    /// Ends some connections without work: descriptors are needed.
+    /// Ends some connections without calls to free descriptors.
     pub(crate) fn make_room(&self) {
         let mut state = self.lock();
         for _ in 0..RESERVE {
@@ -107,7 +107,7 @@ impl Connections {
         }
     }
 
-    /// Whether calls may be taken on a connection. One of the reserve becomes a regular one if there is room by now.
+    /// Whether a connection takes calls. One of the reserve becomes a regular one if there is room by now.
     pub(crate) fn takes_calls(&self, connection: &OpenConnection) -> bool {
         if connection.is_regular() {
             return true;
@@ -126,21 +126,21 @@ impl Connections {
         has_room
     }
 
-    fn has_room(&self, state: &State, address: IpAddr) -> bool {
+    fn has_room(&self, state: &ConnectionsState, address: IpAddr) -> bool {
         state.regular < self.limit && state.of_peer(address) < self.limit_of_peer
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ConnectionsState {
     fn of_peer(&self, address: IpAddr) -> usize {
         self.peers.get(&address).map_or(0, |peer| peer.regular)
     }
 
-    /// Ends the connection that has done nothing for longest, of those that may be ended; false if none may.
+    /// Ends the connection that has been inactive longest, of those that may be ended; false if there is none.
     fn evict(&mut self, may_end: impl Fn(&OpenConnection) -> bool) -> bool {
         let candidates = self.open.values().filter(|other| may_end(other));
         let ranked = candidates.filter_map(|other| Some((other.inactive_since()?, other.id())));
@@ -182,7 +182,7 @@ impl Drop for Registered {
     }
 }
 
-/// What counts as one peer: an address, or the network that an IPv6 host has for itself.
+/// The key of a peer: an IPv4 address, or the /64 network of an IPv6 host.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

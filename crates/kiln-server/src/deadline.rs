@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tonic::metadata::MetadataMap;
 
-/// What a caller sends that is no time: up to eight digits and a unit.
+/// A value that is not a timeout: up to eight digits and a unit.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("malformed grpc-timeout: {0:?}")]
 pub(crate) struct MalformedTimeout(String);
 
-/// How long the caller waits; none if it does not say.
+/// How long the caller waits, if it sets a timeout.
 pub(crate) fn timeout(metadata: &MetadataMap) -> Result<Option<Duration>, MalformedTimeout> {
     let Some(value) = metadata.get("grpc-timeout") else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! One evaluation on a thread that may block: list in, function, list out or status. And what callers get of a function
-//! that ran elsewhere ([`unread`]) or that was not run to its end ([`not_run`]).
+//! One evaluation on a thread that may block: list in, function, list or status out. Also the responses for functions
+//! that ran elsewhere ([`unread`]) and that did not run to their end ([`not_run`]).
 
 use std::sync::Arc;
 use std::thread;
@@ -18,11 +18,11 @@ use crate::list::{self, ListError, Results};
 use crate::options::Words;
 use crate::status;
 
-/// Where it is not plain to see that something is a list, texts of at most so many bytes are parsed. Parsing them takes no
-/// time beside starting a process; parsing larger ones would.
+/// Texts up to this size are parsed if it is not plain that they are lists. That takes little time compared with
+/// starting a process; parsing larger ones would not.
 const READ_WHOLE: usize = 64 * 1024;
 
-/// What is to be evaluated.
+/// A function call.
 pub(crate) struct Evaluation {
     pub(crate) image: String,
     pub(crate) list: Bytes,
@@ -30,17 +30,17 @@ pub(crate) struct Evaluation {
     /// How failures of programs are reported.
     pub(crate) words: Words,
     pub(crate) ctx: RunContext,
-    /// How large the answer may be.
+    /// Maximum size of the response.
     pub(crate) max_message_size: usize,
-    /// How many bytes of details the caller takes with a failure.
+    /// How many bytes of details the caller accepts with a failure.
     pub(crate) room: usize,
 }
 
-/// What came of it.
+/// The result of a call.
 pub(crate) struct Evaluated {
     pub(crate) exit_code: Option<i32>,
     pub(crate) answer: Result<EvaluateFunctionResponse, Status>,
-    /// What the service logs about it.
+    /// A message for the log.
     pub(crate) warning: Option<String>,
 }
 
@@ -55,7 +55,6 @@ impl Evaluated {
     }
 }
 
-/// Why there is no outcome.
 enum NoOutcome {
     UnreadableList(ListError),
     NotRun(RunError),
@@ -89,7 +88,7 @@ impl Evaluation {
         }
     }
 
-    /// Native functions stand for images, and fail as these do.
+    /// Native functions replace images, and fail like them.
     fn words(&self) -> Words {
         match self.runner.is_native() {
             true => Words::Wrapper,
@@ -99,7 +98,7 @@ impl Evaluation {
 
     fn run(&self, text: &str) -> Result<Outcome, NoOutcome> {
         let runner = &self.runner;
-        // Native functions read the list anyway, and say so if they cannot.
+        // Native functions parse the list anyway, and report if it is malformed.
         let looks_fine = match runner.is_native() {
             true => list::looks_like_list(text),
             false => list::is_plain_list(text),
@@ -115,7 +114,7 @@ impl Evaluation {
         let outcome = if read_first || looks_fine {
             runner.run(&input, &self.ctx)
         } else {
-            // The program starts on the list while it is read here: it costs the caller no time.
+            // The list is checked while the program runs: this costs the caller no time.
             let (outcome, readable) = thread::scope(|scope| {
                 let reader = thread::Builder::new().spawn_scoped(scope, || list::read(text));
                 let outcome = runner.run(&input, &self.ctx);
@@ -198,7 +197,7 @@ impl Evaluation {
         let over = response.encoded_len().saturating_sub(limit);
         if over > 0 {
             let log = String::from_utf8_lossy(&response.log);
-            // Lengths are written before what they measure, and take a few bytes more or less.
+            // The encoding of lengths takes a few bytes more or less.
             let room = log.len().saturating_sub(over + 8);
             let log = if room > 0 {
                 omit_middle(&log, room).into_owned()
@@ -214,7 +213,7 @@ impl Evaluation {
         Ok(response)
     }
 
-    /// Whether the answer of a function that succeeded is a list, and its results if it may have some.
+    /// Checks that the answer of a function that succeeded is a list; returns its results if it may have some.
     fn check_output(&self, output: &Bytes) -> Result<Results, String> {
         let (runner, words) = (&self.runner, self.words());
         let text = std::str::from_utf8(output).unwrap_or_default();
@@ -233,7 +232,7 @@ impl Evaluation {
         results.map_err(|error| error.to_string())
     }
 
-    /// The results in the answer of a function that failed. A native one need not have an answer.
+    /// The results in the answer of a function that failed. A native function may have no answer.
     fn read_output(&self, output: &Bytes) -> Result<Results, String> {
         let results = match std::str::from_utf8(output) {
             Ok(text) if self.runner.is_native() => list::read(text),
@@ -243,8 +242,8 @@ impl Evaluation {
     }
 }
 
-/// What the caller gets of a function that ran elsewhere: its answer as it came. `room` is how many bytes of details the
-/// caller takes.
+/// The response for a function that ran elsewhere, with its answer unchanged. `room` is how many bytes of details the
+/// caller accepts.
 pub(crate) fn unread(image: &str, outcome: Outcome, room: usize) -> Evaluated {
     let exit_text = outcome.exit_text();
     let is_success = outcome.is_success();
@@ -268,9 +267,9 @@ pub(crate) fn unread(image: &str, outcome: Outcome, room: usize) -> Evaluated {
     }
 }
 
-/// What the caller gets of a function that was not run to its end. `asked` names the evaluators, `room` is how many bytes
-/// of details the caller takes.
-pub(crate) fn not_run(image: &str, error: RunError, asked: &str, room: usize) -> Evaluated {
+/// The response for a function that did not run to its end. `evaluators` names the evaluators, `room` is how many bytes of
+/// details the caller accepts.
+pub(crate) fn not_run(image: &str, error: RunError, evaluators: &str, room: usize) -> Evaluated {
     Evaluated::refused(match error {
         RunError::NotStarted(error) => {
             let failure = failure(image, -1, None, Vec::new());
@@ -280,11 +279,11 @@ pub(crate) fn not_run(image: &str, error: RunError, asked: &str, room: usize) ->
         RunError::Cancelled => status::cancelled(image),
         RunError::OutputTooLarge { limit } => status::wrote_too_much(image, limit),
         RunError::NotFound(error) => {
-            status::not_found_because(image, asked, &error_chain(error.as_ref()))
+            status::not_found_because(image, evaluators, &error_chain(error.as_ref()))
         }
         RunError::Unavailable(error) | RunError::Remote(error) => {
             match error.downcast::<Status>() {
-                // The words of the peer that was to run it.
+                // The status of the peer.
                 Ok(status) => return fitted(*status, room),
                 Err(error) => status::unavailable(image, &error_chain(error.as_ref())),
             }
@@ -294,7 +293,7 @@ pub(crate) fn not_run(image: &str, error: RunError, asked: &str, room: usize) ->
     })
 }
 
-/// A peer's status with details that the caller takes, and how the function exited if the peer says so.
+/// A peer's status with details that the caller accepts, and the exit code if the peer reports it.
 fn fitted(status: Status, room: usize) -> Evaluated {
     let (exit_code, status) = match failure::from_status(&status) {
         Some(failure) => {
@@ -307,7 +306,7 @@ fn fitted(status: Status, room: usize) -> Evaluated {
         None if status.details().len() > room => {
             (None, Status::new(status.code(), status.message()))
         }
-        // The metadata of the answer are between the peer and us; they are not passed on.
+        // The metadata of the response belong to the connection with the peer; they are not passed on.
         None => {
             let details = Bytes::copy_from_slice(status.details());
             let status = Status::with_details(status.code(), status.message(), details);
@@ -330,7 +329,7 @@ fn failure(image: &str, exit_code: i32, signal: Option<i32>, stderr: Vec<u8>) ->
     }
 }
 
-/// An answer as text. A tree without a configuration gets that of the list it was made of.
+/// An answer as text. A tree without a configuration gets that of its input list.
 fn wire(list: &str, output: Output) -> Bytes {
     match output {
         Output::Wire(bytes) => bytes,

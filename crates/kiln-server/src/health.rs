@@ -1,13 +1,13 @@
-//! Whether the server is alive, and whether it can run functions.
+//! Health checks: whether the server is alive, and whether it can run functions.
 //!
-//! The name `""` is what liveness probes ask for: it serves unless the server is ending. The name of the service serves
-//! when, besides, any function can be run at all. Whoever asks also hears how long there has been no call.
+//! Liveness probes use the name `""`: it serves until the server shuts down. The name of the service serves if, in
+//! addition, any function can be run. The response also reports how long the server has been idle.
 
 use std::pin::Pin;
 use std::sync::Arc;
 
 use kiln_proto::SERVICE;
-use kiln_proto::idle::tell_idle;
+use kiln_proto::idle::set_idle_time;
 use tokio::sync::watch;
 use tokio_stream::wrappers::WatchStream;
 use tokio_stream::{Stream, StreamExt as _};
@@ -24,7 +24,7 @@ pub(crate) struct HealthService {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Asked {
+enum HealthTarget {
     Server,
     Service,
     Unknown,
@@ -42,22 +42,22 @@ impl HealthService {
     }
 }
 
-fn asked(request: &Request<HealthCheckRequest>) -> Asked {
+fn target(request: &Request<HealthCheckRequest>) -> HealthTarget {
     match request.get_ref().service.as_str() {
-        "" => Asked::Server,
-        SERVICE => Asked::Service,
-        _ => Asked::Unknown,
+        "" => HealthTarget::Server,
+        SERVICE => HealthTarget::Service,
+        _ => HealthTarget::Unknown,
     }
 }
 
-fn response(asked: Asked, phase: Phase, can_evaluate: bool) -> HealthCheckResponse {
+fn response(target: HealthTarget, phase: Phase, can_evaluate: bool) -> HealthCheckResponse {
     let serves = phase == Phase::Serving;
-    let status = match asked {
-        Asked::Server if serves => ServingStatus::Serving as i32,
-        Asked::Service if serves && can_evaluate => ServingStatus::Serving as i32,
-        Asked::Server | Asked::Service => ServingStatus::NotServing as i32,
+    let status = match target {
+        HealthTarget::Server if serves => ServingStatus::Serving as i32,
+        HealthTarget::Service if serves && can_evaluate => ServingStatus::Serving as i32,
+        HealthTarget::Server | HealthTarget::Service => ServingStatus::NotServing as i32,
         // SERVICE_UNKNOWN, which the enum of the crate does not have.
-        Asked::Unknown => 3,
+        HealthTarget::Unknown => 3,
     };
     HealthCheckResponse { status }
 }
@@ -68,13 +68,13 @@ impl Health for HealthService {
         &self,
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<HealthCheckResponse>, Status> {
-        match asked(&request) {
-            Asked::Unknown => Err(Status::not_found("unknown service")),
+        match target(&request) {
+            HealthTarget::Unknown => Err(Status::not_found("unknown service")),
             known => {
                 let phase = self.lifecycle.phase();
                 let can_evaluate = *self.can_evaluate.borrow();
                 let mut response = Response::new(response(known, phase, can_evaluate));
-                tell_idle(response.metadata_mut(), self.lifecycle.unused_for());
+                set_idle_time(response.metadata_mut(), self.lifecycle.unused_for());
                 Ok(response)
             }
         }
@@ -87,10 +87,10 @@ impl Health for HealthService {
         &self,
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        let asked = asked(&request);
+        let target = target(&request);
         let phase = self.lifecycle.watch();
         let can_evaluate = self.can_evaluate.clone();
-        // Either may change; what is said is always said of both.
+        // Either may change; the response always reflects both.
         let phases = WatchStream::new(phase.clone()).map(|_| ());
         let usable = WatchStream::new(can_evaluate.clone()).map(|_| ());
         let changes = phases
@@ -99,7 +99,7 @@ impl Health for HealthService {
         let changes = changes.take_while(|(phase, _)| *phase < Phase::Finishing);
         let mut last = None;
         let responses = changes.filter_map(move |(phase, can_evaluate)| {
-            let response = response(asked, phase, can_evaluate);
+            let response = response(target, phase, can_evaluate);
             let changed = last != Some(response.status);
             last = Some(response.status);
             changed.then_some(Ok(response))

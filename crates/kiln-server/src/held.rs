@@ -1,30 +1,30 @@
-//! How many bytes of requests and answers are in memory: coming in, waiting, running and going out.
+//! How many bytes of requests and responses are in memory: being received, waiting, running and being sent.
 //!
-//! A call is charged for what has arrived, never for what it announces. Large and small requests have pools of their own, so
-//! that large ones cannot shut small ones out. In each pool a connection may take as much as it leaves free, and a peer
-//! three times as much as it leaves free: however much one of them takes, there is room for the next. The only call of a
-//! connection or of a peer is free of its rule, so that a request of the allowed size always fits an idle server.
+//! A call is charged for what has arrived, never for what it announces. Large and small requests have separate pools,
+//! so that large ones cannot block small ones. In each pool a connection may take as much as it leaves free, and a peer
+//! three times as much as it leaves free: however much one of them takes, there is room for the next. The only call of
+//! a connection or of a peer is exempt, so that a request of the allowed size always fits an idle server.
 //!
-//! Streams take memory before their messages arrive, and some never have one. They are charged with their headers to pools
-//! of their own, by the same rules: one for health checks, which are short, and one for everything else.
+//! Streams take memory before their messages arrive, and some never have one. They are charged with their headers to
+//! separate pools, by the same rules: one for health checks, which are short, and one for everything else.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::Request;
 
-/// Requests of at most so many bytes are small.
+/// Requests up to this size are small.
 pub(crate) const SMALL_REQUEST: usize = 256 * 1024;
 
 /// How much a connection and a peer may have for each byte that they leave free.
 const CONNECTION_FACTOR: usize = 1;
 const PEER_FACTOR: usize = 3;
 
-/// How many bytes all streams may have, and all health checks, besides the messages.
+/// Limit of all streams and of all health checks, besides messages, in bytes.
 const STREAMS: usize = 64 * 1024 * 1024;
 const CHECKS: usize = 8 * 1024 * 1024;
 
-/// What a stream takes besides its headers: the task that serves it, and what HTTP/2 and gRPC know of it.
+/// Memory of a stream besides its headers: its task, and the state of HTTP/2 and gRPC.
 const STREAM: usize = 8 * 1024;
 
 /// The bytes that all calls of a server share.
@@ -39,7 +39,6 @@ struct Pool {
     used: Mutex<usize>,
 }
 
-/// Which pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum PoolKind {
     SmallMessages,
@@ -48,7 +47,6 @@ enum PoolKind {
     Checks,
 }
 
-/// What a stream is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StreamKind {
     /// A health check, which is answered once.
@@ -57,7 +55,7 @@ pub(crate) enum StreamKind {
     Other,
 }
 
-/// What one connection, or all of one peer, have in each pool.
+/// The bytes of one connection, or of one peer, in each pool.
 #[derive(Debug, Default)]
 pub(crate) struct Holder {
     used: [AtomicUsize; 4],
@@ -119,7 +117,6 @@ impl PoolKind {
 }
 
 impl Held {
-    /// Nothing yet.
     pub(crate) fn new(
         held_bytes: Arc<HeldBytes>,
         connection: Arc<Holder>,
@@ -134,7 +131,7 @@ impl Held {
         }
     }
 
-    /// Takes what a stream needs besides its messages, until dropped.
+    /// Charges the memory of a stream besides its messages, until dropped.
     pub(crate) fn for_stream<B>(
         mut self,
         kind: StreamKind,
@@ -155,7 +152,7 @@ impl Held {
         }
     }
 
-    /// Whether a request of `size` bytes would fit now. Nothing is taken.
+    /// Whether a request of `size` bytes would fit now; charges nothing.
     pub(crate) fn would_fit(&self, size: usize) -> bool {
         let pools: &[PoolKind] = match size {
             ..=SMALL_REQUEST => &[PoolKind::SmallMessages, PoolKind::LargeMessages],
@@ -167,7 +164,7 @@ impl Held {
         })
     }
 
-    /// Takes as much as makes `bytes` together, for a request that announced `size` bytes.
+    /// Increases the charge to `bytes`, for a request that announced `size` bytes.
     pub(crate) fn grow(&mut self, bytes: usize, size: usize) -> Result<(), NoRoom> {
         if bytes <= self.bytes {
             return Ok(());
@@ -185,14 +182,14 @@ impl Held {
         }
     }
 
-    /// Holds `bytes` from now on, whether or not there is room: they are in memory already.
+    /// Sets the charge to `bytes`, whether or not there is room: they are in memory already.
     pub(crate) fn replace(&mut self, bytes: usize) {
         let held_bytes = Arc::clone(&self.held_bytes);
         let mut used = held_bytes.pool(self.pool).lock();
         self.charge(&mut used, bytes);
     }
 
-    /// Takes all bytes of the call from a pool, if that is allowed, and gives back what it had in another.
+    /// Charges all bytes of the call to a pool, if that is allowed, and releases them in another.
     fn take(&mut self, pool: PoolKind, bytes: usize) -> bool {
         let held_bytes = Arc::clone(&self.held_bytes);
         let mut used = held_bytes.pool(pool).lock();

@@ -1,13 +1,19 @@
-//! The gRPC service that runs functions, over whatever runs them.
+//! The gRPC service that runs functions with any evaluators.
 //!
 //! A [`Server`] is bound to an address with an [`EvaluatorChain`](kiln_runtime::EvaluatorChain) and [`Options`]. A call
-//! comes in on a connection ([`Server`] and its modules), is admitted or refused, runs on a thread of its own or elsewhere
-//! and is answered; an [`Observer`] is notified of all of it. The same service is the function runner and the wrapper in
-//! a pod, which differ in what they run and in [`Words`].
+//! arrives on a connection ([`Server`] and its modules), is admitted or refused, runs on its own thread or elsewhere
+//! and is answered; an [`Observer`] is notified of all of it. The function runner and the wrapper in a pod use the same
+//! service; they differ in their evaluators and in [`Words`].
 //!
-//! Nothing here knows packages, Kubernetes or native functions. Nothing prints; what happens is logged with `tracing`. Calls
-//! run on threads that may block, never on those that serve connections, so health is answered whatever functions do.
-//! Native functions run in worker processes ([`WorkerPool`]), so none of them can end or block the service.
+//! Nothing here knows packages, Kubernetes or native functions. Nothing prints; events are logged with `tracing`. Calls
+//! run on threads that may block, never on those that serve connections, so health checks are answered whatever
+//! functions do. Native functions run in worker processes ([`WorkerPool`]), so none of them can stop or block the
+//! service.
+
+#![allow(
+    missing_docs,
+    reason = "a field or variant whose name is clear has no comment"
+)]
 
 mod admission;
 mod answer;
@@ -37,7 +43,7 @@ mod token;
 mod workers;
 
 pub use admission::Lane;
-pub use lifecycle::Stop;
+pub use lifecycle::StopHandle;
 pub use observer::{Finished, NoObserver, Observer};
 pub use options::{
     AdmissionOptions, ConnectionOptions, DEFAULT_CONNECTION_IDLE_TIMEOUT, DEFAULT_DRAIN_TIMEOUT,
@@ -48,5 +54,5 @@ pub use server::{BindError, Server};
 pub use signals::stop_on_signals;
 pub use threads::build_runtime;
 pub use tls::{Tls, TlsError, TlsFiles};
-pub use token::Token;
+pub use token::BearerToken;
 pub use workers::{WORKER_NAME, WorkerError, WorkerOptions, WorkerPool, work};

@@ -1,4 +1,4 @@
-//! From serving through draining to the end.
+//! The phases of a server: serving, draining, ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -6,18 +6,16 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 
-/// Where a server is in its life; it only goes on.
+/// The phase of a server; it only advances.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Phase {
-    /// Calls are taken.
     Serving,
-    /// Calls that run may finish, new ones are refused.
+    /// Running calls may finish, new ones are refused.
     Draining,
-    /// Calls that run are cancelled.
+    /// Running calls are cancelled.
     Cancelling,
-    /// No call runs any more; connections say their last.
+    /// No call runs any more; connections send their last responses.
     Finishing,
-    /// Nothing is done any more.
     Ended,
 }
 
@@ -28,23 +26,23 @@ pub(crate) struct Lifecycle {
     calls: AtomicUsize,
     idle: Notify,
     began: Instant,
-    /// When the last call was over, in milliseconds since the beginning.
+    /// When the last call ended, in milliseconds since the start.
     last_over: AtomicU64,
 }
 
-/// Makes a server end. Clones are the same.
+/// Stops a server. Clones are the same handle.
 #[derive(Clone, Debug)]
-pub struct Stop {
+pub struct StopHandle {
     lifecycle: Arc<Lifecycle>,
 }
 
-impl Stop {
-    /// No new calls; those that run may finish in the time that the server was told to give them.
+impl StopHandle {
+    /// Refuses new calls; running ones may finish within the drain timeout.
     pub fn drain(&self) {
         self.lifecycle.advance(Phase::Draining);
     }
 
-    /// No new calls, and those that run are cancelled.
+    /// Refuses new calls and cancels running ones.
     pub fn now(&self) {
         self.lifecycle.advance(Phase::Cancelling);
     }
@@ -61,8 +59,8 @@ impl Lifecycle {
         })
     }
 
-    pub(crate) fn stop(self: &Arc<Lifecycle>) -> Stop {
-        Stop {
+    pub(crate) fn stop(self: &Arc<Lifecycle>) -> StopHandle {
+        StopHandle {
             lifecycle: Arc::clone(self),
         }
     }
@@ -75,7 +73,7 @@ impl Lifecycle {
         self.phase.subscribe()
     }
 
-    /// Goes on to a phase, unless it is over already.
+    /// Advances to a phase, unless it is over already.
     pub(crate) fn advance(&self, to: Phase) {
         self.phase.send_if_modified(|phase| {
             let goes_on = *phase < to;
@@ -91,17 +89,17 @@ impl Lifecycle {
         let _ = phase.wait_for(|phase| *phase >= wanted).await;
     }
 
-    /// A call begins; none if the server takes no more.
-    pub(crate) fn begin(self: &Arc<Lifecycle>) -> Option<Running> {
+    /// Starts a call; `None` if the server takes no more.
+    pub(crate) fn begin(self: &Arc<Lifecycle>) -> Option<ActiveCall> {
         self.calls.fetch_add(1, Ordering::SeqCst);
-        let running = Running {
+        let running = ActiveCall {
             lifecycle: Arc::clone(self),
         };
-        // Looked at after the call was counted, so that whoever waits for the last one does not miss it.
+        // Checked after the call was counted, so that a task that waits for the last call does not miss it.
         (self.phase() == Phase::Serving).then_some(running)
     }
 
-    /// How long there has been no call.
+    /// How long the server has been idle.
     pub(crate) fn unused_for(&self) -> Duration {
         if self.calls.load(Ordering::SeqCst) > 0 {
             return Duration::ZERO;
@@ -123,11 +121,11 @@ impl Lifecycle {
 }
 
 /// A call that runs, until dropped.
-pub(crate) struct Running {
+pub(crate) struct ActiveCall {
     lifecycle: Arc<Lifecycle>,
 }
 
-impl Drop for Running {
+impl Drop for ActiveCall {
     fn drop(&mut self) {
         let now = self.lifecycle.began.elapsed().as_millis();
         let now = u64::try_from(now).unwrap_or(u64::MAX);

@@ -1,10 +1,10 @@
-//! Lists on their way through: whether they are lists, and what results are in them.
+//! Checks lists that pass through, and reads the results in them.
 //!
-//! Programs get and give text, so most lists are never parsed: that they are lists is plain to see ([`is_plain_list`]).
-//! Whatever is not so plain is parsed, and the words for what is wrong are those of the Go SDK that Porch uses.
+//! Programs read and write text, so most lists are never parsed: it is plain that they are lists ([`is_plain_list`]).
+//! Everything else is parsed; the error messages are those of the Go SDK that Porch uses.
 //!
-//! A request may be empty. An answer may not ([`read_answer`]): a caller takes every resource that is missing from the
-//! answer for one that the function removed. So an answer without a list, or with `items` that are not a list, is an
+//! A request may be empty. An answer may not ([`read_answer`]): a caller assumes that the function removed every
+//! resource that is missing from the answer. So an answer without a list, or with `items` that are not a list, is an
 //! error here.
 
 use kiln_go::quote;
@@ -40,7 +40,7 @@ pub(crate) enum ListError {
     Results(String),
 }
 
-/// What a function reported.
+/// The results that a function reported.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results {
     pub(crate) items: Vec<ResultItem>,
@@ -49,7 +49,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// Whether the function itself says that something is wrong.
+    /// Whether a result is an error.
     pub(crate) fn has_errors(&self) -> bool {
         let mut items = self.items.iter();
         items.any(|item| item.known_severity() == Some(Severity::Error))
@@ -91,7 +91,7 @@ fn item_message(item: &ResultItem) -> String {
     text
 }
 
-/// Whether a text has the kind of a list where lists have it. What has not may still be one.
+/// Whether a text has the kind of a list in the usual position. Other texts may still be lists.
 pub(crate) fn looks_like_list(text: &str) -> bool {
     const KIND: &str = "kind: ResourceList";
     let ends = |at: usize| {
@@ -104,9 +104,9 @@ pub(crate) fn looks_like_list(text: &str) -> bool {
     memmem::find_iter(text.as_bytes(), KIND).any(|at| begins(at) && ends(at))
 }
 
-/// Whether a text is a list, as far as that can be seen without parsing it. Nothing follows if it cannot be seen.
+/// Whether a text is a list, as far as that shows without parsing it. False does not mean that it is not a list.
 ///
-/// What it has for results may still be wrong, see [`read`].
+/// Its results may still be malformed, see [`read`].
 pub(crate) fn is_plain_list(text: &str) -> bool {
     let has_one_kind = || {
         let again = memmem::find_iter(text.as_bytes(), b"\nkind:").count();
@@ -115,13 +115,13 @@ pub(crate) fn is_plain_list(text: &str) -> bool {
     looks_like_list(text) && has_one_kind() && is_ordinary(text)
 }
 
-/// The field `results` of a list that has its fields, and nothing else, at the beginning of lines. That holds for what is
-/// plainly a list and for what we wrote.
+/// The field `results` of a list that has only its fields at the beginning of lines. That holds for plain lists and for
+/// what we wrote.
 pub(crate) fn results_part(text: &str) -> Option<&str> {
     field_part(text, "results")
 }
 
-/// Reads the list of a request for the results in it. Text without anything is a list without anything.
+/// Reads the results in the list of a request. An empty text is an empty list.
 pub(crate) fn read(text: &str) -> Result<Results, ListError> {
     if text.trim().is_empty() {
         return Ok(Results::default());
@@ -132,10 +132,10 @@ pub(crate) fn read(text: &str) -> Result<Results, ListError> {
     results(&only_document(text.as_bytes())?)
 }
 
-/// Reads the answer of a function for the results in it; an error if Porch's wrapper would not take it for a list.
+/// Reads the results in the answer of a function; an error if Porch's wrapper would not accept it as a list.
 ///
-/// The runner is more lenient than the wrapper in one point: it does not look at the configuration in an answer, because
-/// Porch's runner passes it on as it is.
+/// The runner is more lenient than the wrapper in one point: it does not check the configuration in an answer, because
+/// Porch's runner passes it on unchanged.
 pub(crate) fn read_answer(answer: &[u8], words: Words) -> Result<Results, ListError> {
     if let Ok(text) = std::str::from_utf8(answer)
         && is_plain_list(text)
@@ -162,8 +162,8 @@ pub(crate) fn read_answer(answer: &[u8], words: Words) -> Result<Results, ListEr
     results(&document)
 }
 
-/// Whether an answer that has the kind of a list can be taken for one without reading all of it: its items are plainly
-/// resources, and it has no results.
+/// Whether an answer that has the kind of a list can be accepted without parsing it: its items are plainly resources,
+/// and it has no results.
 pub(crate) fn is_plain_answer(text: &str) -> bool {
     results_part(text).is_none() && has_plain_fields(text)
 }
@@ -209,7 +209,7 @@ fn go_type(node: NodeRef<'_>) -> &'static str {
     }
 }
 
-/// Reads the results of a list of which [`results_part`] holds.
+/// Reads the results of a list for which [`results_part`] holds.
 pub(crate) fn read_written(list: &str) -> Result<Results, ListError> {
     let Some(part) = results_part(list) else {
         return Ok(Results::default());
@@ -220,8 +220,8 @@ pub(crate) fn read_written(list: &str) -> Result<Results, ListError> {
         .map_or_else(|| Ok(Results::default()), results)
 }
 
-/// The results of a document that has them at its root. As in the SDK, what is neither a list nor has one in `items` are
-/// no results.
+/// The results of a document that has them at its root. As in the SDK, a value that is neither a list nor has one in
+/// `items` means no results.
 fn results(document: &Document) -> Result<Results, ListError> {
     let list = match document.root().get("results") {
         Some(results) if results.is_mapping() => results.get("items"),

@@ -1,4 +1,4 @@
-//! Where counters and traces attach.
+//! The interface for metrics and traces.
 
 use std::time::Duration;
 
@@ -8,60 +8,60 @@ use tracing::Span;
 
 use crate::admission::Lane;
 
-/// Hears what a server does. Methods are called on threads that serve connections and must not block.
+/// Is notified of what a server does. Methods are called on threads that serve connections and must not block.
 pub trait Observer: Send + Sync {
-    /// A call has come in: `span` is that of the whole call, and what the caller sent may say to which trace it
-    /// belongs. The spans `queue` and `execute` are inside.
+    /// A call has arrived: `span` is that of the whole call, and the caller's metadata may name its trace. The spans
+    /// `queue` and `execute` are inside.
     fn begun(&self, span: &Span, metadata: &MetadataMap) {
         let _ = (span, metadata);
     }
 
-    /// The number of calls that wait for a place has changed by so much. It is the change that is told, because several
-    /// threads tell at once: their changes add up in any order, where the last of their totals may be an old one.
+    /// The number of waiting calls has changed by `change`. It is the change and not the total, because several threads
+    /// report at once: changes add up in any order, while the last total may be an old one.
     fn waiting(&self, lane: Lane, change: i64) {
         let _ = (lane, change);
     }
 
-    /// The number of calls that have a place has changed by so much.
+    /// The number of running calls has changed by `change`.
     fn running(&self, lane: Lane, change: i64) {
         let _ = (lane, change);
     }
 
-    /// A call is over, however it ended; `span` is the one that it began with.
+    /// A call has ended; `span` is the one that it started with.
     fn finished(&self, span: &Span, call: &Finished<'_>) {
         let _ = (span, call);
     }
 }
 
-/// Hears nothing.
+/// Does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 
 impl Observer for NoObserver {}
 
-/// A call that is over.
+/// A call that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished<'a> {
-    /// What the caller called it, or what we do.
+    /// The caller's request ID, or a generated one.
     pub request_id: &'a str,
     /// The reference of the function's image, as the caller sent it.
     pub image: &'a str,
-    /// Who ran the function; none if nobody was found.
+    /// The evaluator that ran the function; `None` if the function was not found.
     pub evaluator: Option<&'static str>,
-    /// The answer; `Cancelled` also for callers who went away.
+    /// The status code; also `Cancelled` if the caller disconnected.
     pub code: Code,
-    /// The text of an answer that is not a list.
+    /// The text of a status that is not OK.
     pub message: &'a str,
-    /// How long it waited for a place.
+    /// Time in the queue.
     pub queue: Duration,
-    /// How long it had one; none if it never did.
+    /// Execution time; `None` if it was not executed.
     pub execution: Option<Duration>,
-    /// From the first byte to the answer.
+    /// From the first byte to the response.
     pub total: Duration,
-    /// The size of the list that came, in bytes.
+    /// Size of the list in the request.
     pub request_bytes: usize,
-    /// The size of the list that goes back, in bytes.
+    /// Size of the list in the response.
     pub response_bytes: usize,
-    /// How the function exited; none if it did not.
+    /// The exit code of the function, if it exited.
     pub exit_code: Option<i32>,
 }

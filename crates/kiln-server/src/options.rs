@@ -1,4 +1,4 @@
-//! What a server is told before it begins.
+//! The settings of a server.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -10,83 +10,82 @@ use tokio::sync::watch;
 
 use crate::observer::{NoObserver, Observer};
 use crate::tls::Tls;
-use crate::token::Token;
+use crate::token::BearerToken;
 use crate::workers::WorkerPool;
 
-/// How many calls may wait, for each kind of work, by default.
+/// Default number of waiting calls, for each kind of work.
 pub const DEFAULT_MAX_QUEUE: usize = 1024;
 
-/// How many calls may be passed on to others at once by default. They take memory and nothing else here.
+/// Default number of calls that run elsewhere at once. They use only memory here.
 pub const DEFAULT_MAX_FORWARDED: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
 
-/// How long running calls have when the server is to end, by default.
+/// Default time for running calls to finish at shutdown.
 pub const DEFAULT_DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// How long a function has whose caller sets no deadline, by default.
+/// Default time limit of a function whose caller sets no deadline.
 pub const DEFAULT_EVALUATION_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// How many bytes of requests are in memory at once by default.
+/// Default limit of bytes of requests in memory.
 pub const DEFAULT_MAX_HELD_BYTES: usize = 512 * 1024 * 1024;
 
-/// How long a request may take to arrive, besides a second for every 64 KiB, by default.
+/// Default time for a request to arrive, besides a second for every 64 KiB.
 pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a connection may be without a stream by default.
+/// Default time that a connection may be without a stream.
 pub const DEFAULT_CONNECTION_IDLE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// How many connections there may be by default, if the process may have enough descriptors.
+/// Default number of connections, if the process may have enough descriptors.
 const DEFAULT_MAX_CONNECTIONS: usize = 4096;
 
 /// How many slow native functions run for each core by default.
 const SLOW_PER_CORE: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 
-/// How a server behaves.
+/// The settings of a server.
 #[derive(Clone)]
 pub struct Options {
-    /// How large a request or an answer may be, in bytes.
+    /// Maximum size of requests and responses, in bytes.
     pub max_message_size: usize,
-    /// How many bytes of requests may be in memory at once: coming in, waiting and running.
+    /// Maximum number of bytes of requests in memory: being received, waiting and running.
     pub max_held_bytes: usize,
-    /// How many connections there may be, and how slow they may be.
+    /// Limits of connections.
     pub connections: ConnectionOptions,
-    /// How much runs at once.
+    /// Limits of concurrent calls.
     pub admission: AdmissionOptions,
-    /// How long a function has at most, whatever its caller says; as long as its caller says if not given.
+    /// Time limit of functions, whatever the caller's deadline; only the caller's deadline if not given.
     pub evaluation_timeout: Option<Duration>,
-    /// How long running calls have when the server is to end.
+    /// Time for running calls to finish at shutdown.
     pub drain_timeout: Duration,
-    /// The certificate and whom to trust; plaintext if not given.
+    /// Certificates; plain text if not given.
     pub tls: Option<Arc<Tls>>,
-    /// What callers have to show.
-    pub token: Option<Arc<Token>>,
+    /// The token that callers must send.
+    pub token: Option<Arc<BearerToken>>,
     /// Is notified of calls.
     pub observer: Arc<dyn Observer>,
-    /// Processes that run functions which have a `worker_image`; without them these run in this process.
+    /// Processes for functions that have a `worker_image`; without them these run in this process.
     pub workers: Option<Arc<WorkerPool>>,
-    /// How failures of programs are reported. Native functions stand for images and are reported as the wrapper does.
+    /// How to report failures of programs. Native functions replace images and are reported as by the wrapper.
     pub words: Words,
-    /// Whether functions can be run, now and from now on, where there are no workers that say so; if not given they can
-    /// as soon as there is an evaluator.
+    /// Whether functions can be run, if there are no workers that report it; if not given, they can as soon as there is
+    /// an evaluator.
     pub usable: Option<watch::Receiver<bool>>,
 }
 
-/// How failures of functions are reported.
+/// How to report failures of functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Words {
-    /// As the runner reports programs: by their exit and what they printed.
+    /// As the runner does: exit code and stderr.
     Runner,
-    /// As the wrapper in a pod does: by their results.
+    /// As the wrapper in a pod does: results.
     Wrapper,
 }
 
-/// How many connections there may be, and how slow they may be.
+/// Limits of connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConnectionOptions {
-    /// How many connections may have calls. Some more are kept for probes.
+    /// Number of connections with calls. Some more are reserved for probes.
     pub max: NonZeroUsize,
-    /// How long a connection may be without a stream.
     pub idle_timeout: Duration,
-    /// How long a request may take to arrive and an answer to be taken, besides a second for every 64 KiB.
+    /// Time for a request to arrive and for a response to be read, besides a second for every 64 KiB.
     pub request_timeout: Duration,
 }
 
@@ -125,7 +124,7 @@ impl Default for Options {
 }
 
 impl Default for ConnectionOptions {
-    /// Connections take at most half of the descriptors that the process may have; functions need the others.
+    /// Connections use at most half of the descriptors that the process may have; functions need the others.
     fn default() -> ConnectionOptions {
         let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         let descriptors = descriptors.and_then(|count| usize::try_from(count).ok());

@@ -1,4 +1,4 @@
-//! Which service a request is for.
+//! Routes requests to services.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -30,34 +30,33 @@ use crate::options::Options;
 use crate::service::{Arrival, Service};
 use crate::status;
 use crate::streams;
-use crate::token::Token;
+use crate::token::BearerToken;
 
-/// All services of a server.
 pub(crate) struct Router {
     service: Arc<Service>,
     health: HealthServer<HealthService>,
     reflection: Vec<(&'static str, Box<Handler>)>,
     reflections: Arc<Semaphore>,
-    token: Option<Arc<Token>>,
+    token: Option<Arc<BearerToken>>,
     held_bytes: Arc<HeldBytes>,
     connections: Arc<Connections>,
     request_timeout: Duration,
 }
 
 /// Answers requests that have passed the router.
-type Handler = dyn Fn(Request<Body>) -> Answering + Send + Sync;
+type Handler = dyn Fn(Request<Body>) -> ResponseFuture + Send + Sync;
 
-pub(crate) type Answering =
+pub(crate) type ResponseFuture =
     Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
-/// The service that probes ask.
+/// The service of health checks.
 const HEALTH: &str = tonic_health::pb::health_server::SERVICE_NAME;
 
-/// How many bytes a health check may have, and all that a reflection stream may ask for.
+/// Maximum size of a health check, and of all requests of a reflection stream.
 const MAX_HEALTH_CHECK: usize = 4 * 1024;
 const MAX_REFLECTION: usize = 64 * 1024;
 
-/// How many clients may ask at once which services there are. Their requests wait unread while they do not take answers.
+/// Maximum number of reflection streams. Their requests wait unread while the client does not read responses.
 const MAX_REFLECTIONS: usize = 32;
 
 impl Router {
@@ -84,7 +83,7 @@ impl Router {
         &self,
         request: Request<Incoming>,
         connection: &Arc<OpenConnection>,
-    ) -> Answering {
+    ) -> ResponseFuture {
         let is_grpc = request.headers().get(CONTENT_TYPE).is_some_and(is_grpc);
         if !is_grpc {
             return ready(not_grpc());
@@ -95,9 +94,9 @@ impl Router {
             return self.check_health(request, connection);
         }
         if let Some(token) = &self.token
-            && !token.is_shown(request.headers())
+            && !token.is_valid_in(request.headers())
         {
-            let text = "this server wants a bearer token, and the request has none that is right";
+            let text = "missing or invalid bearer token";
             return refuse(&Status::unauthenticated(text));
         }
         if service == SERVICE && method == "EvaluateFunction" {
@@ -125,7 +124,7 @@ impl Router {
         &self,
         request: Request<Incoming>,
         connection: &Arc<OpenConnection>,
-    ) -> Answering {
+    ) -> ResponseFuture {
         let kind = match split(request.uri().path()) {
             (_, "Check") => StreamKind::Check,
             _ => StreamKind::Other,
@@ -148,13 +147,17 @@ impl Router {
         })
     }
 
-    /// Nothing yet, of what a connection may have in memory.
+    /// An empty charge to the connection.
     fn held(&self, connection: &OpenConnection) -> Held {
         let (of_connection, of_peer) = connection.holders();
         Held::new(Arc::clone(&self.held_bytes), of_connection, of_peer)
     }
 
-    fn evaluate(&self, request: Request<Incoming>, connection: &Arc<OpenConnection>) -> Answering {
+    fn evaluate(
+        &self,
+        request: Request<Incoming>,
+        connection: &Arc<OpenConnection>,
+    ) -> ResponseFuture {
         let service = Arc::clone(&self.service);
         let limits = self.limits(service.max_message_size());
         let connection = Arc::clone(connection);
@@ -202,7 +205,7 @@ impl Router {
     }
 }
 
-/// The one method as tonic calls it.
+/// The method of the evaluator service, for tonic.
 struct Evaluate {
     service: Arc<Service>,
     answer_size: Arc<AtomicUsize>,
@@ -228,7 +231,8 @@ impl UnaryService<EvaluateFunctionRequest> for Evaluate {
     }
 }
 
-/// `application/grpc`, with a suffix or parameters, as gRPC servers in Go take it. `application/grpc-web` is another protocol.
+/// `application/grpc`, with a suffix or parameters, as gRPC servers in Go accept it. `application/grpc-web` is another
+/// protocol.
 fn is_grpc(content_type: &HeaderValue) -> bool {
     let rest = content_type.as_bytes().strip_prefix(b"application/grpc");
     matches!(rest, Some([] | [b'+' | b';', ..]))
@@ -245,7 +249,7 @@ fn small_messages(body: Incoming) -> Body {
 }
 
 /// Holds the permit while the stream is open.
-fn reflect(permit: OwnedSemaphorePermit, answering: Answering) -> Answering {
+fn reflect(permit: OwnedSemaphorePermit, answering: ResponseFuture) -> ResponseFuture {
     Box::pin(async move {
         let response = answering.await?;
         Ok(answer::fit(response, None, permit))
@@ -267,11 +271,11 @@ fn not_received(error: &ReceiveError) -> Response<Body> {
     }
 }
 
-fn refuse(status: &Status) -> Answering {
+fn refuse(status: &Status) -> ResponseFuture {
     ready(refusal(status))
 }
 
-fn ready(response: Response<Body>) -> Answering {
+fn ready(response: Response<Body>) -> ResponseFuture {
     Box::pin(std::future::ready(Ok(response)))
 }
 
@@ -283,7 +287,7 @@ fn not_grpc() -> Response<Body> {
     response
 }
 
-/// Both versions of the service that tells which services there are: tools ask for either.
+/// Both versions of the reflection service: tools use either.
 fn reflection() -> Vec<(&'static str, Box<Handler>)> {
     use tonic_reflection::server::Builder;
     let builder = || {
@@ -292,18 +296,18 @@ fn reflection() -> Vec<(&'static str, Box<Handler>)> {
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
     let mut handlers: Vec<(&'static str, Box<Handler>)> = Vec::new();
-    // Descriptors that are compiled in can be read; without them nobody could ask, and no more.
+    // Compiled-in descriptors are valid; if they were not, only reflection would be missing.
     if let Ok(server) = builder().build_v1() {
         let handler = move |request| {
             let mut server = server.clone();
-            tower_service::Service::call(&mut server, request) as Answering
+            tower_service::Service::call(&mut server, request) as ResponseFuture
         };
         handlers.push(("grpc.reflection.v1.ServerReflection", Box::new(handler)));
     }
     if let Ok(server) = builder().build_v1alpha() {
         let handler = move |request| {
             let mut server = server.clone();
-            tower_service::Service::call(&mut server, request) as Answering
+            tower_service::Service::call(&mut server, request) as ResponseFuture
         };
         handlers.push((
             "grpc.reflection.v1alpha.ServerReflection",

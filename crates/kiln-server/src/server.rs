@@ -1,4 +1,4 @@
-//! A port, the connections on it, and their end.
+//! A port and its connections, from bind to shutdown.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,15 +14,15 @@ use tokio::time::{sleep, timeout};
 use crate::connection::{self, Acceptor};
 use crate::connections::Connections;
 use crate::health::HealthService;
-use crate::lifecycle::{Lifecycle, Phase, Stop};
+use crate::lifecycle::{Lifecycle, Phase, StopHandle};
 use crate::options::Options;
 use crate::router::Router;
 use crate::service::Service;
 
-/// How long to wait before another try to accept a connection when descriptors are used up.
+/// Delay before the next accept when descriptors are used up.
 const NEXT_ACCEPT: Duration = Duration::from_millis(50);
 
-/// How long connections have for their last bytes when all calls are over.
+/// Time for connections to send their last bytes when all calls have ended.
 const LAST_BYTES: Duration = Duration::from_secs(1);
 
 /// A server that is bound to its port.
@@ -33,7 +33,7 @@ pub struct Server {
     drain_timeout: Duration,
 }
 
-/// What serves connections, wherever they come from.
+/// The state of a server without its port.
 pub(crate) struct ServerState {
     pub(crate) acceptor: Acceptor,
     pub(crate) connections: Arc<Connections>,
@@ -67,7 +67,7 @@ impl ServerState {
     }
 }
 
-/// Why a port cannot be had.
+/// Why a port cannot be bound.
 #[derive(Debug, thiserror::Error)]
 #[error("listen on {address}")]
 pub struct BindError {
@@ -76,15 +76,15 @@ pub struct BindError {
 }
 
 impl BindError {
-    /// Whether the port itself was refused, so that another address is refused as well, or serves fewer clients than it
-    /// should.
+    /// Whether the port itself was refused, so that another address would be refused too or would serve fewer clients
+    /// than it should.
     fn is_about_the_port(&self) -> bool {
         let kind = self.source.kind();
         matches!(kind, ErrorKind::AddrInUse | ErrorKind::PermissionDenied)
     }
 }
 
-/// A listener, and its address with the port that the system chose if it had to.
+/// A listener, and its address with the port that the system chose for port 0.
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindError> {
     let refused = |source| BindError { address, source };
     let listener = TcpListener::bind(address).await.map_err(refused)?;
@@ -93,7 +93,7 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), BindEr
 }
 
 impl Server {
-    /// Binds to an address. Connections are queued from now on, and served when [`Server::run`] runs.
+    /// Binds to an address. Connections are queued from now on, and served by [`Server::run`].
     pub async fn bind(
         address: SocketAddr,
         evaluators: EvaluatorChain,
@@ -132,20 +132,23 @@ impl Server {
         }
     }
 
-    /// The address with the port that the system chose, if it had to.
+    /// The address with the port that the system chose for port 0.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What makes the server end.
-    pub fn stop(&self) -> Stop {
+    /// The handle that stops the server.
+    pub fn stop(&self) -> StopHandle {
         self.state.lifecycle().stop()
     }
 
-    /// Serves until it is told to end and all calls are over. Probes are answered to the last.
+    /// Serves until it is stopped and all calls have ended. Probes are answered to the end.
     pub async fn run(self) {
         let mut connections = JoinSet::new();
-        let mut over = std::pin::pin!(over(Arc::clone(self.state.lifecycle()), self.drain_timeout));
+        let mut over = std::pin::pin!(wait_for_end(
+            Arc::clone(self.state.lifecycle()),
+            self.drain_timeout
+        ));
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
@@ -154,7 +157,7 @@ impl Server {
                     }
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept a connection");
-                        // Out of descriptors, most likely.
+                        // Probably out of descriptors.
                         self.state.connections.make_room();
                         sleep(NEXT_ACCEPT).await;
                     }
@@ -166,7 +169,7 @@ impl Server {
         drop(self.listener);
         self.state.lifecycle().advance(Phase::Finishing);
         let last_bytes = async { while connections.join_next().await.is_some() {} };
-        // Those who neither listen nor leave are left.
+        // Clients that neither read nor disconnect are disconnected.
         let _ = timeout(LAST_BYTES, last_bytes).await;
         self.state.lifecycle().advance(Phase::Ended);
     }
@@ -184,8 +187,7 @@ impl Server {
     }
 }
 
-/// Whether functions can be run, now and from now on. A server that has lost its workers cannot: other replicas should
-/// get its calls.
+/// Whether functions can be run. A server that has lost its workers cannot: other replicas should get its calls.
 fn usable(evaluators: &EvaluatorChain, options: &Options) -> watch::Receiver<bool> {
     match (&options.workers, &options.usable) {
         (Some(workers), _) => workers.usable(),
@@ -194,8 +196,8 @@ fn usable(evaluators: &EvaluatorChain, options: &Options) -> watch::Receiver<boo
     }
 }
 
-/// Waits until the server is told to end and has done so.
-async fn over(lifecycle: Arc<Lifecycle>, drain_timeout: Duration) {
+/// Waits until the server is stopped and has shut down.
+async fn wait_for_end(lifecycle: Arc<Lifecycle>, drain_timeout: Duration) {
     lifecycle.reached(Phase::Draining).await;
     tokio::select! {
         () = lifecycle.idle() => return,

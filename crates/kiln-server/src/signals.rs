@@ -1,12 +1,12 @@
-//! Signals that end a server.
+//! Signals that stop a server.
 
 use std::io;
 
-use crate::lifecycle::Stop;
+use crate::lifecycle::StopHandle;
 
-/// Makes a server end when the process is told to: `SIGTERM` and the first `SIGINT` let running calls finish, a second
-/// `SIGINT` ends it now. The future runs as long as the server does.
-pub fn stop_on_signals(stop: Stop) -> io::Result<impl Future<Output = ()> + Send> {
+/// Stops a server on signals: `SIGTERM` and the first `SIGINT` let running calls finish, a second `SIGINT` stops it at
+/// once. The future runs as long as the server does.
+pub fn stop_on_signals(stop: StopHandle) -> io::Result<impl Future<Output = ()> + Send> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -1,7 +1,7 @@
-//! What callers are told when there is no list for them.
+//! The statuses of calls that fail.
 //!
-//! One function a case, so that code and text of each are in one place. Texts that Porch's own programs have are kept
-//! word for word, because people search for them.
+//! One function per case, so that code and text of each are in one place. Texts that Porch's own programs have are kept
+//! word for word, because users search for them.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use tonic::{Code, Status};
 
 use crate::admission::Full;
 
-/// How much of what a function printed goes into a text; all of it is in the details if the caller takes them. Status
-/// texts travel in trailers, which peers limit.
+/// How much of stderr goes into a text; the details hold all of it if the caller accepts them. Status texts are sent in
+/// trailers, which peers limit.
 const MAX_PRINTED: usize = 128 * 1024;
 
-/// What a function printed, fit for a text.
+/// stderr for a text.
 pub(crate) fn printed(stderr: &[u8]) -> String {
     omit_middle(&String::from_utf8_lossy(stderr), MAX_PRINTED).into_owned()
 }
@@ -27,7 +27,7 @@ pub(crate) fn printed(stderr: &[u8]) -> String {
 pub(crate) fn request_too_large(size: usize, limit: usize) -> Status {
     Status::resource_exhausted(format!(
         "the request has {size} bytes, more than the limit of {limit} bytes; \
-         a higher limit is set with --max-request-body-size here and with \
+         raise it with --max-request-body-size here and with \
          --function-runner-grpc-max-message-size in Porch (porch-server: --max-request-body-size)"
     ))
 }
@@ -35,7 +35,7 @@ pub(crate) fn request_too_large(size: usize, limit: usize) -> Status {
 pub(crate) fn answer_too_large(image: &str, size: usize, limit: usize) -> Status {
     Status::resource_exhausted(format!(
         "the answer of function {} has {size} bytes, more than the limit of {limit} bytes; \
-         a higher limit is set with --max-request-body-size here and with \
+         raise it with --max-request-body-size here and with \
          --function-runner-grpc-max-message-size in Porch (porch-server: --max-request-body-size)",
         quote(image)
     ))
@@ -44,28 +44,28 @@ pub(crate) fn answer_too_large(image: &str, size: usize, limit: usize) -> Status
 pub(crate) fn wrote_too_much(image: &str, limit: u64) -> Status {
     Status::resource_exhausted(format!(
         "function {} wrote more than {limit} bytes and was killed; \
-         the limit is twice what --max-request-body-size says",
+         the limit is twice --max-request-body-size",
         quote(image)
     ))
 }
 
-/// A function that used more than its sandbox allows.
+/// A function that exceeded a limit of its sandbox.
 pub(crate) fn over_limit(image: &str, reason: &str) -> Status {
     Status::resource_exhausted(format!("function {}: {reason}", quote(image)))
 }
 
 pub(crate) fn request_stalled(silence: Duration) -> Status {
     Status::deadline_exceeded(format!(
-        "the request stopped coming for {} before it was whole",
+        "no data of the request for {}, and it is incomplete",
         GoDuration::from_whole_millis(silence)
     ))
 }
 
-/// A request that comes, but too slowly.
+/// A request that arrives too slowly.
 pub(crate) fn request_slow(received: usize, time: Duration) -> Status {
     Status::deadline_exceeded(format!(
-        "the request was not whole after {}: {received} bytes had arrived; \
-         --request-timeout sets how long a request may take to arrive",
+        "the request was incomplete after {}: {received} bytes had arrived; \
+         --request-timeout limits how long a request may take to arrive",
         GoDuration::from_whole_millis(time)
     ))
 }
@@ -74,7 +74,7 @@ pub(crate) fn more_than_one_message() -> Status {
     Status::invalid_argument("the request has more than one message")
 }
 
-/// A call on a connection that is there for probes only.
+/// A call on a connection that is reserved for probes.
 pub(crate) fn too_many_connections() -> Status {
     let retry_after = Duration::from_secs(1);
     let text = format!(
@@ -85,7 +85,7 @@ pub(crate) fn too_many_connections() -> Status {
     try_again(text, retry_after)
 }
 
-/// Too many clients ask which services there are.
+/// Too many reflection streams.
 pub(crate) fn too_many_reflections() -> Status {
     try_again(
         "too many reflection streams are open; try again later".to_owned(),
@@ -97,18 +97,18 @@ pub(crate) fn unreadable(reason: &str) -> Status {
     Status::invalid_argument(format!("cannot read the resource list: {reason}"))
 }
 
-pub(crate) fn not_found(image: &str, asked: &str) -> Status {
-    let asked = match asked {
+pub(crate) fn not_found(image: &str, evaluators: &str) -> Status {
+    let tried = match evaluators {
         "" => "no evaluator is enabled".to_owned(),
         names => format!("evaluators asked: {names}"),
     };
-    Status::not_found(format!("function {} not found; {asked}", quote(image)))
+    Status::not_found(format!("function {} not found; {tried}", quote(image)))
 }
 
-/// A function that the last evaluator has looked for elsewhere.
-pub(crate) fn not_found_because(image: &str, asked: &str, reason: &str) -> Status {
+/// A function that a peer did not find.
+pub(crate) fn not_found_because(image: &str, evaluators: &str, reason: &str) -> Status {
     Status::not_found(format!(
-        "function {} not found; evaluators asked: {asked}: {reason}",
+        "function {} not found; evaluators asked: {evaluators}: {reason}",
         quote(image)
     ))
 }
@@ -167,7 +167,7 @@ pub(crate) fn cancelled(image: &str) -> Status {
 }
 
 pub(crate) fn ending() -> Status {
-    Status::unavailable(kiln_proto::ENDING)
+    Status::unavailable(kiln_proto::SHUTTING_DOWN)
 }
 
 pub(crate) fn interrupted(image: &str) -> Status {
@@ -185,7 +185,7 @@ pub(crate) fn panicked(image: &str) -> Status {
     Status::internal(format!("evaluating function {} panicked", quote(image)))
 }
 
-/// A native function whose worker process ended in the middle of the call.
+/// A native function whose worker process exited during the call.
 pub(crate) fn worker_died(image: &str, reason: &str) -> Status {
     Status::internal(format!(
         "function {} ended its worker process ({reason})",
@@ -203,7 +203,7 @@ pub(crate) fn failed_to_execute(reason: &str, failure: FunctionFailure, room: us
     failure::to_status(Code::Internal, text, failure, room)
 }
 
-/// A function that failed and has results to tell why.
+/// A function that failed with results.
 pub(crate) fn failed_with_results(results: &str, failure: FunctionFailure, room: usize) -> Status {
     let text = format!(
         "failed to evaluate function {} with structured results: {} and stderr: {}",
@@ -214,7 +214,7 @@ pub(crate) fn failed_with_results(results: &str, failure: FunctionFailure, room:
     failure::to_status(Code::Internal, text, failure, room)
 }
 
-/// A function whose answer is no list.
+/// A function whose answer is not a list.
 pub(crate) fn unreadable_output(reason: &str, failure: FunctionFailure, room: usize) -> Status {
     let text = format!(
         "failed to parse the output of function {} with stderr '{}': {reason}",

@@ -1,5 +1,5 @@
-//! The tasks of a connection, one for each stream: they are counted, and an answer that the client does not take ends its
-//! stream after a while.
+//! The tasks of a connection, one per stream: they are counted, and a stream whose response the client does not read
+//! ends after a while.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -31,14 +31,14 @@ where
             tokio::select! {
                 _ = stream => {}
                 () = deadline.passed() => {
-                    tracing::debug!("an answer was not taken in time");
+                    tracing::debug!("the client did not read a response in time");
                 }
             }
         }));
     }
 }
 
-/// Ends the stream of the task that this is called in if the client has not taken its answer by then.
+/// Ends the stream of the current task if the client has not read its response by then.
 pub(crate) fn end_stream_after(time: Duration) {
     let _ = ANSWER.try_with(|deadline| {
         if let Some(at) = Instant::now().checked_add(time) {
@@ -48,7 +48,7 @@ pub(crate) fn end_stream_after(time: Duration) {
     });
 }
 
-/// When the client must have taken the answer, once there is one.
+/// When the client must have read the response, once there is one.
 #[derive(Debug, Default)]
 struct AnswerDeadline {
     at: OnceLock<Instant>,

@@ -1,4 +1,4 @@
-//! Certificates, and whom to trust, from files that may be replaced.
+//! Certificates and CA certificates, from files that may be replaced.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,29 +11,28 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
-/// Where the parts are, each in PEM.
+/// PEM files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TlsFiles {
-    /// The certificate of the server, followed by those it is signed with.
+    /// The certificate of the server and its chain.
     pub certificate: PathBuf,
-    /// Its private key.
     pub key: PathBuf,
-    /// Who signs the certificates of clients; none are asked for if not given.
+    /// The CA of client certificates; clients need none if not given.
     pub client_ca: Option<PathBuf>,
 }
 
-/// How connections are secured.
+/// The TLS settings of connections.
 pub struct Tls {
     config: FileValue<ServerConfig>,
 }
 
-/// Why connections cannot be secured.
+/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[error("set up TLS")]
 pub struct TlsError(#[from] FileValueError);
 
 impl Tls {
-    /// Reads the files. They are looked at again with every connection.
+    /// Reads the files. They are checked again with every connection.
     pub fn load(files: TlsFiles) -> Result<Tls, TlsError> {
         let mut paths = vec![files.certificate.clone(), files.key.clone()];
         paths.extend(files.client_ca.clone());
@@ -41,13 +40,16 @@ impl Tls {
         Ok(Tls { config })
     }
 
-    /// What accepts the next connection.
+    /// The acceptor of the next connection.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         match self.config.refresh() {
             Refresh::Unchanged => {}
             Refresh::Changed => tracing::info!("TLS files read again"),
             Refresh::Failed(error) => {
-                tracing::error!(error, "new TLS files not used, the old ones stay in force");
+                tracing::error!(
+                    error,
+                    "the new TLS files are invalid, the old ones stay in force"
+                );
             }
         }
         TlsAcceptor::from(self.config.get())
@@ -90,7 +92,7 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let certificates = certificates.map_err(|error| error.to_string())?;
     if certificates.is_empty() {
-        return Err("no certificate in it".to_owned());
+        return Err("it contains no certificate".to_owned());
     }
     Ok(certificates)
 }

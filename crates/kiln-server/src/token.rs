@@ -1,4 +1,4 @@
-//! The secret that callers have to show, from a file that may be replaced.
+//! The bearer token that callers must send, from a file that may be replaced.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use http::header::AUTHORIZATION;
 use kiln_runtime::{FileValue, FileValueError, Refresh};
 
 /// A bearer token.
-pub struct Token {
+pub struct BearerToken {
     file: FileValue<Vec<u8>>,
 }
 
-impl Token {
-    /// The token in a file, without the white space around it.
-    pub fn load(path: PathBuf) -> Result<Token, FileValueError> {
+impl BearerToken {
+    /// Reads the token from a file, without the white space around it.
+    pub fn load(path: PathBuf) -> Result<BearerToken, FileValueError> {
         let shown = path.display().to_string();
         let file = FileValue::load(vec![path], move |contents| {
             let token = contents.first().map(|bytes| bytes.trim_ascii().to_vec());
@@ -23,16 +23,19 @@ impl Token {
             }
             Ok(token)
         })?;
-        Ok(Token { file })
+        Ok(BearerToken { file })
     }
 
-    /// Whether a request shows the token.
-    pub(crate) fn is_shown(&self, headers: &HeaderMap) -> bool {
+    /// Whether a request carries the token.
+    pub(crate) fn is_valid_in(&self, headers: &HeaderMap) -> bool {
         match self.file.refresh() {
             Refresh::Unchanged => {}
             Refresh::Changed => tracing::info!("token file read again"),
             Refresh::Failed(error) => {
-                tracing::error!(error, "new token file not used, the old token stays");
+                tracing::error!(
+                    error,
+                    "the new token file is invalid, the old token stays in force"
+                );
             }
         }
         let shown = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
@@ -44,7 +47,7 @@ impl Token {
     }
 }
 
-/// Compares without telling by the time it takes where the first difference is.
+/// Compares in constant time, so that the time does not reveal the first difference.
 fn is_same(shown: &[u8], wanted: &[u8]) -> bool {
     let pairs = shown.iter().zip(wanted);
     let different = pairs.fold(0, |different, (a, b)| different | (a ^ b));

@@ -1,9 +1,9 @@
 //! Native functions in worker processes, which a deadline or a limit can kill.
 //!
-//! A function that runs in the process of the service shares its memory, its stack and its threads: one that loops for
-//! ever or takes all memory ends the service. So the service starts workers ahead of time: the same program, confined by
-//! `kiln-sandbox`, that reads a request from a socket, evaluates it and writes the response. A worker serves one call at
-//! a time and many one after the other. One that fails in any way, or that is late, is killed and replaced.
+//! A function that runs in the process of the server shares its memory, its stack and its threads: an endless loop or
+//! too much memory would stop the server. So the server starts workers ahead of time: the same program, confined by
+//! `kiln-sandbox`, which reads a request from a socket, evaluates it and writes the response. A worker serves one call
+//! at a time and many in sequence. One that fails in any way, or that exceeds the deadline, is killed and replaced.
 //!
 //! - **Invariant:** what a worker sends is data. It is decoded within limits, and nothing in it is trusted.
 //! - **Invariant:** a worker that did not finish a call is never used for another one.

@@ -9,16 +9,16 @@ use anyhow::Context as _;
 use kiln_go::{FlagSet, GoDuration, Key, Parsed, Stop};
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
 use kiln_server::{
-    AdmissionOptions, ConnectionOptions, DEFAULT_CONNECTION_IDLE_TIMEOUT, DEFAULT_DRAIN_TIMEOUT,
-    DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE, DEFAULT_REQUEST_TIMEOUT, Options, Tls, TlsFiles,
-    Token, Words,
+    AdmissionOptions, BearerToken, ConnectionOptions, DEFAULT_CONNECTION_IDLE_TIMEOUT,
+    DEFAULT_DRAIN_TIMEOUT, DEFAULT_MAX_HELD_BYTES, DEFAULT_MAX_QUEUE, DEFAULT_REQUEST_TIMEOUT,
+    Options, Tls, TlsFiles, Words,
 };
 
 const DEFAULT_PORT: i64 = 9446;
 const DEFAULT_VERBOSITY: i64 = 2;
 
 /// The flags.
-pub(crate) struct Flags {
+pub(crate) struct ServerFlags {
     set: FlagSet,
     port: Key<i64>,
     max_request_body_size: Key<i64>,
@@ -37,8 +37,8 @@ pub(crate) struct Flags {
     require_tls: Key<bool>,
 }
 
-/// What the command line says, checked.
-pub(crate) struct Config {
+/// The validated command line.
+pub(crate) struct ServerConfig {
     pub(crate) port: u16,
     pub(crate) verbosity: i64,
     pub(crate) entrypoint: Vec<String>,
@@ -51,11 +51,11 @@ pub(crate) struct Config {
     token_file: Option<PathBuf>,
 }
 
-impl Flags {
-    pub(crate) fn new() -> Flags {
+impl ServerFlags {
+    pub(crate) fn new() -> ServerFlags {
         let mut set = FlagSet::new("wrapper-server");
         let admission = AdmissionOptions::default();
-        Flags {
+        ServerFlags {
             port: set.add("port", DEFAULT_PORT, "The server port"),
             max_request_body_size: set.add(
                 "max-request-body-size",
@@ -66,57 +66,60 @@ impl Flags {
             max_concurrent_evaluations: set.add(
                 "max-concurrent-evaluations",
                 saturate(admission.processes.get()),
-                "How many calls run at once",
+                "Maximum number of calls that run at once",
             ),
             max_queued_evaluations: set.add(
                 "max-queued-evaluations",
                 saturate(DEFAULT_MAX_QUEUE),
-                "How many calls may wait",
+                "Maximum number of waiting calls",
             ),
             max_held_bytes: set.add(
                 "max-held-bytes",
                 saturate(DEFAULT_MAX_HELD_BYTES),
-                "How many bytes of requests and answers may be in memory at once; at least one request always may",
+                "Maximum number of bytes of requests and responses in memory; one request is always accepted",
             ),
             max_connections: set.add(
                 "max-connections",
                 saturate(ConnectionOptions::default().max.get()),
-                "How many connections may have calls",
+                "Maximum number of connections with calls",
             ),
             connection_idle_timeout: set.add(
                 "connection-idle-timeout",
                 GoDuration::from(DEFAULT_CONNECTION_IDLE_TIMEOUT),
-                "How long a connection may stay open without a request",
+                "Time that a connection may stay open without a request",
             ),
             request_timeout: set.add(
                 "request-timeout",
                 GoDuration::from(DEFAULT_REQUEST_TIMEOUT),
-                "How long a request may take to arrive, besides a second for every 64 KiB of it",
+                "Time limit for receiving a request, plus a second for every 64 KiB of it",
             ),
             drain_timeout: set.add(
                 "drain-timeout",
                 GoDuration::from(DEFAULT_DRAIN_TIMEOUT),
-                "How long running calls have when the server is to end",
+                "Time for running calls to finish at shutdown",
             ),
-            tls_cert: set.text("tls-cert", "", "Certificate of the server, a PEM `file`"),
-            tls_key: set.text("tls-key", "", "Key of the certificate, a PEM `file`"),
+            tls_cert: set.text("tls-cert", "", "The `file` with the server's certificate chain, PEM"),
+            tls_key: set.text("tls-key", "", "The `file` with the server's private key, PEM"),
             tls_client_ca: set.text(
                 "tls-client-ca",
                 "",
-                "Who signs the certificates that clients must have, a PEM `file`",
+                "The `file` with the CA certificates for client certificates, PEM; makes client certificates mandatory",
             ),
             token_file: set.text(
                 "auth-token-file",
                 "",
-                "A `file` with the token that clients must show",
+                "The `file` with the bearer token that callers must send",
             ),
-            require_tls: set.add("require-tls", false, "Refuse to serve in plain text"),
+            require_tls: set.add("require-tls", false, "Refuse to start without TLS"),
             set,
         }
     }
 
-    /// Reads a command line, without the program's name.
-    pub(crate) fn parse(&self, arguments: impl Iterator<Item = String>) -> Result<Config, Stop> {
+    /// Parses a command line without the program's name.
+    pub(crate) fn parse(
+        &self,
+        arguments: impl Iterator<Item = String>,
+    ) -> Result<ServerConfig, Stop> {
         let parsed = self.set.parse(arguments)?;
         let wrong = |message: &str| self.set.wrong(message);
         let port = u16::try_from(parsed.get(self.port))
@@ -156,15 +159,15 @@ impl Flags {
                 client_ca: file(self.tls_client_ca).map(PathBuf::from),
             }),
             (None, None) if file(self.tls_client_ca).is_some() => {
-                return Err(wrong("-tls-client-ca needs -tls-cert and -tls-key"));
+                return Err(wrong("-tls-client-ca requires -tls-cert and -tls-key"));
             }
             (None, None) if parsed.get(self.require_tls) => {
-                return Err(wrong("-require-tls needs -tls-cert and -tls-key"));
+                return Err(wrong("-require-tls requires -tls-cert and -tls-key"));
             }
             (None, None) => None,
-            _ => return Err(wrong("-tls-cert and -tls-key need each other")),
+            _ => return Err(wrong("-tls-cert and -tls-key must be used together")),
         };
-        Ok(Config {
+        Ok(ServerConfig {
             port,
             verbosity: parsed.get(self.verbosity),
             entrypoint,
@@ -191,7 +194,7 @@ impl Flags {
     }
 }
 
-impl Flags {
+impl ServerFlags {
     fn time(&self, parsed: &Parsed, key: Key<GoDuration>, name: &str) -> Result<Duration, Stop> {
         let time = parsed.get(key).to_std().filter(|time| !time.is_zero());
         time.ok_or_else(|| {
@@ -201,23 +204,22 @@ impl Flags {
     }
 }
 
-impl Config {
-    /// Whether everybody on the way can read what is said.
+impl ServerConfig {
     pub(crate) fn is_plaintext(&self) -> bool {
         self.tls.is_none()
     }
 
-    /// How the server behaves; files are read here.
+    /// The options of the server; reads files.
     pub(crate) fn options(&self) -> anyhow::Result<Options> {
         let tls = self.tls.clone().map(Tls::load).transpose()?;
-        let token = self.token_file.clone().map(Token::load).transpose();
-        let token = token.context("cannot use the token file")?;
+        let token = self.token_file.clone().map(BearerToken::load).transpose();
+        let token = token.context("invalid token file")?;
         Ok(Options {
             max_message_size: self.max_message_size,
             max_held_bytes: self.max_held_bytes,
             connections: self.connections,
             admission: self.admission,
-            // The caller's deadline is what bounds a function here.
+            // The caller's deadline limits functions here.
             evaluation_timeout: None,
             drain_timeout: self.drain_timeout,
             tls: tls.map(Arc::new),

@@ -1,7 +1,7 @@
-//! `cp -a SOURCE… DIRECTORY`, for an image that holds nothing else: pods begin with it.
+//! `cp -a SOURCE… DIRECTORY`, for an image without other programs: init containers run it.
 //!
-//! Files, directories and symbolic links are copied with their permissions, and their owners where that is allowed. A file
-//! that is there already is replaced, not written into: it may be running. Nothing else of `cp` is here.
+//! Copies files, directories and symbolic links with their permissions, and with their owners where that is permitted.
+//! An existing file is replaced, not written into: it may be running. Nothing else of `cp` is here.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Copies what the arguments say.
+/// Copies the files in the arguments.
 pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
     let arguments: Vec<String> = arguments.collect();
     let copied = match arguments.as_slice() {
@@ -30,7 +30,7 @@ pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
     }
 }
 
-/// As `cp` does: into a directory that is there, else as what is named; `SOURCE/.` is what is in `SOURCE`.
+/// Like `cp`: into an existing directory, otherwise to the given name; `SOURCE/.` is the contents of `SOURCE`.
 fn copy(from: &str, to: &Path, sources: usize) -> Result<(), String> {
     let contents_only = from.ends_with("/.") || from == ".";
     let from = Path::new(from);
@@ -46,7 +46,7 @@ fn copy(from: &str, to: &Path, sources: usize) -> Result<(), String> {
 
 fn copy_tree(from: &Path, to: &Path) -> Result<(), String> {
     let mut open = vec![(from.to_owned(), to.to_owned())];
-    // A directory that may not be written gets its permissions when everything is in it.
+    // A read-only directory gets its permissions when everything is in it.
     let mut directories: Vec<(PathBuf, Metadata)> = Vec::new();
     while let Some((from, to)) = open.pop() {
         let failed = |error: io::Error| {
@@ -94,13 +94,13 @@ fn copy_leaf(from: &Path, to: &Path, metadata: &Metadata) -> io::Result<()> {
     keep(to, metadata)
 }
 
-/// Gives a copy the owner and the permissions of its original, in this order: a new owner takes some of them away.
+/// Gives a copy the owner and the permissions of its original, in this order: a new owner clears some of them.
 fn keep(to: &Path, metadata: &Metadata) -> io::Result<()> {
     own(to, metadata)?;
     fs::set_permissions(to, Permissions::from_mode(metadata.mode() & 0o7777))
 }
 
-/// Only root may give files away; others keep them.
+/// Only root may change owners; other users keep their files.
 fn own(to: &Path, metadata: &Metadata) -> io::Result<()> {
     match lchown(to, Some(metadata.uid()), Some(metadata.gid())) {
         Err(error) if error.kind() != io::ErrorKind::PermissionDenied => Err(error),

@@ -1,14 +1,13 @@
-//! The one function of a pod: whatever image is asked for, its entrypoint is run.
+//! The one function of a pod: the entrypoint runs for every image.
 
 use std::ffi::OsString;
 use std::sync::{Arc, RwLock};
 
-use kiln_runtime::process::{self, Ending, Program};
+use kiln_runtime::process::{self, Program, StopSignal};
 use kiln_runtime::{
     Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner,
 };
 
-/// Runs the entrypoint.
 pub(crate) struct Entrypoint {
     runner: Arc<EntrypointRunner>,
 }
@@ -17,12 +16,12 @@ struct EntrypointRunner {
     program: String,
     arguments: Vec<String>,
     search_path: OsString,
-    /// Held for reading while a function runs.
+    /// Read-locked while a function runs.
     running: RwLock<()>,
 }
 
 impl Entrypoint {
-    /// A command, which is searched for in `search_path` if it is no path. None if there is no word.
+    /// A command, which is searched for in `search_path` if it is not a path. `None` if there is no word.
     pub(crate) fn new(words: &[String], search_path: OsString) -> Option<Entrypoint> {
         let (program, arguments) = words.split_first()?;
         Some(Entrypoint {
@@ -50,9 +49,9 @@ impl Runner for EntrypointRunner {
             let _running = self.running.read();
             self.run_once(input, ctx)
         };
-        // The first process of a container gets the orphans of all others. They are buried when no child is waited for.
+        // PID 1 inherits orphans. They are reaped while no child is waited for.
         if let Ok(_alone) = self.running.try_write() {
-            process::bury_orphans();
+            process::reap_orphans();
         }
         outcome
     }
@@ -60,16 +59,16 @@ impl Runner for EntrypointRunner {
 
 impl EntrypointRunner {
     fn run_once(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
-        kiln_sandbox::keep_descriptors().map_err(|source| RunError::Io {
-            doing: "keep open files from the function",
+        kiln_sandbox::close_descriptors_on_exec().map_err(|source| RunError::Io {
+            doing: "close open files on exec",
             source,
         })?;
         let program = Program {
             name: &self.program,
             arguments: &self.arguments,
             search_path: &self.search_path,
-            ending: Ending::Killed,
-            // The container is what it is kept in.
+            stop_signal: StopSignal::Kill,
+            // The container confines it.
             sandbox: None,
         };
         let finished = process::run(program, input.wire().as_bytes(), ctx)?;

@@ -1,4 +1,4 @@
-//! Every environment variable that the programs read.
+//! The environment variables that the programs read.
 
-/// Where the entrypoint is searched for if it is no path.
+/// Where to search for the entrypoint if it is not a path.
 pub(crate) const PATH: &str = "PATH";

@@ -1,12 +1,12 @@
-//! How much is told on standard error.
+//! Logging on standard error.
 
 use std::io;
 
 use kiln_telemetry::{LogFormat, LogLevel, LogOptions};
 
-/// Begins to tell what happens, as much as users of klog expect of a verbosity.
+/// Starts logging, with klog's levels of verbosity.
 pub(crate) fn init(verbosity: i64) {
-    // Only the first can begin, and there is no other.
+    // Only a second call can fail, and there is none.
     let _ = kiln_telemetry::init(LogOptions {
         level: LogLevel::clamped(verbosity),
         format: LogFormat::Text,

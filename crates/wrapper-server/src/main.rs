@@ -1,6 +1,6 @@
-//! The server that is put into function pods, the probe that asks for its health, and what copies both: one file, three names.
+//! The server in function pods, the probe that checks its health, and the copier of both: one file, three names.
 //!
-//! It is copied into images that may hold nothing but a function, so everything it needs is in it.
+//! It is copied into images that may contain nothing but a function, so it has no dependencies.
 
 mod config;
 mod copy;

@@ -1,4 +1,4 @@
-//! The probe: asks a server for its health and says it by the exit code, as `grpc_health_probe` does.
+//! The probe: checks the health of a server and reports it in the exit code, like `grpc_health_probe`.
 
 mod config;
 mod tls;
@@ -18,15 +18,15 @@ use tonic_health::ServingStatus;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::serve::say;
-use config::{Asked, Config, Flags};
+use crate::serve::print_error;
+use config::{ProbeCommand, ProbeConfig, ProbeFlags};
 
-/// How long to wait before connecting again.
+/// Delay before connecting again.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How a probe ends; the numbers are the exit codes.
+/// The result of a probe; the numbers are the exit codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum ProbeResult {
     Serving = 0,
     InvalidArguments = 1,
     ConnectionFailure = 2,
@@ -34,32 +34,32 @@ pub(crate) enum Verdict {
     Unhealthy = 4,
 }
 
-/// Asks once.
+/// Checks once.
 pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
-    let verdict = match Flags::new().parse(arguments) {
-        Ok(Asked::Version) => {
+    let verdict = match ProbeFlags::new().parse(arguments) {
+        Ok(ProbeCommand::Version) => {
             let version = format!("kiln {}\n", env!("CARGO_PKG_VERSION"));
-            // There is nobody to tell if that fails.
+            // An error here cannot be reported.
             let _ = io::stdout().write_all(version.as_bytes());
-            Verdict::Serving
+            ProbeResult::Serving
         }
-        Ok(Asked::Probe(config)) => probe(&config),
+        Ok(ProbeCommand::Probe(config)) => probe(&config),
         Err(text) => {
-            say(&text);
-            Verdict::InvalidArguments
+            print_error(&text);
+            ProbeResult::InvalidArguments
         }
     };
     ExitCode::from(verdict as u8)
 }
 
-fn probe(config: &Config) -> Verdict {
+fn probe(config: &ProbeConfig) -> ProbeResult {
     let endpoints = match tls::endpoints(config) {
         Ok(endpoints) => endpoints,
         Err(error) => {
             line(format_args!(
                 "failed to initialize tls credentials. error={error:#}"
             ));
-            return Verdict::InvalidArguments;
+            return ProbeResult::InvalidArguments;
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -69,13 +69,13 @@ fn probe(config: &Config) -> Verdict {
         Ok(runtime) => runtime,
         Err(error) => {
             line(format_args!("error: cannot start: {error}"));
-            return Verdict::ConnectionFailure;
+            return ProbeResult::ConnectionFailure;
         }
     };
-    runtime.block_on(ask(config, &endpoints))
+    runtime.block_on(check(config, &endpoints))
 }
 
-async fn ask(config: &Config, endpoints: &[Endpoint]) -> Verdict {
+async fn check(config: &ProbeConfig, endpoints: &[Endpoint]) -> ProbeResult {
     if config.verbose {
         line(format_args!("establishing connection"));
     }
@@ -87,24 +87,24 @@ async fn ask(config: &Config, endpoints: &[Endpoint]) -> Verdict {
             config.address,
             GoDuration::from(config.connect_timeout)
         ));
-        return Verdict::ConnectionFailure;
+        return ProbeResult::ConnectionFailure;
     };
     let connecting = started.elapsed();
     if config.verbose {
         line(format_args!("connection established (took {connecting:?})"));
     }
-    let asked = Instant::now();
-    let answer = within(config.rpc_timeout, check(config, channel)).await;
+    let started = Instant::now();
+    let answer = within(config.rpc_timeout, request(config, channel)).await;
     match answer.unwrap_or_else(|| Err(Status::deadline_exceeded(""))) {
         Ok(ServingStatus::Serving) => {
             if config.verbose {
-                let rpc = asked.elapsed();
+                let rpc = started.elapsed();
                 line(format_args!(
                     "time elapsed: connect={connecting:?} rpc={rpc:?}"
                 ));
             }
             line(format_args!("status: SERVING"));
-            Verdict::Serving
+            ProbeResult::Serving
         }
         Ok(status) => {
             let name = match status {
@@ -112,22 +112,22 @@ async fn ask(config: &Config, endpoints: &[Endpoint]) -> Verdict {
                 _ => "UNKNOWN",
             };
             line(format_args!("service unhealthy (responded with {name:?})"));
-            Verdict::Unhealthy
+            ProbeResult::Unhealthy
         }
         Err(status) => {
-            tell_failure(config, &status);
-            Verdict::RpcFailure
+            print_failure(config, &status);
+            ProbeResult::RpcFailure
         }
     }
 }
 
-fn tell_failure(config: &Config, status: &Status) {
+fn print_failure(config: &ProbeConfig, status: &Status) {
     match status.code() {
         Code::Unimplemented => line(format_args!(
             "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): {}",
             status.message()
         )),
-        // The second is how the transport says that time is up.
+        // The second is the transport's message for a timeout.
         code if code == Code::DeadlineExceeded || status.message() == "Timeout expired" => {
             line(format_args!(
                 "timeout: health rpc did not complete within {}",
@@ -142,7 +142,7 @@ fn tell_failure(config: &Config, status: &Status) {
     }
 }
 
-/// Connects to the first address that lets us, again and again.
+/// Connects to the first address that accepts, and repeats until one does.
 async fn connect(endpoints: &[Endpoint]) -> Channel {
     loop {
         for endpoint in endpoints {
@@ -154,7 +154,7 @@ async fn connect(endpoints: &[Endpoint]) -> Channel {
     }
 }
 
-async fn check(config: &Config, channel: Channel) -> Result<ServingStatus, Status> {
+async fn request(config: &ProbeConfig, channel: Channel) -> Result<ServingStatus, Status> {
     let mut request = Request::new(HealthCheckRequest {
         service: config.service.clone(),
     });
@@ -168,7 +168,7 @@ async fn check(config: &Config, channel: Channel) -> Result<ServingStatus, Statu
         request.metadata_mut().append(name, value);
     }
     let answer = HealthClient::new(channel).check(request).await?;
-    // The two agree on these numbers.
+    // Both enums have the same numbers.
     Ok(match answer.into_inner().status {
         1 => ServingStatus::Serving,
         2 => ServingStatus::NotServing,
@@ -181,5 +181,5 @@ async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> 
 }
 
 fn line(text: fmt::Arguments<'_>) {
-    say(&format!("{text}\n"));
+    print_error(&format!("{text}\n"));
 }

@@ -9,17 +9,17 @@ use kiln_runtime::EvaluatorChain;
 use kiln_runtime::process::adopt_orphans;
 use kiln_server::{Server, build_runtime, stop_on_signals};
 
-use crate::config::{Config, Flags};
+use crate::config::{ServerConfig, ServerFlags};
 use crate::entrypoint::Entrypoint;
 use crate::environment::PATH;
 use crate::log;
 
-/// Serves until it is told to end.
+/// Serves until it is stopped.
 pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
-    let config = match Flags::new().parse(arguments) {
+    let config = match ServerFlags::new().parse(arguments) {
         Ok(config) => config,
         Err(stop) => {
-            say(stop.text());
+            print_error(stop.text());
             return ExitCode::from(stop.exit_code());
         }
     };
@@ -27,29 +27,29 @@ pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
     match serve(&config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say(&format!("unexpected error: {error:#}\n"));
+            print_error(&format!("unexpected error: {error:#}\n"));
             ExitCode::FAILURE
         }
     }
 }
 
-fn serve(config: &Config) -> Result<()> {
+fn serve(config: &ServerConfig) -> Result<()> {
     let options = config.options()?;
     let search_path = std::env::var_os(PATH).unwrap_or_default();
     let entrypoint = Entrypoint::new(&config.entrypoint, search_path);
     let entrypoint = entrypoint.context("no entrypoint")?;
     adopt_orphans();
     let evaluators = EvaluatorChain::new(vec![("entrypoint", Arc::new(entrypoint))]);
-    // One thread serves connections, which is little work; functions have threads of their own.
+    // One thread serves connections, which is little work; functions run on other threads.
     let runtime = build_runtime(&mut tokio::runtime::Builder::new_current_thread());
     let runtime = runtime.context("failed to start")?;
     runtime.block_on(async {
         let server = Server::bind_all(config.port, evaluators, options).await;
         let server = server.context("failed to listen")?;
         if config.is_plaintext() {
-            tracing::warn!("serving in plain text; --tls-cert and --tls-key encrypt");
+            tracing::warn!("serving without TLS; enable it with --tls-cert and --tls-key");
         }
-        // Before anybody hears that there is a server to be ended.
+        // Before the log shows that there is a server to stop.
         tokio::spawn(stop_on_signals(server.stop())?);
         tracing::info!(
             entrypoint = ?config.entrypoint,
@@ -62,7 +62,7 @@ fn serve(config: &Config) -> Result<()> {
     })
 }
 
-/// Prints on standard error; there is nobody to tell if that fails.
-pub(crate) fn say(text: &str) {
+/// Prints to standard error; a failure cannot be reported.
+pub(crate) fn print_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -1,7 +1,7 @@
-//! Values that Porch's runner accepts although they have no meaning.
+//! Values that Porch's runner accepts although they make no sense.
 //!
-//! A command line that starts Porch's runner starts this one too. Each function returns what is used instead, and adds a
-//! warning, which is logged as soon as there is a log.
+//! A command line that starts Porch's runner starts this one too. Each function returns the value to use instead, and
+//! adds a warning, which is logged once logging has started.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use kiln_go::GoDuration;
 use kiln_proto::DEFAULT_MAX_MESSAGE_SIZE;
 use kiln_telemetry::LogLevel;
 
-use crate::config::Runtimes;
+use crate::config::EnabledEvaluators;
 
-/// gRPC has no larger messages.
+/// The maximum of gRPC.
 const MOST_BYTES: i64 = i32::MAX as i64;
 
-/// Go's flag package ends at the first argument that is not a flag, and Porch does not look at the rest.
+/// Go's flag package stops at the first argument that is not a flag, and Porch ignores the rest.
 pub(super) fn ignore(rest: &[String], warnings: &mut Vec<String>) {
     if let Some(first) = rest.first() {
         warnings.push(format!(
@@ -24,9 +24,9 @@ pub(super) fn ignore(rest: &[String], warnings: &mut Vec<String>) {
     }
 }
 
-/// All runtimes but those of a list.
-pub(super) fn runtimes(disabled: &str, warnings: &mut Vec<String>) -> Runtimes {
-    let mut runtimes = Runtimes {
+/// All evaluators except those in a list.
+pub(super) fn enabled_evaluators(disabled: &str, warnings: &mut Vec<String>) -> EnabledEvaluators {
+    let mut evaluators = EnabledEvaluators {
         native: true,
         exec: true,
         pod: true,
@@ -34,15 +34,15 @@ pub(super) fn runtimes(disabled: &str, warnings: &mut Vec<String>) -> Runtimes {
     for name in disabled.split(',').map(str::trim) {
         match name {
             "" => {}
-            "native" => runtimes.native = false,
-            "exec" => runtimes.exec = false,
-            "pod" => runtimes.pod = false,
+            "native" => evaluators.native = false,
+            "exec" => evaluators.exec = false,
+            "pod" => evaluators.pod = false,
             _ => warnings.push(format!(
-                "unknown runtime {name:?} in --disable-runtimes is ignored: the runtimes are native, exec and pod"
+                "unknown evaluator {name:?} in --disable-runtimes is ignored: the evaluators are native, exec and pod"
             )),
         }
     }
-    runtimes
+    evaluators
 }
 
 pub(super) fn log_level(number: i64, warnings: &mut Vec<String>) -> LogLevel {
@@ -55,7 +55,7 @@ pub(super) fn log_level(number: i64, warnings: &mut Vec<String>) -> LogLevel {
     LogLevel::clamped(number)
 }
 
-/// Porch's runner with a limit of nothing refuses every request, which is never what the flag is for.
+/// With a limit of 0, Porch's runner refuses every request, which no user wants.
 pub(super) fn message_size(bytes: i64, warnings: &mut Vec<String>) -> usize {
     let used = match bytes {
         ..=0 => DEFAULT_MAX_MESSAGE_SIZE,
@@ -69,7 +69,7 @@ pub(super) fn message_size(bytes: i64, warnings: &mut Vec<String>) -> usize {
     used
 }
 
-/// Porch's runner with an interval of nothing never looks at pods again and keeps all of them.
+/// With an interval of 0, Porch's runner never checks its pods and keeps all of them.
 pub(super) fn scan_interval(
     interval: GoDuration,
     default: Duration,
@@ -87,7 +87,7 @@ pub(super) fn scan_interval(
     }
 }
 
-/// To Porch's runner, a pod with a negative TTL is one that goes as soon as it has no work.
+/// With a negative TTL, Porch's runner deletes a pod as soon as it has no calls.
 pub(super) fn pod_ttl(ttl: GoDuration, warnings: &mut Vec<String>) -> Duration {
     ttl.to_std().unwrap_or_else(|| {
         warnings.push(format!("--pod-ttl {ttl} is negative: 0s is used"));

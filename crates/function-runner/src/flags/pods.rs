@@ -6,7 +6,7 @@ use std::time::Duration;
 use kiln_go::{FlagSet, GoDuration, Key, Parsed};
 
 use super::{given, lenient, not_negative};
-use crate::config::Pods;
+use crate::config::PodConfig;
 use crate::environment::{Environment, WRAPPER_SERVER_IMAGE};
 
 const CACHE_CONFIG: &str = "/pod-cache-config/pod-cache-config.yaml";
@@ -131,7 +131,7 @@ impl PodFlags {
         parsed: &Parsed,
         environment: &Environment,
         warnings: &mut Vec<String>,
-    ) -> Result<Pods, String> {
+    ) -> Result<PodConfig, String> {
         // Values below one mean the default, as in Porch.
         let at_least_one = |value: i64, otherwise: NonZeroUsize| {
             let value = usize::try_from(value).ok();
@@ -151,7 +151,7 @@ impl PodFlags {
             .parse()
             .map_err(|error| format!("--pod-address-mode: {error}"))?;
         let image = environment.get(WRAPPER_SERVER_IMAGE);
-        Ok(Pods {
+        Ok(PodConfig {
             kubeconfig: given(parsed.get(self.kubeconfig)),
             cache_config: parsed.get(self.cache_config).into(),
             warm_up: parsed.get(self.warm_up),

@@ -10,11 +10,11 @@ use kiln_sandbox::SandboxMode;
 use kiln_server::ConnectionOptions;
 use kiln_telemetry::LogLevel;
 
-use super::{Flags, Flavour};
-use crate::config::{Config, Runtimes};
+use super::{Flavour, RunnerFlags};
+use crate::config::{EnabledEvaluators, RunnerConfig};
 use crate::environment::Environment;
 
-fn parse(flavour: Flavour, arguments: &[&str]) -> Result<Config, Stop> {
+fn parse(flavour: Flavour, arguments: &[&str]) -> Result<RunnerConfig, Stop> {
     let variables = [("WRAPPER_SERVER_IMAGE", "wrapper:v1")];
     let environment = Environment {
         variables: variables
@@ -25,10 +25,10 @@ fn parse(flavour: Flavour, arguments: &[&str]) -> Result<Config, Stop> {
         ..Environment::default()
     };
     let arguments = arguments.iter().map(ToString::to_string);
-    Flags::new(flavour).parse(arguments, &environment)
+    RunnerFlags::new(flavour).parse(arguments, &environment)
 }
 
-fn runner(arguments: &[&str]) -> Config {
+fn runner(arguments: &[&str]) -> RunnerConfig {
     parse(Flavour::FunctionRunner, arguments).expect("flags")
 }
 
@@ -56,12 +56,12 @@ fn defaults_are_those_of_porch() {
         config.default_image_prefix,
         "ghcr.io/kptdev/krm-functions-catalog"
     );
-    let all = Runtimes {
+    let all = EnabledEvaluators {
         native: true,
         exec: true,
         pod: true,
     };
-    assert_eq!(config.runtimes, all);
+    assert_eq!(config.evaluators, all);
     let pods = config.pods;
     assert_eq!(
         pods.cache_config,
@@ -139,7 +139,7 @@ fn the_flags_of_the_seed_are_taken() {
         "--enable-private-registries-tls",
         "--tls-secret-path=/z",
     ]);
-    assert!(config.runtimes.native && !config.runtimes.exec && !config.runtimes.pod);
+    assert!(config.evaluators.native && !config.evaluators.exec && !config.evaluators.pod);
     assert_eq!(
         (
             config.pods.max_waitlist_length.get(),
@@ -151,15 +151,15 @@ fn the_flags_of_the_seed_are_taken() {
 }
 
 #[test]
-fn kiln_serve_is_for_a_machine_of_ones_own() {
+fn kiln_serve_has_defaults_for_a_local_machine() {
     let config = parse(Flavour::Serve, &[]).expect("flags");
     assert_eq!(
         config.address.map(|address| address.to_string()).as_deref(),
         Some("127.0.0.1")
     );
-    assert!(config.config_is_optional && !config.runtimes.pod);
+    assert!(config.config_is_optional && !config.evaluators.pod);
     let config = parse(Flavour::Serve, &["--config=x", "--disable-runtimes="]).expect("flags");
-    assert!(!config.config_is_optional && config.runtimes.pod);
+    assert!(!config.config_is_optional && config.evaluators.pod);
 }
 
 #[test]
@@ -180,19 +180,19 @@ fn wrong_values_are_refused_before_anything_is_opened() {
     );
     check_wrong(
         &["--listen-address=x"],
-        "--listen-address \"x\" is no IP address",
+        "--listen-address \"x\" is not an IP address",
     );
     check_wrong(
         &["--tls-cert=x"],
-        "--tls-cert and --tls-key need each other",
+        "--tls-cert and --tls-key must be used together",
     );
     check_wrong(
         &["--require-tls"],
-        "--require-tls needs --tls-cert and --tls-key",
+        "--require-tls requires --tls-cert and --tls-key",
     );
     check_wrong(
         &["--tls-client-ca=x"],
-        "--tls-client-ca needs --tls-cert and --tls-key",
+        "--tls-client-ca requires --tls-cert and --tls-key",
     );
     check_wrong(
         &["--exec-sandbox=lax"],
@@ -200,9 +200,9 @@ fn wrong_values_are_refused_before_anything_is_opened() {
     );
 }
 
-/// A command line that starts Porch's runner starts this one, and `kiln serve`; returns what is warned of.
+/// A command line that starts Porch's runner starts this one, and `kiln serve`; returns the warnings.
 #[track_caller]
-fn check_accepted(arguments: &[&str], warning: &str) -> Config {
+fn check_accepted(arguments: &[&str], warning: &str) -> RunnerConfig {
     for flavour in [Flavour::FunctionRunner, Flavour::Serve] {
         let config = parse(flavour, arguments).expect("flags");
         assert_eq!(config.warnings, [warning]);
@@ -214,9 +214,9 @@ fn check_accepted(arguments: &[&str], warning: &str) -> Config {
 fn what_porch_accepts_is_accepted_with_a_warning() {
     let config = check_accepted(
         &["--disable-runtimes=exec,podd"],
-        "unknown runtime \"podd\" in --disable-runtimes is ignored: the runtimes are native, exec and pod",
+        "unknown evaluator \"podd\" in --disable-runtimes is ignored: the evaluators are native, exec and pod",
     );
-    assert!(config.runtimes.native && !config.runtimes.exec && config.runtimes.pod);
+    assert!(config.evaluators.native && !config.evaluators.exec && config.evaluators.pod);
 
     let config = check_accepted(
         &["--log-level=6"],
@@ -231,7 +231,7 @@ fn what_porch_accepts_is_accepted_with_a_warning() {
 
     let config = check_accepted(
         &["--config="],
-        "--config is empty: the exec runtime has no table",
+        "--config is empty: the exec evaluator has no table",
     );
     assert_eq!(config.config, None);
 
@@ -279,7 +279,7 @@ fn a_kubeconfig_can_be_named() {
 }
 
 #[test]
-fn what_secures_the_service_is_taken() {
+fn security_flags_are_used() {
     let config = runner(&[
         "--require-tls",
         "--tls-cert=c",

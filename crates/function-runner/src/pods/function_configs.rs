@@ -1,7 +1,7 @@
 //! FunctionConfigs that map images to programs and built-in functions.
 //!
-//! A mapping that this process cannot serve (the runtime is disabled, the program is missing, the version is not built in)
-//! is reported in the status of the FunctionConfig; the image goes to the next evaluator.
+//! A mapping that this process cannot serve (the evaluator is disabled, the program is missing, the version is not
+//! built in) is reported in the status of the FunctionConfig; the image goes to the next evaluator.
 
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
@@ -10,24 +10,24 @@ use kiln_evaluators::FunctionConfigs;
 use kiln_functions::registry::Registry;
 use kiln_pods::{FunctionConfig, LocalExecutors};
 
-use crate::config::Config;
+use crate::config::RunnerConfig;
 
 /// The FunctionConfigs in force.
 pub(crate) struct ClusterFunctionConfigs {
     prefix: String,
-    /// Directory of programs; `None` if the exec runtime is disabled.
+    /// Directory of programs; `None` if the exec evaluator is disabled.
     functions: Option<PathBuf>,
-    /// Whether the native runtime is enabled.
+    /// Whether the native evaluator is enabled.
     has_native: bool,
     configs: RwLock<Vec<FunctionConfig>>,
 }
 
 impl ClusterFunctionConfigs {
-    pub(crate) fn new(config: &Config) -> ClusterFunctionConfigs {
+    pub(crate) fn new(config: &RunnerConfig) -> ClusterFunctionConfigs {
         ClusterFunctionConfigs {
             prefix: config.default_image_prefix.clone(),
-            functions: config.runtimes.exec.then(|| config.functions.clone()),
-            has_native: config.runtimes.native,
+            functions: config.evaluators.exec.then(|| config.functions.clone()),
+            has_native: config.evaluators.native,
             configs: RwLock::default(),
         }
     }

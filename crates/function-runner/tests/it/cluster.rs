@@ -1,7 +1,7 @@
 //! The runner with function pods on a real Kubernetes.
 //!
-//! `tests/cluster/up` brings one up and says what to put into the environment; without that these tests say that they are
-//! skipped.
+//! `tests/cluster/up` brings one up and prints what to put into the environment; without that these tests print that
+//! they are skipped.
 
 mod calls;
 mod deployed;

@@ -3,20 +3,20 @@
 use std::process::Command;
 
 use crate::peers::{go_peers, skipped};
-use crate::program::World;
+use crate::program::RunnerFiles;
 
-fn world() -> World {
-    let world = World::empty();
-    world.program("cat", "exec cat");
-    world.program(
+fn files() -> RunnerFiles {
+    let files = RunnerFiles::empty();
+    files.program("cat", "exec cat");
+    files.program(
         "fails",
         "cat; printf 'results:\\n- message: bad\\n  severity: error\\n'; echo why >&2; exit 3",
     );
-    world.program("waits", "exec sleep 1000");
+    files.program("waits", "exec sleep 1000");
     let entry = |name| format!("- function: {name}\n  images: ['example.com/{name}:v1']\n");
     let entries: String = ["cat", "fails", "waits"].map(entry).concat();
-    world.config(&format!("functions:\n{entries}"));
-    world
+    files.config(&format!("functions:\n{entries}"));
+    files
 }
 
 #[test]
@@ -24,8 +24,8 @@ fn a_go_client_is_served() {
     let Some(peers) = go_peers(env!("CARGO_TARGET_TMPDIR")) else {
         return;
     };
-    let world = world();
-    let runner = world.start(&["--disable-runtimes=pod"]);
+    let files = files();
+    let runner = files.start(&["--disable-runtimes=pod"]);
     let output = Command::new(peers.join("client"))
         .args(["-addr", &runner.address])
         .args(["-echo=example.com/cat:v1", "-waits=example.com/waits:v1"])
@@ -48,8 +48,8 @@ fn the_public_probe_is_served() {
         skipped("SKIPPED: the public probe, because the registry has not all of it");
         return;
     }
-    let world = world();
-    let runner = world.start(&["--disable-runtimes=pod"]);
+    let files = files();
+    let runner = files.start(&["--disable-runtimes=pod"]);
     for service in ["", "evaluator.FunctionEvaluator"] {
         let status = Command::new(&probe)
             .args(["-addr", &runner.address, "-service", service])

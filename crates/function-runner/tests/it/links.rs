@@ -1,30 +1,30 @@
-//! The runner as the functions it has in it, through links as its image has them.
+//! The runner as a built-in function, through the links of its image.
 
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-use crate::program::World;
+use crate::program::RunnerFiles;
 
 const IMAGE: &str = "example.com/ns:v1";
 
 /// A directory as the image's: the program, links to it, and a table that names one of them.
-fn world() -> World {
-    let world = World::empty();
+fn files() -> RunnerFiles {
+    let files = RunnerFiles::empty();
     let program = env!("CARGO_BIN_EXE_function-runner");
-    std::fs::copy(program, world.path("server")).expect("a copy");
+    std::fs::copy(program, files.path("server")).expect("a copy");
     for name in ["set-namespace", "set-labels:v9.9.9"] {
-        symlink("../server", world.path("functions").join(name)).expect("a link");
+        symlink("../server", files.path("functions").join(name)).expect("a link");
     }
-    world.config(&format!(
+    files.config(&format!(
         "functions:\n- function: set-namespace\n  images: ['{IMAGE}']\n"
     ));
-    world
+    files
 }
 
 #[tokio::test]
 async fn a_table_finds_the_functions_of_the_image() {
-    let world = world();
-    let runner = world.start(&["--disable-runtimes=pod"]);
+    let files = files();
+    let runner = files.start(&["--disable-runtimes=pod"]);
     let answer = runner.call(IMAGE).await.expect("a list");
     let text = String::from_utf8_lossy(&answer.resource_list).into_owned();
     assert!(text.contains("    namespace: there\n"), "{text}");
@@ -32,8 +32,8 @@ async fn a_table_finds_the_functions_of_the_image() {
 
 #[test]
 fn a_version_that_is_not_built_in_is_named() {
-    let world = world();
-    let link = world.path("functions").join("set-labels:v9.9.9");
+    let files = files();
+    let link = files.path("functions").join("set-labels:v9.9.9");
     let output = Command::new(link).stdin(Stdio::null()).output();
     let output = output.expect("a program");
     assert_eq!(output.status.code(), Some(1));

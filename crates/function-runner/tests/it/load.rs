@@ -1,4 +1,4 @@
-//! Many callers at once: everybody gets the right answer, and afterwards nothing is left of it.
+//! Many concurrent callers: each gets the right answer, and afterwards nothing is left.
 
 use std::fs;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::program::{CAT, LIST, Runner, World};
+use crate::program::{CAT, LIST, Runner, RunnerFiles};
 use crate::workers::is_worker;
 
 const CLIENTS: usize = 200;
 const CALLS: usize = 50;
 const NATIVE: &str = "set-namespace:v0.4.1";
 
-/// Each client has a connection of its own and makes one call after the other, native functions and programs in turn.
+/// Each client has its own connection and makes one call after the other, native functions and programs in turn.
 async fn round(runner: &Runner) {
     let expected = runner.call(NATIVE).await.expect("an answer").resource_list;
     let text = String::from_utf8_lossy(&expected);
@@ -46,8 +46,8 @@ async fn round(runner: &Runner) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_clients_leave_nothing_behind() {
-    let world = World::new();
-    let runner = world.start(&["--disable-runtimes=pod", "--log-level=1"]);
+    let files = RunnerFiles::new();
+    let runner = files.start(&["--disable-runtimes=pod", "--log-level=1"]);
     let id = runner.child.id();
     let files = open_files(id);
     round(&runner).await;
@@ -61,23 +61,23 @@ async fn two_hundred_clients_leave_nothing_behind() {
 
 #[tokio::test]
 async fn a_program_that_takes_too_much_memory_is_refused_it() {
-    let world = World::empty();
-    world.program("eats", "exec tail -c 1G /dev/zero");
-    world.config("functions:\n- function: eats\n  images: [example.com/eats]\n");
+    let files = RunnerFiles::empty();
+    files.program("eats", "exec tail -c 1G /dev/zero");
+    files.config("functions:\n- function: eats\n  images: [example.com/eats]\n");
     let limit = "--exec-memory-limit=67108864";
-    let runner = world.start(&["--disable-runtimes=pod", "--exec-sandbox=strict", limit]);
+    let runner = files.start(&["--disable-runtimes=pod", "--exec-sandbox=strict", limit]);
     let (id, files) = (runner.child.id(), open_files(runner.child.id()));
     let status = runner.call("example.com/eats").await.expect_err("a limit");
-    // Whether it is killed, or told that there is no more and fails, is the system's to say.
+    // The system decides whether it is killed or refused more memory.
     let codes = [Code::ResourceExhausted, Code::Internal];
     assert!(codes.contains(&status.code()), "{status:?}");
-    // Others do not notice.
+    // Other calls are not affected.
     runner.call(NATIVE).await.expect("an answer");
     settle(id, files).await;
 }
 
-/// Waits until the runner has no children but those it keeps, and no more open files than when it was quiet, but for the few that it keeps for
-/// programs to come. Nobody tells that, so it is looked at again and again.
+/// Waits until the runner has no children but those it keeps, and no more open files than when it was idle, except for
+/// the few that it keeps for the next programs. There is no event for that, so this polls.
 async fn settle(id: u32, quiet: usize) {
     let is_quiet = async {
         while has_children(id) || open_files(id) > quiet + KEPT {
@@ -88,7 +88,7 @@ async fn settle(id: u32, quiet: usize) {
     waited.unwrap_or_else(|_| panic!("{quiet} open files, then {}", open_files(id)));
 }
 
-/// Much longer than the slowest machine takes: what is not gone by then never goes.
+/// Much longer than the slowest machine takes.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Far below the number of calls and of clients.

@@ -1,4 +1,4 @@
-//! The program, as others run it.
+//! The program, run as a process.
 
 mod cluster;
 mod go_peers;

@@ -1,4 +1,4 @@
-//! How pods are put into the chain, with an evaluator that is made for these tests.
+//! Pods in the chain, with an evaluator for these tests.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use function_runner::{Config, Environment, Flags, Flavour, StartedPods, prepare};
+use function_runner::{Environment, Flavour, RunnerConfig, RunnerFlags, StartedPods, prepare};
 use kiln_evaluators::FunctionConfigs;
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
@@ -18,12 +18,12 @@ use tokio::sync::watch;
 use tonic::Status;
 use tonic::transport::Endpoint;
 
-use crate::program::{CAT, LIST, World};
+use crate::program::{CAT, LIST, RunnerFiles};
 
 const NATIVE: &str = "ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4.1";
 const NATIVE_TOO: &str = "ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4.2";
 
-/// Answers with the name of the image.
+/// Returns the name of the image.
 struct Echo;
 
 struct EchoRunner(String);
@@ -50,7 +50,7 @@ impl AsyncRunner for EchoRunner {
     }
 }
 
-/// What it says runs elsewhere than in pods.
+/// Maps images to programs and built-in functions.
 struct TwoImages;
 
 const PROGRAM: &str = "example.com/lists/program:v1";
@@ -78,17 +78,17 @@ async fn start() -> anyhow::Result<StartedPods> {
     })
 }
 
-fn config(world: &World, flags: &[&str]) -> (Config, Environment) {
+fn config(files: &RunnerFiles, flags: &[&str]) -> (RunnerConfig, Environment) {
     let environment = Environment {
         variables: vec![
             ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
             ("WRAPPER_SERVER_IMAGE".into(), "wrapper:v1".into()),
         ],
         temporary: std::env::temp_dir(),
-        directory: world.directory.path().to_owned(),
+        directory: files.directory.path().to_owned(),
         program: env!("CARGO_BIN_EXE_function-runner").into(),
     };
-    let table = format!("--config={}", world.path("config.yaml").display());
+    let table = format!("--config={}", files.path("config.yaml").display());
     let own = [
         "--port=0",
         "--listen-address=127.0.0.1",
@@ -96,7 +96,7 @@ fn config(world: &World, flags: &[&str]) -> (Config, Environment) {
         &table,
     ];
     let flags = own.iter().chain(flags).map(|flag| (*flag).to_owned());
-    let config = Flags::new(Flavour::FunctionRunner).parse(flags, &environment);
+    let config = RunnerFlags::new(Flavour::FunctionRunner).parse(flags, &environment);
     (config.expect("flags"), environment)
 }
 
@@ -113,8 +113,8 @@ async fn call(address: &str, image: &str) -> Result<EvaluateFunctionResponse, St
 
 #[tokio::test]
 async fn pods_get_what_no_other_evaluator_has_and_are_released() {
-    let world = World::new();
-    let (config, environment) = config(&world, &[]);
+    let files = RunnerFiles::new();
+    let (config, environment) = config(&files, &[]);
     let runner = prepare(&config, &environment, Arc::new(NoObserver), start).await;
     let runner = runner.expect("a runner");
     let address = runner.address().to_string();
@@ -129,7 +129,7 @@ async fn pods_get_what_no_other_evaluator_has_and_are_released() {
     assert_eq!(program.resource_list, LIST);
     let builtin = call(&address, BUILTIN).await.expect("a list");
     assert_eq!(builtin.resource_list, native.resource_list);
-    // Programs that are listed go before what is built in, by whole and by short name.
+    // Listed programs come before built-in functions, by full and by short name.
     for image in [NATIVE_TOO, "set-namespace:v0.4.2"] {
         let program = call(&address, image).await.expect("a list");
         assert_eq!(program.resource_list, LIST, "{image}");
@@ -148,9 +148,9 @@ async fn pods_get_what_no_other_evaluator_has_and_are_released() {
 
 #[tokio::test]
 async fn pods_can_be_turned_off() {
-    let world = World::new();
+    let files = RunnerFiles::new();
     let refused = async |flags: &[&str]| {
-        let (config, environment) = config(&world, flags);
+        let (config, environment) = config(&files, flags);
         let never = async || anyhow::bail!("not asked for");
         let prepared = prepare(&config, &environment, Arc::new(NoObserver), never).await;
         prepared.err().map(|error| format!("{error:#}"))

@@ -1,4 +1,4 @@
-//! A runner in a process of its own, and a client.
+//! A runner in its own process, and a client.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ functionConfig:
 pub(crate) const CAT: &str = "example.com/cat:v1";
 
 /// A directory with a table and programs.
-pub(crate) struct World {
+pub(crate) struct RunnerFiles {
     pub(crate) directory: TempDir,
 }
 
@@ -43,24 +43,24 @@ pub(crate) struct Runner {
     pub(crate) lines: Receiver<String>,
 }
 
-impl World {
+impl RunnerFiles {
     /// A table with one image, which is `cat`.
-    pub(crate) fn new() -> World {
-        let world = World::empty();
-        world.program("cat", "exec cat");
-        world.config(&format!(
+    pub(crate) fn new() -> RunnerFiles {
+        let files = RunnerFiles::empty();
+        files.program("cat", "exec cat");
+        files.config(&format!(
             "functions:\n- function: cat\n  images: ['{CAT}']\n"
         ));
-        world
+        files
     }
 
-    pub(crate) fn empty() -> World {
+    pub(crate) fn empty() -> RunnerFiles {
         let directory = tempfile::tempdir().expect("a directory");
         // Programs in the sandbox may have another user.
         open(directory.path());
         std::fs::create_dir(directory.path().join("functions")).expect("a directory");
         open(&directory.path().join("functions"));
-        World { directory }
+        RunnerFiles { directory }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -130,7 +130,7 @@ impl Runner {
                 break address.expect("an address");
             }
         };
-        // What was said before is there to be looked at too.
+        // Earlier lines can be searched too.
         let (sender, all) = channel();
         thread::spawn(move || {
             for line in seen.into_iter().chain(lines) {
@@ -144,7 +144,7 @@ impl Runner {
     }
 
     /// Waits for a line of the log.
-    pub(crate) fn says(&self, part: &str) -> String {
+    pub(crate) fn wait_for_log(&self, part: &str) -> String {
         let line = self.lines.iter().find(|line| line.contains(part));
         line.unwrap_or_else(|| panic!("never said: {part}"))
     }
@@ -183,7 +183,7 @@ fn follow(stderr: ChildStderr) -> Receiver<String> {
         let mut reader = BufReader::new(stderr);
         let mut line = String::new();
         while let Ok(1..) = reader.read_line(&mut line) {
-            // Nobody may listen any more, but the runner must not wait for us.
+            // The test may be over, but the runner must not block.
             let _ = sender.send(std::mem::take(&mut line));
         }
         let _ = reader.read_to_string(&mut line);

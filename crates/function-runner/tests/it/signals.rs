@@ -1,4 +1,4 @@
-//! How a runner ends.
+//! Shutdown of a runner.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;
@@ -6,50 +6,50 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tonic::Code;
 
-use crate::program::{CAT, Runner, World};
+use crate::program::{CAT, Runner, RunnerFiles};
 
 fn signal(runner: &Runner, signal: Signal) {
     let pid = Pid::from_child(&runner.child);
     kill_process(pid, signal).expect("a process");
 }
 
-/// A function that says that it runs, and ends when a file is there.
-fn slow() -> World {
-    let world = World::empty();
-    world.program(
+/// A function that reports that it runs, and ends when a file exists.
+fn slow() -> RunnerFiles {
+    let files = RunnerFiles::empty();
+    files.program(
         "cat",
         "here=$(dirname \"$0\"); touch \"$here/started\"; \
          while ! [ -e \"$here/go\" ]; do sleep 0.02; done; exec cat",
     );
-    world.config(&format!(
+    files.config(&format!(
         "functions:\n- function: cat\n  images: ['{CAT}']\n"
     ));
-    world
+    files
 }
 
-async fn started(world: &World) {
-    while !world.path("functions/started").exists() {
+async fn started(files: &RunnerFiles) {
+    while !files.path("functions/started").exists() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
-/// Programs outside a sandbox, so that they can say that they run.
+/// Programs outside a sandbox, so that they can report that they run.
 const FLAGS: [&str; 2] = ["--disable-runtimes=pod", "--exec-sandbox=off"];
 
 #[tokio::test]
 async fn sigterm_lets_calls_finish() {
-    let world = slow();
-    let mut runner = world.start(&FLAGS);
+    let files = slow();
+    let mut runner = files.start(&FLAGS);
     let answer = {
         let call = runner.call(CAT);
         tokio::pin!(call);
         tokio::select! {
             answer = &mut call => panic!("too early: {answer:?}"),
-            () = started(&world) => {}
+            () = started(&files) => {}
         }
         signal(&runner, Signal::TERM);
-        runner.says("SIGTERM");
-        std::fs::write(world.path("functions/go"), "").expect("a file");
+        runner.wait_for_log("SIGTERM");
+        std::fs::write(files.path("functions/go"), "").expect("a file");
         call.await
     };
     answer.expect("a list");
@@ -58,19 +58,19 @@ async fn sigterm_lets_calls_finish() {
 
 #[tokio::test]
 async fn sigint_twice_is_now() {
-    let world = slow();
-    let mut runner = world.start(&FLAGS);
+    let files = slow();
+    let mut runner = files.start(&FLAGS);
     let answer = {
         let call = runner.call(CAT);
         tokio::pin!(call);
         tokio::select! {
             answer = &mut call => panic!("too early: {answer:?}"),
-            () = started(&world) => {}
+            () = started(&files) => {}
         }
         signal(&runner, Signal::INT);
-        runner.says("once more to end now");
+        runner.wait_for_log("once more to end now");
         signal(&runner, Signal::INT);
-        runner.says("ending now");
+        runner.wait_for_log("ending now");
         call.await
     };
     let status = answer.expect_err("interrupted");
@@ -81,14 +81,14 @@ async fn sigint_twice_is_now() {
 
 #[tokio::test]
 async fn calls_have_no_longer_than_the_drain_timeout() {
-    let world = slow();
-    let mut runner = world.start(&[FLAGS[0], FLAGS[1], "--drain-timeout=100ms"]);
+    let files = slow();
+    let mut runner = files.start(&[FLAGS[0], FLAGS[1], "--drain-timeout=100ms"]);
     let answer = {
         let call = runner.call(CAT);
         tokio::pin!(call);
         tokio::select! {
             answer = &mut call => panic!("too early: {answer:?}"),
-            () = started(&world) => {}
+            () = started(&files) => {}
         }
         signal(&runner, Signal::TERM);
         call.await

@@ -14,12 +14,12 @@ use tokio::time::Instant;
 use tonic::{Code, Request};
 
 use crate::load::resident;
-use crate::program::{CAT, LIST, World};
+use crate::program::{CAT, LIST, RunnerFiles};
 
 /// How long, unless the environment asks for more.
 const SECONDS: u64 = 10;
 
-/// The runner itself; workers have limits of their own.
+/// The runner itself; workers have their own limits.
 const MAX_RESIDENT: u64 = 200_000;
 
 const HOSTILE_CLIENTS: usize = 6;
@@ -55,7 +55,7 @@ fn rego(body: &str) -> (&'static str, String) {
     ("gatekeeper:v0.2.2", format!("{list}{template}"))
 }
 
-/// Values so large, in so many places, that the answer would have gigabytes.
+/// Values so large and so many that the answer would have gigabytes.
 fn blow_up() -> String {
     let mut list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n".to_owned();
     for number in 0..1000 {
@@ -106,13 +106,13 @@ fn hostile() -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn good_calls_succeed_beside_hostile_ones() {
+async fn good_calls_succeed_next_to_hostile_ones() {
     let seconds = std::env::var("KILN_SOAK_SECONDS").ok();
     let seconds = seconds
         .and_then(|text| text.parse().ok())
         .unwrap_or(SECONDS);
-    let world = World::new();
-    let runner = world.start(&["--disable-runtimes=pod", "--log-level=1"]);
+    let files = RunnerFiles::new();
+    let runner = files.start(&["--disable-runtimes=pod", "--log-level=1"]);
     let id = runner.child.id();
     let is_over = Arc::new(AtomicBool::new(false));
     let good_calls = Arc::new(AtomicUsize::new(0));
@@ -131,7 +131,7 @@ async fn good_calls_succeed_beside_hostile_ones() {
                     image: (*image).to_owned(),
                 });
                 request.set_timeout(Duration::from_secs(2));
-                // It fails in one way or another, but never because the runner is gone.
+                // It fails in some way, but never because the runner is gone.
                 let ended = client.evaluate_function(request).await;
                 let code = ended.map_or_else(|status| status.code(), |_| Code::Ok);
                 assert!(

@@ -1,10 +1,10 @@
-//! What keeps a runner from starting.
+//! Errors at the start of a runner.
 
-use crate::program::World;
+use crate::program::RunnerFiles;
 
 #[track_caller]
-fn check(world: &World, arguments: &[&str], code: i32, parts: &[&str]) {
-    let output = world.output(arguments);
+fn check(files: &RunnerFiles, arguments: &[&str], code: i32, parts: &[&str]) {
+    let output = files.output(arguments);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{text}");
     assert!(output.stdout.is_empty());
@@ -16,14 +16,14 @@ fn check(world: &World, arguments: &[&str], code: i32, parts: &[&str]) {
 
 #[test]
 fn wrong_flags_exit_with_two() {
-    let world = World::new();
+    let files = RunnerFiles::new();
     let parts = [
         "flag provided but not defined: -nope\nUsage of function-runner:\n",
         "  -port int\n",
     ];
-    check(&world, &["--nope"], 2, &parts);
+    check(&files, &["--nope"], 2, &parts);
     check(
-        &world,
+        &files,
         &["--pod-ttl=5"],
         2,
         &["invalid value \"5\" for flag -pod-ttl: parse error"],
@@ -33,7 +33,7 @@ fn wrong_flags_exit_with_two() {
 #[test]
 fn help_exits_with_zero() {
     check(
-        &World::new(),
+        &RunnerFiles::new(),
         &["--help"],
         0,
         &[
@@ -44,22 +44,22 @@ fn help_exits_with_zero() {
 }
 
 #[test]
-fn the_pod_runtime_needs_its_image() {
+fn the_pod_evaluator_needs_its_image() {
     let parts = [
         "environment variable WRAPPER_SERVER_IMAGE must be set to use pod function evaluator runtime",
         "--disable-runtimes=pod",
     ];
-    check(&World::new(), &[], 1, &parts);
+    check(&RunnerFiles::new(), &[], 1, &parts);
 }
 
 #[test]
-fn the_pod_runtime_needs_a_cluster() {
-    let world = World::new();
-    let mut command = world.command(&[]);
+fn the_pod_evaluator_needs_a_cluster() {
+    let files = RunnerFiles::new();
+    let mut command = files.command(&[]);
     let output = command
         .env("WRAPPER_SERVER_IMAGE", "wrapper:v1")
-        .env("HOME", world.path("home"))
-        .env("KUBECONFIG", world.path("no-such-file"))
+        .env("HOME", files.path("home"))
+        .env("KUBECONFIG", files.path("no-such-file"))
         .env_remove("KUBERNETES_SERVICE_HOST")
         .output()
         .expect("a program");
@@ -74,15 +74,15 @@ fn the_pod_runtime_needs_a_cluster() {
     assert!(!text.contains("listening"), "{text}");
 }
 
-/// A kubeconfig that is named is read, whatever the environment says.
+/// A kubeconfig in a flag is read, whatever the environment contains.
 #[test]
 fn a_kubeconfig_that_is_named_is_read() {
-    let world = World::new();
-    std::fs::write(world.path("environment"), "clusters: []\n").expect("a file");
-    let mut command = world.command(&["--kubeconfig=named"]);
+    let files = RunnerFiles::new();
+    std::fs::write(files.path("environment"), "clusters: []\n").expect("a file");
+    let mut command = files.command(&["--kubeconfig=named"]);
     let output = command
         .env("WRAPPER_SERVER_IMAGE", "wrapper:v1")
-        .env("KUBECONFIG", world.path("environment"))
+        .env("KUBECONFIG", files.path("environment"))
         .output()
         .expect("a program");
     let text = String::from_utf8_lossy(&output.stderr);
@@ -94,16 +94,16 @@ fn a_kubeconfig_that_is_named_is_read() {
     assert!(text.contains("\"named\""), "{text}");
 }
 
-/// Inside of a cluster, a file that the environment names comes before the service account, as in controller-runtime.
+/// In a cluster, a kubeconfig in the environment comes before the service account, as in controller-runtime.
 #[test]
 fn a_kubeconfig_of_the_environment_comes_before_the_service_account() {
-    let world = World::new();
-    let output = world
+    let files = RunnerFiles::new();
+    let output = files
         .command(&[])
         .env("WRAPPER_SERVER_IMAGE", "wrapper:v1")
         .env("KUBERNETES_SERVICE_HOST", "127.0.0.1")
         .env("KUBERNETES_SERVICE_PORT", "1")
-        .env("KUBECONFIG", world.path("no-such-file"))
+        .env("KUBECONFIG", files.path("no-such-file"))
         .output()
         .expect("a program");
     let text = String::from_utf8_lossy(&output.stderr);
@@ -118,16 +118,16 @@ fn without_a_table_the_runner_starts() {
         &["--disable-runtimes=pod"][..],
         &["--disable-runtimes=pod", "--config="],
     ] {
-        let world = World::empty();
-        let runner = world.start(arguments);
+        let files = RunnerFiles::empty();
+        let runner = files.start(arguments);
         assert!(!runner.address.is_empty());
     }
 }
 
 #[test]
 fn what_is_not_used_is_logged_as_a_warning() {
-    let world = World::new();
-    let runner = world.start(&[
+    let files = RunnerFiles::new();
+    let runner = files.start(&[
         "--disable-runtimes=pod,wasm",
         "--log-level=9",
         "--scan-interval=0",
@@ -142,7 +142,7 @@ fn what_is_not_used_is_logged_as_a_warning() {
         .take_while(|line| !listens(line))
         .collect();
     for part in [
-        "unknown runtime",
+        "unknown evaluator",
         "--log-level 9 is not from 0 to 5",
         "--scan-interval 0s is not positive",
         "--max-request-body-size 0 is not from 1",
@@ -155,8 +155,8 @@ fn what_is_not_used_is_logged_as_a_warning() {
 }
 
 #[test]
-fn the_exec_runtime_needs_the_table_that_is_named() {
-    let world = World::empty();
+fn the_exec_evaluator_needs_the_table_that_is_named() {
+    let files = RunnerFiles::empty();
     let arguments = ["--disable-runtimes=pod", "--config=./config.yaml"];
     let parts = [
         "./config.yaml",
@@ -164,20 +164,20 @@ fn the_exec_runtime_needs_the_table_that_is_named() {
         "--config",
         "--disable-runtimes=exec",
     ];
-    check(&world, &arguments, 1, &parts);
-    world.config("functions: 1\n");
+    check(&files, &arguments, 1, &parts);
+    files.config("functions: 1\n");
     let parts = ["./config.yaml: line 1: functions must be a list"];
-    check(&world, &arguments, 1, &parts);
+    check(&files, &arguments, 1, &parts);
 }
 
 #[test]
 fn certificates_and_tokens_are_read_before_the_port_is_bound() {
-    let world = World::new();
+    let files = RunnerFiles::new();
     let tls = ["--disable-runtimes=pod", "--tls-cert=no", "--tls-key=no"];
-    check(&world, &tls, 1, &["set up TLS", "read no", "No such file"]);
+    check(&files, &tls, 1, &["set up TLS", "read no", "No such file"]);
     let token = ["--disable-runtimes=pod", "--auth-token-file=no"];
     check(
-        &world,
+        &files,
         &token,
         1,
         &["token file", "read no", "No such file"],
@@ -190,5 +190,10 @@ fn a_port_that_is_taken_is_named() {
     let port = taken.local_addr().expect("an address").port();
     let port = format!("--port={port}");
     let arguments = ["--disable-runtimes=pod", port.as_str()];
-    check(&World::new(), &arguments, 1, &["listen on 127.0.0.1:"]);
+    check(
+        &RunnerFiles::new(),
+        &arguments,
+        1,
+        &["listen on 127.0.0.1:"],
+    );
 }

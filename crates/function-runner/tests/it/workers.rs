@@ -1,4 +1,4 @@
-//! Native functions in worker processes: nothing that one does ends the runner, keeps others waiting or outlives it.
+//! Native functions in worker processes: none of them stops the runner, delays others or outlives it.
 
 use std::fs;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tonic::{Code, Request, Response, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::program::{LIST, Runner, World};
+use crate::program::{LIST, Runner, RunnerFiles};
 
 const NATIVE: &str = "set-namespace:v0.4.1";
 const SLEEP: &str = "sleep:latest";
@@ -24,7 +24,7 @@ fn sleep_list(duration: &str) -> String {
     LIST.replace("namespace: there", &format!("sleepSeconds: \"{duration}\""))
 }
 
-/// Calls on a connection of its own, with a deadline if one is given.
+/// Calls on its own connection, with a deadline if one is given.
 fn call(
     runner: &Runner,
     image: &str,
@@ -74,7 +74,7 @@ fn kill(id: u32) {
     let _ = kill_process(id.expect("an id"), Signal::KILL);
 }
 
-/// The kernel does not announce what is asked here, so it is looked at again and again.
+/// The kernel sends no event for this, so this polls.
 async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let waiting = async {
         while !holds() {
@@ -103,15 +103,15 @@ async fn busy_worker(runner: &Runner) -> u32 {
 
 #[tokio::test]
 async fn a_worker_is_confined() {
-    let world = World::empty();
-    let runner = world.start(&["--disable-runtimes=exec,pod", "--exec-sandbox=strict"]);
+    let files = RunnerFiles::empty();
+    let runner = files.start(&["--disable-runtimes=exec,pod", "--exec-sandbox=strict"]);
     runner.call(NATIVE).await.expect("a list");
     let is_confined = |id: u32| {
         let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
         let lines = ["NoNewPrivs:\t1", "Seccomp:\t2", "CapEff:\t0000000000000000"];
         lines.iter().all(|line| status.contains(line))
     };
-    // One that has just been started confines itself before it takes a call.
+    // A new worker confines itself before it takes a call.
     eventually("all workers are confined", || {
         let ids = workers(&runner);
         !ids.is_empty() && ids.into_iter().all(is_confined)
@@ -128,8 +128,8 @@ async fn a_worker_is_confined() {
 
 #[tokio::test]
 async fn a_function_is_killed_at_its_deadline_and_others_go_on() {
-    let world = World::empty();
-    let runner = world.start(&["--disable-runtimes=exec,pod", "--max-concurrent-native=1"]);
+    let files = RunnerFiles::empty();
+    let runner = files.start(&["--disable-runtimes=exec,pod", "--max-concurrent-native=1"]);
     let timeout = Duration::from_millis(300);
     let late: Vec<_> = (0..4)
         .map(|_| call(&runner, SLEEP, sleep_list("3600"), Some(timeout)))
@@ -141,14 +141,14 @@ async fn a_function_is_killed_at_its_deadline_and_others_go_on() {
         assert!(codes.contains(&status.code()), "{status:?}");
     }
     runner.call(NATIVE).await.expect("a list");
-    // Those that were late are gone; one for small lists and one for large ones may stay.
+    // The late ones are gone; one for small lists and one for large ones may stay.
     eventually("few workers are left", || workers(&runner).len() <= 2).await;
 }
 
 #[tokio::test]
 async fn functions_that_take_long_keep_no_others_waiting() {
-    let world = World::empty();
-    let runner = world.start(&["--disable-runtimes=exec,pod", "--max-concurrent-native=1"]);
+    let files = RunnerFiles::empty();
+    let runner = files.start(&["--disable-runtimes=exec,pod", "--max-concurrent-native=1"]);
     let _sleeping: Vec<_> = (0..8)
         .map(|_| call(&runner, SLEEP, sleep_list("3600"), None))
         .collect();
@@ -161,15 +161,15 @@ async fn functions_that_take_long_keep_no_others_waiting() {
 
 #[tokio::test]
 async fn a_worker_that_is_killed_fails_its_call_only() {
-    let world = World::empty();
-    let runner = world.start(&["--disable-runtimes=exec,pod"]);
+    let files = RunnerFiles::empty();
+    let runner = files.start(&["--disable-runtimes=exec,pod"]);
     let sleeping = call(&runner, SLEEP, sleep_list("3600"), None);
     kill(busy_worker(&runner).await);
     let status = sleeping.await.expect("no panic").expect_err("killed");
     assert_eq!(status.code(), Code::Internal);
     let text = "function \"sleep:latest\" ended its worker process (signal 9)";
     assert_eq!(status.message(), text);
-    // An idle worker that goes away is not even noticed.
+    // An idle worker that exits has no effect.
     for id in workers(&runner) {
         kill(id);
         eventually("a process has ended", || !is_worker(id)).await;
@@ -179,9 +179,9 @@ async fn a_worker_that_is_killed_fails_its_call_only() {
 
 #[tokio::test]
 async fn memory_is_limited() {
-    let world = World::empty();
+    let files = RunnerFiles::empty();
     let limit = "--native-memory-limit=16000000";
-    let runner = world.start(&["--disable-runtimes=exec,pod", limit]);
+    let runner = files.start(&["--disable-runtimes=exec,pod", limit]);
     let value = format!("namespace: {}", "v".repeat(4 << 20));
     let large = LIST.replace("namespace: there", &value);
     let called = call(&runner, NATIVE, large, None).await;
@@ -193,9 +193,9 @@ async fn memory_is_limited() {
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_ends_the_function() {
-    let world = World::empty();
-    let runner = world.start(&["--disable-runtimes=exec,pod"]);
+async fn a_caller_that_disconnects_ends_the_function() {
+    let files = RunnerFiles::empty();
+    let runner = files.start(&["--disable-runtimes=exec,pod"]);
     let sleeping = call(&runner, SLEEP, sleep_list("3600"), None);
     let busy = busy_worker(&runner).await;
     sleeping.abort();
@@ -204,8 +204,8 @@ async fn a_caller_that_goes_away_ends_the_function() {
 
 #[tokio::test]
 async fn workers_do_not_outlive_the_runner() {
-    let world = World::empty();
-    let mut runner = world.start(&["--disable-runtimes=exec,pod"]);
+    let files = RunnerFiles::empty();
+    let mut runner = files.start(&["--disable-runtimes=exec,pod"]);
     let _sleeping = call(&runner, SLEEP, sleep_list("3600"), None);
     let busy = busy_worker(&runner).await;
     let all = workers(&runner);
@@ -219,8 +219,8 @@ async fn workers_do_not_outlive_the_runner() {
 
 #[tokio::test]
 async fn health_follows_whether_there_can_be_workers() {
-    let world = World::empty();
-    let runner = world.start(&["--disable-runtimes=exec,pod", "--max-concurrent-native=1"]);
+    let files = RunnerFiles::empty();
+    let runner = files.start(&["--disable-runtimes=exec,pod", "--max-concurrent-native=1"]);
     // Both on one connection: there cannot be another one below.
     let channel = runner.channel().await;
     let mut evaluator = FunctionEvaluatorClient::new(channel.clone());
@@ -254,7 +254,7 @@ async fn health_follows_whether_there_can_be_workers() {
         maximum: getrlimit(Resource::Nofile).maximum,
     };
     let before = prlimit(id, Resource::Nofile, nothing).expect("a limit");
-    // Sockets for workers cannot be had any more.
+    // No sockets for workers are left.
     for id in workers(&runner).into_iter().filter(|id| *id != busy) {
         kill(id);
         eventually("a process has ended", || !is_worker(id)).await;

@@ -1,4 +1,4 @@
-//! Command lines to the word.
+//! Exact command lines.
 
 use super::*;
 

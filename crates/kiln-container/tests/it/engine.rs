@@ -15,7 +15,7 @@ pub(crate) struct FakeEngine {
     directory: TempDir,
 }
 
-/// What stands before every script: one line a call, words separated by `|`.
+/// The beginning of every script: one line per call, words separated by `|`.
 const RECORD: &str = r#"#!/bin/sh
 here=${0%/*}
 line=
@@ -27,21 +27,21 @@ echo "${line#|}" >>"$here/calls"
 pub(crate) const VERSION: &str = "if [ \"$1\" = version ]; then echo 28.1.0; exit 0; fi\n";
 
 impl FakeEngine {
-    /// An engine that does what `script` says.
+    /// An engine that runs `script`.
     pub(crate) fn new(name: &'static str, script: &str) -> FakeEngine {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(name);
         let text = directory.path().join("text");
         fs::write(&text, format!("{RECORD}{script}")).unwrap();
-        // Another process writes the executable: if we did, a child that another test starts at that moment could have
-        // it open still when it is executed, which the system refuses.
+        // Another process writes the executable: if we did, a child that another test starts at that moment could still
+        // have it open when it is executed, which the system refuses.
         let mut install = Command::new("install");
         let installed = install.arg("-m755").arg(&text).arg(&path).status();
         assert!(installed.unwrap().success());
         FakeEngine { name, directory }
     }
 
-    /// A runtime that finds this engine only.
+    /// An evaluator that finds this engine only.
     pub(crate) fn runtime(&self, style: CommandStyle) -> ContainerEvaluator {
         let here = self.directory.path().display();
         ContainerEvaluator::new(ContainerOptions {
@@ -52,7 +52,7 @@ impl FakeEngine {
         })
     }
 
-    /// How it was called, each call with its words separated by `|`.
+    /// The recorded calls, each with its words separated by `|`.
     pub(crate) fn calls(&self) -> Vec<String> {
         let calls = fs::read_to_string(self.directory.path().join("calls"));
         calls

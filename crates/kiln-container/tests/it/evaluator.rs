@@ -1,4 +1,4 @@
-//! What the engine is told, and what becomes of what it says.
+//! The calls of the engine, and the results of its output.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ fn assert_removed(engine: &FakeEngine) {
 }
 
 #[test]
-fn docker_is_asked_once_and_then_runs() {
+fn docker_is_checked_once_and_then_runs() {
     let script = format!("{VERSION}echo 'abc: Pull complete' >&2; echo talk >&2; cat; exit 3\n");
     let engine = FakeEngine::new("docker", &script);
     let runtime = engine.runtime(CommandStyle::Kpt);
@@ -49,7 +49,7 @@ fn docker_is_asked_once_and_then_runs() {
 }
 
 #[test]
-fn other_engines_are_asked_simply() {
+fn other_engines_are_checked_simply() {
     for name in ["podman", "nerdctl"] {
         let engine = FakeEngine::new(name, "");
         run(&engine.runtime(CommandStyle::Kpt), &patient()).unwrap();
@@ -58,7 +58,7 @@ fn other_engines_are_asked_simply() {
 }
 
 #[test]
-fn the_older_command_asks_nothing_and_filters_nothing() {
+fn the_older_command_checks_nothing_and_filters_nothing() {
     let engine = FakeEngine::new("docker", "echo 'abc: Pull complete' >&2\n");
     let outcome = run(&engine.runtime(CommandStyle::Legacy), &patient()).unwrap();
     assert_eq!(outcome.stderr, b"abc: Pull complete\n");
@@ -69,7 +69,7 @@ fn the_older_command_asks_nothing_and_filters_nothing() {
 }
 
 #[test]
-fn a_missing_engine_is_told_with_what_to_do() {
+fn a_missing_engine_is_reported_with_a_hint() {
     for (name, expected) in [
         (
             "",
@@ -120,7 +120,7 @@ fn an_engine_that_fails_or_is_old_is_not_used() {
         ),
         (
             "exit 0",
-            "docker does not tell its version\ndocker must be running",
+            "docker reports no version\ndocker must be running",
         ),
         (
             "echo 19.03.1",
@@ -149,7 +149,7 @@ fn an_engine_that_hangs_is_given_up_after_five_seconds() {
 }
 
 #[test]
-fn a_container_is_gone_when_its_time_is_up() {
+fn a_container_is_removed_on_timeout() {
     let engine = hanging();
     let error = run(
         &engine.runtime(CommandStyle::Kiln),
@@ -160,7 +160,7 @@ fn a_container_is_gone_when_its_time_is_up() {
     assert_removed(&engine);
 }
 
-/// Runs a function and gives up as soon as the engine has noted so many things.
+/// Runs a function and cancels it as soon as the engine has recorded so many calls.
 #[track_caller]
 fn give_up_after(engine: &FakeEngine, style: CommandStyle, calls: usize) {
     let cancel = CancelToken::new();
@@ -181,14 +181,14 @@ fn give_up_after(engine: &FakeEngine, style: CommandStyle, calls: usize) {
 }
 
 #[test]
-fn a_container_is_gone_when_the_caller_gives_up() {
+fn a_container_is_removed_on_cancellation() {
     let engine = hanging();
     give_up_after(&engine, CommandStyle::Kiln, 2);
     assert_removed(&engine);
 }
 
 #[test]
-fn a_container_is_gone_when_it_wrote_too_much_or_lost_its_client() {
+fn a_container_is_removed_when_it_wrote_too_much_or_lost_its_client() {
     for (behaviour, limit) in [("yes", 1000), ("kill -9 $$", 1000)] {
         let script = format!("{VERSION}case $1 in run) {behaviour};; esac\n");
         let engine = FakeEngine::new("docker", &script);
@@ -209,9 +209,9 @@ fn a_container_is_gone_when_it_wrote_too_much_or_lost_its_client() {
     }
 }
 
-/// Whether whoever started the tests made them deaf to interrupts, as shells do with what they run in the background.
-/// Scripts inherit that and cannot undo it.
-fn is_deaf_to_interrupts() -> bool {
+/// Whether the parent of the tests made them ignore interrupts, as shells do with background jobs. Scripts inherit that
+/// and cannot undo it.
+fn ignores_interrupts() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|ignored| u64::from_str_radix(ignored.trim(), 16).ok());
@@ -222,7 +222,7 @@ fn is_deaf_to_interrupts() -> bool {
 #[test]
 #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn a_container_without_a_name_is_interrupted() {
-    if is_deaf_to_interrupts() {
+    if ignores_interrupts() {
         eprintln!("SKIPPED: interrupts are ignored here");
         return;
     }
@@ -268,7 +268,7 @@ fn local_tags_come_from_the_engine() {
 }
 
 #[test]
-fn programs_are_for_others() {
+fn programs_are_not_found() {
     let runtime = ContainerEvaluator::new(ContainerOptions::default());
     let error = runtime.find(&FunctionSpec::exec("cat")).err().unwrap();
     assert!(matches!(error, FindError::NotFound { .. }));

@@ -1,4 +1,4 @@
-//! Images, run by a docker of our own making: a script that records how it was called and behaves as told.
+//! Images, run by a fake docker: a script that records its calls and behaves as configured.
 
 mod engine;
 mod evaluator;

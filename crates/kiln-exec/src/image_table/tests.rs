@@ -20,7 +20,7 @@ fn check_wrong(text: &str, wanted: &str) {
 }
 
 #[test]
-fn images_stand_for_programs() {
+fn images_map_to_programs() {
     let table = parse(
         "functions:\n- function: a\n  images: [x/a:v1, 'x/a@sha256:0123', a:v2]\n- function: b\n  images:\n  - x/b\n",
     );
@@ -35,7 +35,7 @@ fn images_stand_for_programs() {
 }
 
 #[test]
-fn the_first_mapping_wins_and_the_others_are_told() {
+fn the_first_mapping_wins_and_the_others_are_reported() {
     let table =
         parse("functions:\n- function: a\n  images: [x]\n- function: b\n  images: [x, x]\n");
     assert_eq!(table.find("x", ""), Some(Path::new("/functions/a")));
@@ -54,7 +54,7 @@ fn names_without_a_registry_have_the_prefix() {
 }
 
 #[test]
-fn a_digest_says_which_image_it_is_whatever_the_tag() {
+fn a_digest_identifies_the_image_whatever_the_tag() {
     let digest = format!("sha256:{}", "0".repeat(64));
     let table = parse(&format!(
         "functions:\n- function: a\n  images: ['x.io/a@{digest}']\n"
@@ -72,7 +72,7 @@ fn programs_stay_below_the_root_as_go_joins_them() {
 }
 
 #[test]
-fn nothing_is_an_empty_configuration() {
+fn an_empty_file_is_an_empty_configuration() {
     for text in [
         "",
         "# comment\n",

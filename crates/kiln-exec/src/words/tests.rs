@@ -1,4 +1,4 @@
-//! Splitting, compared with what Go's shlex answers.
+//! Splitting, compared with Go's shlex.
 
 use super::*;
 

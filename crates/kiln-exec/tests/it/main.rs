@@ -83,7 +83,7 @@ fn ten_thousand_resources_come_back_whole() {
     let answer = wire(run_on(&FunctionSpec::exec("cat"), &input).unwrap());
     assert!(answer.len() > 500_000);
     assert!(answer == input.wire(), "the answer differs");
-    // Who reads only a little of it is not kept waiting, nor are we.
+    // A function that reads only a little of it does not wait, nor do we.
     let outcome = run_on(&FunctionSpec::exec("head -c 100"), &input).unwrap();
     assert_eq!(wire(outcome), answer[..100]);
 }
@@ -143,7 +143,7 @@ fn bad_quotes_are_refused_when_the_function_is_found() {
 }
 
 #[test]
-fn images_are_for_others() {
+fn images_are_not_found() {
     let evaluator = ExecEvaluator::new(SEARCH_PATH);
     let error = find_error(&evaluator, &FunctionSpec::image("example.com/x:v1"));
     assert!(matches!(error, FindError::NotFound { .. }));

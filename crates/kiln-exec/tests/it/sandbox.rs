@@ -1,4 +1,4 @@
-//! Functions in a sandbox: those that behave work, those that do not hurt nobody.
+//! Functions in a sandbox: well-behaved ones work, hostile ones affect no others.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,18 +11,19 @@ use kiln_runtime::{
     Deadline, Evaluator, FunctionSpec, Input, Limits, Outcome, RunContext, RunError, Target,
 };
 use kiln_sandbox::{
-    Excess, InForce, Sandbox, SandboxError, SandboxLimits, SandboxPolicy, Surroundings, processes,
+    Excess, HostEnvironment, InForce, Sandbox, SandboxError, SandboxLimits, SandboxPolicy,
+    processes,
 };
 
 use crate::{LIST, SEARCH_PATH, config_map, document, wire};
 
-/// A runtime with a sandbox, or none, loudly, where the system has none.
+/// An evaluator with a sandbox; `None`, with a message, where the system has no sandbox.
 fn runtime(limits: SandboxLimits) -> Option<ExecEvaluator> {
     let policy = SandboxPolicy {
         limits,
         ..SandboxPolicy::default()
     };
-    let surroundings = Surroundings {
+    let surroundings = HostEnvironment {
         environment: vec![("PATH".into(), SEARCH_PATH.into())],
         temporary: std::env::temp_dir(),
     };
@@ -66,7 +67,7 @@ fn shell(script: &str) -> FunctionSpec {
     FunctionSpec::exec(format!("sh -c '{script}'"))
 }
 
-/// The function answers with what it was given.
+/// The function returns its input.
 #[track_caller]
 fn check_works(function: &FunctionSpec) {
     let Some(runtime) = runtime(SandboxLimits::default()) else {
@@ -78,7 +79,7 @@ fn check_works(function: &FunctionSpec) {
     assert_eq!(wire(outcome), LIST, "{stderr}");
 }
 
-/// A directory for programs, closed to others as temporary directories are.
+/// A directory for programs, closed to other users like temporary directories.
 struct Programs {
     directory: tempfile::TempDir,
 }
@@ -104,7 +105,7 @@ impl Programs {
     }
 }
 
-/// The path of a program of the system, or none, loudly.
+/// The path of a program of the system; `None`, with a message, if it is missing.
 fn installed(name: &str) -> Option<String> {
     let directories = SEARCH_PATH.split(':').chain(["/usr/local/go/bin"]);
     let mut paths = directories.map(|directory| format!("{directory}/{name}"));
@@ -216,10 +217,10 @@ fn a_fork_bomb_is_bounded_and_nothing_of_it_is_left() {
         return;
     };
     let programs = Programs::new();
-    // Everybody starts two others, until that is refused, and nobody ends.
+    // Each process starts two others, until that is refused, and none exits.
     let text = "#!/bin/sh\nbomb() { bomb & bomb & sleep 600; }\nbomb; sleep 600\n";
     let bomb = programs.script("kiln-bomb", text);
-    // By us, by the kernel, or when its time is up.
+    // By us, by the kernel, or by the timeout.
     let ended = run_with(&runtime, &bomb, Duration::from_secs(3));
     let is_bounded = match &ended {
         Ok(outcome) => outcome.stderr_text().contains("Cannot fork"),
@@ -228,7 +229,7 @@ fn a_fork_bomb_is_bounded_and_nothing_of_it_is_left() {
     };
     assert!(is_bounded, "{ended:?}");
     wait_until(|| processes_of(&programs.path("kiln-bomb")).is_empty());
-    // Others work on.
+    // Other functions continue.
     assert!(run_with(&runtime, &FunctionSpec::exec("cat"), PATIENCE).is_ok());
 }
 
@@ -261,7 +262,7 @@ fn processes_are_counted() {
     }
 }
 
-/// Whether functions are users of their own here.
+/// Whether functions get separate users here.
 fn has_own_users() -> bool {
     let measures = Sandbox::probe();
     let user = measures.iter().find(|measure| measure.name == "user");
@@ -301,7 +302,8 @@ fn memory_is_bounded_for_all_processes_together() {
     let Some(runtime) = runtime(limits) else {
         return;
     };
-    // Each has less than it may, all together more. (A shell becomes its last command; these do not.)
+    // Each stays below its limit, but all exceed it together. (A shell replaces itself by its last command; these do
+    // not.)
     let eater = "x=$(head -c 25000000 /dev/zero | tr \"\\0\" x); sleep 600; :";
     let script = format!("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ({eater}) & done; wait");
     let error = run_with(&runtime, &shell(&script), PATIENCE).unwrap_err();
@@ -313,14 +315,14 @@ fn memory_is_bounded_for_all_processes_together() {
         error.to_string(),
         "function used more than 209715200 bytes of memory and was killed"
     );
-    // One alone is refused more by the kernel, and fails.
+    // The kernel refuses more to a single one, and it fails.
     let script = "x=$(head -c 400000000 /dev/zero | tr \"\\0\" x); echo ${#x}";
     let outcome = run_with(&runtime, &shell(script), PATIENCE).unwrap();
     assert_ne!(outcome.exit_code, 0);
 }
 
 #[test]
-fn nobody_outlives_a_function() {
+fn no_process_outlives_a_function() {
     let Some(runtime) = runtime(SandboxLimits::default()) else {
         return;
     };
@@ -328,13 +330,13 @@ fn nobody_outlives_a_function() {
     let outcome = run_with(&runtime, &shell(script), PATIENCE).unwrap();
     let daemon = wire(outcome);
     let stat = format!("/proc/{}/stat", daemon.trim());
-    // It may be waited for by nobody; then it is dead all the same.
+    // It may be a zombie, which is dead too.
     let is_alive = |stat: String| !stat.contains(") Z ");
     wait_until(|| !std::fs::read_to_string(&stat).is_ok_and(is_alive));
 }
 
 #[test]
-fn time_ends_in_a_sandbox_too() {
+fn a_timeout_kills_in_a_sandbox_too() {
     let Some(runtime) = runtime(SandboxLimits::default()) else {
         return;
     };
@@ -344,7 +346,7 @@ fn time_ends_in_a_sandbox_too() {
 }
 
 #[test]
-fn faults_are_told_as_they_are_without() {
+fn faults_are_reported_as_without_workers() {
     let Some(runtime) = runtime(SandboxLimits::default()) else {
         return;
     };
@@ -369,7 +371,7 @@ fn faults_are_told_as_they_are_without() {
 }
 
 #[test]
-fn many_run_beside_each_other() {
+fn many_run_in_parallel() {
     let Some(runtime) = runtime(SandboxLimits::default()) else {
         return;
     };
@@ -388,7 +390,7 @@ fn many_run_beside_each_other() {
 }
 
 #[test]
-fn what_cannot_start_is_told_in_the_same_words() {
+fn start_errors_have_the_same_words() {
     let Some(runtime) = runtime(SandboxLimits::default()) else {
         return;
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::uri::PathAndQuery;
 use kiln_go::{GoDuration, error_chain};
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
-use kiln_proto::idle::told_idle;
+use kiln_proto::idle::idle_time;
 use kiln_proto::transport::header_limit;
 use tokio::time::{Instant, timeout};
 use tonic::client::Grpc;
@@ -40,7 +40,7 @@ impl PodConnection {
             let codec = ProstCodec::<(), ()>::default();
             let path = PathAndQuery::from_static("/grpc.health.v1.Health/Check");
             let answer = grpc.unary(tonic::Request::new(()), path, codec).await;
-            told_idle(answer.ok()?.metadata())
+            idle_time(answer.ok()?.metadata())
         };
         timeout(HEALTH_TIMEOUT, ask).await.ok().flatten()
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use kiln_krm::image::with_prefix;
-use kiln_proto::ENDING;
+use kiln_proto::SHUTTING_DOWN;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::ROOM_METADATA;
 use kiln_proto::transport::{causes, room, was_not_begun, was_not_sent};
@@ -294,7 +294,7 @@ impl Drop for PodSlot<'_> {
 /// Returns the fault if a status means that the pod or the connection was lost. A status that the wrapper sent has no
 /// source; it counts as an answer unless it says that the wrapper is shutting down.
 fn lost_call(status: &Status) -> Option<(FunctionStarted, PodFault)> {
-    if status.code() == Code::Unavailable && status.message() == ENDING {
+    if status.code() == Code::Unavailable && status.message() == SHUTTING_DOWN {
         let fault = PodFault {
             reason: "Terminating".into(),
             message: "the pod is shutting down".into(),

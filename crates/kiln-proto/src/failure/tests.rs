@@ -1,4 +1,4 @@
-//! Failures there and back, whole and cut.
+//! Failures encoded and decoded, complete and cut.
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -62,7 +62,7 @@ fn results_go_last_and_nothing_is_ever_too_large() {
 }
 
 #[test]
-fn others_read_the_status_and_pass_over_what_they_do_not_know() {
+fn other_clients_read_the_status_and_ignore_unknown_details() {
     let status = to_status(Code::Internal, "text".to_owned(), failure(1, 1, 1), 4096);
     let details = status.check_error_details().expect("readable details");
     assert!(details.retry_info().is_none());
@@ -87,7 +87,7 @@ fn sizes(status: &Status) -> (usize, usize) {
     (size("grpc-message"), all.sum())
 }
 
-/// Texts that have from one to nine bytes on their way for each character.
+/// Texts with one to nine encoded bytes per character.
 fn long_texts() -> Vec<String> {
     let parts = ["x", " ", "a b", "\n", "é", "\u{202e}", "😀", "{\"a\": <%>}"];
     let texts = parts
@@ -111,7 +111,7 @@ fn a_status_for_any_client_is_below_the_limit_of_the_c_core() {
             let fitted = fit(&status, None);
             let (message, all) = sizes(&fitted);
             assert!(message <= MAX_ENCODED_MESSAGE, "{message} bytes");
-            // A date comes on top.
+            // A date is added.
             assert!(all + 128 < 8 * 1024, "{all} bytes");
             assert_eq!(fitted.code(), status.code());
             let whole = whole_message(&fitted);

@@ -1,4 +1,4 @@
-//! Addresses as they are written, and what they mean.
+//! Addresses and their meaning.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn what_users_and_porch_write() {
 }
 
 #[test]
-fn what_is_no_address() {
+fn invalid_addresses() {
     for text in [
         "",
         "runner",

@@ -1,4 +1,4 @@
-//! Answers of all kinds, and what becomes of them.
+//! Answers of all kinds and their outcomes.
 
 use kiln_proto::failure::{to_status, with_details};
 
@@ -14,7 +14,7 @@ fn take_with(
     deadline: Option<Deadline>,
     answer: Result<EvaluateFunctionResponse, Status>,
 ) -> Result<Outcome, RunError> {
-    let asked = Asked {
+    let asked = RunnerCall {
         image: IMAGE,
         address: &"runner:9445".parse().unwrap(),
         max_message_size: 1000,
@@ -110,8 +110,8 @@ fn a_runner_without_details_is_quoted() {
 }
 
 #[test]
-fn what_no_exit_code_tells_the_text_does() {
-    // A good end with a bad answer, and no beginning.
+fn failures_without_an_exit_code_keep_their_text() {
+    // A success with a bad answer, and a function that did not start.
     for exit_code in [0, -1] {
         let failure = FunctionFailure {
             exit_code,
@@ -123,7 +123,7 @@ fn what_no_exit_code_tells_the_text_does() {
 }
 
 #[test]
-fn not_found_goes_on_and_nothing_else_does() {
+fn only_not_found_continues_the_search() {
     let not_found = take(Err(Status::not_found("no such function")));
     assert!(matches!(not_found, Err(RunError::NotFound(_))));
     let other = take(Err(with_details(Code::Unknown, "x".to_owned(), Vec::new())));
@@ -145,7 +145,7 @@ fn limits_name_their_flags() {
 }
 
 #[test]
-fn our_own_time_being_up_is_told_as_everywhere() {
+fn a_local_timeout_is_reported_as_everywhere() {
     let up = Deadline {
         at: Instant::now(),
         timeout: Duration::from_secs(7),

@@ -1,4 +1,4 @@
-//! Calls: what is sent, what comes back, and how they end before their time.
+//! Calls: requests, responses, and early ends.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -33,7 +33,7 @@ fn a_list_goes_there_and_back() {
 }
 
 #[test]
-fn the_trace_goes_along() {
+fn the_trace_is_passed_on() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sees = Arc::clone(&seen);
     let server = TestServer::start(move |request| {
@@ -60,7 +60,7 @@ fn the_trace_goes_along() {
 }
 
 #[test]
-fn what_is_printed_is_heard() {
+fn the_listener_receives_stderr() {
     let server = TestServer::start(echo);
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = Arc::clone(&heard);
@@ -150,7 +150,7 @@ fn the_runner_learns_the_deadline() {
 }
 
 #[test]
-fn when_the_time_is_up_the_runner_is_told() {
+fn a_timeout_reaches_the_runner() {
     let hanging = Arc::new(Hanging::default());
     let server = TestServer::hanging(Arc::clone(&hanging));
     let ctx = RunContext {
@@ -163,7 +163,7 @@ fn when_the_time_is_up_the_runner_is_told() {
 }
 
 #[test]
-fn when_the_caller_gives_up_the_runner_is_told() {
+fn cancelling_reaches_the_runner() {
     let hanging = Arc::new(Hanging::default());
     let server = TestServer::hanging(Arc::clone(&hanging));
     let runtime = server.runtime();
@@ -184,7 +184,7 @@ fn when_the_caller_gives_up_the_runner_is_told() {
     assert!(matches!(again, Err(RunError::Cancelled)), "{again:?}");
 }
 
-/// Knows everything, and says who it is.
+/// Finds every function, and returns its own name.
 struct Last;
 
 impl Evaluator for Last {

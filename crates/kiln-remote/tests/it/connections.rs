@@ -1,4 +1,4 @@
-//! One connection for all, made when it is needed and again when it is lost.
+//! One connection for all calls, made when it is needed and again when it is lost.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use kiln_runtime::{CancelToken, Deadline, RunContext, RunError};
 
 use crate::server::{TestServer, echo, run};
 
-/// An address at which nobody listens.
+/// An address without a listener.
 fn deserted() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
 }
 
-fn runtime_for(address: &str, patience: Duration) -> RemoteEvaluator {
+fn runtime_for(address: &str, retry_timeout: Duration) -> RemoteEvaluator {
     let mut options = RemoteOptions::new(address.parse().unwrap());
-    options.patience = patience;
+    options.retry_timeout = retry_timeout;
     RemoteEvaluator::new(options).unwrap()
 }
 
@@ -40,7 +40,7 @@ fn calls_from_many_threads_share_one_connection() {
 }
 
 #[test]
-fn nobody_there_is_said_in_gos_words() {
+fn a_closed_port_is_reported_in_gos_words() {
     let address = deserted();
     let runtime = runtime_for(&address, Duration::ZERO);
     let error = run(&runtime, &RunContext::default()).unwrap_err();
@@ -71,7 +71,7 @@ fn a_runner_that_was_restarted_is_found_again() {
     let runtime = runtime_for(&address, Duration::from_secs(600));
     run(&runtime, &RunContext::default()).unwrap();
     drop(first);
-    // What was under way when it ended may fail; what comes after must not.
+    // Calls that were running when it ended may fail; later ones must not.
     let second = TestServer::serve(&address, Arc::new(echo), None, None);
     let answered = (0..3).any(|_| run(&runtime, &RunContext::default()).is_ok());
     assert!(answered);

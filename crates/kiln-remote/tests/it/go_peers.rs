@@ -19,7 +19,7 @@ struct GoServer {
 }
 
 impl GoServer {
-    /// None where there is no Go.
+    /// `None` if Go is missing.
     fn start(arguments: &[&str]) -> Option<GoServer> {
         let peers = go_peers(env!("CARGO_TARGET_TMPDIR"))?;
         let mut child = Command::new(peers.join("server"))
@@ -43,7 +43,7 @@ impl GoServer {
         call(self.options.clone(), image, ctx)
     }
 
-    /// What it says next.
+    /// Its next line of output.
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();

@@ -1,4 +1,4 @@
-//! TLS, who we are, and tokens.
+//! TLS, client certificates and tokens.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 use crate::server::{TestServer, echo, run};
 
-/// An authority, and a certificate it gave for `localhost`.
+/// A CA, and a certificate of it for `localhost`.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
@@ -53,7 +53,7 @@ fn file(directory: &TempDir, name: &str, content: &str) -> PathBuf {
 
 fn trusting(server: &TestServer, ca: &Path) -> RemoteOptions {
     let mut options = server.options();
-    options.patience = std::time::Duration::ZERO;
+    options.retry_timeout = std::time::Duration::ZERO;
     options.tls = Some(TlsFiles {
         ca: Some(ca.to_owned()),
         identity: None,
@@ -69,7 +69,7 @@ fn call(options: RemoteOptions) -> Result<(), String> {
 }
 
 #[test]
-fn a_runner_is_believed_that_has_the_right_certificate() {
+fn a_runner_with_the_right_certificate_is_trusted() {
     let directory = TempDir::new().unwrap();
     let (ours, other) = (Authority::new(), Authority::new());
     let server = TestServer::serve("127.0.0.1:0", Arc::new(echo), Some(ours.server()), None);
@@ -87,7 +87,7 @@ fn a_runner_is_believed_that_has_the_right_certificate() {
 }
 
 #[test]
-fn a_runner_that_asks_who_we_are_is_told() {
+fn a_runner_that_requires_a_client_certificate_gets_it() {
     let directory = TempDir::new().unwrap();
     let authority = Authority::new();
     let tls = authority
@@ -107,7 +107,7 @@ fn a_runner_that_asks_who_we_are_is_told() {
 }
 
 #[test]
-fn every_call_carries_the_token_of_the_moment() {
+fn every_call_carries_the_current_token() {
     let directory = TempDir::new().unwrap();
     let token_file = file(&directory, "token", "first\n");
     let server = TestServer::start(|request| {
@@ -134,7 +134,7 @@ fn every_call_carries_the_token_of_the_moment() {
 }
 
 #[test]
-fn what_cannot_work_is_said_at_once() {
+fn invalid_options_are_reported_at_once() {
     let directory = TempDir::new().unwrap();
     let token_file = file(&directory, "token", "secret");
     let mut options = RemoteOptions::new("runner.example:9445".parse().unwrap());

@@ -36,9 +36,9 @@ pub(crate) struct Hanging {
     pub(crate) dropped: tokio::sync::Notify,
 }
 
-struct TellDrop(Arc<Hanging>);
+struct ReportDrop(Arc<Hanging>);
 
-impl Drop for TellDrop {
+impl Drop for ReportDrop {
     fn drop(&mut self) {
         self.0.dropped.notify_one();
     }
@@ -51,7 +51,7 @@ impl FunctionEvaluator for Service {
         request: Request<EvaluateFunctionRequest>,
     ) -> Result<Response<EvaluateFunctionResponse>, Status> {
         if let Some(hanging) = &self.hanging {
-            let _tell = TellDrop(Arc::clone(hanging));
+            let _tell = ReportDrop(Arc::clone(hanging));
             hanging.begun.notify_one();
             return std::future::pending().await;
         }
@@ -59,7 +59,7 @@ impl FunctionEvaluator for Service {
     }
 }
 
-/// A runner that ends when it is dropped.
+/// A runner that stops when dropped.
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     pub(crate) connections: Arc<AtomicUsize>,
@@ -119,7 +119,7 @@ impl TestServer {
         RemoteEvaluator::new(self.options()).unwrap()
     }
 
-    /// Waits for something to happen in the runner.
+    /// Waits for a condition in the runner.
     pub(crate) fn wait_for(&self, notify: &tokio::sync::Notify) {
         self.runtime.as_ref().unwrap().block_on(notify.notified());
     }
@@ -134,7 +134,7 @@ impl Drop for TestServer {
     }
 }
 
-/// Answers with what was sent.
+/// Returns the request's list.
 pub(crate) fn echo(request: &Request<EvaluateFunctionRequest>) -> Answer {
     let message = request.get_ref();
     Ok(EvaluateFunctionResponse {

@@ -11,7 +11,7 @@ use crate::cancel::CancelToken;
 use crate::context::{Deadline, Limits, StderrListener};
 use crate::evaluator::Found;
 
-/// A function whose end the test decides. It reports when it begins and when it is dropped.
+/// A function that the test ends. It reports when it starts and when it is dropped.
 struct Elsewhere {
     begun: Sender<Waker>,
     dropped: Sender<()>,

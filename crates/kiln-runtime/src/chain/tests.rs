@@ -1,4 +1,4 @@
-//! The rule of the chain, with evaluators that answer as the test says.
+//! The rule of the chain, with evaluators that answer as the test sets.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -65,7 +65,7 @@ impl Evaluator for Fake {
     }
 }
 
-/// Asks a chain and returns its answer and how many evaluators it asked.
+/// Runs a chain and returns its answer and the number of evaluators that it asked.
 fn ask(answers: &[Answer]) -> (Result<i32, String>, usize) {
     let asked = Arc::new(AtomicUsize::new(0));
     let fakes = answers.iter().map(|&answer| {
@@ -112,7 +112,7 @@ fn the_end_of_the_chain_is_not_found() {
 }
 
 #[test]
-fn who_does_not_know_the_function_after_all_is_passed_over() {
+fn a_runner_that_does_not_know_the_function_after_all_is_skipped() {
     let late = Answer::Fails(Failing::NotFound);
     assert_eq!(
         ask(&[late, Answer::NotFound, Answer::Runner(4)]),
@@ -126,7 +126,7 @@ fn who_does_not_know_the_function_after_all_is_passed_over() {
 }
 
 #[test]
-fn the_last_who_was_asked_says_why_nobody_runs_it() {
+fn the_last_evaluator_reports_why_the_function_did_not_run() {
     let late = Answer::Fails(Failing::NotFound);
     let says = |text: &str| Err(text.to_owned());
     assert_eq!(
@@ -152,7 +152,7 @@ fn a_chain_is_an_evaluator_of_another() {
     assert_eq!(error.to_string(), r#"function "cat" not found"#);
 }
 
-/// Finds a function that runs elsewhere and does not know it after all.
+/// Finds a function that runs elsewhere and turns out to be unknown there.
 struct Elsewhere;
 
 impl Evaluator for Elsewhere {

@@ -1,11 +1,11 @@
-//! Files that change under a value.
+//! Files that change while their value is in use.
 
 use std::fs;
 use std::path::PathBuf;
 
 use super::{FileValue, FileValueError, Refresh};
 
-struct World {
+struct Fixture {
     _directory: tempfile::TempDir,
     path: PathBuf,
     value: FileValue<String>,
@@ -19,12 +19,12 @@ fn make(contents: &[Vec<u8>]) -> Result<String, String> {
     Ok(text)
 }
 
-fn world(text: &str) -> World {
+fn fixture(text: &str) -> Fixture {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("file");
     fs::write(&path, text).expect("a file");
     let value = FileValue::load(vec![path.clone()], make).expect("a value");
-    World {
+    Fixture {
         _directory: directory,
         path,
         value,
@@ -33,66 +33,66 @@ fn world(text: &str) -> World {
 
 #[test]
 fn a_change_of_the_same_length_in_the_same_moment_is_seen() {
-    let world = world("one");
-    assert_eq!(world.value.refresh(), Refresh::Unchanged);
+    let fixture = fixture("one");
+    assert_eq!(fixture.value.refresh(), Refresh::Unchanged);
     for text in ["two", "six", "ten"] {
-        fs::write(&world.path, text).expect("a file");
-        assert_eq!(world.value.refresh(), Refresh::Changed);
-        assert_eq!(*world.value.get(), text);
-        assert_eq!(world.value.refresh(), Refresh::Unchanged);
+        fs::write(&fixture.path, text).expect("a file");
+        assert_eq!(fixture.value.refresh(), Refresh::Changed);
+        assert_eq!(*fixture.value.get(), text);
+        assert_eq!(fixture.value.refresh(), Refresh::Unchanged);
     }
 }
 
 #[test]
-fn a_bad_file_is_said_once_and_the_old_value_stays() {
-    let world = world("one");
-    fs::write(&world.path, "bad1").expect("a file");
+fn a_bad_file_is_reported_once_and_the_old_value_stays() {
+    let fixture = fixture("one");
+    fs::write(&fixture.path, "bad1").expect("a file");
     assert_eq!(
-        world.value.refresh(),
+        fixture.value.refresh(),
         Refresh::Failed("bad1 is bad".to_owned())
     );
-    assert_eq!(world.value.refresh(), Refresh::Unchanged);
-    assert_eq!(*world.value.get(), "one");
-    fs::write(&world.path, "bad2").expect("a file");
+    assert_eq!(fixture.value.refresh(), Refresh::Unchanged);
+    assert_eq!(*fixture.value.get(), "one");
+    fs::write(&fixture.path, "bad2").expect("a file");
     assert_eq!(
-        world.value.refresh(),
+        fixture.value.refresh(),
         Refresh::Failed("bad2 is bad".to_owned())
     );
-    fs::write(&world.path, "two").expect("a file");
-    assert_eq!(world.value.refresh(), Refresh::Changed);
-    assert_eq!(*world.value.get(), "two");
+    fs::write(&fixture.path, "two").expect("a file");
+    assert_eq!(fixture.value.refresh(), Refresh::Changed);
+    assert_eq!(*fixture.value.get(), "two");
 }
 
 #[test]
-fn a_deleted_file_is_said_once_and_may_come_back() {
-    let world = world("one");
-    fs::remove_file(&world.path).expect("a file");
-    let Refresh::Failed(failure) = world.value.refresh() else {
+fn a_deleted_file_is_reported_once_and_may_come_back() {
+    let fixture = fixture("one");
+    fs::remove_file(&fixture.path).expect("a file");
+    let Refresh::Failed(failure) = fixture.value.refresh() else {
         panic!("a deleted file is a failure");
     };
     assert!(
         failure.starts_with("read ") && failure.contains("No such file"),
         "{failure}"
     );
-    assert_eq!(world.value.refresh(), Refresh::Unchanged);
-    assert_eq!(*world.value.get(), "one");
-    fs::write(&world.path, "two").expect("a file");
-    assert_eq!(world.value.refresh(), Refresh::Changed);
-    assert_eq!(*world.value.get(), "two");
+    assert_eq!(fixture.value.refresh(), Refresh::Unchanged);
+    assert_eq!(*fixture.value.get(), "one");
+    fs::write(&fixture.path, "two").expect("a file");
+    assert_eq!(fixture.value.refresh(), Refresh::Changed);
+    assert_eq!(*fixture.value.get(), "two");
 }
 
 #[test]
-fn the_same_failure_is_said_again_after_the_value_was_back() {
-    let world = world("one");
+fn the_same_failure_is_reported_again_after_the_value_was_back() {
+    let fixture = fixture("one");
     for _ in 0..2 {
-        fs::write(&world.path, "bad").expect("a file");
+        fs::write(&fixture.path, "bad").expect("a file");
         assert_eq!(
-            world.value.refresh(),
+            fixture.value.refresh(),
             Refresh::Failed("bad is bad".to_owned())
         );
-        fs::write(&world.path, "one").expect("a file");
-        assert_eq!(world.value.refresh(), Refresh::Unchanged);
-        assert_eq!(*world.value.get(), "one");
+        fs::write(&fixture.path, "one").expect("a file");
+        assert_eq!(fixture.value.refresh(), Refresh::Unchanged);
+        assert_eq!(*fixture.value.get(), "one");
     }
 }
 

@@ -14,7 +14,7 @@ functionConfig:
 ";
 
 #[test]
-fn text_goes_on_as_it_came_and_can_be_looked_into() {
+fn text_is_passed_on_unchanged_and_can_be_parsed() {
     let input = Input::from_wire(Dialect::Current, LIST);
     assert_eq!(input.wire(), LIST);
     assert_eq!(input.items().len(), 1);
@@ -27,7 +27,7 @@ fn text_goes_on_as_it_came_and_can_be_looked_into() {
 }
 
 #[test]
-fn text_that_cannot_be_read_has_nothing_in_it() {
+fn malformed_text_has_no_resources() {
     let input = Input::from_wire(Dialect::Current, "a: [");
     assert!(input.items().is_empty() && input.function_config().is_none());
     let error = input.check().expect_err("no YAML").to_string();

@@ -1,65 +1,66 @@
-//! Ending a child with everything that it started.
+//! Kills a child with everything that it started.
 
 use rustix::process::{
     Pid, Signal, WaitOptions, kill_process, kill_process_group, test_kill_process_group, waitpgid,
 };
 
-/// How often to look for those who were started while we looked.
+/// How often to look for processes that were started during the last look.
 const LOOKS: usize = 100;
 
-/// Kills the group of a child that has not been waited for yet, so that its number is still its own, and all its
-/// descendants, those that made a group or a session of their own too.
+/// Kills the group of a child that has not been waited for yet, so that its ID is still its own, and all its
+/// descendants, including those with their own group or session.
 ///
-/// A process that left the session and whose parents have all ended cannot be told from a stranger, unless we adopt
+/// A process that left the session and whose ancestors have all exited cannot be recognised, unless this process adopts
 /// orphans ([`super::adopt_orphans`]).
 pub(super) fn kill_all(leader: Pid) {
-    // Who is stopped starts nobody while we look. Those who left the group go on, so we look until nobody is new.
+    // A stopped process starts no others. Processes that left the group continue, so repeat until there are no new
+    // ones.
     let _ = kill_process_group(leader, Signal::STOP);
     let mut killed: Vec<Pid> = Vec::new();
     for _ in 0..LOOKS {
-        let mut family = family::of(leader);
-        // Errors mean that there is nothing left to kill.
+        let mut descendants = descendants::of(leader);
+        // An error means that nothing is left to kill.
         let _ = kill_process_group(leader, Signal::KILL);
-        family.retain(|member| !killed.contains(member));
-        if family.is_empty() {
+        descendants.retain(|member| !killed.contains(member));
+        if descendants.is_empty() {
             break;
         }
-        for &member in &family {
+        for &member in &descendants {
             let _ = kill_process(member, Signal::KILL);
         }
-        killed.extend(family);
+        killed.extend(descendants);
     }
-    family::bury(&killed);
+    descendants::reap(&killed);
 }
 
-/// Kills the group of a child that has ended and not been waited for. In a sandbox nobody leaves the group, so these are
-/// all that it left behind.
+/// Kills the group of a child that has exited and not been waited for. No process leaves the group in a sandbox, so the
+/// group is all that the child left behind.
 pub(super) fn kill_rest(leader: Pid) {
     let _ = kill_process_group(leader, Signal::KILL);
 }
 
-/// Waits for those of the group of a child, which has been waited for, who were adopted by us and killed. Usually there
-/// are none, and that is found out at once.
-pub(super) fn bury_rest(leader: Pid) {
+/// Waits for killed processes of a child's group that this process has adopted; the child has been waited for. Usually
+/// there are none, which costs one system call.
+pub(super) fn reap_group(leader: Pid) {
     while test_kill_process_group(leader).is_ok()
         && let Ok(Some(_)) = waitpgid(leader, WaitOptions::empty())
     {}
 }
 
 /// Interrupts the group of a child, as the terminal would.
-pub(super) fn ask(leader: Pid) {
+pub(super) fn interrupt(leader: Pid) {
     let _ = kill_process_group(leader, Signal::INT);
 }
 
-/// Who descends from whom, by what `/proc` says.
+/// The descendants of a process, from `/proc`.
 #[cfg(target_os = "linux")]
-mod family {
+mod descendants {
     use kiln_sandbox::{Process, is_watcher, processes};
     use rustix::process::{Pid, WaitOptions, child_subreaper, getpid, waitpid};
 
     use crate::process::registry;
 
-    /// All processes that descend from `leader` at this moment, without itself.
+    /// All descendants of `leader` at this moment, without itself.
     pub(super) fn of(leader: Pid) -> Vec<Pid> {
         let processes = processes();
         let leader = leader.as_raw_nonzero().get();
@@ -76,10 +77,10 @@ mod family {
         found.into_iter().filter_map(Pid::from_raw).collect()
     }
 
-    /// Orphans that came to us since `leader` started: children that we did not start, and that have left our group.
+    /// Orphans adopted since `leader` started: children that this process did not start, outside its group.
     ///
-    /// Our session is read like theirs, not asked for with `getsid`: in a container its leader may be outside, where it
-    /// has no number, and what has none is shown as 0.
+    /// The own session is read from `/proc` too, not with `getsid`: in a container the session leader may be outside,
+    /// where it has no ID; `/proc` shows 0 then.
     fn adopted(leader: i32, processes: &[Process]) -> Vec<i32> {
         let find = |id| processes.iter().find(|process| process.id == id);
         let us = getpid().as_raw_nonzero().get();
@@ -104,21 +105,21 @@ mod family {
         orphans.map(|process| process.id).collect()
     }
 
-    /// Waits for those killed who are our children by now; for all others it does nothing.
-    pub(super) fn bury(family: &[Pid]) {
-        for &member in family {
+    /// Waits for the killed processes that are our children by now; does nothing for all others.
+    pub(super) fn reap(descendants: &[Pid]) {
+        for &member in descendants {
             let _ = waitpid(Some(member), WaitOptions::empty());
         }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-mod family {
+mod descendants {
     use rustix::process::Pid;
 
     pub(super) fn of(_: Pid) -> Vec<Pid> {
         Vec::new()
     }
 
-    pub(super) fn bury(_: &[Pid]) {}
+    pub(super) fn reap(_: &[Pid]) {}
 }

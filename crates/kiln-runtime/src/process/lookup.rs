@@ -1,4 +1,4 @@
-//! Finding a program by its name, by Go's rules.
+//! Finds a program by its name, by Go's rules.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,8 +8,8 @@ use rustix::fs::{Access, AtFlags, CWD, FileType, accessat, stat};
 
 use crate::outcome::StartError;
 
-/// The path of a program. A name with a slash is a path already, and it is left to the operating system to say what is
-/// wrong with it. A name is never searched for in the current directory, even if the search path says so.
+/// The path of a program. A name with a slash is a path already; the operating system reports what is wrong with it. A
+/// name is never searched for in the current directory, even if the search path contains it.
 pub(super) fn find(name: &str, search_path: &OsStr) -> Result<PathBuf, StartError> {
     if name.is_empty() {
         return Err(StartError::NoCommand);

@@ -1,4 +1,4 @@
-//! Feeding a child and listening to it, all at the same time.
+//! Writes a child's input and reads its output, both at once.
 
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,13 +10,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::watch::Watch;
-use super::{Ending, Running, kill};
+use super::watch::UsageWatch;
+use super::{RunningChild, StopSignal, kill};
 use crate::context::{RunContext, StderrListener};
 use crate::outcome::RunError;
 
-/// What a child wrote.
-pub(super) struct Printed {
+pub(super) struct ChildOutput {
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
 }
@@ -24,69 +23,72 @@ pub(super) struct Printed {
 /// How long processes that a child left behind may be silent while they keep its output open.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// How much is read at a time, to begin with and later.
+/// The size of reads: the first and later ones.
 const FIRST_CHUNK: usize = 4 * 1024;
 const CHUNK: usize = 64 * 1024;
 
-/// How much a pipe holds unless told otherwise, and at most (where nobody has changed that).
+/// The default and the maximum size of a pipe.
 #[cfg(target_os = "linux")]
 const PIPE: std::ops::Range<usize> = 64 * 1024..1024 * 1024;
 
 const ENDED: u8 = b'e';
 const CANCELLED: u8 = b'c';
 
-/// How long a child that was asked to end has for it.
-const ENDING: Duration = Duration::from_secs(2);
+/// How long an interrupted child has to exit.
+const INTERRUPT_GRACE: Duration = Duration::from_secs(2);
 
-/// Feeds and listens until the child has ended and its output is closed. Afterwards the child is still to be waited for,
-/// and with an error, to be killed.
+/// Writes and reads until the child has exited and its output is closed. Afterwards the child is still to be waited for
+/// and, after an error, to be killed.
 pub(super) fn pump(
-    running: &mut Running,
-    ending: Ending,
+    running: &mut RunningChild,
+    stop_signal: StopSignal,
     input: &[u8],
     ctx: &RunContext,
-) -> Result<Printed, RunError> {
+) -> Result<ChildOutput, RunError> {
     let leader = running.id;
-    let (news, teller) = io::pipe().map_err(talking)?;
-    let cancel_teller = teller.try_clone().map_err(talking)?;
-    let _listening = ctx
+    let (events, sender) = io::pipe().map_err(io_error)?;
+    let cancel_sender = sender.try_clone().map_err(io_error)?;
+    let _guard = ctx
         .cancel
-        .on_cancel(move || tell(&cancel_teller, CANCELLED));
+        .on_cancel(move || notify(&cancel_sender, CANCELLED));
     let end = end_of(leader);
     if end.is_none() {
-        tell_when_ended(leader, teller)?;
+        notify_when_ended(leader, sender)?;
     }
-    // Most functions answer with about as much as they got.
+    // Most functions write about as much as they read.
     widen(running.stdin.as_ref(), input.len());
     widen(running.stdout.as_ref(), input.len());
     let mut pump = Pump {
         feed: running.stdin.take().map(|pipe| Feed { pipe, rest: input }),
         stdout: Stream::new(running.stdout.take(), input.len() + FIRST_CHUNK),
         stderr: Stream::new(running.stderr.take(), FIRST_CHUNK),
-        news,
+        events,
         end,
-        watch: running.cell.as_ref().map(|cell| Watch::new(cell, leader)),
+        watch: running
+            .sandbox_run
+            .as_ref()
+            .map(|sandbox_run| UsageWatch::new(sandbox_run, leader)),
         ended: false,
-        last_sign: Instant::now(),
+        last_activity: Instant::now(),
         on_stderr: ctx.on_stderr.as_ref(),
     };
-    pump.prepare().map_err(talking)?;
-    // The pipe is empty: there is nothing to wait for.
-    pump.feed().map_err(talking)?;
-    let heard = pump.listen(leader, ctx);
-    if heard.is_err() && ending == Ending::Asked {
-        kill::ask(leader);
-        pump.let_end();
+    pump.prepare().map_err(io_error)?;
+    // The pipe is empty, so this does not block.
+    pump.feed().map_err(io_error)?;
+    let result = pump.run(leader, ctx);
+    if result.is_err() && stop_signal == StopSignal::Interrupt {
+        kill::interrupt(leader);
+        pump.wait_for_end();
     }
-    heard?;
-    Ok(Printed {
+    result?;
+    Ok(ChildOutput {
         stdout: pump.stdout.bytes,
         stderr: pump.stderr.bytes,
     })
 }
 
-/// Makes a pipe hold as much as will go through it: what does not fit has to wait for the other side. The system may
-/// refuse, and nothing depends on it.
+/// Enlarges a pipe to what will go through it, so that neither side waits for the other. The system may refuse; nothing
+/// depends on it.
 #[cfg(target_os = "linux")]
 fn widen(pipe: Option<&impl AsFd>, size: usize) {
     if let Some(pipe) = pipe.filter(|_| size > PIPE.start) {
@@ -97,14 +99,14 @@ fn widen(pipe: Option<&impl AsFd>, size: usize) {
 #[cfg(not(target_os = "linux"))]
 fn widen(_: Option<&impl AsFd>, _: usize) {}
 
-fn talking(source: io::Error) -> RunError {
+fn io_error(source: io::Error) -> RunError {
     RunError::Io {
-        doing: "talk to the function",
+        doing: "exchange data with the function",
         source,
     }
 }
 
-/// What becomes readable when a child has ended, on systems that have such a thing.
+/// A descriptor that becomes readable when a child exits, on systems that have such a thing.
 #[cfg(target_os = "linux")]
 fn end_of(child: Pid) -> Option<OwnedFd> {
     use rustix::process::{PidfdFlags, pidfd_open};
@@ -116,60 +118,59 @@ fn end_of(_: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// Says when the child has ended, without waiting for it in the sense of the operating system: until that is done its
-/// number, which is also that of its group, cannot be given to another process.
-fn tell_when_ended(child: Pid, teller: PipeWriter) -> Result<(), RunError> {
+/// Notifies when the child exits, without reaping it: until it is reaped, its ID, which is also that of its group, is
+/// not used again.
+fn notify_when_ended(child: Pid, sender: PipeWriter) -> Result<(), RunError> {
     let waiter = move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while matches!(waitid(WaitId::Pid(child), options), Err(Errno::INTR)) {}
-        tell(&teller, ENDED);
+        notify(&sender, ENDED);
     };
     let spawned = thread::Builder::new().spawn(waiter);
-    spawned.map(drop).map_err(talking)
+    spawned.map(drop).map_err(io_error)
 }
 
-/// Nobody listens any more if it fails, and that is fine.
-fn tell(mut teller: &PipeWriter, news: u8) {
-    let _ = teller.write(&[news]);
+/// An error means that the receiver is gone.
+fn notify(mut sender: &PipeWriter, event: u8) {
+    let _ = sender.write(&[event]);
 }
 
 struct Pump<'a> {
     feed: Option<Feed<'a>>,
     stdout: Stream<PipeReader>,
     stderr: Stream<PipeReader>,
-    news: PipeReader,
-    /// Where the child's end is heard of, if not among the news.
+    events: PipeReader,
+    /// Becomes readable when the child exits, if that is not one of the events.
     end: Option<OwnedFd>,
-    watch: Option<Watch<'a>>,
+    watch: Option<UsageWatch<'a>>,
     ended: bool,
-    /// When something was last heard.
-    last_sign: Instant,
+    last_activity: Instant,
     on_stderr: Option<&'a StderrListener>,
 }
 
-/// What is still to be written, and where to.
+/// Input that is not written yet.
 struct Feed<'a> {
     pipe: PipeWriter,
     rest: &'a [u8],
 }
 
-/// What is being read, and what was read so far.
+/// A pipe and what was read from it.
 struct Stream<T> {
     pipe: Option<T>,
     bytes: Vec<u8>,
 }
 
 #[derive(Clone, Copy)]
-enum Source {
+enum PollSource {
     Feed,
     Stdout,
     Stderr,
-    News,
+    Event,
     End,
 }
 
 impl Pump<'_> {
-    /// No read or write may block: the one loop has others to look after.
+    /// No read or write may block: one loop serves all pipes.
     fn prepare(&self) -> io::Result<()> {
         for (_, descriptor, _) in self.sources() {
             ioctl_fionbio(descriptor, true)?;
@@ -177,7 +178,7 @@ impl Pump<'_> {
         Ok(())
     }
 
-    fn listen(&mut self, leader: Pid, ctx: &RunContext) -> Result<(), RunError> {
+    fn run(&mut self, leader: Pid, ctx: &RunContext) -> Result<(), RunError> {
         while !self.is_done() {
             if let Some(deadline) = ctx.deadline
                 && Instant::now() >= deadline.at
@@ -191,10 +192,10 @@ impl Pump<'_> {
                 kill::kill_all(leader);
                 break;
             }
-            if let Some(excess) = self.watch.as_mut().and_then(Watch::look) {
+            if let Some(excess) = self.watch.as_mut().and_then(UsageWatch::check) {
                 return Err(RunError::OverLimit(excess));
             }
-            match self.step(self.patience(ctx)).map_err(talking)? {
+            match self.step(self.next_timeout(ctx)).map_err(io_error)? {
                 Some(CANCELLED) => return Err(RunError::Cancelled),
                 Some(_) => self.ended = true,
                 None => {}
@@ -207,13 +208,13 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// Waits a while for the end of a child, without keeping what it still has to say.
-    fn let_end(&mut self) {
-        let until = Instant::now() + ENDING;
+    /// Waits a limited time for the child to exit, and discards its output.
+    fn wait_for_end(&mut self) {
+        let until = Instant::now() + INTERRUPT_GRACE;
         while !self.ended {
             let left = until.saturating_duration_since(Instant::now());
             match self.step(Some(left)) {
-                Ok(news) => self.ended = news == Some(ENDED),
+                Ok(event) => self.ended = event == Some(ENDED),
                 Err(_) => return,
             }
             if left.is_zero() {
@@ -224,70 +225,69 @@ impl Pump<'_> {
         }
     }
 
-    fn sources(&self) -> impl Iterator<Item = (Source, BorrowedFd<'_>, PollFlags)> {
+    fn sources(&self) -> impl Iterator<Item = (PollSource, BorrowedFd<'_>, PollFlags)> {
         let feed = self.feed.as_ref().map(|feed| feed.pipe.as_fd());
         let stdout = self.stdout.pipe.as_ref().map(AsFd::as_fd);
         let stderr = self.stderr.pipe.as_ref().map(AsFd::as_fd);
         // It stays readable, so once is enough.
         let end = self.end.as_ref().filter(|_| !self.ended).map(AsFd::as_fd);
         let sources = [
-            (Source::Feed, feed, PollFlags::OUT),
-            (Source::Stdout, stdout, PollFlags::IN),
-            (Source::Stderr, stderr, PollFlags::IN),
-            (Source::News, Some(self.news.as_fd()), PollFlags::IN),
-            (Source::End, end, PollFlags::IN),
+            (PollSource::Feed, feed, PollFlags::OUT),
+            (PollSource::Stdout, stdout, PollFlags::IN),
+            (PollSource::Stderr, stderr, PollFlags::IN),
+            (PollSource::Event, Some(self.events.as_fd()), PollFlags::IN),
+            (PollSource::End, end, PollFlags::IN),
         ];
         sources
             .into_iter()
             .filter_map(|(source, descriptor, flags)| Some((source, descriptor?, flags)))
     }
 
-    /// Nothing can come any more.
     fn is_done(&self) -> bool {
         self.ended && self.stdout.pipe.is_none() && self.stderr.pipe.is_none()
     }
 
-    /// The child has ended, and those who hold its output say nothing.
+    /// The child has exited, and the processes that hold its output are silent.
     fn is_abandoned(&self) -> bool {
-        self.ended && self.last_sign.elapsed() >= SILENCE
+        self.ended && self.last_activity.elapsed() >= SILENCE
     }
 
-    /// How long to wait for the next event; none for as long as it takes.
-    fn patience(&self, ctx: &RunContext) -> Option<Duration> {
+    /// How long to wait for the next event; `None` means no limit.
+    fn next_timeout(&self, ctx: &RunContext) -> Option<Duration> {
         let deadline = ctx
             .deadline
             .map(|deadline| deadline.at.saturating_duration_since(Instant::now()));
         let silence = self
             .ended
-            .then(|| SILENCE.saturating_sub(self.last_sign.elapsed()));
-        let watch = self.watch.as_ref().map(Watch::patience);
+            .then(|| SILENCE.saturating_sub(self.last_activity.elapsed()));
+        let watch = self.watch.as_ref().map(UsageWatch::time_left);
         deadline.into_iter().chain(silence).chain(watch).min()
     }
 
-    /// Waits for something to happen and deals with it; answers with the news, if there are any.
-    fn step(&mut self, patience: Option<Duration>) -> io::Result<Option<u8>> {
-        let ready = self.wait(patience)?;
-        let mut news = None;
+    /// Waits for events and handles them; returns the event of the child, if there is one.
+    fn step(&mut self, timeout: Option<Duration>) -> io::Result<Option<u8>> {
+        let ready = self.wait(timeout)?;
+        let mut event = None;
         for source in ready {
-            self.last_sign = Instant::now();
+            self.last_activity = Instant::now();
             match source {
-                Source::Feed => self.feed()?,
-                Source::Stdout => self.stdout.read()?,
-                Source::Stderr => self.read_stderr()?,
-                Source::News => news = news.or(self.read_news()?),
-                Source::End => news = news.or(Some(ENDED)),
+                PollSource::Feed => self.feed()?,
+                PollSource::Stdout => self.stdout.read()?,
+                PollSource::Stderr => self.read_stderr()?,
+                PollSource::Event => event = event.or(self.read_event()?),
+                PollSource::End => event = event.or(Some(ENDED)),
             }
         }
-        Ok(news)
+        Ok(event)
     }
 
-    fn wait(&self, patience: Option<Duration>) -> io::Result<Vec<Source>> {
+    fn wait(&self, timeout: Option<Duration>) -> io::Result<Vec<PollSource>> {
         let sources: Vec<_> = self.sources().collect();
         let mut descriptors: Vec<PollFd<'_>> = sources
             .iter()
             .map(|(_, descriptor, flags)| PollFd::from_borrowed_fd(*descriptor, *flags))
             .collect();
-        let timeout = patience.and_then(|patience| Timespec::try_from(patience).ok());
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         match poll(&mut descriptors, timeout.as_ref()) {
             Ok(_) => {}
             Err(Errno::INTR) => return Ok(Vec::new()),
@@ -301,7 +301,7 @@ impl Pump<'_> {
         Ok(ready.collect())
     }
 
-    /// Writes as much as fits, and closes the pipe when all is written or nobody reads.
+    /// Writes as much as fits, and closes the pipe when all is written or the child has closed its end.
     fn feed(&mut self) -> io::Result<()> {
         let Some(feed) = &mut self.feed else {
             return Ok(());
@@ -319,20 +319,20 @@ impl Pump<'_> {
         Ok(())
     }
 
-    /// Reads what the child says, and passes it on to the one who wants to hear it at once.
+    /// Reads stderr, and passes it on to the listener.
     fn read_stderr(&mut self) -> io::Result<()> {
         let before = self.stderr.bytes.len();
         self.stderr.read()?;
         let new = self.stderr.bytes.get(before..).unwrap_or_default();
         if let Some(listener) = self.on_stderr.filter(|_| !new.is_empty()) {
-            listener.hear(new);
+            listener.receive(new);
         }
         Ok(())
     }
 
-    fn read_news(&mut self) -> io::Result<Option<u8>> {
+    fn read_event(&mut self) -> io::Result<Option<u8>> {
         let mut byte = [0];
-        match self.news.read(&mut byte) {
+        match self.events.read(&mut byte) {
             Ok(0) => Ok(None),
             Ok(_) => Ok(Some(byte[0])),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
@@ -342,13 +342,13 @@ impl Pump<'_> {
 }
 
 impl<T: AsFd> Stream<T> {
-    /// A stream that is expected to have at most so many bytes, as most do.
+    /// `expected` is the usual number of bytes.
     fn new(pipe: Option<T>, expected: usize) -> Stream<T> {
         let bytes = Vec::with_capacity(expected);
         Stream { pipe, bytes }
     }
 
-    /// Reads once, so that a child that never stops writing cannot keep the loop from looking at its clock.
+    /// Reads once, so that a child that never stops writing cannot keep the loop from checking its deadline.
     fn read(&mut self) -> io::Result<()> {
         let Some(pipe) = &self.pipe else {
             return Ok(());

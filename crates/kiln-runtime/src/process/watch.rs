@@ -1,38 +1,40 @@
-//! Looking now and then at what a confined function uses.
+//! Checks periodically what a confined function uses.
 
 use std::time::{Duration, Instant};
 
-use kiln_sandbox::{Cell, Excess};
+use kiln_sandbox::{Excess, SandboxRun};
 use rustix::process::Pid;
 
-/// What a function can do in that time is bounded by the limits of its processes. Most functions have ended by then, on a
-/// busy machine too, and no look was needed: a look reads the states of all processes of the system.
+/// The limits of each process bound what a function can use in this time. Most functions have exited by then, on a busy
+/// machine too; a check reads the states of all processes of the system.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// When to look next.
-pub(super) struct Watch<'a> {
-    cell: &'a Cell,
+pub(super) struct UsageWatch<'a> {
+    sandbox_run: &'a SandboxRun,
     leader: Pid,
     next: Instant,
 }
 
-impl<'a> Watch<'a> {
-    pub(super) fn new(cell: &'a Cell, leader: Pid) -> Watch<'a> {
+impl<'a> UsageWatch<'a> {
+    pub(super) fn new(sandbox_run: &'a SandboxRun, leader: Pid) -> UsageWatch<'a> {
         let next = Instant::now() + INTERVAL;
-        Watch { cell, leader, next }
+        UsageWatch {
+            sandbox_run,
+            leader,
+            next,
+        }
     }
 
-    /// How long until the next look.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn time_left(&self) -> Duration {
         self.next.saturating_duration_since(Instant::now())
     }
 
-    /// Looks, if it is time, and says what there is too much of.
-    pub(super) fn look(&mut self) -> Option<Excess> {
-        if !self.patience().is_zero() {
+    /// Checks, if it is time, and returns which limit is exceeded.
+    pub(super) fn check(&mut self) -> Option<Excess> {
+        if !self.time_left().is_zero() {
             return None;
         }
-        let excess = self.cell.excess(self.leader);
+        let excess = self.sandbox_run.excess(self.leader);
         self.next = Instant::now() + INTERVAL;
         excess
     }

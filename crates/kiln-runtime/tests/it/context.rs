@@ -1,4 +1,4 @@
-//! Giving up, and the words for it.
+//! Cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use kiln_runtime::{CancelToken, RunError};
 
 #[test]
-fn listeners_hear_once_and_late_ones_at_once() {
+fn listeners_are_called_once_and_late_ones_at_once() {
     let token = CancelToken::new();
     let heard = Arc::new(AtomicUsize::new(0));
     let listen = |heard: &Arc<AtomicUsize>| {

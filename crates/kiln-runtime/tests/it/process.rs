@@ -1,4 +1,4 @@
-//! Children that behave in every way children can.
+//! Children with all kinds of behaviour.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kiln_runtime::process::{Ending, Finished, Program, adopt_orphans, run};
+use kiln_runtime::process::{FinishedProcess, Program, StopSignal, adopt_orphans, run};
 use kiln_runtime::{CancelToken, Deadline, Limits, RunContext, RunError, StderrListener};
 
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -16,19 +16,19 @@ fn call(
     arguments: &[&str],
     input: &[u8],
     ctx: &RunContext,
-) -> Result<Finished, RunError> {
+) -> Result<FinishedProcess, RunError> {
     let arguments: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
     let program = Program {
         name,
         arguments: &arguments,
         search_path: OsStr::new(SEARCH_PATH),
-        ending: Ending::Killed,
+        stop_signal: StopSignal::Kill,
         sandbox: None,
     };
     run(program, input, ctx)
 }
 
-fn shell(script: &str, input: &[u8], ctx: &RunContext) -> Result<Finished, RunError> {
+fn shell(script: &str, input: &[u8], ctx: &RunContext) -> Result<FinishedProcess, RunError> {
     call("sh", &["-c", script], input, ctx)
 }
 
@@ -55,7 +55,7 @@ fn at_most(max_output: u64) -> RunContext {
     }
 }
 
-/// Whether a process is there and not just waiting to be waited for.
+/// Whether a process exists and is not a zombie.
 fn is_alive(process: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))
@@ -121,7 +121,7 @@ fn a_signal_is_exit_code_minus_one() {
 }
 
 #[test]
-fn what_cannot_start_is_told_in_the_words_of_go() {
+fn start_errors_have_the_words_of_go() {
     let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("text");
@@ -162,11 +162,11 @@ fn programs_see_the_name_they_were_called_by() {
 }
 
 #[test]
-fn time_ends_for_the_child_and_all_it_started() {
+fn a_timeout_kills_the_child_and_all_it_started() {
     let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().display();
-    // One in the group, one in a session of its own.
+    // One in the group, one in its own session.
     let script = format!(
         "sleep 100 & echo $! >{place}/a; setsid sh -c 'echo $$ >{place}/b; exec sleep 100' & \
          echo $$ >{place}/c; echo talk >&2; wait"
@@ -184,8 +184,7 @@ fn time_ends_for_the_child_and_all_it_started() {
     }
 }
 
-/// Who kills a function kills the orphans that came since it was started, whosever they were: tests about orphans have the
-/// process to themselves.
+/// Killing a function kills all orphans adopted since its start: tests about orphans run alone.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -209,7 +208,7 @@ fn even_daemons_end_when_we_adopt_them() {
 }
 
 #[test]
-fn giving_up_wakes_the_one_who_waits() {
+fn cancelling_wakes_the_waiting_thread() {
     let _alone = alone();
     let cancel = CancelToken::new();
     let ctx = RunContext {
@@ -287,7 +286,7 @@ fn a_daemon_that_closed_our_pipes_lives_on() {
 }
 
 #[test]
-fn who_still_writes_is_listened_to() {
+fn a_process_that_still_writes_is_read() {
     let _alone = alone();
     let script = "(for i in 1 2 3; do sleep 0.6; echo $i; done) & echo 0";
     let finished = shell(script, b"", &patient()).unwrap();
@@ -295,7 +294,7 @@ fn who_still_writes_is_listened_to() {
 }
 
 #[test]
-fn nobody_is_left_unwaited_for() {
+fn every_child_is_waited_for() {
     let _alone = alone();
     let script = "echo $$ >&2; exec sleep";
     let ended = shell(&format!("{script} 0"), b"", &patient()).unwrap();
@@ -325,7 +324,7 @@ fn memory_can_be_limited() {
         limits,
         ..patient()
     };
-    // The variable grows to 200 MB, if it may.
+    // The variable grows to 200 MB, if that is allowed.
     let script = "sleep 0.2; x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo ${#x}";
     let finished = shell(script, b"", &ctx).unwrap();
     assert_ne!(
@@ -350,11 +349,11 @@ fn what_we_open_stays_with_us() {
 }
 
 #[test]
-fn who_is_asked_may_clear_up() {
+fn an_interrupted_program_may_clean_up() {
     let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().display();
-    // The second one does not listen.
+    // The second one ignores the signal.
     for (name, trap) in [
         ("a", format!("echo >{place}/a; exit")),
         ("b", String::new()),
@@ -365,10 +364,10 @@ fn who_is_asked_may_clear_up() {
             name: "sh",
             arguments: &arguments,
             search_path: OsStr::new(SEARCH_PATH),
-            ending: Ending::Asked,
+            stop_signal: StopSignal::Interrupt,
             sandbox: None,
         };
-        // It is interrupted as soon as it can hear of it.
+        // It is interrupted as soon as it handles the signal.
         let cancel = CancelToken::new();
         let on_ready = cancel.clone();
         let ctx = RunContext {

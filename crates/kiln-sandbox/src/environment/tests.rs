@@ -1,4 +1,4 @@
-//! What is left of an environment.
+//! Filtered environments.
 
 use super::*;
 

@@ -1,7 +1,7 @@
-//! What the child does to itself before it becomes the program.
+//! The child confines itself before it executes the program.
 //!
-//! It does so in the memory of its parent, whose other threads run on and may hold any lock, so here is nothing but
-//! system calls on what was prepared before.
+//! It runs in the memory of its parent, whose other threads continue and may hold any lock, so it only makes system
+//! calls on prepared data.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,72 +16,72 @@ use rustix::thread::set_no_new_privs;
 use seccompiler::BpfProgram;
 
 use super::control_groups::ControlGroup;
+use super::file_rules::allow_own_process;
 use super::identity::Identity;
 use super::kernel;
-use super::parent_watch::Noted;
-use super::places::allow_own_process;
+use super::parent_watch::GroupEntry;
 
-/// Everything that the child needs.
+/// The prepared data of the child.
 pub(super) struct Plan {
     pub(super) parent: Pid,
-    /// Whether the parent can be dumped, and should be able to afterwards.
+    /// Whether the parent is dumpable, and must be so again afterwards.
     pub(super) was_dumpable: bool,
     pub(super) identity: Identity,
     pub(super) rlimits: Vec<(Resource, Rlimit)>,
     pub(super) ruleset: OwnedFd,
     pub(super) filter: Arc<BpfProgram>,
-    /// Where to note the process, so that it does not outlive a parent that is killed.
-    pub(super) noted: Noted,
-    /// Where its use is counted.
+    /// Records the process, so that it does not outlive a parent that is killed.
+    pub(super) group_entry: GroupEntry,
+    /// The control group that counts its use.
     pub(super) group: Option<ControlGroup>,
 }
 
 impl Plan {
-    /// Confines the calling process, which has one thread. Each step stands where it does for a reason.
+    /// Confines the calling process, which has one thread. The order of the steps matters.
     pub(super) fn enter(&self) -> io::Result<()> {
-        // No process leaves the group later, so that killing the group kills all. Not a session: on systems that share
-        // out computing time by session (`sched_autogroup_enabled`) each run would begin with a new share, and wait twice
-        // as long on a busy machine. The terminal stays out of reach without: it is not among the files.
-        Step::Group.done(setpgid(None, None))?;
-        self.noted.note(getpid());
-        // Before anything is used that counts, and while we may.
+        // No process leaves the group later, so that killing the group kills all. Not a session: on systems that
+        // schedule by session (`sched_autogroup_enabled`) each run would begin with a new share, and wait twice as long
+        // on a busy machine. The terminal is unreachable anyway: it is not among the files.
+        ConfineStep::Group.done(setpgid(None, None))?;
+        self.group_entry.note(getpid());
+        // Before anything is used that counts, and while it is permitted.
         if let Some(group) = &self.group {
-            Step::ControlGroup.done(group.join())?;
+            ConfineStep::ControlGroup.done(group.join())?;
         }
-        Step::Descriptors.done(kernel::keep_all_descriptors())?;
-        // Both need what is in /proc, so they come before the rules about files.
-        volunteer_to_be_killed();
-        Step::Files.done(allow_own_process(self.ruleset.as_fd()))?;
+        ConfineStep::Descriptors.done(kernel::close_all_descriptors_on_exec())?;
+        // Both need files of /proc, so they come before the rules for files.
+        raise_oom_score();
+        ConfineStep::Files.done(allow_own_process(self.ruleset.as_fd()))?;
         for (resource, limit) in &self.rlimits {
-            Step::Limits.done(setrlimit(*resource, *limit))?;
+            ConfineStep::Limits.done(setrlimit(*resource, *limit))?;
         }
-        // Takes the rights with it that the steps before may need.
-        Step::Identity.done(self.identity.take())?;
-        // A change of user would clear it. If our parent has gone already, nobody would tell us.
-        Step::Parent.done(set_parent_process_death_signal(Some(Signal::KILL)))?;
+        // Drops rights that the steps before may need.
+        ConfineStep::Identity.done(self.identity.take())?;
+        // A change of user would clear it. If the parent has exited already, no signal would come.
+        ConfineStep::Parent.done(set_parent_process_death_signal(Some(Signal::KILL)))?;
         if getppid() != Some(self.parent) {
-            return Step::Parent.done(Err(rustix::io::Errno::SRCH));
+            return ConfineStep::Parent.done(Err(rustix::io::Errno::SRCH));
         }
         umask(Mode::RWXG | Mode::RWXO);
-        // Without it the kernel takes neither rules nor filters.
-        Step::Privileges.done(set_no_new_privs(true))?;
-        Step::Files.done(kernel::restrict_self(self.ruleset.as_fd()))?;
+        // Without it the kernel accepts neither rules nor filters.
+        ConfineStep::Privileges.done(set_no_new_privs(true))?;
+        ConfineStep::Files.done(kernel::restrict_self(self.ruleset.as_fd()))?;
         // Last, because it forbids some of the above.
-        Step::Filter.done(kernel::install_filter(&self.filter))
+        ConfineStep::Filter.done(kernel::install_filter(&self.filter))
     }
 }
 
-/// When memory is short, functions go first. Not everywhere allowed, and nothing depends on it.
-pub(super) fn volunteer_to_be_killed() {
+/// Functions are the first to be killed when memory is short. Not permitted everywhere, and nothing depends on it.
+pub(super) fn raise_oom_score() {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     if let Ok(file) = open(c"/proc/self/oom_score_adj", flags, Mode::empty()) {
         let _ = rustix::io::write(file, b"1000");
     }
 }
 
-/// A step of confining. The child can tell the parent nothing but one number, so the step goes above the error's.
+/// A step of confining. The child can pass only one number to the parent, so the step is stored above the error number.
 #[derive(Clone, Copy)]
-pub(super) enum Step {
+pub(super) enum ConfineStep {
     Group = 1,
     Descriptors,
     Files,
@@ -93,10 +93,10 @@ pub(super) enum Step {
     ControlGroup,
 }
 
-/// Errors of the kernel are smaller.
+/// Error numbers of the kernel are smaller.
 const SHIFT: u32 = 12;
 
-impl Step {
+impl ConfineStep {
     fn done<E: Into<io::Error>>(self, result: Result<(), E>) -> io::Result<()> {
         result.map_err(|error| {
             let number = error.into().raw_os_error().unwrap_or(libc::EINVAL);
@@ -104,12 +104,12 @@ impl Step {
         })
     }
 
-    /// What failed, and how, if the error is one of a step.
+    /// The step and its error, if the error belongs to a step.
     pub(super) fn of(error: &io::Error) -> Option<(&'static str, io::Error)> {
         let number = error.raw_os_error()?;
         let doing = match number >> SHIFT {
             1 => "make a process group",
-            2 => "keep open files",
+            2 => "close open files",
             3 => "restrict files",
             4 => "set limits",
             5 => "change the user",

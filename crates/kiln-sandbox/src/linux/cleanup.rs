@@ -1,7 +1,7 @@
-//! Removing what a function left, which may be built to make that hard.
+//! Removes what a function left, which may be built to make that hard.
 //!
-//! However deep the tree, two directories are open at a time: what is in a directory is moved up to the top before it
-//! is looked at. No link is followed. Directories that were closed are opened again.
+//! However deep the tree, only two directories are open at a time: the contents of a directory are moved up to the top
+//! before they are removed. No link is followed. Directories without permissions get them back.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,14 +10,14 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, chmodat, openat, renameat, rmdir, unlinkat};
 use rustix::io::{Errno, Result};
 
-/// Deeper than anybody digs in the time that a function has.
+/// Deeper than a function can nest directories in its time.
 const DEEPEST: usize = 1 << 24;
 
-/// Removes a directory with everything in it. Nobody else may be at work in it.
+/// Removes a directory with everything in it. No other process may use it.
 pub(super) fn remove_tree(path: &Path) -> Result<()> {
     let top = open_directory(CWD, path)?;
     let mut next = 0_u64;
-    // Each round removes the directories of the one before, so it ends when the deepest is reached.
+    // Each round removes the directories of the one before, so it ends at the deepest level.
     for _ in 0..DEEPEST {
         let directories = unlink_files(top.as_fd())?;
         if directories.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn remove_tree(path: &Path) -> Result<()> {
     Err(Errno::NOTEMPTY)
 }
 
-/// Unlinks what is in a directory and answers with what is not to be unlinked: its directories.
+/// Unlinks the files in a directory and returns its directories.
 fn unlink_files(directory: BorrowedFd<'_>) -> Result<Vec<CString>> {
     let mut directories = Vec::new();
     for entry in Dir::read_from(directory)? {
@@ -48,7 +48,7 @@ fn unlink_files(directory: BorrowedFd<'_>) -> Result<Vec<CString>> {
     Ok(directories)
 }
 
-/// Moves the directories in `name` up to `top`, and removes the rest with itself.
+/// Moves the directories in `name` up to `top`, and removes `name` with the rest.
 fn empty_into(top: BorrowedFd<'_>, name: &CString, next: &mut u64) -> Result<()> {
     match unlinkat(top, name, AtFlags::REMOVEDIR) {
         Err(Errno::NOTEMPTY | Errno::EXIST | Errno::ACCESS) => {}
@@ -59,13 +59,13 @@ fn empty_into(top: BorrowedFd<'_>, name: &CString, next: &mut u64) -> Result<()>
         move_up(directory.as_fd(), &inner, top, next)?;
     }
     match unlinkat(top, name, AtFlags::REMOVEDIR) {
-        // The list was not whole; the next round sees the rest.
+        // The listing was incomplete; the next round handles the rest.
         Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
         answer => answer,
     }
 }
 
-/// Gives a directory a place at the top that is free.
+/// Moves a directory to an unused name at the top.
 fn move_up(
     from: BorrowedFd<'_>,
     name: &CString,
@@ -74,14 +74,14 @@ fn move_up(
 ) -> Result<()> {
     loop {
         *next += 1;
-        let place = format!("{next}");
-        match renameat(from, name, top, &*place) {
-            // Somebody had the same idea about names.
+        let new_name = format!("{next}");
+        match renameat(from, name, top, &*new_name) {
+            // The name is in use.
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
-            // One without rights for its owner cannot be moved.
+            // A directory without rights for its owner cannot be moved.
             Err(Errno::ACCESS) => {
                 chmodat(from, name, Mode::RWXU, AtFlags::empty())?;
-                return renameat(from, name, top, &*place);
+                return renameat(from, name, top, &*new_name);
             }
             answer => return answer,
         }

@@ -1,11 +1,11 @@
-//! What functions may ask of the calls that have many uses: `fcntl`, `ioctl`, `prctl`, `setsockopt`.
+//! The commands that functions may use of calls with many uses: `fcntl`, `ioctl`, `prctl`, `setsockopt`.
 //!
-//! The first three are lists of what is allowed: the kernel adds uses to them, and most change something that outlives the
-//! function or that others share. Each list has what the C library, the shells and the runtimes of Go, Python, Node, Java
-//! and .NET ask for.
+//! The first three are allow lists: the kernel adds commands to these calls, and most change something that outlives
+//! the function or that is shared. Each list has what the C library, the shells and the runtimes of Go, Python, Node,
+//! Java and .NET need.
 
-/// Commands of `fcntl`: descriptors, flags and locks. Not leases, notifications and owners of signals, which reach other
-/// processes, nor hints, which stay on the file, nor larger pipes, which no process is charged for.
+/// Commands of `fcntl`: descriptors, flags and locks. Not leases, notifications and signal owners, which reach other
+/// processes, nor hints, which stay on the file, nor larger pipes, which are charged to no process.
 pub(super) const FCNTL: &[u32] = &[
     libc::F_DUPFD as u32,
     libc::F_GETFD as u32,
@@ -26,8 +26,8 @@ pub(super) const FCNTL: &[u32] = &[
     1028,
 ];
 
-/// Requests of `ioctl`: whether a file is a terminal and of which size, how much can be read, and flags that `fcntl` sets
-/// as well. Nothing that writes to a terminal, and nothing that is kept with a file.
+/// Requests of `ioctl`: whether a file is a terminal and of which size, how much can be read, and flags that `fcntl`
+/// sets too. Nothing that writes to a terminal, and nothing that is stored with a file.
 pub(super) const IOCTL: &[u32] = &[
     // `TCGETS`, `TIOCGPGRP`, `TIOCOUTQ`, `TIOCGWINSZ`, `FIONREAD`, `FIONBIO`, `FIONCLEX`, `FIOCLEX`
     0x5401,
@@ -44,7 +44,7 @@ pub(super) const IOCTL: &[u32] = &[
     0x5460,
 ];
 
-/// What functions with network ask of sockets besides: which addresses and interfaces there are.
+/// Additional requests of functions with network: the addresses and interfaces of the machine.
 pub(super) const IOCTL_OF_NETWORK: &[u32] = &[
     // `SIOCATMARK`, `SIOCGIFNAME`, `SIOCGIFCONF`, `SIOCGIFFLAGS`
     0x8905, 0x8910, 0x8912, 0x8913,
@@ -53,9 +53,8 @@ pub(super) const IOCTL_OF_NETWORK: &[u32] = &[
     0x8921, 0x8927, 0x8933,
 ];
 
-/// Options of `prctl`: what a process may know and decide about itself. Not whether it can be looked at, which would hide
-/// it from the watcher of its memory, nor core scheduling, which reaches other processes. `PR_SET_PDEATHSIG` has a rule of
-/// its own.
+/// Options of `prctl`: what a process may read and change about itself. Not the dumpable flag, which would hide it from
+/// the check of its memory, nor core scheduling, which reaches other processes. `PR_SET_PDEATHSIG` has its own rule.
 pub(super) const PRCTL: &[u32] = &[
     libc::PR_SET_PDEATHSIG as u32,
     libc::PR_GET_PDEATHSIG as u32,
@@ -99,7 +98,7 @@ pub(super) const PRCTL: &[u32] = &[
     0x5356_4d41,
 ];
 
-/// Options of sockets that make their buffers larger: `SO_SNDBUF`, `SO_RCVBUF` and those that exceed the system's limit.
+/// Options of sockets that enlarge their buffers: `SO_SNDBUF`, `SO_RCVBUF` and those that exceed the system's limit.
 pub(super) const BUFFER_SIZES: &[u32] = &[
     libc::SO_SNDBUF as u32,
     libc::SO_RCVBUF as u32,

@@ -1,8 +1,8 @@
 //! Confines the calling process: a worker that computes on what it reads from one socket, and needs nothing else.
 //!
-//! A program that someone else wrote is confined before it starts ([`super::child`]). A worker is our own program: it
-//! confines itself once it has started, so it can be left with far less than a program needs to start at all. What it
-//! may still call is an allow list.
+//! Other people's programs are confined before they start ([`super::child`]). A worker is our own program: it confines
+//! itself after its start, so it can be left with far less than a program needs to start. The system calls that it may
+//! still make are an allow list.
 
 use std::io;
 use std::process::id;
@@ -16,17 +16,17 @@ use rustix::process::{
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 use seccompiler::BpfProgram;
 
-use super::child::volunteer_to_be_killed;
+use super::child::raise_oom_score;
 use super::filter::{MISS, REFUSE, is_known_architecture};
 use super::kernel;
-use super::program::{ALLOW, Condition, Rules};
+use super::program::{ALLOW, Condition, SyscallRules};
 use super::syscalls::NEWEST;
 use crate::measure::SandboxError;
 
 /// The newest version of Landlock whose rights we know. The library leaves out what the kernel does not know.
 const NEWEST_LANDLOCK: ABI = ABI::V9;
 
-/// Calls that a worker makes: its socket, memory, threads, time and its own end.
+/// The system calls of a worker: its socket, memory, threads, time and its own exit.
 const ALLOWED: &[c_long] = &[
     libc::SYS_read,
     libc::SYS_readv,
@@ -70,16 +70,16 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// The priority of processes that let others go first; 0 is the usual one, 19 the lowest.
+/// The nice value of low-priority processes; 0 is the default, 19 the lowest priority.
 const LOW_PRIORITY: i32 = 10;
 
-/// Confines the calling process for good. It must have one thread only, and must have opened what it needs.
+/// Confines the calling process permanently. It must have one thread only, and must have opened what it needs.
 ///
-/// From now on it has at most `memory` bytes more than it has already, opens nothing, reaches no other process and no
-/// network, and is killed when the thread that started it ends. `parent` is the process that started it.
+/// From now on it may use `memory` bytes more than it has, opens nothing, reaches no other process and no network, and
+/// is killed when the thread that started it ends. `parent` is the process that started it.
 pub fn confine_worker(parent: u32, memory: u64) -> Result<(), SandboxError> {
-    // Needs files of /proc, so it comes before the rules about files.
-    volunteer_to_be_killed();
+    // Needs files of /proc, so it comes before the rules for files.
+    raise_oom_score();
     let data = step("set limits", data_limit(memory))?;
     for (resource, limit) in [
         (Resource::Core, 0),
@@ -101,22 +101,22 @@ pub fn confine_worker(parent: u32, memory: u64) -> Result<(), SandboxError> {
     step("end with the parent", killed)?;
     let started_by = getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs());
     if started_by != Some(parent) {
-        // The parent ended before the kernel knew that this process must not outlive it.
+        // The parent exited before the kernel knew that this process must not outlive it.
         return step("end with the parent", Err(rustix::io::Errno::SRCH));
     }
-    // The kernel takes neither rules nor filters without it.
+    // Without it the kernel accepts neither rules nor filters.
     step("give up new privileges", set_no_new_privs(true))?;
     let closed = close_files().map_err(|error| SandboxError::Rules {
         reason: error.to_string(),
     });
-    // Last, because it forbids all of the above; and without Landlock too, because it forbids opening files as well.
+    // Last, because it forbids all of the above; and without Landlock too, because it also forbids opening files.
     if is_known_architecture() {
         step("filter system calls", kernel::install_filter(&filter()))?;
     }
     closed
 }
 
-/// Lets others go first from now on. A process cannot take that back without privileges.
+/// Lowers the priority. A process cannot raise it again without privileges.
 pub fn lower_priority(process: Option<u32>) {
     let process = process.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     if let Some(process) = process {
@@ -135,7 +135,7 @@ fn step<T, E: Into<io::Error>>(
     })
 }
 
-/// What the process has now and `memory` bytes more. The limit counts everything that it can write to.
+/// Current use plus `memory` bytes. The limit counts all writable memory.
 fn data_limit(memory: u64) -> io::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let data = status
@@ -145,7 +145,7 @@ fn data_limit(memory: u64) -> io::Result<u64> {
     Ok(data.unwrap_or_default() * 1024 + memory)
 }
 
-/// Limits only ever go down: what the system allows already is not exceeded.
+/// Limits are only lowered: limits that are in force already are not exceeded.
 fn lower(resource: Resource, limit: u64) -> rustix::io::Result<()> {
     let maximum = getrlimit(resource).maximum;
     let limit = Some(maximum.map_or(limit, |maximum| maximum.min(limit)));
@@ -156,7 +156,7 @@ fn lower(resource: Resource, limit: u64) -> rustix::io::Result<()> {
     setrlimit(resource, limit)
 }
 
-/// No file can be opened, as far as the kernel has Landlock; the filter forbids opening files as well.
+/// Forbids opening files, if the kernel has Landlock; the filter forbids it too.
 fn close_files() -> Result<(), RulesetError> {
     let ruleset = Ruleset::default()
         .handle_access(AccessFs::from_all(NEWEST_LANDLOCK))?
@@ -166,15 +166,15 @@ fn close_files() -> Result<(), RulesetError> {
 }
 
 fn filter() -> BpfProgram {
-    let mut rules = Rules::otherwise(REFUSE);
+    let mut rules = SyscallRules::otherwise(REFUSE);
     for call in ALLOWED {
         rules.always(*call, ALLOW);
     }
-    // How a process aborts: a signal to itself.
+    // A process aborts with a signal to itself.
     let itself = Condition::Is(0, id());
     rules.when(libc::SYS_tgkill, vec![itself], ALLOW);
-    // Threads of its own, and no other processes. The C library makes them with clone3, whose flags a filter cannot see,
-    // unless the kernel does not have it.
+    // It may start threads, but no other processes. The C library uses clone3, whose flags a filter cannot see, unless
+    // the kernel does not have it.
     let bit = libc::CLONE_THREAD.unsigned_abs();
     let is_thread = Condition::HasBits(0, bit, bit);
     rules.when(libc::SYS_clone, vec![is_thread], ALLOW);

@@ -1,10 +1,9 @@
-//! Control groups, where one is delegated to this process: the kernel then counts all memory of a run, its own for the run
-//! included, and all processes.
+//! Control groups, where one is delegated to this process: the kernel then counts all memory of a run, including the
+//! kernel's own, and all processes.
 //!
 //! Only version 2, with the controllers `memory` and `pids`. A group counts as delegated if systemd has marked it
-//! (`Delegate=yes`), or if it is the uppermost that this process sees and not that of the whole machine: that of its
-//! container. Others have an owner that does not expect groups in them. Each run gets a group of its own, which is removed
-//! with everything in it when the run has ended.
+//! (`Delegate=yes`), or if it is the root group of this process's container. Other groups have an owner that does not
+//! expect groups in them. Each run gets its own group, which is removed with everything in it when the run has ended.
 
 use std::ffi::OsStr;
 use std::io;
@@ -22,13 +21,13 @@ use super::homes::unescaped;
 use crate::policy::{ControlGroupUse, SandboxLimits};
 use crate::processes::processes;
 
-/// What the names of the groups of runs begin with; the number of our process and that of the run follow.
+/// The prefix of the names of runs' groups; the ID of this process and the number of the run follow.
 const PREFIX: &str = "kiln-run-";
 
-/// The group that this process moves to: one that has processes cannot pass controllers on.
+/// The group that this process moves to: a group with processes cannot pass controllers on.
 const OWN: &str = "kiln";
 
-/// What systemd writes on directories that it delegates.
+/// The attributes that systemd sets on delegated directories.
 const MARKS: [&str; 2] = ["user.delegate", "trusted.delegate"];
 
 const CONTROLLERS: [&str; 2] = ["memory", "pids"];
@@ -42,10 +41,10 @@ pub(super) struct Delegated {
 }
 
 impl Delegated {
-    /// The group that the policy names or that the system shows, or why there is none. Nothing is changed.
+    /// The group that the policy names or that was found, or why there is none. Changes nothing.
     pub(super) fn find(wanted: &ControlGroupUse) -> Result<Delegated, String> {
         match wanted {
-            ControlGroupUse::Never => Err("not wanted".to_owned()),
+            ControlGroupUse::Never => Err("disabled".to_owned()),
             ControlGroupUse::In(directory) => {
                 let found = Delegated {
                     directory: directory.clone(),
@@ -77,7 +76,7 @@ impl Delegated {
         &self.directory
     }
 
-    /// Whether it has the controllers, and may be written to.
+    /// Checks that it has the controllers and is writable.
     fn check(&self) -> Result<(), String> {
         let (path, shown) = (&self.directory, self.directory.display());
         for controller in CONTROLLERS {
@@ -92,7 +91,7 @@ impl Delegated {
         Ok(())
     }
 
-    /// Lets groups in it be counted. For that, this process and its children move to one of them.
+    /// Enables the controllers for groups in it. For that, this process and its children move to one of them.
     pub(super) fn prepare(self) -> Result<ControlGroups, String> {
         let failed = |error: io::Error| format!("{}: {error}", self.directory.display());
         let control = self.directory.join("cgroup.subtree_control");
@@ -115,7 +114,7 @@ impl Delegated {
         listed.lines().filter_map(|id| id.parse().ok()).collect()
     }
 
-    /// Whether all processes in it are this one and its children.
+    /// Whether it contains only this process and its children.
     fn has_only_us(&self) -> bool {
         let all = processes();
         let us = getpid().as_raw_nonzero().get();
@@ -145,7 +144,7 @@ impl Delegated {
 #[derive(Debug)]
 pub(super) struct ControlGroups {
     directory: PathBuf,
-    /// Groups that could not be removed: killed processes may take a moment to die.
+    /// Groups that could not be removed: killed processes may take a moment to exit.
     left: Arc<Mutex<Vec<PathBuf>>>,
 }
 
@@ -154,7 +153,7 @@ impl ControlGroups {
         &self.directory
     }
 
-    /// A group with these limits.
+    /// Makes a group with these limits.
     pub(super) fn make(&self, limits: &SandboxLimits) -> io::Result<ControlGroup> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,14 +175,14 @@ impl ControlGroups {
         };
         std::fs::write(path.join("memory.max"), limits.memory.to_string())?;
         std::fs::write(path.join("pids.max"), limits.processes.to_string())?;
-        // Not every kernel has these: what is not in memory would have to be in swap, and one process killed is all killed.
+        // Not every kernel has these: no swap, and all processes are killed together.
         let _ = std::fs::write(path.join("memory.swap.max"), "0");
         let _ = std::fs::write(path.join("memory.oom.group"), "1");
         Ok(group)
     }
 }
 
-/// The group of one run. It is removed when this is dropped, with what is still in it.
+/// The group of one run. Dropping it removes it with its processes.
 pub(super) struct ControlGroup {
     path: PathBuf,
     directory: OwnedFd,
@@ -191,13 +190,12 @@ pub(super) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Kills all processes in it.
     pub(super) fn kill(&self) {
-        // Kernels before 5.14 do not have it; the processes are in one process group as well.
+        // Kernels before 5.14 do not have it; the processes are in one process group too.
         let _ = std::fs::write(self.path.join("cgroup.kill"), "1");
     }
 
-    /// Whether the kernel killed processes in it because they had too much memory.
+    /// Whether the kernel killed processes in it for lack of memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         let events = std::fs::read_to_string(self.path.join("memory.events"));
         let events = events.unwrap_or_default();
@@ -208,7 +206,7 @@ impl ControlGroup {
         kills.sum::<u64>() > 0
     }
 
-    /// Moves the calling process here. For use in the child: only system calls.
+    /// Moves the calling process into the group. For use in the child: only system calls.
     pub(super) fn join(&self) -> rustix::io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CLOEXEC;
         let processes = openat(self.as_fd(), c"cgroup.procs", flags, Mode::empty())?;
@@ -232,7 +230,7 @@ impl Drop for ControlGroup {
     }
 }
 
-/// The directory of the group that this process is in, and the uppermost that is mounted.
+/// The directory of this process's group, and the root of the mount.
 fn own_group(membership: &[u8], mounts: &[u8]) -> Option<(PathBuf, PathBuf)> {
     let mut lines = membership.split(|byte| *byte == b'\n');
     let own = lines.find_map(|line| line.strip_prefix(b"0::"))?;
@@ -244,7 +242,7 @@ fn own_group(membership: &[u8], mounts: &[u8]) -> Option<(PathBuf, PathBuf)> {
         let is_ours = fields.get(end + 1).is_some_and(|kind| *kind == b"cgroup2");
         let (root, point) = (unescaped(fields.get(3)?), unescaped(fields.get(4)?));
         let below = own.strip_prefix(&root).ok().filter(|_| is_ours)?;
-        // Joining nothing would add a slash.
+        // Joining an empty path would add a slash.
         let directory = match below.as_os_str().is_empty() {
             true => point.clone(),
             false => point.join(below),
@@ -259,12 +257,11 @@ fn is_delegated(directory: &Path, top: &Path) -> bool {
         let length = getxattr(directory, *mark, &mut value).unwrap_or_default();
         value.get(..length) == Some(b"1")
     });
-    // The group of the whole machine has no limits, and so no such file.
+    // The root group of the machine has no limits, and so no such file.
     let is_container = directory == top && directory.join("memory.max").exists();
     directory.starts_with(top) && (is_marked || is_container)
 }
 
-/// Whether a file has a word.
 fn lists(path: &Path, word: &str) -> bool {
     let words = std::fs::read_to_string(path).unwrap_or_default();
     words.split_ascii_whitespace().any(|found| found == word)

@@ -1,4 +1,4 @@
-//! Looking at files as another user.
+//! Opens files as another user.
 
 use std::marker::PhantomData;
 
@@ -6,19 +6,19 @@ use libc::c_long;
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{CapabilitySets, capabilities, set_capabilities};
 
-/// For as long as this is there, the calling thread opens files as another user. The processes of a user show their open
-/// files to that user, and to root only where root may trace others, which it may not in most containers.
+/// While this exists, the calling thread opens files as another user. Processes show their open files to their own
+/// user, and to root only if root may trace them, which it may not in most containers.
 pub(super) struct FileUser {
-    /// It is about one thread.
+    /// It belongs to one thread.
     _not_send: PhantomData<*const ()>,
 }
 
 impl FileUser {
-    /// Takes the user, and the group of the same number. Without the right to do so the thread stays what it is.
+    /// Switches to the user, and to the group with the same ID. Does nothing without the right to do so.
     pub(super) fn take(user: u32) -> FileUser {
         set(user, user);
-        // The kernel takes the rights on files from a thread that is no longer root for files. The processes that it is
-        // to look at may have one of them, and are hidden from threads that have less.
+        // The kernel drops the rights on files of a thread that is no longer root for files. The processes to inspect
+        // may have one of them, and are hidden from threads that have less.
         if let Ok(ours) = capabilities(None) {
             let effective = ours.permitted;
             let _ = set_capabilities(None, CapabilitySets { effective, ..ours });

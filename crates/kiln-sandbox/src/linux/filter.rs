@@ -1,46 +1,46 @@
-//! The list of system calls as a program for the kernel.
+//! The filter of system calls for functions.
 
 use libc::c_long;
 use seccompiler::BpfProgram;
 
 use super::commands::{BUFFER_SIZES, FCNTL, IOCTL, IOCTL_OF_NETWORK, PRCTL};
-use super::program::{ALLOW, Condition, Rules};
+use super::program::{ALLOW, Condition, SyscallRules};
 use super::support::Support;
 use super::syscalls::{
-    DONE_IN_VAIN, MISSING, NEWEST, OF_NETWORK, OF_OWNERS, OF_PRIORITIES, OF_PROCESSES, OF_TRANSIT,
+    MISSING, NEWEST, NO_OPERATION, OF_NETWORK, OF_OWNERS, OF_PRIORITIES, OF_PROCESSES, OF_TRANSIT,
     REFUSED, UNSUPPORTED, WITHOUT_COPYING,
 };
 use crate::measure::SandboxError;
 
-/// The answer to what is not allowed.
+/// The error for calls that are not allowed.
 pub(super) const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 
-/// The answer of a kernel that does not have the call.
+/// The error of a kernel that does not have the call.
 pub(super) const MISS: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
 
-/// The answer of a file system that does not have the feature.
+/// The error of a file system that does not have the feature.
 const UNSUPPORT: u32 = libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP as u32;
 
-/// The answer to arguments that do not fit the call.
+/// The error for invalid arguments.
 const MISFIT: u32 = libc::SECCOMP_RET_ERRNO | libc::EINVAL as u32;
 
-/// An error that is none: the caller sees success, and nothing is done.
+/// The caller sees success, and nothing is done.
 const SUCCEED: u32 = libc::SECCOMP_RET_ERRNO;
 
-/// What the kernel takes.
+/// Limit of the kernel.
 const MOST_INSTRUCTIONS: usize = 4096;
 
-/// Whether there are filters for this architecture.
+/// Whether this architecture has filters.
 pub(super) fn is_known_architecture() -> bool {
     cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
 }
 
-/// Whose files a function has rights on.
+/// On whose files a function has rights.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owners {
-    /// Ours.
+    /// On ours.
     Same,
-    /// Nobody's.
+    /// On no files of ours.
     Others,
 }
 
@@ -62,8 +62,8 @@ pub(super) fn compile(
     }
 }
 
-fn rules(support: &Support, allow_network: bool, owners: Owners) -> Rules {
-    let mut rules = Rules::otherwise(ALLOW);
+fn rules(support: &Support, allow_network: bool, owners: Owners) -> SyscallRules {
+    let mut rules = SyscallRules::otherwise(ALLOW);
     for number in MISSING {
         rules.always(*number, MISS);
     }
@@ -77,7 +77,7 @@ fn rules(support: &Support, allow_network: bool, owners: Owners) -> Rules {
     for number in WITHOUT_COPYING {
         rules.always(*number, MISFIT);
     }
-    for number in DONE_IN_VAIN {
+    for number in NO_OPERATION {
         rules.always(*number, SUCCEED);
     }
     let flags = CLONE_FLAGS.map(i32::unsigned_abs);
@@ -94,18 +94,18 @@ fn rules(support: &Support, allow_network: bool, owners: Owners) -> Rules {
         for number in OF_OWNERS {
             rules.always(*number, REFUSE);
         }
-        // The times of an open file. The filter cannot see which file it is, and `touch`, `cp -p` and `tar` fail if they
-        // cannot set times, in the private directory too: they are answered with success, and the times stay.
+        // The times of an open file. The filter cannot see which file it is, and `touch`, `cp -p` and `tar` fail if
+        // they cannot set times, in the private directory too: they get success, and the times stay.
         let is_open = vec![Condition::WideIsNull(1)];
         rules.when(libc::SYS_utimensat, is_open, SUCCEED);
-        // Those of a file by its name.
+        // The times of a file by its name.
         rules.always(libc::SYS_utimensat, REFUSE);
     }
     rules
 }
 
-/// A process may change itself, and no other.
-fn refuse_by_process(rules: &mut Rules) {
+/// A process may change itself only.
+fn refuse_by_process(rules: &mut SyscallRules) {
     for number in OF_PROCESSES {
         rules.when(*number, vec![Condition::IsNot(0, 0)], REFUSE);
     }
@@ -115,9 +115,9 @@ fn refuse_by_process(rules: &mut Rules) {
     }
 }
 
-/// Memory that no limit counts: shared memory stays when it is unmapped, as long as a page of it is mapped anywhere, and
-/// what grows down counts as a stack.
-fn refuse_by_memory(rules: &mut Rules) {
+/// Memory that no limit counts: shared memory stays when it is unmapped, as long as a page of it is mapped anywhere,
+/// and memory that grows down counts as a stack.
+fn refuse_by_memory(rules: &mut SyscallRules) {
     let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS).unsigned_abs();
     let grows = libc::MAP_GROWSDOWN.unsigned_abs();
     for flags in [shared, grows] {
@@ -126,7 +126,7 @@ fn refuse_by_memory(rules: &mut Rules) {
     }
 }
 
-fn refuse_by_command(rules: &mut Rules, allow_network: bool) {
+fn refuse_by_command(rules: &mut SyscallRules, allow_network: bool) {
     let mut requests = IOCTL.to_vec();
     if allow_network {
         requests.extend(IOCTL_OF_NETWORK);
@@ -139,17 +139,17 @@ fn refuse_by_command(rules: &mut Rules, allow_network: bool) {
         let other = Condition::IsNoneOf(argument, allowed);
         rules.when(number, vec![other], REFUSE);
     }
-    // A process that dies with its parent may ask for that again, and for nothing else.
+    // A process may set its parent-death signal to `SIGKILL` again, and to nothing else.
     let sets_signal = Condition::Is(0, libc::PR_SET_PDEATHSIG.unsigned_abs());
     let to_another = Condition::WideIsNot(1, libc::SIGKILL.unsigned_abs());
     rules.when(libc::SYS_prctl, vec![sets_signal, to_another], REFUSE);
 }
 
-fn refuse_by_socket(rules: &mut Rules, allow_network: bool) {
+fn refuse_by_socket(rules: &mut SyscallRules, allow_network: bool) {
     let other = Condition::IsNot(0, libc::AF_UNIX.unsigned_abs());
     rules.when(libc::SYS_socketpair, vec![other], REFUSE);
-    // Datagram sockets can be sent from to any address; the others of a pair are bound to each other. Raw ones are
-    // datagram sockets by another name.
+    // Datagram sockets can send to any address; the other kinds of pairs are bound to each other. Raw sockets of pairs
+    // are datagram sockets.
     for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
         let is_kind = Condition::HasBits(1, SOCKET_KIND, kind.unsigned_abs());
         rules.when(libc::SYS_socketpair, vec![is_kind], REFUSE);
@@ -158,11 +158,11 @@ fn refuse_by_socket(rules: &mut Rules, allow_network: bool) {
         let families = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
         let other = Condition::IsNoneOf(0, families.map(i32::unsigned_abs).to_vec());
         rules.when(libc::SYS_socket, vec![other], REFUSE);
-        // Which addresses the machine has. Others of that family talk to other parts of the kernel.
+        // The addresses of the machine. Other protocols of that family reach other parts of the kernel.
         let netlink = Condition::Is(0, libc::AF_NETLINK.unsigned_abs());
         let other = Condition::IsNot(2, libc::NETLINK_ROUTE.unsigned_abs());
         rules.when(libc::SYS_socket, vec![netlink, other], REFUSE);
-        // Others are seldom used, and the kernel loads what it needs for them.
+        // Other protocols are rarely used, and the kernel loads modules for them.
         let internet = Condition::IsNot(0, libc::AF_NETLINK.unsigned_abs());
         let other = Condition::IsNoneOf(2, PROTOCOLS.map(i32::unsigned_abs).to_vec());
         rules.when(libc::SYS_socket, vec![internet, other], REFUSE);
@@ -179,8 +179,8 @@ fn refuse_by_socket(rules: &mut Rules, allow_network: bool) {
     }
 }
 
-/// To open a file only for reading and truncate it is reading for old versions of Landlock.
-fn refuse_truncating(rules: &mut Rules) {
+/// Opening a file for reading with truncation counts as reading for old versions of Landlock.
+fn refuse_truncating(rules: &mut SyscallRules) {
     rules.always(libc::SYS_truncate, REFUSE);
     let truncate = libc::O_TRUNC.unsigned_abs();
     let mask = truncate | libc::O_ACCMODE.unsigned_abs();
@@ -192,7 +192,7 @@ fn refuse_truncating(rules: &mut Rules) {
     rules.always(libc::SYS_openat2, MISS);
 }
 
-/// What clone does not do: new namespaces, and children that are not the caller's but its parent's, which is us.
+/// Flags that clone refuses: new namespaces, and children of the caller's parent, which is us.
 const CLONE_FLAGS: [i32; 8] = [
     libc::CLONE_PARENT,
     libc::CLONE_NEWNS,
@@ -204,7 +204,7 @@ const CLONE_FLAGS: [i32; 8] = [
     libc::CLONE_NEWNET,
 ];
 
-/// The usual ones of the internet: 0 is the one that belongs to the kind of socket.
+/// The usual internet protocols: 0 is the default of the kind of socket.
 const PROTOCOLS: [i32; 6] = [
     0,
     libc::IPPROTO_ICMP,
@@ -214,5 +214,5 @@ const PROTOCOLS: [i32; 6] = [
     libc::IPPROTO_MPTCP,
 ];
 
-/// The rest of a socket's type are flags.
+/// The remaining bits of a socket's type are flags.
 const SOCKET_KIND: u32 = 0xf;

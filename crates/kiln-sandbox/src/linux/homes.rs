@@ -1,7 +1,7 @@
-//! Where users keep their secrets, and which directories show that.
+//! Finds home directories, which hold secrets, and the directories that show them.
 //!
-//! A home can be named by many paths: through links, through other mounts of the same file system, from above. So paths
-//! are resolved, and compared by device and inode and by where they are in their file system.
+//! A home has many paths: through links, through other mounts of the same file system, from above. So paths are
+//! resolved, and compared by device and inode and by their location in the file system.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::stat;
 use rustix::process::{geteuid, getuid};
 
-/// Directories of the system that some users have for a home. They have no secrets.
+/// System directories that some users have as home. They hold no secrets.
 const SYSTEM: &[&str] = &[
     "/",
     "/bin",
@@ -30,10 +30,10 @@ const SYSTEM: &[&str] = &[
     "/usr/share",
 ];
 
-/// The numbers of users that are people, not parts of the system.
-const PEOPLE: std::ops::Range<u32> = 1000..65_534;
+/// The IDs of users that are people, not parts of the system.
+const LOGIN_USERS: std::ops::Range<u32> = 1000..65_534;
 
-/// The homes of the user, with the mounts as they were at the start.
+/// The homes of the user, with the mounts at the start.
 #[derive(Debug, Default)]
 pub(super) struct Homes {
     homes: Vec<Home>,
@@ -42,20 +42,20 @@ pub(super) struct Homes {
 
 #[derive(Debug)]
 struct Home {
-    identity: Identity,
-    /// Those of the directories that contain it.
-    above: Vec<Identity>,
+    identity: FileId,
+    /// The IDs of the directories that contain it.
+    above: Vec<FileId>,
     location: Option<Location>,
 }
 
 /// Device and inode.
-type Identity = (u64, u64);
+type FileId = (u64, u64);
 
 /// A device, and a path in its file system.
 type Location = (OsString, PathBuf);
 
 impl Homes {
-    /// The home that the environment names, and those of our users and of all people in `/etc/passwd`: root reads them all.
+    /// The home in the environment, and those of our users and of all people in `/etc/passwd`: root can read them all.
     pub(super) fn find(environment: &[(OsString, OsString)]) -> Homes {
         let variable = |name: &str| {
             let mut found = environment.iter().filter(|(known, _)| known == name);
@@ -104,7 +104,7 @@ impl Homes {
         self.homes.iter().any(|home| home.identity == here)
     }
 
-    /// Whether a home, or something of one, is in a directory, or is the directory.
+    /// Whether a directory is a home or contains a part of one.
     pub(super) fn are_shown_by(&self, directory: &Path) -> bool {
         let directory = resolved(directory);
         let Some(here) = identity(&directory) else {
@@ -138,9 +138,8 @@ impl Homes {
 #[derive(Debug)]
 struct Mount {
     device: OsString,
-    /// What of the file system is mounted.
+    /// The part of the file system that is mounted.
     root: PathBuf,
-    /// Where.
     point: PathBuf,
 }
 
@@ -176,7 +175,7 @@ pub(super) fn unescaped(field: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// The file system that a resolved path is in, and its path there. Of mounts at the same point the last one is seen.
+/// The file system of a resolved path, and its path there. Of mounts at the same point the last one is visible.
 fn locate(path: &Path, mounts: &[Mount]) -> Option<Location> {
     let around = mounts.iter().filter(|mount| path.starts_with(&mount.point));
     let mount = around.max_by_key(|mount| mount.point.components().count())?;
@@ -190,12 +189,12 @@ fn passwd_homes(text: &[u8], users: &[u32]) -> Vec<PathBuf> {
         let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
         let user: u32 = std::str::from_utf8(fields.get(2)?).ok()?.parse().ok()?;
         let home = PathBuf::from(OsStr::from_bytes(fields.get(5)?));
-        (users.contains(&user) || PEOPLE.contains(&user)).then_some(home)
+        (users.contains(&user) || LOGIN_USERS.contains(&user)).then_some(home)
     });
     lines.collect()
 }
 
-/// The path without links and dots; as it is if there is nothing at it.
+/// The path without links and dots; unchanged if it does not exist.
 fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
@@ -204,7 +203,7 @@ fn resolved(path: &Path) -> PathBuf {
     clippy::useless_conversion,
     reason = "the types of these fields differ between architectures"
 )]
-fn identity(path: &Path) -> Option<Identity> {
+fn identity(path: &Path) -> Option<FileId> {
     let stat = stat(path).ok()?;
     Some((stat.st_dev.into(), stat.st_ino.into()))
 }

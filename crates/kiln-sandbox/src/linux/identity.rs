@@ -1,7 +1,7 @@
-//! Whose rights a function has.
+//! The user of a function.
 //!
-//! A process of root's is bound by no limit on processes and may change the mode of every file, whatever Landlock says,
-//! so a function of root's gets a user of its own: one that nobody else is, from a range that no other reaches.
+//! A process of root is bound by no limit on processes and may change the mode of every file, whatever Landlock allows,
+//! so a function of root gets its own user from a range that nothing else uses.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -13,14 +13,14 @@ use rustix::thread::{
     set_thread_res_uid,
 };
 
-/// Above what systemd's list of user ranges gives to anybody, and below 2³¹, where some programs stumble.
+/// Above the ranges in systemd's list of users, and below 2³¹, where some programs fail.
 const FIRST: u32 = 0x7000_0000;
 const LAST: u32 = 0x7fff_ffff;
 
-/// How many users a sandbox has.
+/// Number of users of a sandbox.
 const COUNT: u32 = 1024;
 
-/// The users of a sandbox. Which, is left to chance, so that sandboxes in containers that do not see each other seldom
+/// The users of a sandbox. They are chosen at random, so that sandboxes in containers that do not see each other rarely
 /// have the same: the kernel counts the processes of a user in all of them together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Users {
@@ -28,7 +28,6 @@ pub(super) struct Users {
 }
 
 impl Users {
-    /// Some of the range.
     pub(super) fn choose() -> Users {
         let ranges = u64::from((LAST - FIRST) / COUNT);
         let chance = RandomState::new().build_hasher().finish() % ranges;
@@ -38,13 +37,13 @@ impl Users {
         }
     }
 
-    /// Only those who run more functions at the same time than anybody does get a user twice.
+    /// Users repeat only with more concurrent functions than are realistic.
     pub(super) fn nth(self, number: u32) -> u32 {
         self.first + number % COUNT
     }
 
-    /// Whether we may make processes other users', and look after them then.
-    pub(super) fn are_ours_to_give() -> bool {
+    /// Whether this process may start processes of other users, and kill them.
+    pub(super) fn can_be_used() -> bool {
         let needed = CapabilitySet::CHOWN
             | CapabilitySet::DAC_OVERRIDE
             | CapabilitySet::DAC_READ_SEARCH
@@ -58,43 +57,45 @@ impl Users {
     }
 }
 
-/// Who a function is.
+/// The user of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Identity {
     /// The same user, without capabilities.
     Same,
-    /// A user of its own, and what it needs to get at its program.
-    Other(u32, Passage),
+    /// A separate user, and its access to the program.
+    Other(u32, ProgramAccess),
 }
 
-/// What another user needs to get at a program. Where it gets with that is Landlock's business, whose rules know no
-/// users.
+/// The access of another user to a program. Landlock, whose rules do not depend on users, limits what that user
+/// reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Passage {
-    /// Nothing: it is open to everybody.
-    Open,
-    /// To pass directories and read files that are closed to others.
-    Closed,
-    /// To execute a file as well that others may not. The right to do so ends when that file is executed.
-    Locked,
+pub(super) enum ProgramAccess {
+    /// All users can read and execute it.
+    Public,
+    /// It needs the right to search directories and read files.
+    Restricted,
+    /// In addition, it needs the right to execute the file. That right ends when the file is executed.
+    NotExecutable,
 }
 
 impl Identity {
-    /// Whether it has rights on files that are ours: then what Landlock lets pass has to be refused by the filter.
+    /// Whether it has rights on our files: the filter then has to refuse what Landlock does not restrict.
     pub(super) fn shares_our_files(self) -> bool {
         self == Identity::Same
     }
 
     /// Makes the calling process, which has one thread, this user. For use in the child: only system calls.
     pub(super) fn take(self) -> Result<()> {
-        let Identity::Other(number, passage) = self else {
+        let Identity::Other(number, program_access) = self else {
             return set_capabilities(None, only(CapabilitySet::empty()));
         };
-        // What the ambient set does not have is lost by exec, which checks the rights of the process that it ends.
-        let (ambient, until_exec) = match passage {
-            Passage::Open => (CapabilitySet::empty(), CapabilitySet::empty()),
-            Passage::Closed => (CapabilitySet::DAC_READ_SEARCH, CapabilitySet::empty()),
-            Passage::Locked => (CapabilitySet::DAC_READ_SEARCH, CapabilitySet::DAC_OVERRIDE),
+        // Exec drops what the ambient set does not have, and checks the rights of the process before exec.
+        let (ambient, until_exec) = match program_access {
+            ProgramAccess::Public => (CapabilitySet::empty(), CapabilitySet::empty()),
+            ProgramAccess::Restricted => (CapabilitySet::DAC_READ_SEARCH, CapabilitySet::empty()),
+            ProgramAccess::NotExecutable => {
+                (CapabilitySet::DAC_READ_SEARCH, CapabilitySet::DAC_OVERRIDE)
+            }
         };
         let (user, group) = (Uid::from_raw(number), Gid::from_raw(number));
         set_thread_groups(&[])?;
@@ -121,7 +122,7 @@ fn only(set: CapabilitySet) -> CapabilitySets {
     }
 }
 
-/// Whether our user namespace has the whole range.
+/// Whether our user namespace maps the whole range.
 fn is_mapped(path: &str) -> bool {
     let map = std::fs::read_to_string(path).unwrap_or_default();
     map.lines().any(|line| {

@@ -1,4 +1,4 @@
-//! System calls that no library makes in a way that suits a child that is not yet another program.
+//! System calls that no library makes in a way that is safe in a child before exec.
 //!
 //! None allocates, locks or panics.
 
@@ -11,9 +11,9 @@ use seccompiler::sock_filter;
 /// `LANDLOCK_CREATE_RULESET_VERSION`
 const RULESET_VERSION: c_long = 1;
 
-/// The version of Landlock that the kernel offers; 0 if none.
+/// The version of Landlock in the kernel; 0 if there is none.
 pub(super) fn landlock_version() -> i32 {
-    #[expect(unsafe_code, reason = "no library tells the version")]
+    #[expect(unsafe_code, reason = "no library returns the version")]
     // SAFETY: with this flag the kernel reads no memory: there is no attribute, and its size is 0.
     let version = unsafe {
         libc::syscall(
@@ -26,10 +26,10 @@ pub(super) fn landlock_version() -> i32 {
     i32::try_from(version).map_or(0, |version| version.max(0))
 }
 
-/// Whether the kernel filters system calls and can answer with an error instead.
+/// Whether the kernel filters system calls and can return an error instead.
 pub(super) fn has_seccomp() -> bool {
     let action: u32 = libc::SECCOMP_RET_ERRNO;
-    #[expect(unsafe_code, reason = "no library asks for it")]
+    #[expect(unsafe_code, reason = "no library checks this")]
     // SAFETY: the kernel reads four bytes from a variable of four bytes that outlives the call.
     let answer = unsafe {
         libc::syscall(
@@ -52,15 +52,15 @@ struct PathBeneathAttribute {
 /// `LANDLOCK_RULE_PATH_BENEATH`
 const RULE_PATH_BENEATH: c_long = 1;
 
-/// Adds a place to rules.
+/// Adds a path to a ruleset.
 pub(super) fn add_rule(
     ruleset: BorrowedFd<'_>,
-    place: BorrowedFd<'_>,
+    path: BorrowedFd<'_>,
     access: u64,
 ) -> io::Result<()> {
     let attribute = PathBeneathAttribute {
         allowed_access: access,
-        parent: place.as_raw_fd(),
+        parent: path.as_raw_fd(),
     };
     #[expect(unsafe_code, reason = "the library's way of doing it allocates")]
     // SAFETY: the attribute has the kernel's layout, outlives the call and is only read.
@@ -76,7 +76,7 @@ pub(super) fn add_rule(
     checked(answer)
 }
 
-/// Lays the rules on the calling thread, for good.
+/// Applies the rules to the calling thread permanently.
 pub(super) fn restrict_self(ruleset: BorrowedFd<'_>) -> io::Result<()> {
     #[expect(unsafe_code, reason = "the library's way of doing it allocates")]
     // SAFETY: two numbers are passed, of which the first is an open file for as long as it is borrowed.
@@ -90,10 +90,10 @@ pub(super) fn restrict_self(ruleset: BorrowedFd<'_>) -> io::Result<()> {
     checked(answer)
 }
 
-/// Lets the filter decide on the calling thread's system calls, for good.
+/// Installs the filter for the calling thread permanently.
 pub(super) fn install_filter(filter: &[sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog {
-        // The kernel takes 4096 instructions at most, and refuses 0.
+        // The kernel accepts 4096 instructions at most, and refuses 0.
         len: u16::try_from(filter.len()).unwrap_or_default(),
         filter: filter.as_ptr().cast_mut().cast(),
     };
@@ -111,10 +111,10 @@ pub(super) fn install_filter(filter: &[sock_filter]) -> io::Result<()> {
     checked(answer)
 }
 
-/// Lets every open file but the standard three be closed by exec. Every kernel that has Landlock has this.
-pub(crate) fn keep_all_descriptors() -> io::Result<()> {
+/// Marks every open file but the standard three to be closed on exec. Every kernel that has Landlock has this.
+pub(crate) fn close_all_descriptors_on_exec() -> io::Result<()> {
     #[expect(unsafe_code, reason = "no library has the call")]
-    // SAFETY: three numbers are passed. No descriptor is closed now: those who own them find them open.
+    // SAFETY: three numbers are passed. No descriptor is closed now: their owners find them open.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_close_range,

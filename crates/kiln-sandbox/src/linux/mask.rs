@@ -1,9 +1,9 @@
-//! Blocking signals for as long as a process is copied: no handler of the parent's may run in the child.
+//! Blocks signals while a process is copied: no handler of the parent may run in the child.
 
 use std::io;
 use std::mem::MaybeUninit;
 
-/// The signals that the calling thread blocked before, which it blocks again when this is dropped.
+/// The signals that the calling thread blocked before; dropping this restores them.
 pub(super) struct SignalMask {
     before: libc::sigset_t,
 }
@@ -25,7 +25,7 @@ impl SignalMask {
         }
     }
 
-    /// Blocks no signal any more.
+    /// Unblocks all signals.
     pub(super) fn none() -> io::Result<()> {
         let none = MaybeUninit::<libc::sigset_t>::zeroed();
         #[expect(unsafe_code, reason = "no library does so")]

@@ -1,9 +1,9 @@
-//! A process that ends functions when this one is killed.
+//! A process that kills functions when this one is killed.
 //!
-//! The kernel kills a child whose parent dies, if the child asks for it, but not the child's own children. So one process
-//! waits for the end of this one, and then kills the groups of all functions that were running. No function leaves its
-//! group. The process is a copy of this one that makes system calls only, because other threads may have held locks when
-//! it was copied; it shares nothing with this one but the list of groups.
+//! The kernel kills a child whose parent dies, if the child asks for it, but not the child's own children. So one
+//! process waits for the exit of this one, and then kills the groups of all running functions. No function leaves its
+//! group. The process is a copy of this one that only makes system calls, because other threads may have held locks
+//! when it was copied; it shares only the list of groups with this one.
 
 use std::io;
 use std::sync::OnceLock;
@@ -14,23 +14,23 @@ use rustix::process::{Pid, getpid};
 
 use super::mask::SignalMask;
 
-/// How many functions can be noted at the same time. More than those run without being noted, and are killed by the
-/// kernel, without their children.
-const PLACES: usize = 4096;
+/// Maximum number of recorded functions. Further functions run unrecorded; the kernel kills them without their
+/// children.
+const MAX_GROUPS: usize = 4096;
 
-/// A place that is free, and one that was taken for a function that has not been started yet.
+/// A free entry, and one that is reserved for a function that has not started yet.
 const FREE: i32 = 0;
 const TAKEN: i32 = -1;
 
-struct List {
-    groups: &'static [AtomicI32; PLACES],
-    /// The number of the process that reads the list.
+struct GroupList {
+    groups: &'static [AtomicI32; MAX_GROUPS],
+    /// The ID of the process that reads the list.
     watcher: i32,
 }
 
-/// The list, if memory and process for it could be had.
-fn list() -> Option<&'static List> {
-    static LIST: OnceLock<Option<List>> = OnceLock::new();
+/// The list, if memory and process could be made.
+fn list() -> Option<&'static GroupList> {
+    static LIST: OnceLock<Option<GroupList>> = OnceLock::new();
     LIST.get_or_init(|| start().ok()).as_ref()
 }
 
@@ -39,44 +39,43 @@ pub(super) fn ensure() {
     let _ = list();
 }
 
-/// The number of the process, if it was started. It is a child of this process that this process did not start as a
-/// function.
+/// The ID of the process, if it was started. It is a child of this process, but not a function.
 pub(crate) fn watcher() -> Option<i32> {
     list().map(|list| list.watcher)
 }
 
-/// A place in the list for the group of one function. It is free again when this is dropped.
-pub(super) struct Noted {
-    place: Option<&'static AtomicI32>,
+/// The entry of one function's group. Dropping this frees it.
+pub(super) struct GroupEntry {
+    entry: Option<&'static AtomicI32>,
 }
 
-impl Noted {
-    pub(super) fn take() -> Noted {
+impl GroupEntry {
+    pub(super) fn take() -> GroupEntry {
         let groups = list().map(|list| list.groups.iter());
-        let place = groups.into_iter().flatten().find(|place| {
-            let taken = place.compare_exchange(FREE, TAKEN, Ordering::Relaxed, Ordering::Relaxed);
+        let entry = groups.into_iter().flatten().find(|entry| {
+            let taken = entry.compare_exchange(FREE, TAKEN, Ordering::Relaxed, Ordering::Relaxed);
             taken.is_ok()
         });
-        Noted { place }
+        GroupEntry { entry }
     }
 
-    /// Notes a group. For use in the child: the list is memory that it shares, like all memory, with its parent.
+    /// Records a group. For use in the child: the list is shared with the parent, like all memory.
     pub(super) fn note(&self, leader: Pid) {
-        if let Some(place) = self.place {
-            place.store(leader.as_raw_nonzero().get(), Ordering::Relaxed);
+        if let Some(entry) = self.entry {
+            entry.store(leader.as_raw_nonzero().get(), Ordering::Relaxed);
         }
     }
 }
 
-impl Drop for Noted {
+impl Drop for GroupEntry {
     fn drop(&mut self) {
-        if let Some(place) = self.place {
-            place.store(FREE, Ordering::Relaxed);
+        if let Some(entry) = self.entry {
+            entry.store(FREE, Ordering::Relaxed);
         }
     }
 }
 
-fn start() -> io::Result<List> {
+fn start() -> io::Result<GroupList> {
     let groups = shared_list()?;
     let parent = getpid().as_raw_nonzero().get();
     let mask = SignalMask::block_all()?;
@@ -100,20 +99,20 @@ fn start() -> io::Result<List> {
     }
     drop(mask);
     match i32::try_from(answer) {
-        Ok(watcher) if watcher > 0 => Ok(List { groups, watcher }),
+        Ok(watcher) if watcher > 0 => Ok(GroupList { groups, watcher }),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Memory that stays the same for the copy of this process.
-fn shared_list() -> io::Result<&'static [AtomicI32; PLACES]> {
+/// Memory that the copy of this process shares.
+fn shared_list() -> io::Result<&'static [AtomicI32; MAX_GROUPS]> {
     #[expect(unsafe_code, reason = "no library of ours maps shared memory")]
     // SAFETY: the kernel chooses an address where nothing is, gives page-aligned memory of zeros for a whole list, and
     // nothing ever unmaps it. Zeros are numbers.
     unsafe {
         let memory = libc::mmap(
             std::ptr::null_mut(),
-            size_of::<[AtomicI32; PLACES]>(),
+            size_of::<[AtomicI32; MAX_GROUPS]>(),
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_SHARED | libc::MAP_ANONYMOUS,
             -1,
@@ -121,13 +120,13 @@ fn shared_list() -> io::Result<&'static [AtomicI32; PLACES]> {
         );
         match memory {
             libc::MAP_FAILED => Err(io::Error::last_os_error()),
-            memory => Ok(&*memory.cast::<[AtomicI32; PLACES]>()),
+            memory => Ok(&*memory.cast::<[AtomicI32; MAX_GROUPS]>()),
         }
     }
 }
 
-/// What the process does: waits for the end of its parent, and kills.
-fn watch(parent: c_int, groups: &[AtomicI32; PLACES]) -> ! {
+/// The main function of the process: waits for the exit of its parent, and kills.
+fn watch(parent: c_int, groups: &[AtomicI32; MAX_GROUPS]) -> ! {
     #[expect(
         unsafe_code,
         reason = "a copy of a process with threads may make system calls only"
@@ -135,15 +134,15 @@ fn watch(parent: c_int, groups: &[AtomicI32; PLACES]) -> ! {
     // SAFETY: numbers are passed, and the addresses of a text that ends with NUL and of one `pollfd`, which both outlive
     // the calls. The files that are closed are this process's own.
     unsafe {
-        // Away from the terminal and from the group that a signal of the terminal ends.
+        // Leaves the terminal and the group that signals of the terminal reach.
         libc::setsid();
         libc::chdir(c"/".as_ptr());
-        // Or pipes and locks of the parent's would stay open.
+        // Otherwise pipes and locks of the parent would stay open.
         let (first, last, no_flags) = (0 as c_long, c_long::from(c_uint::MAX), 0 as c_long);
         libc::syscall(libc::SYS_close_range, first, last, no_flags);
         libc::prctl(libc::PR_SET_NAME, c"kiln-watch".as_ptr());
         let end = libc::syscall(libc::SYS_pidfd_open, c_long::from(parent), no_flags);
-        // If the parent has ended already, its number may be another's.
+        // If the parent has exited already, its ID may be used again.
         if libc::getppid() == parent
             && let Ok(end) = c_int::try_from(end)
             && end >= 0

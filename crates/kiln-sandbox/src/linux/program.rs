@@ -1,18 +1,18 @@
-//! A filter of system calls as instructions for the kernel.
+//! Compiles a filter of system calls to instructions for the kernel.
 //!
-//! The kernel checks and compiles a filter whenever it is installed, which takes longer than all other steps of confining a
-//! process, and about 0.2 µs for each instruction. So calls with the same answer that follow each other are one range, the
-//! ranges are a search tree, and ends are shared: the program is made from its end to its beginning, and a branch leads to
-//! an end that is there already if it is near enough.
+//! The kernel checks and compiles a filter whenever it is installed, which takes longer than all other steps of
+//! confining a process, about 0.2 µs per instruction. So consecutive calls with the same result form one range, the
+//! ranges form a search tree, and ends are shared: the program is built from its end to its beginning, and a branch
+//! leads to an existing end if it is near enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use libc::c_long;
 use seccompiler::{BpfProgram, sock_filter};
 
-/// The answers that calls get, if all conditions of a rule hold; the first such rule counts.
-pub(super) struct Rules {
-    /// The answer to all other calls.
+/// The results of calls, if all conditions of a rule hold; the first such rule counts.
+pub(super) struct SyscallRules {
+    /// The result of all other calls.
     otherwise: u32,
     calls: BTreeMap<u32, Vec<Rule>>,
 }
@@ -22,7 +22,7 @@ struct Rule {
     answer: u32,
 }
 
-/// What holds for an argument of a call. Of most arguments the kernel looks at 32 bits, and so does the filter.
+/// A condition on an argument of a call. The kernel looks at 32 bits of most arguments, and so does the filter.
 pub(super) enum Condition {
     Is(u32, u32),
     IsNot(u32, u32),
@@ -36,7 +36,7 @@ pub(super) enum Condition {
     WideIsNot(u32, u32),
 }
 
-/// Where the number of the call, the architecture and the arguments are in the kernel's `struct seccomp_data`.
+/// The offsets of call number, architecture and arguments in the kernel's `struct seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
@@ -56,24 +56,24 @@ const ANY_BIT: u32 = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
 const JUMP: u32 = libc::BPF_JMP | libc::BPF_JA;
 const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
 
-/// The answer that lets a call pass.
+/// The result that allows a call.
 pub(super) const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 
-impl Rules {
-    /// No rules: all calls get the same answer.
-    pub(super) fn otherwise(answer: u32) -> Rules {
-        Rules {
+impl SyscallRules {
+    /// No rules: all calls get the same result.
+    pub(super) fn otherwise(answer: u32) -> SyscallRules {
+        SyscallRules {
             otherwise: answer,
             calls: BTreeMap::new(),
         }
     }
 
-    /// A call gets the answer whatever its arguments are.
+    /// A call gets the result whatever its arguments are.
     pub(super) fn always(&mut self, call: c_long, answer: u32) {
         self.when(call, Vec::new(), answer);
     }
 
-    /// A call gets the answer if all conditions hold.
+    /// A call gets the result if all conditions hold.
     pub(super) fn when(&mut self, call: c_long, conditions: Vec<Condition>, answer: u32) {
         if let Ok(number) = u32::try_from(call) {
             let rules = self.calls.entry(number).or_default();
@@ -81,7 +81,7 @@ impl Rules {
         }
     }
 
-    /// The instructions. Calls above `newest` get `answer`; a process that calls in the way of another architecture is
+    /// The instructions. Calls above `newest` get `answer`; a process that uses the calls of another architecture is
     /// killed.
     pub(super) fn compile(&self, newest: u32, answer: u32) -> BpfProgram {
         let mut assembler = Assembler::new(self.otherwise);
@@ -93,13 +93,13 @@ impl Rules {
         assembler.finish()
     }
 
-    /// The numbers of all calls: where each range begins, and what happens to the calls in it.
+    /// All call numbers: the start of each range, and the result of its calls.
     fn ranges(&self, newest: u32, answer: u32) -> Vec<(u32, SearchEnd<'_>)> {
         let mut ranges = vec![(0, SearchEnd::Answer(self.otherwise))];
         for (call, rules) in self.calls.range(..=newest) {
             let target = match rules.first() {
                 Some(rule) if rule.conditions.is_empty() => SearchEnd::Answer(rule.answer),
-                _ => SearchEnd::Rules(rules),
+                _ => SearchEnd::SyscallRules(rules),
             };
             ranges.push((*call, target));
             ranges.push((call + 1, SearchEnd::Answer(self.otherwise)));
@@ -109,7 +109,7 @@ impl Rules {
     }
 }
 
-/// Ranges without those that are empty, and without beginnings where nothing changes.
+/// Removes empty ranges and starts where nothing changes.
 fn merged(ranges: Vec<(u32, SearchEnd<'_>)>) -> Vec<(u32, SearchEnd<'_>)> {
     let mut merged: Vec<(u32, SearchEnd<'_>)> = Vec::with_capacity(ranges.len());
     for (first, target) in ranges {
@@ -130,7 +130,7 @@ fn merged(ranges: Vec<(u32, SearchEnd<'_>)>) -> Vec<(u32, SearchEnd<'_>)> {
 #[derive(Clone, Copy)]
 enum SearchEnd<'a> {
     Answer(u32),
-    Rules(&'a [Rule]),
+    SyscallRules(&'a [Rule]),
     At(Label),
 }
 
@@ -147,14 +147,14 @@ impl SearchEnd<'_> {
 /// An instruction, counted from the end of the program.
 type Label = usize;
 
-/// As far as a branch leads, with room for a jump or two that are put in between.
+/// The reach of a branch, with room for a jump or two that are inserted.
 const FAR: usize = 250;
 
 /// Makes a program, beginning with its last instruction.
 struct Assembler {
     otherwise: u32,
     reversed: BpfProgram,
-    /// The nearest instruction that gives an answer.
+    /// The nearest instruction that returns a result.
     answers: BTreeMap<u32, Label>,
 }
 
@@ -182,7 +182,7 @@ impl Assembler {
         self.reversed.len().saturating_sub(label + 1)
     }
 
-    /// Finds the range of the number that is loaded.
+    /// Finds the range of the loaded number.
     fn search(&mut self, ranges: &[(u32, SearchEnd<'_>)]) -> Label {
         match ranges {
             [] => self.end(SearchEnd::Answer(self.otherwise)),
@@ -200,7 +200,7 @@ impl Assembler {
     fn end(&mut self, target: SearchEnd<'_>) -> Label {
         match target {
             SearchEnd::At(label) => label,
-            SearchEnd::Rules(rules) => self.rules(rules),
+            SearchEnd::SyscallRules(rules) => self.rules(rules),
             SearchEnd::Answer(answer) => {
                 if let Some(&label) = self.answers.get(&answer)
                     && self.distance(label) < FAR / 2
@@ -214,7 +214,7 @@ impl Assembler {
         }
     }
 
-    /// The rules of one call, the first of which counts whose conditions hold.
+    /// The rules of one call; the first whose conditions hold counts.
     fn rules(&mut self, rules: &[Rule]) -> Label {
         let mut next = self.end(SearchEnd::Answer(self.otherwise));
         for rule in rules.iter().rev() {

@@ -1,10 +1,10 @@
-//! Private directories, one for each run.
+//! Private directories, one per run.
 //!
-//! Most functions leave theirs as they found it, and making one can take longer than the function. One that nobody can
-//! tell from a new one serves again; any other is removed with everything in it.
+//! Most functions leave their directory unchanged, and making one can take longer than the function. A directory that
+//! cannot be distinguished from a new one is used again; any other is removed with everything in it.
 //!
-//! All of a sandbox are in one directory that is locked for as long as the sandbox is there. The kernel gives up the
-//! lock when a program is killed, so the next one knows what it may remove.
+//! All directories of a sandbox are in one directory that is locked as long as the sandbox exists. The kernel releases
+//! the lock of a killed program, so the next one knows what it may remove.
 
 use std::ffi::CStr;
 use std::io;
@@ -24,16 +24,16 @@ use super::cleanup::remove_tree;
 use super::identity::Users;
 use crate::measure::SandboxError;
 
-/// What the names of the locked directories begin with.
+/// The prefix of the names of locked directories.
 const PREFIX: &str = "kiln-sandbox-";
 
-/// Names that others took before we give up.
+/// Names that are in use before we give up.
 const ATTEMPTS: u64 = 1000;
 
-/// Where the private directories of a sandbox are.
+/// The parent of the private directories of a sandbox.
 pub(super) struct ScratchRoot {
     path: PathBuf,
-    /// Who owns them; we do if nobody is given.
+    /// The owners; this user if not given.
     owners: Option<Users>,
     slots: Arc<Slots>,
     /// Holds the lock.
@@ -41,7 +41,7 @@ pub(super) struct ScratchRoot {
 }
 
 impl ScratchRoot {
-    /// Makes one in `temporary` and removes those that were left there.
+    /// Makes one in `temporary` and removes abandoned ones there.
     pub(super) fn new(
         temporary: &Path,
         owners: Option<Users>,
@@ -52,7 +52,7 @@ impl ScratchRoot {
         };
         let temporary = temporary.canonicalize().map_err(failed)?;
         sweep(&temporary);
-        // The process has several sandboxes, perhaps, and there may be others with our number in other containers.
+        // The process may have several sandboxes, and other containers may have processes with our ID.
         static NEXT: AtomicU64 = AtomicU64::new(0);
         for _ in 0..ATTEMPTS {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -97,14 +97,14 @@ impl ScratchRoot {
 
 impl Drop for ScratchRoot {
     fn drop(&mut self) {
-        // What is left is removed by the next one.
+        // The next sandbox removes what is left.
         let _ = remove_tree(&self.path);
     }
 }
 
-/// A private directory, given back when it is dropped.
+/// A private directory, returned when dropped.
 pub(super) struct Scratch {
-    slot: Slot,
+    slot: ScratchSlot,
     slots: Arc<Slots>,
 }
 
@@ -113,7 +113,7 @@ impl Scratch {
         &self.slot.path
     }
 
-    /// The user that has the directory.
+    /// The user that owns the directory.
     pub(super) fn owner(&self) -> Option<u32> {
         self.slot.owner
     }
@@ -126,20 +126,20 @@ impl Drop for Scratch {
     }
 }
 
-/// A place for a private directory, and the directory, if it is there already.
+/// A slot for a private directory, and the directory, if it exists already.
 #[derive(Default)]
-struct Slot {
+struct ScratchSlot {
     number: u32,
     path: PathBuf,
     owner: Option<u32>,
-    /// What the directory was like when it was new.
-    new: Option<Look>,
+    /// The state of the directory when it was new.
+    new: Option<DirectoryState>,
 }
 
-/// What a directory looks like.
-type Look = (u32, u32, [i64; 4]);
+/// Owner, mode and times of a directory.
+type DirectoryState = (u32, u32, [i64; 4]);
 
-impl Slot {
+impl ScratchSlot {
     fn make(&mut self) -> Result<(), Errno> {
         if self.new.is_some() {
             return Ok(());
@@ -153,8 +153,8 @@ impl Slot {
         Ok(())
     }
 
-    /// Whether the directory cannot be told from a new one: it is empty, nothing is noted on it, and neither mode nor
-    /// times have changed, and so nothing else has.
+    /// Whether the directory cannot be distinguished from a new one: it is empty, has no attributes, and neither mode
+    /// nor times have changed, and so nothing else has.
     fn is_as_new(&self) -> bool {
         let is_as_new = || {
             let directory = open_directory(&self.path)?;
@@ -172,7 +172,7 @@ impl Slot {
     clippy::unnecessary_cast,
     reason = "the types of these fields differ between architectures"
 )]
-fn look(stat: &Stat) -> Look {
+fn look(stat: &Stat) -> DirectoryState {
     let times = [
         stat.st_mtime as i64,
         stat.st_mtime_nsec as i64,
@@ -194,29 +194,29 @@ struct Slots {
 
 #[derive(Default)]
 struct SlotsState {
-    free: Vec<Slot>,
+    free: Vec<ScratchSlot>,
     /// How many there are.
     count: u32,
-    /// Directories that could not be removed: killed processes may take a moment to die.
+    /// Directories that could not be removed: killed processes may take a moment to exit.
     left: Vec<PathBuf>,
 }
 
 impl Slots {
-    fn take(&self, root: &Path) -> Slot {
+    fn take(&self, root: &Path) -> ScratchSlot {
         let mut state = self.lock();
         state.left.retain(|path| remove_tree(path).is_err());
         state.free.pop().unwrap_or_else(|| {
             let number = state.count;
             state.count += 1;
-            Slot {
+            ScratchSlot {
                 number,
                 path: root.join(number.to_string()),
-                ..Slot::default()
+                ..ScratchSlot::default()
             }
         })
     }
 
-    fn give_back(&self, mut slot: Slot) {
+    fn give_back(&self, mut slot: ScratchSlot) {
         if !slot.is_as_new() {
             slot.new = None;
             if remove_tree(&slot.path).is_err_and(|errno| errno != Errno::NOENT) {
@@ -232,8 +232,8 @@ impl Slots {
     }
 }
 
-/// Makes a directory that functions can pass and not list, and locks it. Before it is locked it may be taken for one
-/// that was left, so we look whether it is still there.
+/// Makes a directory that functions can search but not list, and locks it. Before it is locked another process may
+/// remove it as abandoned, so this checks that it still exists.
 fn lock_new(path: &Path) -> Result<OwnedFd, Errno> {
     mkdir(path, Mode::RWXU)?;
     let directory = open_directory(path)?;
@@ -246,7 +246,7 @@ fn lock_new(path: &Path) -> Result<OwnedFd, Errno> {
     Ok(directory)
 }
 
-/// Removes directories of ours that nobody has locked any more.
+/// Removes abandoned directories: those without a lock.
 fn sweep(temporary: &Path) {
     let Ok(entries) = temporary.read_dir() else {
         return;

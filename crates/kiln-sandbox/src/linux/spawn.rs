@@ -1,9 +1,9 @@
-//! Starting a confined process.
+//! Starts a confined process.
 //!
 //! Not by fork: copying the page tables of a server takes longer than everything else together (40 ms for 300 MB). The
-//! child is made as `posix_spawn` makes one, in the memory of its parent, which waits until it has become another
-//! program. What that asks of the code that runs in it: system calls only, no allocation, no lock, no panic, and
-//! nothing that leaves a trace in memory.
+//! child is made as `posix_spawn` makes one, in the memory of its parent, which waits until the child has executed
+//! another program. So the code that runs in the child makes system calls only, without allocation, locks, panics or
+//! changes of memory.
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter};
@@ -21,32 +21,30 @@ use rustix::process::{DumpableBehavior, Pid, WaitOptions, chdir, set_dumpable_be
 use super::child::Plan;
 use super::mask::SignalMask;
 
-/// What a process is started with.
-pub(super) struct Start<'a> {
+/// The arguments of a process.
+pub(super) struct ProcessStart<'a> {
     pub(super) program: &'a Path,
-    /// By what name it is called, and what follows.
+    /// Its name and its arguments.
     pub(super) words: Vec<&'a str>,
     pub(super) environment: &'a [(OsString, OsString)],
     pub(super) directory: &'a Path,
-    /// Who has to be able to open its standard files by name.
+    /// The user that must be able to open its standard files by name.
     pub(super) owner: Option<u32>,
 }
 
-/// A process that has been started and is to be waited for.
+/// A process that was started and must be waited for.
 #[derive(Debug)]
-pub struct Started {
-    /// Its number, which is also that of its group.
+pub struct StartedProcess {
+    /// Its ID, which is also that of its group.
     pub id: Pid,
-    /// What it reads.
     pub stdin: PipeWriter,
-    /// What it writes.
     pub stdout: PipeReader,
-    /// What it says besides.
     pub stderr: PipeReader,
 }
 
-/// Starts a process that does what `plan` says before it becomes the program. An error may be one of a step of the plan.
-pub(super) fn start(start: &Start<'_>, plan: &Plan) -> io::Result<Started> {
+/// Starts a process that confines itself by `plan` before it executes the program. An error may belong to a step of the
+/// plan.
+pub(super) fn start(start: &ProcessStart<'_>, plan: &Plan) -> io::Result<StartedProcess> {
     let (their_stdin, stdin) = io::pipe()?;
     let (stdout, their_stdout) = io::pipe()?;
     let (stderr, their_stderr) = io::pipe()?;
@@ -69,7 +67,7 @@ pub(super) fn start(start: &Start<'_>, plan: &Plan) -> io::Result<Started> {
     });
     let variables: Vec<OsString> = variables.collect();
     let variables = terminated(variables.iter().map(OsString::as_os_str))?;
-    let birth = Birth {
+    let child = NewChild {
         plan,
         program: &CString::new(start.program.as_os_str().as_bytes())?,
         words: &pointers(&words),
@@ -82,23 +80,23 @@ pub(super) fn start(start: &Start<'_>, plan: &Plan) -> io::Result<Started> {
         ],
         error: AtomicI32::new(0),
     };
-    let id = birth.give()?;
-    match birth.error.load(Ordering::Relaxed) {
-        0 => Ok(Started {
+    let id = child.clone_process()?;
+    match child.error.load(Ordering::Relaxed) {
+        0 => Ok(StartedProcess {
             id,
             stdin,
             stdout,
             stderr,
         }),
         error => {
-            // It has ended, or is about to.
+            // It has exited, or is about to.
             while matches!(waitpid(Some(id), WaitOptions::empty()), Err(Errno::INTR)) {}
             Err(io::Error::from_raw_os_error(error))
         }
     }
 }
 
-/// A file whose number is none of those that it will be given: putting it there would close another.
+/// A file descriptor above the standard three: duplicating it onto one of them would close another.
 fn above_standard(file: OwnedFd) -> io::Result<OwnedFd> {
     match file.as_raw_fd() > 2 {
         true => Ok(file),
@@ -111,30 +109,30 @@ fn terminated<'a>(texts: impl Iterator<Item = &'a OsStr>) -> io::Result<Vec<CStr
     Ok(texts.collect::<Result<_, _>>()?)
 }
 
-/// As the kernel wants them: with a null pointer at the end.
+/// As the kernel needs them: with a null pointer at the end.
 fn pointers(texts: &[CString]) -> Vec<*const c_char> {
     let pointers = texts.iter().map(|text| text.as_ptr());
     pointers.chain([std::ptr::null()]).collect()
 }
 
-/// Everything that the child uses.
-struct Birth<'a> {
+/// The data of the child.
+struct NewChild<'a> {
     plan: &'a Plan,
     program: &'a CStr,
     words: &'a [*const c_char],
     variables: &'a [*const c_char],
     directory: &'a CStr,
     files: [RawFd; 3],
-    /// What went wrong in the child.
+    /// The error in the child.
     error: AtomicI32,
 }
 
-/// Much more than the child needs, in units of sixteen bytes, which is how it has to be aligned.
+/// Much more than the child needs, in units of sixteen bytes, which is its alignment.
 const STACK: usize = 64 * 1024 / 16;
 
-impl Birth<'_> {
-    /// Makes the child, and returns when it has become another program or has ended.
-    fn give(&self) -> io::Result<Pid> {
+impl NewChild<'_> {
+    /// Makes the child, and returns when it has executed another program or exited.
+    fn clone_process(&self) -> io::Result<Pid> {
         let mut stack: Vec<MaybeUninit<u128>> = Vec::with_capacity(STACK);
         let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
         let mask = SignalMask::block_all()?;
@@ -143,14 +141,14 @@ impl Birth<'_> {
             unsafe_code,
             reason = "there is no other way to start a process that confines itself without copying this one"
         )]
-        // SAFETY: the child runs `live` on a stack of its own, which is aligned, grows down from `top` and is freed only
-        // after the child has left this memory: with CLONE_VFORK the calling thread stands still until then. `self`
+        // SAFETY: the child runs `run_child` on its own stack, which is aligned, grows down from `top` and is freed
+        // only after the child has left this memory: with CLONE_VFORK the calling thread waits until then. `self`
         // outlives the call for the same reason, and is shared with the child as with another thread: all of it is
         // `Sync` or only read but for `error`, which is atomic. No signal handler runs in the child: all signals are
-        // blocked until it has given up the handlers.
+        // blocked until it has reset the handlers.
         let answer = unsafe {
             libc::clone(
-                live,
+                run_child,
                 top.cast::<c_void>(),
                 flags,
                 std::ptr::from_ref(self).cast_mut().cast::<c_void>(),
@@ -161,7 +159,7 @@ impl Birth<'_> {
             id => Ok(id),
         };
         drop(mask);
-        // A child that became another user has made the memory, which is ours too, one that cannot be dumped.
+        // A child that became another user has made the memory, which is also ours, undumpable.
         if self.plan.was_dumpable {
             let _ = set_dumpable_behavior(DumpableBehavior::Dumpable);
         }
@@ -169,9 +167,9 @@ impl Birth<'_> {
         Pid::from_raw(id).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// What the child does. It returns only if that fails.
+    /// The work of the child. It returns only on failure.
     fn begin(&self) -> io::Result<()> {
-        give_up_handlers()?;
+        reset_handlers()?;
         for (number, file) in (0..).zip(self.files) {
             put(file, number)?;
         }
@@ -195,24 +193,25 @@ impl Birth<'_> {
     }
 }
 
-/// Where the child begins.
-extern "C" fn live(birth: *mut c_void) -> c_int {
+/// The entry point of the child.
+extern "C" fn run_child(child: *mut c_void) -> c_int {
     #[expect(unsafe_code, reason = "the argument of a clone is a bare pointer")]
-    // SAFETY: `give` passes a `Birth` that outlives the child's stay in this memory, and nobody changes it meanwhile.
-    let birth = unsafe { &*birth.cast_const().cast::<Birth<'_>>() };
-    if let Err(error) = birth.begin() {
+    // SAFETY: `clone_process` passes a `NewChild` that outlives the child's time in this memory, and nothing changes it
+    // meanwhile.
+    let child = unsafe { &*child.cast_const().cast::<NewChild<'_>>() };
+    if let Err(error) = child.begin() {
         let number = error.raw_os_error().unwrap_or(libc::EINVAL);
-        birth.error.store(number, Ordering::Relaxed);
+        child.error.store(number, Ordering::Relaxed);
     }
-    // Ends the process, as `_exit` would.
+    // Ends the process, like `_exit`.
     127
 }
 
-/// Puts an open file in the place of another.
+/// Duplicates an open file onto a descriptor.
 fn put(file: RawFd, number: RawFd) -> io::Result<()> {
     #[expect(unsafe_code, reason = "the file that is replaced has no owner here")]
-    // SAFETY: two numbers are passed. The child has a table of files of its own, in which the standard three belong to
-    // nobody but this code.
+    // SAFETY: two numbers are passed. The child has its own table of files, in which only this code uses the standard
+    // three.
     let answer = unsafe { libc::dup2(file, number) };
     match answer {
         -1 => Err(io::Error::last_os_error()),
@@ -220,14 +219,14 @@ fn put(file: RawFd, number: RawFd) -> io::Result<()> {
     }
 }
 
-/// Lets every signal do what it does by default, unless it is ignored. (Broken pipes are ignored by Rust programs, and
-/// their children do not expect that.) Exec would do the same, but only after the signals are let through again.
-fn give_up_handlers() -> io::Result<()> {
+/// Resets every signal to its default action, unless it is ignored. (Rust programs ignore broken pipes, and their
+/// children do not expect that.) Exec would do the same, but only after the signals are unblocked.
+fn reset_handlers() -> io::Result<()> {
     for number in 1..=64 {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed();
         #[expect(unsafe_code, reason = "no library does so")]
-        // SAFETY: the kernel writes a whole action to memory of that type; zeros are one too (the default). The child's
-        // table of actions is its own. Numbers that are none, or are the C library's own, are refused.
+        // SAFETY: the kernel writes a whole action to memory of that type; zeros are a valid action (the default). The
+        // child has its own table of actions. Invalid numbers, and those of the C library, are refused.
         let handler = unsafe {
             if libc::sigaction(number, std::ptr::null(), action.as_mut_ptr()) != 0 {
                 continue;

@@ -1,4 +1,4 @@
-//! What this kernel, and our place in it, allow.
+//! The features of this kernel that this process may use.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,18 +12,16 @@ use crate::measure::{InForce, Measure, SandboxError};
 use crate::policy::{SandboxLimits, SandboxPolicy};
 use crate::processes::processes;
 
-/// Since this version of Landlock signals do not leave the sandbox.
+/// Since this version Landlock keeps signals inside the sandbox.
 const SCOPED_SIGNALS: i32 = 6;
 
-/// Where nobody can be watched.
-const BLIND: &str = "processes cannot be watched: /proc is missing, or that of another system";
+const NO_PROC: &str = "processes cannot be watched: /proc is missing, or that of another system";
 
-/// What there is.
 pub(super) struct Support {
     /// The version of Landlock, 0 for none.
     pub(super) landlock: i32,
     pub(super) seccomp: bool,
-    /// Whether functions get users of their own.
+    /// Whether functions get separate users.
     pub(super) own_users: bool,
     /// Whether `/proc` shows what functions use.
     pub(super) sees_processes: bool,
@@ -38,14 +36,14 @@ impl Support {
         Support {
             landlock: kernel::landlock_version(),
             seccomp: is_known_architecture() && kernel::has_seccomp(),
-            own_users: Users::are_ours_to_give(),
+            own_users: Users::can_be_used(),
             sees_processes: !processes().is_empty(),
             is_dumpable: is_dumpable(),
             socket_buffer: socket_buffer(),
         }
     }
 
-    /// Whether it is enough to speak of a sandbox: without rules about files or without a filter it is not.
+    /// Checks the minimum of a sandbox: rules for files and a filter.
     pub(super) fn check(&self) -> Result<(), SandboxError> {
         let reason = match (self.landlock, self.seccomp) {
             (0, _) => "the kernel has no Landlock, or it is not enabled",
@@ -57,20 +55,20 @@ impl Support {
     }
 }
 
-/// What the system sets, or what it has by default.
+/// The setting of the system, or its default.
 fn socket_buffer() -> u64 {
     const DEFAULT: u64 = 212_992;
     let set = std::fs::read_to_string("/proc/sys/net/core/wmem_default").unwrap_or_default();
     set.trim().parse().unwrap_or(DEFAULT)
 }
 
-/// Asked for once: while a child is made, it may be otherwise for a moment.
+/// Read once: it may change for a moment while a child is made.
 fn is_dumpable() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| dumpable_behavior() == Ok(DumpableBehavior::Dumpable))
 }
 
-/// What is in force in a sandbox; that there is none, if there is none.
+/// The measures in force in a sandbox, or that there is none.
 ///
 /// `groups` is where control groups are made, or why there are none.
 pub(super) fn measures(
@@ -114,7 +112,7 @@ fn signals(support: &Support) -> Measure {
         (true, _) => (InForce::Yes, "Landlock keeps them inside".to_owned()),
         (false, true) => (
             InForce::Yes,
-            "a user of its own has nobody to send them to".to_owned(),
+            "a separate user has no processes to send them to".to_owned(),
         ),
         (false, false) => (
             InForce::No,
@@ -153,7 +151,7 @@ fn memory(support: &Support, limits: &SandboxLimits, groups: Result<&Path, &str>
         ),
         (Err(reason), false) => (
             InForce::Partly,
-            format!("{most} bytes a process, {BLIND}; no control group: {reason}"),
+            format!("{most} bytes a process, {NO_PROC}; no control group: {reason}"),
         ),
     };
     measure("memory", in_force, how)
@@ -174,7 +172,7 @@ fn processes_of(support: &Support, limits: &SandboxLimits, groups: Result<&Path,
             InForce::Partly,
             format!("watched, all are killed when there are more than {most}"),
         ),
-        (false, false) => (InForce::No, BLIND.to_owned()),
+        (false, false) => (InForce::No, NO_PROC.to_owned()),
     };
     measure("processes", in_force, how)
 }

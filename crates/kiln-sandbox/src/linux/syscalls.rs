@@ -1,43 +1,43 @@
-//! The system calls that functions do without, and why.
+//! The system calls that functions do not get, and why.
 //!
-//! Of the calls that we know, those are refused that are here; those that are newer than us are refused all.
+//! Of the calls that we know, those listed here are refused; all newer ones are refused.
 
 use libc::c_long;
 
-/// The newest call that this list was made with (`removexattrat`, Linux 6.13). On x86-64 the numbers of the x32 calls, a
-/// second way to everything, lie above it as well.
+/// The newest call at the time of this list (`removexattrat`, Linux 6.13). On x86-64 the numbers of the x32 calls, a
+/// second way to everything, are above it too.
 pub(super) const NEWEST: u32 = 466;
 
-/// Answered as if the kernel had them not, because programs then do without.
+/// The kernel seems not to have them, because programs then do without.
 pub(super) const MISSING: &[c_long] = &[
-    // Its flags are in memory, where a filter cannot see them; everybody falls back to clone.
+    // Its flags are in memory, where a filter cannot see them; all programs fall back to clone.
     libc::SYS_clone3,
-    // A way around the filter for everything that it can do, sockets above all.
+    // A way around the filter for all its operations, especially sockets.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     // Files in memory that no limit counts.
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
-    // Holes of the past, and nothing that a function needs.
+    // Past vulnerabilities, and no use for a function.
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
     libc::SYS_perf_event_open,
-    // The names of files that other calls make and open, in directories that the function cannot list.
+    // The names of files that other processes make and open, in directories that the function cannot list.
     libc::SYS_fanotify_init,
     libc::SYS_fanotify_mark,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_inotify_init,
     libc::SYS_inotify_init1,
     libc::SYS_inotify_add_watch,
-    // Rules about files of its own: each takes memory that no limit counts, and there may be any number.
+    // Its own rules for files: each takes memory that no limit counts, and there may be any number.
     libc::SYS_landlock_create_ruleset,
-    // Takes from a number that the whole system shares.
+    // Uses a number that the whole system shares.
     libc::SYS_io_setup,
 ];
 
-/// Answered as if the file system did not have attributes, because programs that copy files then do without. Attributes
-/// of a file can be changed by every user that may write to it, whatever Landlock allows.
+/// The file system seems not to have attributes, because programs that copy files then do without. Every user that may
+/// write to a file can change its attributes, whatever Landlock allows.
 pub(super) const UNSUPPORTED: &[c_long] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -49,9 +49,9 @@ pub(super) const UNSUPPORTED: &[c_long] = &[
     REMOVEXATTRAT,
 ];
 
-/// Answered as if these files were not of the right kind, because programs then read and write. They put pages into pipes
-/// instead of copies, and with each page the memory stays that it is a part of, up to 2 MiB, when the file or the process
-/// has given it up: 32 pipes held 1 GB that no limit counted.
+/// These files seem not to be of the right kind, because programs then read and write. The calls put pages into pipes
+/// instead of copies, and each page keeps the memory that it is part of, up to 2 MiB, after the file or the process has
+/// released it: 32 pipes held 1 GB that no limit counted.
 pub(super) const WITHOUT_COPYING: &[c_long] = &[
     libc::SYS_sendfile,
     libc::SYS_splice,
@@ -59,12 +59,12 @@ pub(super) const WITHOUT_COPYING: &[c_long] = &[
     libc::SYS_vmsplice,
 ];
 
-/// Answered with success, and nothing is done: to write out what all processes have written takes the disk from them.
-pub(super) const DONE_IN_VAIN: &[c_long] = &[libc::SYS_sync, libc::SYS_syncfs];
+/// Return success and do nothing: writing out the data of all processes would take the disk from them.
+pub(super) const NO_OPERATION: &[c_long] = &[libc::SYS_sync, libc::SYS_syncfs];
 
-/// Refused whatever is asked of them.
+/// Refused for all arguments.
 pub(super) const REFUSED: &[c_long] = &[
-    // Other processes: their memory, files and course.
+    // Other processes: their memory, files and execution.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -75,17 +75,17 @@ pub(super) const REFUSED: &[c_long] = &[
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
     libc::SYS_get_robust_list,
-    // Leaving the group, in which everybody is found and killed.
+    // Leaving the group by which all processes are found and killed.
     libc::SYS_setsid,
     libc::SYS_setpgid,
-    // Sockets of the kinds that need an address. Pairs are enough to talk to one's own children.
+    // Sockets with addresses. Pairs are enough to communicate with own children.
     libc::SYS_connect,
     libc::SYS_bind,
     libc::SYS_listen,
     libc::SYS_accept,
     libc::SYS_accept4,
-    // What stays when the function has gone: System V's memory, queues and semaphores, message queues, keys.
-    // An object that another process of the user made can be used by its number, without a call that opens it.
+    // What stays after the function: System V's memory, queues and semaphores, message queues, keys. An object of
+    // another process of the user can be used by its number, without a call that opens it.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -148,7 +148,7 @@ pub(super) const REFUSED: &[c_long] = &[
     libc::SYS_uselib,
 ];
 
-/// Calls that need an address and that functions with network get back.
+/// Calls with addresses, which functions with network get back.
 pub(super) const OF_NETWORK: &[c_long] = &[
     libc::SYS_connect,
     libc::SYS_bind,
@@ -157,8 +157,8 @@ pub(super) const OF_NETWORK: &[c_long] = &[
     libc::SYS_accept4,
 ];
 
-/// Changes of what is known about a file by its name, which Landlock lets pass. Refused to functions that are the same
-/// user as we are, and so own the same files.
+/// Changes of a file's metadata by its name, which Landlock does not restrict. Refused to functions that run as the
+/// same user as we do, and so own the same files.
 pub(super) const OF_OWNERS: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_chmod,
@@ -179,11 +179,11 @@ pub(super) const OF_OWNERS: &[c_long] = &[
     libc::SYS_fchownat,
 ];
 
-/// Calls that pass open files from one process to another. A file in transit is counted in no process, nor is the memory
-/// that it holds.
+/// Calls that pass open files between processes. A file in transit counts for no process, nor does the memory that it
+/// holds.
 pub(super) const OF_TRANSIT: &[c_long] = &[libc::SYS_sendmsg, libc::SYS_sendmmsg];
 
-/// Calls whose first argument is a process, 0 for the caller, and which a user may do to all of its processes.
+/// Calls whose first argument is a process, 0 for the caller, and which a user may apply to all its processes.
 pub(super) const OF_PROCESSES: &[c_long] = &[
     libc::SYS_prlimit64,
     libc::SYS_sched_setaffinity,
@@ -192,15 +192,15 @@ pub(super) const OF_PROCESSES: &[c_long] = &[
     libc::SYS_sched_setscheduler,
 ];
 
-/// The same with the process as second argument, and before it the kind of number: that of a process, or else that of a
-/// group or of a user, where 0 is all processes of the caller's group or user.
+/// The same with the process as second argument, after the kind of ID: that of a process, or else that of a group or of
+/// a user, where 0 is all processes of the caller's group or user.
 pub(super) const OF_PRIORITIES: &[(c_long, u32)] = &[
     (libc::SYS_setpriority, 0),
     // `IOPRIO_WHO_PROCESS`
     (libc::SYS_ioprio_set, 1),
 ];
 
-// Too new for the library to know them everywhere; since 424 the numbers are the same on all architectures.
+// Too new for the library on all architectures; since 424 the numbers are the same everywhere.
 const FCHMODAT2: c_long = 452;
 const SETXATTRAT: c_long = 463;
 const REMOVEXATTRAT: c_long = 466;

@@ -1,5 +1,5 @@
-//! What a function's processes use together, which the kernel counts only one by one, and what it does not count: the
-//! tables of their memory, their mappings and open files, and what their sockets and pipes hold.
+//! Measures what the processes of a function use together, which the kernel counts only per process, and what it does
+//! not count: page tables, mappings and open files, and the contents of sockets and pipes.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,38 +14,38 @@ use rustix::process::Pid;
 use super::file_user::FileUser;
 use crate::measure::Excess;
 use crate::policy::SandboxLimits;
-use crate::processes::{Process, processes};
+use crate::processes::{self, Process};
 
-/// How long a look at all processes serves those who ask.
+/// How long a list of all processes is shared.
 const FRESH: Duration = Duration::from_millis(20);
 
-/// How much a pipe holds: functions cannot make theirs larger.
+/// Size of a pipe: functions cannot enlarge theirs.
 const PIPE: u64 = 64 << 10;
 
-/// What the kernel keeps for an open file, about: the file, its name and its inode.
+/// Approximate kernel memory of an open file: the file, its name and its inode.
 const OPEN_FILE: u64 = 1 << 10;
 
-/// What the kernel keeps for a mapping, about, how many a process may have by default, and how much is read of their list:
-/// a process with more of it counts as one that has them all.
+/// Approximate kernel memory of a mapping, the default limit of mappings per process, and how much of their list is
+/// read: a process with a longer list counts as one at the limit.
 const MAPPING: u64 = 256;
 const MOST_MAPPINGS: u64 = 65_530;
 const LIST_OF_MAPPINGS: u64 = 256 << 10;
 
-/// What a function may use, and what is needed to count it.
+/// The limits of a function, and what is needed to measure it.
 pub(super) struct Bounds {
     pub(super) limits: SandboxLimits,
     /// The function's own user, if it has one.
     pub(super) owner: Option<u32>,
-    /// How much a socket holds, in bytes.
+    /// Size of a socket's buffer, in bytes.
     pub(super) socket_buffer: u64,
 }
 
 impl Bounds {
-    /// What the group of `leader` has too much of. Nobody leaves a group in a sandbox, so these are all.
+    /// The limit that the group of `leader` exceeds. No process leaves a group in a sandbox, so the group is complete.
     pub(super) fn excess(&self, leader: Pid) -> Option<Excess> {
         let leader = leader.as_raw_nonzero().get();
-        let everybody = look();
-        let members = everybody.iter().filter(|process| process.group == leader);
+        let processes = all_processes();
+        let members = processes.iter().filter(|process| process.group == leader);
         let members: Vec<&Process> = members.collect();
         let threads: u64 = members.iter().map(|process| process.threads).sum();
         if threads > self.limits.processes {
@@ -59,12 +59,12 @@ impl Bounds {
         let _user = self.owner.map(FileUser::take);
         let kept = self.in_files(&members).saturating_add(used(mappings));
         let left = memory.saturating_sub(kept);
-        // Pages that several share count for each at first; to share them out takes the kernel longer.
+        // Shared pages count for each process at first; dividing them takes the kernel longer.
         let is_too_much = used(resident) > left && used(proportional) > left;
         is_too_much.then_some(Excess::Memory(memory))
     }
 
-    /// What the open files of the members take, with what sockets and pipes can hold.
+    /// The memory of the members' open files, with the buffers of sockets and pipes.
     fn in_files(&self, members: &[&Process]) -> u64 {
         let mut counted = BTreeSet::new();
         let mut sum = 0_u64;
@@ -87,13 +87,13 @@ impl Bounds {
         sum
     }
 
-    /// What an open file is called by all that have it, and how much it can hold, if it is a socket or a pipe.
+    /// The name that all users of an open file share, and the size of its buffer, if it is a socket or a pipe.
     fn buffer(&self, path: &Path, name: &Path) -> Option<(String, u64)> {
         let text = name.to_str().unwrap_or_default();
         match text.split_once(':') {
             Some(("socket", _)) => Some((text.to_owned(), self.socket_buffer)),
             Some(("pipe", _)) => Some((text.to_owned(), PIPE)),
-            // A pipe may have a name in a directory.
+            // A named pipe.
             _ if name.has_root() => {
                 let file = std::fs::metadata(path).ok()?;
                 let is_pipe = file.file_type().is_fifo();
@@ -104,21 +104,21 @@ impl Bounds {
     }
 }
 
-/// All processes, looked at by one for all who ask at about the same time.
-fn look() -> Arc<[Process]> {
+/// All processes. Concurrent callers share one list.
+fn all_processes() -> Arc<[Process]> {
     static LATEST: Mutex<Option<(Instant, Arc<[Process]>)>> = Mutex::new(None);
     let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((at, everybody)) = &*latest
+    if let Some((at, processes)) = &*latest
         && at.elapsed() < FRESH
     {
-        return Arc::clone(everybody);
+        return Arc::clone(processes);
     }
-    let everybody: Arc<[Process]> = processes().into();
-    *latest = Some((Instant::now(), Arc::clone(&everybody)));
-    everybody
+    let processes: Arc<[Process]> = processes::processes().into();
+    *latest = Some((Instant::now(), Arc::clone(&processes)));
+    processes
 }
 
-/// What the kernel keeps for the mappings of a process.
+/// The kernel memory of a process's mappings.
 fn mappings(process: i32) -> Option<u64> {
     let list = File::open(format!("/proc/{process}/maps")).ok()?;
     let mut text = Vec::new();
@@ -130,7 +130,7 @@ fn mappings(process: i32) -> Option<u64> {
     Some(count * MAPPING)
 }
 
-/// Memory that is not a file's, in swap too, and the tables of all of it, in bytes.
+/// Memory that is not file-backed, including swap, and page tables, in bytes.
 fn resident(process: i32) -> Option<u64> {
     sum(
         &format!("/proc/{process}/status"),
@@ -138,7 +138,7 @@ fn resident(process: i32) -> Option<u64> {
     )
 }
 
-/// The same with shared pages shared out; where we may not see that, without.
+/// The same with shared pages divided; without if we may not read that.
 fn proportional(process: i32) -> Option<u64> {
     let path = format!("/proc/{process}/smaps_rollup");
     let Some(pages) = sum(&path, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]) else {
@@ -148,7 +148,7 @@ fn proportional(process: i32) -> Option<u64> {
     Some(pages.saturating_add(tables.unwrap_or_default()))
 }
 
-/// Adds the lines of a file that begin like one of `fields` and go on with a number of KiB.
+/// Sums the lines of a file that begin with one of `fields` and a number of KiB.
 fn sum(path: &str, fields: &[&str]) -> Option<u64> {
     let text = std::fs::read_to_string(path).ok()?;
     let numbers = text.lines().filter_map(|line| {

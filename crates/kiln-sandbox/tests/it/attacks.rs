@@ -1,4 +1,4 @@
-//! Everything that a function might try, and may not.
+//! Attacks that a function might try.
 
 use std::io::BufRead;
 use std::net::{TcpListener, UdpSocket};
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use kiln_sandbox::{SandboxPolicy, processes};
 
-use crate::world::{
-    HOSTILE, Place, check_denied, check_denied_inside, check_done, inside, inside_program,
+use crate::fixture::{
+    HOSTILE, TestDirectory, check_denied, check_denied_inside, check_done, inside, inside_program,
     inside_with, outside, set_mode, skip,
 };
 
@@ -22,13 +22,13 @@ fn secrets_are_not_read() {
     check_denied(&["list", "/etc"]);
     check_denied(&["list", "/"]);
     check_denied(&["list", "/proc"]);
-    let place = Place::new();
+    let place = TestDirectory::new();
     check_denied(&["read", &place.file("secret")]);
     check_denied(&["list", place.path().to_str().unwrap()]);
 }
 
 #[test]
-fn other_processes_are_not_looked_at() {
+fn other_processes_are_hidden() {
     if processes().is_empty() {
         skip("/proc shows the processes of another system");
         return;
@@ -50,7 +50,7 @@ fn other_processes_are_not_looked_at() {
 }
 
 #[test]
-fn connections_of_the_machine_are_not_looked_at() {
+fn connections_of_the_machine_are_hidden() {
     for file in ["tcp", "unix", "dev"] {
         check_denied(&["read", &format!("/proc/self/net/{file}")]);
         check_denied(&["read", &format!("/proc/thread-self/net/{file}")]);
@@ -62,7 +62,7 @@ fn connections_of_the_machine_are_not_looked_at() {
 
 #[test]
 fn nothing_is_written_outside() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let file = place.file("file");
     let new = place.join("new");
     check_denied(&["write", &file]);
@@ -87,7 +87,7 @@ fn nothing_is_written_outside() {
 
 #[test]
 fn what_is_known_about_a_file_stays_as_it_is() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let file = place.file("file");
     for attack in ["chmod", "times"] {
         let before = std::fs::metadata(&file).unwrap();
@@ -105,8 +105,8 @@ fn what_is_known_about_a_file_stays_as_it_is() {
 
 #[test]
 fn what_is_known_about_an_open_file_stays_as_it_is() {
-    // The function may read it: it is beside the program.
-    let place = Place::new();
+    // The function may read it: it is in the program's directory.
+    let place = TestDirectory::new();
     let program = place.program();
     let file = place.file("file");
     let before = std::fs::metadata(&file).unwrap();
@@ -125,7 +125,7 @@ fn what_is_known_about_an_open_file_stays_as_it_is() {
         let Some(inside) = inside_program(&program, words) else {
             return;
         };
-        // Times may be answered with success; what counts is that they stay.
+        // Setting times may succeed; but they must not change.
         let is_refused = inside.starts_with("denied: ") || words[0] == "open-times";
         assert!(is_refused, "{words:?}: {inside}");
         let after = std::fs::metadata(&file).unwrap();
@@ -152,7 +152,7 @@ const SET_HINT: &str = "1036";
 
 #[test]
 fn a_program_that_only_its_owner_may_execute_gets_no_right_by_that() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let program = place.program();
     set_mode(&program, 0o700);
     let file = place.file("file");
@@ -188,7 +188,7 @@ fn a_program_that_only_its_owner_may_execute_gets_no_right_by_that() {
         changed("/etc/passwd"),
         (passwd.ctime(), passwd.ctime_nsec())
     );
-    // It reads what its owner reads.
+    // It reads what its owner can read.
     assert_eq!(inside_program(&program, &["read", &file]).unwrap(), "done");
 }
 
@@ -325,12 +325,12 @@ fn the_private_directory_is_for_everything() {
 }
 
 #[test]
-fn nobody_is_connected_to() {
+fn no_connection_is_made() {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     check_denied(&["tcp", &tcp.local_addr().unwrap().to_string()]);
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
     check_denied(&["udp", &udp.local_addr().unwrap().to_string()]);
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (stream, datagram) = (place.join("stream"), place.join("datagram"));
     let _listener = UnixListener::bind(&stream).unwrap();
     check_denied(&["unix", &stream]);
@@ -344,7 +344,7 @@ fn nobody_is_connected_to() {
 
 #[test]
 fn no_message_is_sent_from_a_pair() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let path = place.join("datagram");
     let receiver = UnixDatagram::bind(&path).unwrap();
     receiver.set_nonblocking(true).unwrap();
@@ -372,7 +372,7 @@ fn no_message_is_sent_from_a_pair() {
 }
 
 #[test]
-fn memory_that_no_limit_counts_is_not_had() {
+fn memory_that_no_limit_counts_is_refused() {
     // MAP_ANONYMOUS with MAP_SHARED, with MAP_SHARED_VALIDATE, with MAP_PRIVATE and MAP_GROWSDOWN
     for flags in [0x21, 0x23, 0x122] {
         let words = ["map", &i32::to_string(&flags)];
@@ -389,7 +389,7 @@ fn memory_that_no_limit_counts_is_not_had() {
     check_done(&["read", "/dev/zero"]);
     check_denied(&["write", "/dev/zero"]);
     check_done(&["write", "/dev/null"]);
-    // Pages in a pipe hold far more memory than they have bytes. The answer is one that programs know what to do about.
+    // Pages in a pipe hold far more memory than they have bytes. Programs can handle this error.
     for way in ["splice", "sendfile", "vmsplice"] {
         check_denied(&["to-pipe", way]);
         if let Some(inside) = inside(&["to-pipe", way]) {
@@ -444,7 +444,7 @@ fn the_network_can_be_allowed_and_nothing_else_with_it() {
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = udp.local_addr().unwrap().to_string();
     assert_eq!(inside_with(policy(), &["udp", &address]).unwrap(), "done");
-    let place = Place::new();
+    let place = TestDirectory::new();
     let path = place.join("socket");
     let _listener = UnixListener::bind(&path).unwrap();
     for words in [
@@ -483,13 +483,13 @@ fn others_are_left_alone() {
     victim.wait().unwrap();
     // All that one may send signals to, but for init.
     check_denied_inside(&["signal", "1", "0"]);
-    // Who left the group could not be found and killed.
+    // A process outside the group could not be found and killed.
     check_denied(&["group"]);
 }
 
 #[test]
 fn the_kernel_is_left_alone() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     check_denied_inside(&["mount", place.path().to_str().unwrap()]);
     // Mounts, users, processes, network, each and together.
     for flags in [
@@ -564,7 +564,7 @@ fn the_kernel_is_left_alone() {
     ] {
         check_refused(number);
     }
-    // Calls of the future, and the second set of x86-64: one's own number, which is otherwise always told.
+    // Future calls, and the second set of x86-64: getpid, which otherwise always succeeds.
     check_refused(5000);
     #[cfg(target_arch = "x86_64")]
     check_refused(0x4000_0000 | libc::SYS_getpid);
@@ -581,7 +581,7 @@ fn check_refused(number: libc::c_long) {
 }
 
 #[test]
-fn nobody_gets_more_rights() {
+fn no_process_gets_more_rights() {
     check_denied_inside(&["privileges"]);
     check_denied_inside(&["file", "/dev/kmsg", "1"]);
 }

@@ -1,4 +1,4 @@
-//! How much of everything.
+//! Limits of resources.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use kiln_sandbox::{ControlGroupUse, Excess, SandboxLimits, SandboxPolicy, processes};
 use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 
-use crate::world::{HOSTILE, check_done, inside, inside_with, run_in, sandbox, skip};
+use crate::fixture::{HOSTILE, check_done, inside, inside_with, run_in, sandbox, skip};
 
 fn limited(limits: SandboxLimits) -> SandboxPolicy {
     SandboxPolicy {
         limits,
-        // What is watched without one is to be tested.
+        // This tests the measurement without a control group.
         control_group: ControlGroupUse::Never,
         ..SandboxPolicy::default()
     }
@@ -27,7 +27,7 @@ fn files_stay_small() {
         return;
     };
     assert_eq!(small, "done");
-    // The signal that says so ends it.
+    // The signal of the limit ends it.
     assert_eq!(inside_with(policy, &["file", "large", "5"]).unwrap(), "");
 }
 
@@ -59,7 +59,7 @@ fn addresses_are_bounded() {
         memory: 256 << 20,
         ..SandboxLimits::default()
     });
-    // As much as the runtimes reserve that reserve much, and what would need larger tables than there is memory.
+    // As much as the runtimes reserve that reserve much, and more than the page tables allow.
     let Some(large) = inside_with(policy.clone(), &["reserve", "100"]) else {
         return;
     };
@@ -83,7 +83,7 @@ fn stacks_and_core_dumps_are_bounded() {
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     };
     assert!(hard("Max stack size") <= 64 << 20, "{limits}");
-    // With 0, programs that take core dumps would be started.
+    // With 0, programs that handle core dumps would be started.
     let ours = rustix::process::getrlimit(rustix::process::Resource::Core).maximum;
     assert_eq!(hard("Max core file size"), ours.unwrap_or(1).min(1));
 }
@@ -116,17 +116,17 @@ fn memory_of_the_kernel_counts_too() {
     }
 }
 
-/// What the hostile program uses too much of when it has taken what it wants; none without a sandbox.
+/// The limit that the hostile program exceeds; `None` without a sandbox.
 fn excess_of(policy: SandboxPolicy, words: &[&str]) -> Option<Option<Excess>> {
     let sandbox = sandbox(policy)?;
     let program = Path::new(HOSTILE);
-    let cell = sandbox.cell(program, None).unwrap();
+    let sandbox_run = sandbox.prepare_run(program, None).unwrap();
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-    let started = cell.start(program, "hostile", &words).unwrap();
+    let started = sandbox_run.start(program, "hostile", &words).unwrap();
     let mut line = String::new();
     BufReader::new(started.stdout).read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n", "{words:?}");
-    let excess = cell.excess(started.id);
+    let excess = sandbox_run.excess(started.id);
     kill_process(started.id, Signal::KILL).unwrap();
     waitpid(Some(started.id), WaitOptions::empty()).unwrap();
     Some(excess)

@@ -1,9 +1,9 @@
-//! What children see.
+//! Open files of children.
 
 use std::fs::File;
 use std::process::Command;
 
-use kiln_sandbox::keep_descriptors;
+use kiln_sandbox::close_descriptors_on_exec;
 
 fn files_of_a_child() -> String {
     let listed = Command::new("ls").args(["-l", "/proc/self/fd"]).output();
@@ -12,13 +12,13 @@ fn files_of_a_child() -> String {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn children_get_what_we_inherited_until_we_keep_it() {
+fn children_inherit_open_files_until_they_are_closed_on_exec() {
     let file = File::open("/dev/zero").unwrap();
     // Unlike the one that Rust opened, the duplicate is passed on.
     let duplicate = rustix::io::dup(&file).unwrap();
     let before = files_of_a_child();
     assert!(before.contains("/dev/zero"), "{before}");
-    keep_descriptors().unwrap();
+    close_descriptors_on_exec().unwrap();
     let after = files_of_a_child();
     assert!(!after.contains("/dev/zero"), "{after}");
     // The standard three and the directory that is being listed, after a line with their sum.

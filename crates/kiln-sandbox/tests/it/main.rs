@@ -1,4 +1,4 @@
-//! What children see, and what confined ones cannot do.
+//! Open files of children, and attacks of confined ones.
 
 mod descriptors;
 
@@ -7,8 +7,8 @@ mod attacks;
 #[cfg(target_os = "linux")]
 mod bounds;
 #[cfg(target_os = "linux")]
+mod fixture;
+#[cfg(target_os = "linux")]
 mod scratch;
 #[cfg(target_os = "linux")]
 mod users;
-#[cfg(target_os = "linux")]
-mod world;

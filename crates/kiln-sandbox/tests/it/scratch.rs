@@ -4,27 +4,27 @@ use std::path::Path;
 
 use kiln_sandbox::SandboxPolicy;
 
-use crate::world::{Place, run_in, run_in_cell, sandbox_in, sandbox_of, set_mode};
+use crate::fixture::{TestDirectory, run_in, run_in_sandbox, sandbox_in, sandbox_of, set_mode};
 
 const SHELL: &str = "/bin/sh";
 
 #[test]
 fn each_run_has_a_directory_of_its_own_for_as_long_as_it_lasts() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(sandbox) = sandbox_in(SandboxPolicy::default(), place.path()) else {
         return;
     };
     let script = "ls -A; stat -c '%a %Y' .; echo $PWD $TMPDIR $HOME; touch -d @1 . 2>/dev/null; \
                   mkdir -p a/b && echo x >a/b/c && mkfifo a/d && ln -s / e && chmod 0 . 2>/dev/null; :";
-    let said = |output: std::process::Output| String::from_utf8(output.stdout).unwrap();
-    let first = said(run_in(&sandbox, Path::new(SHELL), &["-c", script]));
-    let second = said(run_in(&sandbox, Path::new(SHELL), &["-c", script]));
-    // The second finds nothing of the first, not even a note in the times.
-    for said in [&first, &second] {
-        let lines: Vec<&str> = said.lines().collect();
-        assert_eq!(lines.len(), 2, "{said}");
-        assert!(lines[0].starts_with("700 "), "{said}");
-        assert!(lines[0].len() > "700 1".len(), "{said}");
+    let output_text = |output: std::process::Output| String::from_utf8(output.stdout).unwrap();
+    let first = output_text(run_in(&sandbox, Path::new(SHELL), &["-c", script]));
+    let second = output_text(run_in(&sandbox, Path::new(SHELL), &["-c", script]));
+    // The second finds no trace of the first, not even in the times.
+    for printed in [&first, &second] {
+        let lines: Vec<&str> = printed.lines().collect();
+        assert_eq!(lines.len(), 2, "{printed}");
+        assert!(lines[0].starts_with("700 "), "{printed}");
+        assert!(lines[0].len() > "700 1".len(), "{printed}");
     }
     let words: Vec<&str> = first.lines().nth(1).unwrap().split(' ').collect();
     assert_eq!((words[0], words[0]), (words[1], words[2]), "{first}");
@@ -39,16 +39,16 @@ fn each_run_has_a_directory_of_its_own_for_as_long_as_it_lasts() {
 }
 
 #[test]
-fn nobody_sees_the_directory_of_another() {
-    let place = Place::new();
+fn no_function_sees_the_directory_of_another() {
+    let place = TestDirectory::new();
     let Some(sandbox) = sandbox_in(SandboxPolicy::default(), place.path()) else {
         return;
     };
     let shell = Path::new(SHELL);
-    let cells = [(); 2].map(|()| sandbox.cell(shell, None).unwrap());
+    let cells = [(); 2].map(|()| sandbox.prepare_run(shell, None).unwrap());
     let other = cells[1].directory().display().to_string();
     let script = format!("echo x >mine && ls {other} || echo x >{other}/x || ls {other}/..");
-    let output = run_in_cell(&cells[0], shell, &["-c", &script]);
+    let output = run_in_sandbox(&cells[0], shell, &["-c", &script]);
     assert!(!output.status.success());
     assert_eq!(output.stdout, b"");
     assert!(cells[0].directory().join("mine").exists());
@@ -56,8 +56,8 @@ fn nobody_sees_the_directory_of_another() {
 }
 
 #[test]
-fn what_killed_programs_left_is_removed_and_what_is_used_is_not() {
-    let place = Place::new();
+fn abandoned_directories_are_removed_and_used_ones_are_not() {
+    let place = TestDirectory::new();
     let left = place.path().join("kiln-sandbox-1-1");
     std::fs::create_dir_all(left.join("3/4")).unwrap();
     std::fs::write(left.join("3/file"), "").unwrap();
@@ -65,14 +65,14 @@ fn what_killed_programs_left_is_removed_and_what_is_used_is_not() {
         return;
     };
     assert!(!left.exists());
-    let cell = first.cell(Path::new(SHELL), None).unwrap();
+    let sandbox_run = first.prepare_run(Path::new(SHELL), None).unwrap();
     let _second = sandbox_in(SandboxPolicy::default(), place.path());
-    assert!(cell.directory().exists());
+    assert!(sandbox_run.directory().exists());
 }
 
 #[test]
 fn functions_get_few_variables_and_no_files() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let policy = SandboxPolicy {
         variables: vec!["MINE".to_owned()],
         ..SandboxPolicy::default()
@@ -103,13 +103,13 @@ fn functions_get_few_variables_and_no_files() {
 #[test]
 fn functions_see_their_directory_and_what_they_are_given() {
     use std::os::unix::fs::PermissionsExt;
-    let (own, given) = (Place::new(), Place::new());
+    let (own, given) = (TestDirectory::new(), TestDirectory::new());
     let script = own.join("function");
     let data = given.file("data");
     own.file("beside");
     let text = format!("#!/bin/sh\ncat ${{0%/*}}/beside {data}\n");
     std::fs::write(&script, text).unwrap();
-    // Closed to others: a function that is somebody else has to be let in all the same.
+    // Closed to other users: a function with another user must get in all the same.
     for (path, mode) in [
         (Path::new(&script), 0o700),
         (own.path(), 0o700),
@@ -125,7 +125,7 @@ fn functions_see_their_directory_and_what_they_are_given() {
             read,
             ..SandboxPolicy::default()
         };
-        let Some(sandbox) = crate::world::sandbox(policy) else {
+        let Some(sandbox) = crate::fixture::sandbox(policy) else {
             return;
         };
         let output = run_in(&sandbox, Path::new(&script), &[]);
@@ -140,13 +140,13 @@ fn functions_see_their_directory_and_what_they_are_given() {
 
 #[test]
 fn functions_see_nothing_of_a_home_or_of_a_directory_that_all_may_write_to() {
-    let own = Place::new();
+    let own = TestDirectory::new();
     let script = own.join("function");
     own.file("beside");
     std::fs::write(&script, "#!/bin/sh\ncat ${0%/*}/beside\n").unwrap();
     set_mode(Path::new(&script), 0o755);
     let home = own.path().to_str().unwrap();
-    let (elsewhere, inside) = (Place::new(), own.join("home"));
+    let (elsewhere, inside) = (TestDirectory::new(), own.join("home"));
     std::fs::create_dir(&inside).unwrap();
     let (link, parent_link) = (elsewhere.join("link"), elsewhere.join("parent"));
     std::os::unix::fs::symlink(home, &link).unwrap();

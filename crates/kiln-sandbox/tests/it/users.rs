@@ -1,13 +1,13 @@
-//! The same for somebody who is not root.
+//! The same for a user that is not root.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use kiln_sandbox::{InForce, Sandbox};
 
-use crate::world::{Place, skip};
+use crate::fixture::{TestDirectory, skip};
 
-/// Nobody's number.
+/// The ID of the user `nobody`.
 const NOBODY: u32 = 65_534;
 
 #[test]
@@ -16,7 +16,7 @@ fn it_holds_for_another_user_as_well() {
         skip("only root can become another user");
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     rustix::fs::chown(
         place.path(),
         Some(rustix::process::Uid::from_raw(NOBODY)),
@@ -47,7 +47,7 @@ fn it_holds_for_another_user_as_well() {
 }
 
 #[test]
-fn what_is_in_force_is_told() {
+fn measures_in_force_are_reported() {
     let measures = Sandbox::probe();
     let lines: Vec<String> = measures.iter().map(ToString::to_string).collect();
     if let [measure] = measures.as_slice() {

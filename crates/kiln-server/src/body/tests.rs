@@ -1,4 +1,4 @@
-//! Requests that are too large, in pieces, or do not come.
+//! Requests that are too large, arrive in pieces, or do not arrive.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use tonic::{Code, Status};
 use super::{HEAD, MAX_SILENCE, MIN_RATE, ReceiveError, RequestLimits, receive};
 use crate::held::{Held, HeldBytes, Holder};
 
-/// Pieces that are there, and then nothing for ever.
+/// Pieces that are available, and then nothing.
 struct Pieces(VecDeque<Bytes>);
 
 impl Body for Pieces {
@@ -32,7 +32,7 @@ impl Body for Pieces {
     }
 }
 
-/// What comes of pieces.
+/// The result of receiving pieces.
 async fn received(pieces: &[&[u8]], limit: usize) -> Status {
     let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece));
     let limits = RequestLimits {
@@ -52,13 +52,13 @@ fn refused(received: Result<Bytes, ReceiveError>) -> Status {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_stops_coming_is_refused_after_a_while() {
+async fn a_request_that_stalls_is_refused_after_a_while() {
     let start = tokio::time::Instant::now();
     let status = received(&[b"\0\0\0\0\x09", b"abc"], 100).await;
     assert_eq!(status.code(), Code::DeadlineExceeded);
     assert_eq!(
         status.message(),
-        "the request stopped coming for 30s before it was whole"
+        "no data of the request for 30s, and it is incomplete"
     );
     assert!(start.elapsed() >= MAX_SILENCE);
 }
@@ -90,7 +90,7 @@ async fn what_follows_the_message_counts_too() {
     assert_eq!(status.code(), Code::InvalidArgument);
 }
 
-/// A byte now and then, and the end when all have come.
+/// One byte at a time, and the end after all of them.
 struct Trickle {
     left: VecDeque<u8>,
     pause: Duration,
@@ -125,14 +125,14 @@ impl Body for Trickle {
     }
 }
 
-/// A message of so many bytes with its head.
+/// A message of `size` bytes with its head.
 fn message(size: u32) -> Vec<u8> {
     let head = [&[0][..], &size.to_be_bytes()].concat();
     [head, vec![b'x'; size as usize]].concat()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_has_to_be_whole_in_a_time_that_depends_on_its_size() {
+async fn a_request_must_be_complete_in_a_time_that_depends_on_its_size() {
     let limits = RequestLimits {
         size: 10 * MIN_RATE,
         timeout: Duration::from_secs(30),
@@ -146,8 +146,8 @@ async fn a_request_has_to_be_whole_in_a_time_that_depends_on_its_size() {
     assert_eq!(status.code(), Code::DeadlineExceeded);
     assert_eq!(
         status.message(),
-        "the request was not whole after 34s: 6 bytes had arrived; \
-         --request-timeout sets how long a request may take to arrive"
+        "the request was incomplete after 34s: 6 bytes had arrived; \
+         --request-timeout limits how long a request may take to arrive"
     );
     assert!(start.elapsed() >= Duration::from_secs(30));
 }
@@ -173,7 +173,7 @@ async fn memory_is_taken_for_what_has_arrived() {
     };
     let slow: Vec<_> = (0..400).map(|_| begin()).collect();
     tokio::task::yield_now().await;
-    // They announce 2.4 GB together, and this one fits all the same.
+    // They announce 2.4 GB together, and this one still fits.
     let mut held = held();
     let whole = message(MIB as u32);
     let pieces = whole.chunks(16_384).map(Bytes::copy_from_slice).collect();

@@ -1,4 +1,4 @@
-//! Connections that do not get as far as a request.
+//! Connections that fail before their first request.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 use tokio::time::Instant;
 
-use super::{Acceptor, ConnectionError, IDLE_END, MAX_GREETING, PREFACE, serve_stream};
+use super::{Acceptor, ConnectionError, HANDSHAKE_TIMEOUT, IDLE_END, PREFACE, serve_stream};
 use crate::connections::Connections;
 use crate::health::HealthService;
 use crate::lifecycle::{Lifecycle, Phase};
@@ -34,12 +34,12 @@ async fn serve(stream: DuplexStream, lifecycle: &Arc<Lifecycle>) -> Result<(), C
         idle_timeout: options.connections.idle_timeout,
     };
     let registered = connections.register(Ipv4Addr::LOCALHOST.into());
-    let until = Instant::now() + MAX_GREETING;
+    let until = Instant::now() + HANDSHAKE_TIMEOUT;
     serve_stream(stream, &acceptor, &registered, until).await
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_says_half_of_a_greeting_is_closed() {
+async fn a_connection_with_half_a_preface_is_closed() {
     let start = tokio::time::Instant::now();
     let (mut client, server) = duplex(1024);
     client
@@ -48,11 +48,11 @@ async fn one_that_says_half_of_a_greeting_is_closed() {
         .expect("half a greeting");
     let served = serve(server, &Lifecycle::new()).await;
     assert!(matches!(served, Err(ConnectionError::Silent)), "{served:?}");
-    assert!(start.elapsed() >= MAX_GREETING);
+    assert!(start.elapsed() >= HANDSHAKE_TIMEOUT);
 }
 
 #[tokio::test]
-async fn one_that_speaks_tls_to_a_server_without_is_told_apart() {
+async fn tls_to_a_server_without_tls_is_recognised() {
     let (mut client, server) = duplex(1024);
     client
         .write_all(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 and so on..........")
@@ -62,12 +62,12 @@ async fn one_that_speaks_tls_to_a_server_without_is_told_apart() {
     let error = served.expect_err("no HTTP/2").to_string();
     assert_eq!(
         error,
-        "what was said first is not HTTP/2, but TLS, and this server has no certificate"
+        "the first bytes are not HTTP/2, but TLS, and this server has no certificate"
     );
 }
 
 #[tokio::test]
-async fn one_that_only_looks_whether_we_are_there_is_fine() {
+async fn a_connection_that_only_checks_the_port_is_fine() {
     let (client, server) = duplex(1024);
     drop(client);
     serve(server, &Lifecycle::new()).await.expect("no error");
@@ -86,7 +86,7 @@ async fn one_without_requests_ends_with_the_server() {
     serve(server, &lifecycle).await.expect("an end");
 }
 
-/// How long a connection that begins with `frames` and then only answers pings is served.
+/// How long the server serves a connection that begins with `frames` and then only answers pings.
 async fn served_for(frames: &'static [u8]) -> std::time::Duration {
     let start = Instant::now();
     let (client, server) = duplex(1024);
@@ -123,7 +123,7 @@ async fn one_without_a_request_is_closed() {
         (DEFAULT_CONNECTION_IDLE_TIMEOUT..most).contains(&time),
         "{time:?}"
     );
-    // Half of a request's headers; headers without end, which have to be continued.
+    // Half of a request's headers; endless headers, which have to be continued.
     for frames in [
         &b"\0\0\x20\x01\x04\0\0\0\x01\x83"[..],
         b"\0\0\x01\x01\0\0\0\0\x01\x83",

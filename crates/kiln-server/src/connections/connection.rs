@@ -1,4 +1,4 @@
-//! What is known about one connection while it is open: its streams, its calls, and why it has to end.
+//! The state of one open connection: its streams, its calls, and why it has to end.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,11 +11,11 @@ use tokio::time::{Instant, sleep_until};
 use crate::admission::Caller;
 use crate::held::Holder;
 
-/// How many streams a connection may have open.
+/// Maximum number of open streams of a connection.
 pub(crate) const MAX_STREAMS: u32 = 1000;
 
-/// How many calls a client may cancel at once, and every second. A client may cancel all calls that it has, several times
-/// over; one that opens and resets streams in a loop (CVE-2023-44487) is far above that.
+/// How many calls a client may cancel at once, and per second. A client may cancel all its calls, several times over;
+/// one that opens and resets streams in a loop (CVE-2023-44487) is far above that.
 const MAX_CANCELLED: f64 = 10.0 * MAX_STREAMS as f64;
 const CANCELLED_PER_SECOND: f64 = MAX_STREAMS as f64;
 
@@ -24,7 +24,6 @@ const CANCELLED_PER_SECOND: f64 = MAX_STREAMS as f64;
 pub(crate) struct OpenConnection {
     id: u64,
     address: IpAddr,
-    /// Whether it takes calls.
     is_regular: AtomicBool,
     activity: Mutex<Activity>,
     has_no_stream: Notify,
@@ -36,9 +35,9 @@ pub(crate) struct OpenConnection {
 /// Why a connection has to end before its peer ends it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ConnectionEnd {
-    /// Another one needs its place.
+    /// Another connection needs its slot.
     Evicted,
-    /// It has been without a stream for too long.
+    /// It had no stream for too long.
     Idle,
     /// Its client opens and resets streams in a loop.
     TooManyResets,
@@ -93,12 +92,12 @@ impl OpenConnection {
         self.is_regular.load(Ordering::Relaxed)
     }
 
-    /// Lets it take calls; whether it did not before.
+    /// Lets it take calls; returns whether it did not before.
     pub(super) fn make_regular(&self) -> bool {
         !self.is_regular.swap(true, Ordering::Relaxed)
     }
 
-    /// Since when it has done nothing, which is what may be ended for another; none while it has calls.
+    /// Since when it has been inactive and may be evicted; `None` while it has calls.
     pub(super) fn inactive_since(&self) -> Option<Instant> {
         let activity = self.activity();
         (activity.calls == 0).then_some(activity.since)
@@ -111,12 +110,11 @@ impl OpenConnection {
         }
     }
 
-    /// What the connection, and what its peer has of the bytes in memory.
+    /// The holders of the connection and of its peer.
     pub(crate) fn holders(&self) -> (Arc<Holder>, Arc<Holder>) {
         (Arc::clone(&self.held), Arc::clone(&self.held_by_peer))
     }
 
-    /// Makes it end.
     pub(crate) fn end(&self, end: ConnectionEnd) {
         self.end.send_if_modified(|known| {
             let is_first = known.is_none();
@@ -125,11 +123,11 @@ impl OpenConnection {
         });
     }
 
-    /// Waits until it has to end: because of others, or because it has had no stream for `idle_timeout`.
+    /// Waits until it has to end: because it was evicted, or because it had no stream for `idle_timeout`.
     pub(crate) async fn ended(&self, idle_timeout: Duration) -> ConnectionEnd {
         let mut end = self.end.subscribe();
         let ended = async {
-            // The sender lives as long as we do.
+            // The sender lives as long as `self`.
             match end.wait_for(Option::is_some).await {
                 Ok(end) => (*end).unwrap_or(ConnectionEnd::Evicted),
                 Err(_) => ConnectionEnd::Evicted,
@@ -222,11 +220,12 @@ impl Drop for RunningCall {
     }
 }
 
-/// In the extensions of an answer that the client does not wait for: it reset the stream before its request was whole.
+/// In the extensions of a response that the client does not wait for: it reset the stream before its request was
+/// complete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientReset;
 
-/// Counts as cancelled if it is dropped before it is answered.
+/// Counts as cancelled if dropped before the response.
 #[derive(Debug)]
 pub(crate) struct Unanswered(Option<Arc<OpenConnection>>);
 

@@ -1,4 +1,4 @@
-//! Which connection goes when there are too many.
+//! Which connection is evicted when there are too many.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn address(last: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(127, 0, 0, last))
 }
 
-/// Whether a connection has been made to end.
+/// Whether a connection has to end.
 async fn has_ended(registered: &Registered) -> Option<ConnectionEnd> {
     let ended = registered.connection().ended(HOUR);
     tokio::time::timeout(Duration::ZERO, ended).await.ok()
@@ -28,7 +28,7 @@ async fn the_one_that_has_been_idle_for_longest_goes() {
         open.push(connections.register(address(last)));
         advance(Duration::from_secs(1)).await;
     }
-    // The first is at work, the second was a moment ago.
+    // The first has a call, the second had one a moment ago.
     let _call = open[0].connection().begin_call();
     drop(open[1].connection().begin_call());
     let _watch = open[2].connection().open_stream();
@@ -43,7 +43,7 @@ async fn the_one_that_has_been_idle_for_longest_goes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_without_calls_keep_no_place() {
+async fn streams_without_calls_occupy_no_slot() {
     let connections = Connections::new(2);
     let watching = connections.register(address(1));
     let _watch = watching.connection().open_stream();
@@ -56,7 +56,7 @@ async fn streams_without_calls_keep_no_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_all_are_at_work_new_ones_are_for_probes() {
+async fn when_all_have_calls_new_connections_are_for_probes() {
     let connections = Connections::new(2);
     let busy: Vec<Registered> = [1, 2]
         .map(|last| connections.register(address(last)))

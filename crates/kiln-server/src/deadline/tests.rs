@@ -1,4 +1,4 @@
-//! Times that callers send.
+//! Timeouts that callers send.
 
 use std::time::Duration;
 

@@ -65,7 +65,7 @@ fn small_requests_have_a_reserve() {
         good.held(&connection).grow(SMALL_REQUEST, SMALL_REQUEST),
         Ok(())
     );
-    // The same connection's large calls do not keep its small ones out.
+    // Large calls of a connection do not block its small ones.
     let busy = Peer::new(&held_bytes);
     drop(calls);
     let large = busy.fill(&connection, 6 * MIB);

@@ -1,10 +1,10 @@
-//! The fields of a list whose shape is plain to see, so that the list need not be parsed.
+//! The fields of a list with a plain shape, so that the list need not be parsed.
 //!
-//! A text that is not plain may still be a good list: it has to be parsed then. A text that is plain is a good list.
+//! A text that is not plain may still be a valid list: it has to be parsed then. A text that is plain is a valid list.
 
 use memchr::{memchr_iter, memmem};
 
-/// A field of a list that has its fields, and nothing else, at the beginning of lines: from its name to the next field.
+/// A field of a list that has only its fields at the beginning of lines: from its name to the next field.
 pub(super) fn field_part<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let bytes = text.as_bytes();
     let is_field = |at: &usize| {
@@ -22,10 +22,10 @@ pub(super) fn field_part<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     part.get(..end.map_or(part.len(), |end| end + 1))
 }
 
-/// Whether a plain list has items that are plainly resources, or no items, and a configuration that is plainly one, or
-/// no configuration.
+/// Whether a plain list has items that are plainly resources, or no items, and a configuration that is plainly a
+/// mapping, or no configuration.
 pub(super) fn has_plain_fields(text: &str) -> bool {
-    // A key in quotes or of its own line would not be found.
+    // A key in quotes or on its own line would not be found.
     let is_strange_key = |line: &str| line.starts_with(['"', '\'', '?', '{', '&', '*', '!', '<']);
     let starts = memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
     let mut lines = std::iter::once(0)
@@ -65,7 +65,7 @@ fn has_plain_mapping(field: &str) -> bool {
     }
 }
 
-/// What stands behind the colon of a field in its line.
+/// The value in the line of a field.
 fn value(line: &str) -> Option<&str> {
     line.split_once(':').map(|(_, value)| value.trim())
 }

@@ -1,4 +1,4 @@
-//! Lists and what is none.
+//! Valid and invalid lists.
 
 use super::{is_plain_list, looks_like_list, read, read_answer, results_part};
 use crate::options::Words;
@@ -27,7 +27,7 @@ fn check_wrong(text: &str, wanted: &str) {
 }
 
 #[test]
-fn results_are_put_into_words() {
+fn results_are_formatted() {
     let not_plain = format!("{LIST}# the end\n");
     assert!(is_plain_list(LIST) && !is_plain_list(&not_plain));
     for list in [LIST, &not_plain] {
@@ -44,7 +44,7 @@ fn results_are_put_into_words() {
 }
 
 #[test]
-fn a_request_of_nothing_is_an_empty_list() {
+fn an_empty_request_is_an_empty_list() {
     let results = read(" \n").expect("a list");
     assert!(!results.has_errors() && results.message().is_empty());
 }
@@ -57,7 +57,7 @@ fn lists_in_json_are_lists() {
 }
 
 #[test]
-fn what_is_no_list_is_said_in_words_of_the_sdk() {
+fn invalid_lists_have_the_errors_of_the_sdk() {
     check_wrong(
         "kind: List\nitems: []\n",
         "input was of unexpected kind \"List\"; expected ResourceList",
@@ -141,8 +141,8 @@ fn wrong_results_are_wrong_in_plain_lists_too() {
     }
 }
 
-/// What the wrapper of Porch answers, recorded with version 1.0.2 of the SDK; `H` stands for the first two fields. An
-/// empty text stands for a good list.
+/// The answers of Porch's wrapper, recorded with version 1.0.2 of the SDK; `H` stands for the first two fields. An
+/// empty text stands for a valid list.
 const ANSWERS: &[(&str, &str)] = &[
     ("", "P: expected exactly one object, got 0"),
     ("\n", "P: expected exactly one object, got 0"),

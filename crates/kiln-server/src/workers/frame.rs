@@ -1,7 +1,7 @@
-//! What travels between the service and a worker: a small head, and the list as it is.
+//! The frames between the server and a worker: a small head, and the list unchanged.
 //!
 //! A frame is the length of the head (4 bytes), the length of the body (8 bytes), both little-endian, the head as a
-//! protobuf message and the body. The list is the body, so it is neither encoded nor copied once more.
+//! protobuf message and the body. The list is the body, so it is neither encoded nor copied again.
 
 use std::io::{self, IoSlice, Read, Write};
 
@@ -9,10 +9,9 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use prost::Message;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// The two lengths.
 pub(super) const PREFIX: usize = 12;
 
-/// How large a head may be without what a function printed.
+/// Maximum size of a head without stderr of the function.
 const MAX_HEAD: usize = 16 * 1024 * 1024;
 
 /// A call.
@@ -21,12 +20,12 @@ pub(super) struct RequestHead {
     /// As the caller sent it, for messages.
     #[prost(string, tag = "1")]
     pub(super) image: String,
-    /// By which the worker finds the function.
+    /// The image by which the worker finds the function.
     #[prost(string, tag = "2")]
     pub(super) worker_image: String,
     #[prost(uint64, optional, tag = "3")]
     pub(super) timeout_micros: Option<u64>,
-    /// The whole time that the caller gave, for messages.
+    /// The caller's timeout, for messages.
     #[prost(uint64, tag = "4")]
     pub(super) given_micros: u64,
     #[prost(uint64, tag = "5")]
@@ -51,15 +50,15 @@ pub(super) struct ResponseHead {
     pub(super) details: Bytes,
     #[prost(bytes = "bytes", tag = "5")]
     pub(super) log: Bytes,
-    /// What the service logs about the call.
+    /// A message for the log.
     #[prost(string, tag = "6")]
     pub(super) warning: String,
-    /// The worker ends after this response, because the function panicked.
+    /// The worker exits after this response, because the function panicked.
     #[prost(bool, tag = "7")]
     pub(super) ends: bool,
 }
 
-/// The lengths and the head of a frame.
+/// Encodes the lengths and the head of a frame.
 pub(super) fn encode(head: &impl Message, body: usize) -> Bytes {
     let length = head.encoded_len();
     let mut bytes = BytesMut::with_capacity(PREFIX + length);
@@ -70,7 +69,7 @@ pub(super) fn encode(head: &impl Message, body: usize) -> Bytes {
     bytes.freeze()
 }
 
-/// The lengths that a frame begins with.
+/// The lengths at the beginning of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Lengths {
     pub(super) head: usize,
@@ -78,8 +77,8 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Reads the first bytes of a frame; none if there are too few. `max_body` limits the body, and the head to what it
-    /// may have besides.
+    /// Decodes the lengths; `None` if there are too few bytes. `max_body` limits the body, and the head beyond its own
+    /// limit.
     pub(super) fn decode(mut bytes: &[u8], max_body: usize) -> io::Result<Option<Lengths>> {
         if bytes.len() < PREFIX {
             return Ok(None);
@@ -99,7 +98,7 @@ impl Lengths {
     }
 }
 
-/// Takes a whole frame apart.
+/// Decodes a complete frame.
 pub(super) fn decode<M: Message + Default>(
     frame: &mut BytesMut,
     lengths: Lengths,
@@ -112,7 +111,7 @@ pub(super) fn decode<M: Message + Default>(
     Ok((head, body))
 }
 
-/// Reads a frame, waiting for it; none at the end of the stream.
+/// Reads a frame and blocks until it is complete; `None` at the end of the stream.
 pub(super) fn read<M: Message + Default>(mut from: impl Read) -> io::Result<Option<(M, Bytes)>> {
     let mut prefix = [0; PREFIX];
     if let Err(error) = from.read_exact(&mut prefix) {
@@ -126,7 +125,7 @@ pub(super) fn read<M: Message + Default>(mut from: impl Read) -> io::Result<Opti
     };
     let rest = lengths.total() - PREFIX;
     let mut bytes = Vec::with_capacity(rest);
-    // Does not fill the buffer with zeros first, as reading into a slice would have to.
+    // Does not fill the buffer with zeros first, as reading into a slice would.
     if from.take(rest as u64).read_to_end(&mut bytes)? < rest {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -153,18 +152,17 @@ pub(super) fn write(mut to: impl Write, head: &impl Message, body: &[u8]) -> io:
     Ok(())
 }
 
-/// What has arrived of frames that come from the other end of a socket.
+/// The part of the next frames that has arrived.
 #[derive(Debug, Default)]
 pub(super) struct FrameBuffer {
     bytes: BytesMut,
 }
 
-/// How many bytes are read at once while the size of a frame is not known.
+/// Size of reads while the size of a frame is unknown.
 const READ: usize = 16 * 1024;
 
 impl FrameBuffer {
-    /// Waits for a whole frame, whose body has at most `max_body` bytes. Dropping the future loses nothing: the frame can be
-    /// waited for again.
+    /// Waits for a complete frame with a body of at most `max_body` bytes. The future is cancel-safe.
     pub(super) async fn next<M: Message + Default>(
         &mut self,
         from: &mut (impl AsyncRead + Unpin),
@@ -179,7 +177,7 @@ impl FrameBuffer {
                 Some(lengths) => lengths.total() - arrived,
                 None => READ,
             };
-            // The room doubles: what a frame announces takes no memory before it arrives.
+            // The capacity doubles: what a frame announces takes no memory before it arrives.
             self.bytes.reserve(missing.min(arrived.max(READ)));
             if from.read_buf(&mut self.bytes).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());

@@ -1,4 +1,4 @@
-//! Workers that wait for calls, and their replacement.
+//! The pool of idle workers, and their replacement.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -20,34 +20,32 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LAST_RETRY: Duration = Duration::from_secs(5);
 
-/// How workers are started and how many wait.
+/// Settings of workers.
 #[derive(Clone, Debug)]
 pub struct WorkerOptions {
     /// The program, which calls [`super::work`] when it is started under the name of a worker.
     pub program: PathBuf,
-    /// How much memory a worker may have beyond what it starts with, in bytes.
+    /// Memory limit of a worker beyond what it starts with, in bytes.
     pub memory: u64,
     /// Whether a worker that cannot be confined is an error rather than a warning.
     pub is_strict: bool,
-    /// How many workers to start ahead of time.
+    /// Number of workers to start ahead of time.
     pub spare: NonZeroUsize,
 }
 
-/// Why there is no worker.
+/// Why a worker cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// The system did not start it.
     #[error("cannot start a worker process")]
     Start(#[source] io::Error),
-    /// It ended, or did not answer, before it was ready.
+    /// It exited, or did not respond, before it was ready.
     #[error("a worker process did not become ready: {0}")]
     NotReady(String),
-    /// It could not be confined.
     #[error("a worker process could not be confined: {0}")]
     NotConfined(String),
 }
 
-/// Worker processes of a service. Dropping the pool ends them.
+/// The worker processes of a server. Dropping the pool ends them.
 pub struct WorkerPool {
     shared: Arc<Shared>,
 }
@@ -56,7 +54,7 @@ pub(super) struct Shared {
     starter: Starter,
     options: WorkerOptions,
     idle: Mutex<Vec<Worker>>,
-    /// How many workers there are, with and without a call.
+    /// The number of workers, with and without a call.
     alive: AtomicUsize,
     is_refilling: AtomicBool,
     has_warned: AtomicBool,
@@ -64,8 +62,8 @@ pub(super) struct Shared {
 }
 
 impl WorkerPool {
-    /// Makes a pool and starts its first worker; the others follow. If the first cannot be started, the pool is not usable
-    /// and goes on trying.
+    /// Makes a pool and starts its first worker; the others follow. If the first cannot be started, the pool is not
+    /// usable and keeps trying.
     pub async fn start(options: WorkerOptions) -> Result<Arc<WorkerPool>, WorkerError> {
         let starter = Starter::new(WorkerCommand {
             program: options.program.clone(),
@@ -88,18 +86,18 @@ impl WorkerPool {
         Ok(Arc::new(WorkerPool { shared }))
     }
 
-    /// Whether there are workers, now and from now on.
+    /// Whether there are workers.
     pub fn usable(&self) -> watch::Receiver<bool> {
         self.shared.usable.subscribe()
     }
 
-    /// A worker for one call: one that waits, or else a new one.
+    /// A worker for one call: an idle one, or else a new one.
     pub(super) async fn take(&self) -> Result<Worker, WorkerError> {
         loop {
             let idle = self.shared.idle().pop();
             match idle {
                 Some(worker) if worker.is_alive() => return Ok(worker),
-                // The system may end a process at any time, for want of memory for example.
+                // The system may kill a process at any time, for example for lack of memory.
                 Some(worker) => self.shared.lose(worker),
                 None => return self.shared.start().await,
             }
@@ -137,7 +135,7 @@ impl Shared {
         self.replace();
     }
 
-    /// Starts another worker in place of one that has ended, if too few are left.
+    /// Replaces a worker that has exited, if too few are left.
     pub(super) fn replace(self: &Arc<Shared>) {
         self.alive.fetch_sub(1, Ordering::SeqCst);
         self.refill();
@@ -204,7 +202,7 @@ impl Shared {
     }
 }
 
-/// Starts workers until there are enough, however long the system refuses. Ends with the pool.
+/// Starts workers until there are enough, and retries when the system refuses. Ends with the pool.
 async fn refill(pool: Weak<Shared>) {
     let mut retry = FIRST_RETRY;
     loop {
@@ -212,7 +210,7 @@ async fn refill(pool: Weak<Shared>) {
         let is_enough = shared.alive.load(Ordering::SeqCst) >= shared.options.spare.get();
         if is_enough && *shared.usable.borrow() {
             shared.is_refilling.store(false, Ordering::SeqCst);
-            // One that was lost after the count was read saw that this task was still there.
+            // A worker lost after the count was read found this task still running.
             if shared.alive.load(Ordering::SeqCst) < shared.options.spare.get() {
                 shared.refill();
             }

@@ -1,4 +1,4 @@
-//! One worker process, seen from the service.
+//! One worker process, from the server's side.
 
 use std::fmt;
 use std::io;
@@ -13,10 +13,10 @@ use tokio::process::{Child, ChildStderr};
 use tokio::time::timeout;
 
 use super::frame::{self, FrameBuffer, RequestHead, ResponseHead};
-use super::starter::Started;
+use super::starter::StartedWorker;
 
-/// How long a process that has been killed may take to end, and how much of its last words is read.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long a killed process may take to exit, and how much of its stderr is read.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_LAST_WORDS: u64 = 4096;
 
 pub(super) struct Worker {
@@ -27,18 +27,17 @@ pub(super) struct Worker {
     state: State,
 }
 
-/// What a worker is doing.
+/// The state of a worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
-    /// It waits for a call.
     Idle,
-    /// It gets a call. If that stops in between, nothing can be done with it any more.
+    /// It is receiving a call. If that is interrupted, the worker cannot be used any more.
     Sending,
-    /// It works on a call, or its response is on the way.
+    /// It works on a call, or its response is in transit.
     Working,
 }
 
-/// Why a worker process ended in the middle of a call.
+/// Why a worker process exited during a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Death {
     Memory,
@@ -47,9 +46,9 @@ pub(super) enum Death {
 }
 
 impl Worker {
-    /// Takes over a process that was just started. It is ready when it has sent its first frame ([`Worker::receive`]).
-    pub(super) fn new(started: Started) -> io::Result<Worker> {
-        let Started { mut child, socket } = started;
+    /// Wraps a process that was just started. It is ready when it has sent its first frame ([`Worker::receive`]).
+    pub(super) fn new(started: StartedWorker) -> io::Result<Worker> {
+        let StartedWorker { mut child, socket } = started;
         Ok(Worker {
             stderr: child.stderr.take(),
             child,
@@ -67,7 +66,7 @@ impl Worker {
         self.state
     }
 
-    /// Whether it is still there to take a call: an idle worker sends nothing, and does not hang up.
+    /// Whether it can take a call: an idle worker sends nothing and keeps its socket open.
     pub(super) fn is_alive(&self) -> bool {
         let nothing_comes = self.socket.try_read(&mut [0]);
         matches!(nothing_comes, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
@@ -87,16 +86,16 @@ impl Worker {
         self.receive(max_body).await
     }
 
-    /// Waits for a response. Dropping the future loses nothing: it can be waited for again.
+    /// Waits for a response. The future is cancel-safe.
     pub(super) async fn receive(&mut self, max_body: usize) -> io::Result<(ResponseHead, Bytes)> {
         let decoded = self.received.next(&mut self.socket, max_body).await?;
         self.state = State::Idle;
         Ok(decoded)
     }
 
-    /// Why a worker failed whose socket no longer works. It is killed if it has not ended.
+    /// Why a worker whose socket failed has exited. It is killed if it has not exited.
     pub(super) async fn death(mut self, error: &io::Error) -> Death {
-        // What has ended already keeps its exit status.
+        // A process that has exited keeps its exit status.
         let _ = self.child.start_kill();
         let mut words = String::new();
         let ended = async {
@@ -108,10 +107,10 @@ impl Worker {
             }
             self.child.wait().await
         };
-        match timeout(LAST_WORDS, ended).await {
+        match timeout(EXIT_TIMEOUT, ended).await {
             _ if words.contains("memory allocation of") => Death::Memory,
             _ if words.contains("overflowed its stack") => Death::Stack,
-            // It sent what it must not send.
+            // It sent something invalid.
             _ if error.kind() == io::ErrorKind::InvalidData => Death::Other(error.to_string()),
             Ok(Ok(status)) => Death::Other(describe(status)),
             _ => Death::Other(error.to_string()),

@@ -1,7 +1,7 @@
-//! Starts worker processes, on a thread of its own.
+//! Starts worker processes, on its own thread.
 //!
-//! The kernel kills a worker when the *thread* that started it ends, so that no worker outlives a service that is
-//! killed. Threads of the async runtime come and go; this one lives as long as the pool.
+//! The kernel kills a worker when the *thread* that started it ends, so that no worker outlives a server that is
+//! killed. Threads of tokio come and go; this one lives as long as the pool.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -26,35 +26,35 @@ pub(super) struct WorkerCommand {
     pub(super) is_strict: bool,
 }
 
-/// A process that was started, and our end of its socket.
-pub(super) struct Started {
+/// A started process, and our end of its socket.
+pub(super) struct StartedWorker {
     pub(super) child: Child,
     pub(super) socket: UnixStream,
 }
 
 pub(super) struct Starter {
-    requests: Sender<oneshot::Sender<io::Result<Started>>>,
+    requests: Sender<oneshot::Sender<io::Result<StartedWorker>>>,
 }
 
 impl Starter {
-    /// Makes the thread. Processes belong to the async runtime that this is called on.
+    /// Starts the thread. Processes belong to the tokio runtime that calls this.
     pub(super) fn new(command: WorkerCommand) -> io::Result<Starter> {
-        // A worker has its socket, and nothing that the service was started with.
-        kiln_sandbox::keep_descriptors()?;
+        // A worker has its socket, and nothing that the server inherited.
+        kiln_sandbox::close_descriptors_on_exec()?;
         let (requests, received) = channel::<oneshot::Sender<_>>();
         let runtime = Handle::current();
         let thread = thread::Builder::new().name("worker-starter".to_owned());
         thread.spawn(move || {
             let _entered = runtime.enter();
             for request in received {
-                // A worker that nothing waits for any more is dropped, which kills it.
+                // A worker that no task waits for any more is dropped, which kills it.
                 let _ = request.send(command.start());
             }
         })?;
         Ok(Starter { requests })
     }
 
-    pub(super) async fn start(&self) -> io::Result<Started> {
+    pub(super) async fn start(&self) -> io::Result<StartedWorker> {
         let (request, started) = oneshot::channel();
         let ended = || io::Error::other("the thread that starts workers has ended");
         self.requests.send(request).map_err(|_| ended())?;
@@ -63,7 +63,7 @@ impl Starter {
 }
 
 impl WorkerCommand {
-    fn start(&self) -> io::Result<Started> {
+    fn start(&self) -> io::Result<StartedWorker> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let arguments = [
@@ -80,11 +80,11 @@ impl WorkerCommand {
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
-            // A Ctrl-C on the terminal is for the service, which lets running calls finish.
+            // A Ctrl-C on the terminal is for the server, which lets running calls finish.
             .process_group(0);
         let mut command = tokio::process::Command::from(command);
         let child = command.kill_on_drop(true).spawn()?;
-        Ok(Started {
+        Ok(StartedWorker {
             child,
             socket: ours,
         })

@@ -1,4 +1,4 @@
-//! What a worker process does: one call after the other, until the service closes the socket.
+//! The main loop of a worker process: one call after the other, until the server closes the socket.
 
 use std::io::{self, BufReader};
 use std::os::fd::AsFd as _;
@@ -14,19 +14,19 @@ use crate::evaluate::{Evaluated, Evaluation, not_run};
 use crate::options::Words;
 use crate::status;
 
-/// What a program is called (its first argument) to be a worker.
+/// The program name (first argument) of a worker.
 pub const WORKER_NAME: &str = "kiln-worker";
 
-/// The evaluator of workers, as answers name it.
+/// The name of the workers' evaluator in responses.
 const NATIVE: &str = "native";
 
 /// Small requests arrive with one system call.
 const READ_AHEAD: usize = 64 * 1024;
 
 /// Serves calls on standard input, which is a socket, with the functions of `evaluator`. `arguments` are those that the
-/// service starts workers with.
+/// server starts workers with.
 ///
-/// The process is confined for good before the first call. It must not have other threads.
+/// The process is confined permanently before the first call. It must not have other threads.
 pub fn work(evaluator: &dyn Evaluator, arguments: impl Iterator<Item = String>) -> io::Result<()> {
     let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "not started as a worker");
     let numbers: Option<Vec<u64>> = arguments.map(|word| word.parse().ok()).collect();
@@ -36,7 +36,7 @@ pub fn work(evaluator: &dyn Evaluator, arguments: impl Iterator<Item = String>) 
     };
     let parent = u32::try_from(parent).map_err(|_| invalid())?;
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // A function that panics fails; the service reports it to the caller.
+    // A function that panics fails; the server reports it to the caller.
     std::panic::set_hook(Box::new(|_| {}));
     let confined = kiln_sandbox::confine_worker(parent, memory);
     let ready = ResponseHead {

@@ -1,26 +1,26 @@
-//! What callers get: lists, and statuses with their codes and texts.
+//! Responses: lists, and statuses with their codes and texts.
 
 use kiln_proto::failure;
 use kiln_server::{Options, Words};
 use tonic::Code;
 
-use crate::harness::{LIST, World, request};
+use crate::harness::{LIST, TestServer, request};
 
 #[tokio::test]
 async fn a_program_gets_the_list_as_it_came_and_its_answer_goes_back_as_it_is() {
-    let world = World::new().await;
-    world.script("cat", "echo said >&2; exec cat");
+    let test_server = TestServer::new().await;
+    test_server.script("cat", "echo said >&2; exec cat");
     let list = LIST.replace("name: a", "name:   a # odd");
-    let answer = world.call("cat", list.clone()).await.expect("a list");
+    let answer = test_server.call("cat", list.clone()).await.expect("a list");
     assert_eq!(answer.resource_list, list);
     assert_eq!(answer.log, "said\n");
 }
 
 #[tokio::test]
 async fn a_function_in_this_process_works_on_trees() {
-    let world = World::new().await;
+    let test_server = TestServer::new().await;
     let list = format!("{LIST}functionConfig:\n  kind: X\n");
-    let answer = world.call("tree", list).await.expect("a list");
+    let answer = test_server.call("tree", list).await.expect("a list");
     let text = String::from_utf8_lossy(&answer.resource_list).into_owned();
     assert!(text.starts_with("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"));
     assert!(text.contains("    name: a\n") && text.ends_with("functionConfig:\n  kind: X\n"));
@@ -28,12 +28,15 @@ async fn a_function_in_this_process_works_on_trees() {
 }
 
 #[tokio::test]
-async fn a_program_that_fails_is_told_by_its_exit_and_keeps_its_results() {
-    let world = World::new().await;
+async fn a_program_that_fails_is_reported_by_its_exit_code_and_keeps_its_results() {
+    let test_server = TestServer::new().await;
     let script =
         "cat; printf 'results:\\n- message: bad\\n  severity: error\\n'; echo oops >&2; exit 3";
-    world.script("fails-late", script);
-    let status = world.call("fails-late", LIST).await.expect_err("a failure");
+    test_server.script("fails-late", script);
+    let status = test_server
+        .call("fails-late", LIST)
+        .await
+        .expect_err("a failure");
     assert_eq!(status.code(), Code::Internal);
     assert_eq!(
         status.message(),
@@ -48,15 +51,15 @@ async fn a_program_that_fails_is_told_by_its_exit_and_keeps_its_results() {
 }
 
 #[tokio::test]
-async fn the_wrapper_tells_by_results() {
-    let world = World::with(Options::default(), Words::Wrapper).await;
+async fn the_wrapper_reports_results() {
+    let test_server = TestServer::with(Options::default(), Words::Wrapper).await;
     let results =
         "results:\\n- message: bad\\n  severity: error\\n  field: {path: a.b}\\n- message: hm\\n";
     let script = format!("cat; printf '{results}'; echo oops >&2; exit 1");
-    world.script("validates", &script);
-    world.script("prints", "echo 'a: ['; echo oops >&2; exit 1");
-    world.script("garbage", "echo 'kind: X'; echo oops >&2");
-    world.script("silent", "exit 1");
+    test_server.script("validates", &script);
+    test_server.script("prints", "echo 'a: ['; echo oops >&2; exit 1");
+    test_server.script("garbage", "echo 'kind: X'; echo oops >&2");
+    test_server.script("silent", "exit 1");
     let texts = [
         (
             "validates",
@@ -75,10 +78,13 @@ async fn the_wrapper_tells_by_results() {
         ),
     ];
     for (image, text) in texts {
-        let status = world.call(image, LIST).await.expect_err("a failure");
+        let status = test_server.call(image, LIST).await.expect_err("a failure");
         assert_eq!((status.code(), status.message()), (Code::Internal, text));
     }
-    let status = world.call("prints", LIST).await.expect_err("a failure");
+    let status = test_server
+        .call("prints", LIST)
+        .await
+        .expect_err("a failure");
     let start = "failed to parse the output of function \"prints\" with stderr 'oops\n': \
                  failed to parse input bytes: failed to parse input bytes: yaml: ";
     assert!(status.message().starts_with(start), "{}", status.message());
@@ -91,17 +97,20 @@ async fn the_wrapper_tells_by_results() {
 
 #[tokio::test]
 async fn error_results_with_exit_zero_are_a_success() {
-    let world = World::with(Options::default(), Words::Wrapper).await;
+    let test_server = TestServer::with(Options::default(), Words::Wrapper).await;
     let script = "cat; printf 'results:\\n- message: bad\\n  severity: error\\n'";
-    world.script("warns", script);
-    let answer = world.call("warns", LIST).await.expect("a list");
+    test_server.script("warns", script);
+    let answer = test_server.call("warns", LIST).await.expect("a list");
     assert!(answer.resource_list.ends_with(b"severity: error\n"));
 }
 
 #[tokio::test]
-async fn a_native_function_that_fails_tells_by_results() {
-    let world = World::new().await;
-    let status = world.call("fails", LIST).await.expect_err("a failure");
+async fn a_native_function_that_fails_is_reported_by_its_results() {
+    let test_server = TestServer::new().await;
+    let status = test_server
+        .call("fails", LIST)
+        .await
+        .expect_err("a failure");
     assert_eq!(status.code(), Code::Internal);
     assert_eq!(
         status.message(),
@@ -112,9 +121,12 @@ async fn a_native_function_that_fails_tells_by_results() {
 }
 
 #[tokio::test]
-async fn a_function_nobody_knows_is_not_found() {
-    let world = World::new().await;
-    let status = world.call("nope", LIST).await.expect_err("no function");
+async fn a_function_that_no_evaluator_knows_is_not_found() {
+    let test_server = TestServer::new().await;
+    let status = test_server
+        .call("nope", LIST)
+        .await
+        .expect_err("no function");
     assert_eq!(status.code(), Code::NotFound);
     assert_eq!(
         status.message(),
@@ -123,14 +135,14 @@ async fn a_function_nobody_knows_is_not_found() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_the_callers_fault() {
-    let world = World::new().await;
-    world.script("cat", "exec cat");
+async fn a_malformed_list_is_the_callers_error() {
+    let test_server = TestServer::new().await;
+    test_server.script("cat", "exec cat");
     let large = format!("{LIST}  data: {{a: \"{}\"}}\n  b: [\n", "x".repeat(100_000));
     for image in ["cat", "tree", "fails"] {
         for list in ["a: [", "a: b\n", "\u{1}", &large] {
-            let status = world.call(image, list.to_owned()).await;
-            // This function does not look at what it gets.
+            let status = test_server.call(image, list.to_owned()).await;
+            // This function ignores its input.
             if image == "tree" && list == large {
                 continue;
             }
@@ -139,30 +151,36 @@ async fn what_cannot_be_read_is_the_callers_fault() {
             let start = "cannot read the resource list: ";
             assert!(status.message().starts_with(start), "{}", status.message());
         }
-        let status = world.call(image, &b"\xff"[..]).await.expect_err("no text");
+        let status = test_server
+            .call(image, &b"\xff"[..])
+            .await
+            .expect_err("no text");
         assert_eq!(status.code(), Code::InvalidArgument);
     }
 }
 
 #[tokio::test]
-async fn infrastructure_is_unavailable_and_a_panic_is_one_calls_business() {
-    let world = World::new().await;
-    let status = world.call("broken", LIST).await.expect_err("no machine");
+async fn infrastructure_is_unavailable_and_a_panic_affects_one_call() {
+    let test_server = TestServer::new().await;
+    let status = test_server
+        .call("broken", LIST)
+        .await
+        .expect_err("no machine");
     assert_eq!(status.code(), Code::Unavailable);
     assert_eq!(
         status.message(),
         "cannot run function \"broken\": the machine is on fire"
     );
-    let status = world.call("panics", LIST).await.expect_err("a panic");
+    let status = test_server.call("panics", LIST).await.expect_err("a panic");
     assert_eq!(status.code(), Code::Internal);
-    world.call("tree", LIST).await.expect("a list");
+    test_server.call("tree", LIST).await.expect("a list");
 }
 
 #[tokio::test]
 async fn many_calls_at_once_get_their_own_answers() {
-    let world = World::new().await;
-    world.script("cat", "exec cat");
-    let client = world.client().await;
+    let test_server = TestServer::new().await;
+    test_server.script("cat", "exec cat");
+    let client = test_server.client().await;
     let calls: Vec<_> = (0..200)
         .map(|number| {
             let mut client = client.clone();
@@ -218,10 +236,10 @@ async fn an_answer_that_would_lose_resources_is_a_failure() {
         ("large", &large, "was *internal.scalarVariant"),
     ];
     for words in [Words::Wrapper, Words::Runner] {
-        let world = World::with(Options::default(), words).await;
+        let test_server = TestServer::with(Options::default(), words).await;
         for (image, answer, reason) in &cases {
-            world.script(image, &format!("cat <<'END'\n{answer}END\necho why >&2"));
-            let status = world.call(image, LIST).await.expect_err("a failure");
+            test_server.script(image, &format!("cat <<'END'\n{answer}END\necho why >&2"));
+            let status = test_server.call(image, LIST).await.expect_err("a failure");
             assert_eq!(status.code(), Code::Internal, "{image}");
             let start =
                 format!("failed to parse the output of function {image:?} with stderr 'why\n': ");
@@ -231,11 +249,11 @@ async fn an_answer_that_would_lose_resources_is_a_failure() {
                 "{message}"
             );
         }
-        world.script(
+        test_server.script(
             "empties",
             &format!("printf '{}items: []\\n'", HEAD.replace('\n', "\\n")),
         );
-        let answer = world.call("empties", LIST).await.expect("a list");
+        let answer = test_server.call("empties", LIST).await.expect("a list");
         assert!(answer.resource_list.ends_with(b"items: []\n"));
     }
 }

@@ -7,7 +7,7 @@ use kiln_server::{Options, Words};
 use tonic::Code;
 use tonic_health::ServingStatus;
 
-use crate::harness::{LIST, World, request};
+use crate::harness::{LIST, TestServer, request};
 use crate::health::check;
 
 const WAITS: &str = "here=$(dirname \"$0\"); echo $$ > \"$here/pid\"; \
@@ -15,22 +15,25 @@ const WAITS: &str = "here=$(dirname \"$0\"); echo $$ > \"$here/pid\"; \
 
 #[tokio::test]
 async fn running_calls_finish_and_new_ones_are_refused() {
-    let world = World::new().await;
-    world.script("waits", WAITS);
-    let mut client = world.client().await;
+    let test_server = TestServer::new().await;
+    test_server.script("waits", WAITS);
+    let mut client = test_server.client().await;
     let call = tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
-    world.appears("pid").await;
-    world.stop.drain();
+    test_server.appears("pid").await;
+    test_server.stop.drain();
     let not_serving = Ok(ServingStatus::NotServing as i32);
-    assert_eq!(check(world.channel().await, "").await, not_serving);
-    assert_eq!(check(world.channel().await, SERVICE).await, not_serving);
-    let status = world.call("waits", LIST).await.expect_err("no more");
+    assert_eq!(check(test_server.channel().await, "").await, not_serving);
+    assert_eq!(
+        check(test_server.channel().await, SERVICE).await,
+        not_serving
+    );
+    let status = test_server.call("waits", LIST).await.expect_err("no more");
     assert_eq!(status.code(), Code::Unavailable);
     assert_eq!(status.message(), "the server is shutting down");
-    std::fs::write(world.path("go"), "").expect("a file");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     let answer = call.await.expect("a call").expect("a list");
     assert_eq!(answer.into_inner().resource_list, LIST);
-    world.server.await.expect("an end");
+    test_server.server.await.expect("an end");
 }
 
 #[tokio::test]
@@ -39,42 +42,42 @@ async fn calls_that_take_too_long_are_cancelled() {
         drain_timeout: Duration::from_millis(100),
         ..Options::default()
     };
-    let world = World::with(options, Words::Runner).await;
-    world.script("waits", WAITS);
-    let mut client = world.client().await;
+    let test_server = TestServer::with(options, Words::Runner).await;
+    test_server.script("waits", WAITS);
+    let mut client = test_server.client().await;
     let call = tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
-    world.appears("pid").await;
-    world.stop.drain();
+    test_server.appears("pid").await;
+    test_server.stop.drain();
     let status = call.await.expect("a call").expect_err("no time");
     assert_eq!(status.code(), Code::Unavailable);
     assert_eq!(
         status.message(),
         "function \"waits\" was interrupted because the server is shutting down"
     );
-    world.is_gone("pid").await;
-    world.server.await.expect("an end");
+    test_server.is_gone("pid").await;
+    test_server.server.await.expect("an end");
 }
 
 #[tokio::test]
 async fn now_means_now() {
-    let world = World::new().await;
-    world.script("waits", WAITS);
-    let mut client = world.client().await;
+    let test_server = TestServer::new().await;
+    test_server.script("waits", WAITS);
+    let mut client = test_server.client().await;
     let call = tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
-    world.appears("pid").await;
-    world.stop.drain();
-    world.stop.now();
+    test_server.appears("pid").await;
+    test_server.stop.drain();
+    test_server.stop.now();
     let status = call.await.expect("a call").expect_err("no time");
     assert_eq!(status.code(), Code::Unavailable);
-    world.is_gone("pid").await;
-    world.server.await.expect("an end");
+    test_server.is_gone("pid").await;
+    test_server.server.await.expect("an end");
 }
 
 #[tokio::test]
 async fn an_idle_server_ends_at_once_even_with_clients() {
-    let world = World::new().await;
-    let _channel = world.channel().await;
-    world.call("tree", LIST).await.expect("a list");
-    world.stop.drain();
-    world.server.await.expect("an end");
+    let test_server = TestServer::new().await;
+    let _channel = test_server.channel().await;
+    test_server.call("tree", LIST).await.expect("a list");
+    test_server.stop.drain();
+    test_server.server.await.expect("an end");
 }

@@ -1,4 +1,4 @@
-//! Functions and clients that misbehave, and what the others notice of it: nothing.
+//! Functions and clients that misbehave without an effect on others.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,15 +8,15 @@ use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use tonic::Code;
 use tonic::codec::{Codec, Decoder, EncodeBuf, Encoder};
 
-use crate::harness::{LIST, World, request};
+use crate::harness::{LIST, TestServer, request};
 
-/// The code that a script earns, and whether its process is gone.
+/// The status code for a script, and whether its process is gone.
 async fn check(script: &str, wanted: Result<(), (Code, &str)>) {
-    let world = World::new().await;
-    world.script("cat", "exec cat");
+    let test_server = TestServer::new().await;
+    test_server.script("cat", "exec cat");
     let script = format!("echo $$ > \"$(dirname \"$0\")/pid\"\n{script}");
-    world.script("bad", &script);
-    let answer = world.call("bad", LIST).await;
+    test_server.script("bad", &script);
+    let answer = test_server.call("bad", LIST).await;
     match (answer, wanted) {
         (Ok(_), Ok(())) => {}
         (Err(status), Err((code, text))) => {
@@ -24,8 +24,8 @@ async fn check(script: &str, wanted: Result<(), (Code, &str)>) {
         }
         (answer, _) => panic!("{script}: {answer:?}"),
     }
-    world.is_gone("pid").await;
-    world.call("cat", LIST).await.expect("a list");
+    test_server.is_gone("pid").await;
+    test_server.call("cat", LIST).await.expect("a list");
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn a_function_that_reads_nothing_is_fine() {
 #[tokio::test]
 async fn a_function_that_writes_a_gigabyte_is_killed() {
     let text = "function \"bad\" wrote more than 12582912 bytes and was killed; \
-                the limit is twice what --max-request-body-size says";
+                the limit is twice --max-request-body-size";
     check(
         "head -c 1000000000 /dev/zero",
         Err((Code::ResourceExhausted, text)),
@@ -74,23 +74,26 @@ async fn a_function_that_writes_a_gigabyte_is_killed() {
 async fn a_function_that_leaves_a_daemon_with_its_output_is_answered() {
     let script =
         "( trap '' HUP TERM; exec sleep 1000 ) & echo $! > \"$(dirname \"$0\")/daemon\"; cat";
-    let world = World::new().await;
-    world.script("bad", script);
-    world.call("bad", LIST).await.expect("a list");
-    world.is_gone("daemon").await;
+    let test_server = TestServer::new().await;
+    test_server.script("bad", script);
+    test_server.call("bad", LIST).await.expect("a list");
+    test_server.is_gone("daemon").await;
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_internal() {
-    let world = World::new().await;
-    world.script("gone", "exec /nonexistent/program");
-    let status = world.call("gone", LIST).await.expect_err("no program");
+async fn a_missing_program_is_internal() {
+    let test_server = TestServer::new().await;
+    test_server.script("gone", "exec /nonexistent/program");
+    let status = test_server
+        .call("gone", LIST)
+        .await
+        .expect_err("no program");
     assert_eq!(status.code(), Code::Internal);
     let start = "Failed to execute function \"gone\": exit status 127 (";
     assert!(status.message().starts_with(start), "{}", status.message());
 }
 
-/// Sends bytes that are no message.
+/// Sends bytes that are not a message.
 #[derive(Clone, Copy, Default)]
 struct RawCodec;
 
@@ -121,11 +124,11 @@ impl Encoder for RawCodec {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_message_are_the_callers_fault() {
+async fn bytes_that_are_not_a_message_are_the_callers_error() {
     fn is_decoder<T: Decoder>(_: T) {}
     is_decoder(RawCodec.decoder());
-    let world = World::new().await;
-    let mut grpc = tonic::client::Grpc::new(world.channel().await);
+    let test_server = TestServer::new().await;
+    let mut grpc = tonic::client::Grpc::new(test_server.channel().await);
     for bytes in [&b"\xff\xff\xff"[..], b"\x0a\x7fabc", b"\x12\x02\xff\xfe"] {
         grpc.ready().await.expect("a channel");
         let path =
@@ -144,8 +147,8 @@ async fn bytes_that_are_no_message_are_the_callers_fault() {
 
 #[tokio::test]
 async fn a_connection_that_does_not_speak_http2_is_closed() {
-    let world = World::new().await;
-    let address = world.address;
+    let test_server = TestServer::new().await;
+    let address = test_server.address;
     let first = tokio::task::spawn_blocking(move || {
         let mut stream = TcpStream::connect(address).expect("a connection");
         let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -154,32 +157,32 @@ async fn a_connection_that_does_not_speak_http2_is_closed() {
         answer
     });
     assert_eq!(first.await.expect("an end"), b"");
-    world.call("tree", LIST).await.expect("a list");
+    test_server.call("tree", LIST).await.expect("a list");
 }
 
 #[tokio::test]
-async fn connections_that_say_nothing_are_nobody_elses_business() {
-    let world = World::new().await;
+async fn silent_connections_do_not_affect_others() {
+    let test_server = TestServer::new().await;
     let silent: Vec<TcpStream> = (0..100)
         .map(|_| {
-            let mut stream = TcpStream::connect(world.address).expect("a connection");
+            let mut stream = TcpStream::connect(test_server.address).expect("a connection");
             let _ = stream.write_all(b"PRI * HT");
             stream
         })
         .collect();
-    world.call("tree", LIST).await.expect("a list");
+    test_server.call("tree", LIST).await.expect("a list");
     drop(silent);
 }
 
 #[tokio::test]
 async fn a_client_that_disconnects_takes_its_function_with_it() {
-    let world = World::new().await;
-    world.script(
+    let test_server = TestServer::new().await;
+    test_server.script(
         "hangs",
         "echo $$ > \"$(dirname \"$0\")/pid\"; exec sleep 1000",
     );
-    // A runtime of its own, so that the connection is gone when it is.
-    let address = world.address;
+    // A separate runtime, so that the connection is gone when it is.
+    let address = test_server.address;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -196,7 +199,7 @@ async fn a_client_that_disconnects_takes_its_function_with_it() {
             kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient::new(channel);
         client.evaluate_function(request("hangs", LIST)).await
     });
-    world.appears("pid").await;
+    test_server.appears("pid").await;
     runtime.shutdown_background();
-    world.is_gone("pid").await;
+    test_server.is_gone("pid").await;
 }

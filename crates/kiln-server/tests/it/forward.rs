@@ -1,4 +1,4 @@
-//! Calls that are passed on: unread, with their deadline, and given up when their caller gives up.
+//! Calls that run elsewhere: not parsed, with their deadline, and cancelled with their caller.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::harness::{Entries, LIST, World, request};
+use crate::harness::{Entries, LIST, TestServer, request};
 use crate::health::check;
 
-/// Does what the name of the image says, and reports when calls begin and end.
+/// Behaves by the name of the image, and reports when calls start and end.
 #[derive(Clone)]
 struct Elsewhere {
     begun: mpsc::UnboundedSender<ElsewhereCall>,
@@ -35,23 +35,23 @@ struct ElsewhereRunner {
     elsewhere: Elsewhere,
 }
 
-/// A call that has begun.
+/// A call that has started.
 struct ElsewhereCall {
     image: String,
     list: Bytes,
     deadline: Option<Deadline>,
 }
 
-/// The other side of it.
-struct Ears {
+/// The receiver of the reports.
+struct CallReports {
     begun: mpsc::UnboundedReceiver<ElsewhereCall>,
     ended: mpsc::UnboundedReceiver<()>,
     go: Arc<Semaphore>,
 }
 
-struct TellsEnd(mpsc::UnboundedSender<()>);
+struct ReportsEnd(mpsc::UnboundedSender<()>);
 
-impl Drop for TellsEnd {
+impl Drop for ReportsEnd {
     fn drop(&mut self) {
         let _ = self.0.send(());
     }
@@ -68,7 +68,7 @@ impl Evaluator for Elsewhere {
 
 impl AsyncRunner for ElsewhereRunner {
     fn run(&self, list: Bytes, deadline: Option<Deadline>) -> RunFuture<'_> {
-        let ended = TellsEnd(self.elsewhere.ended.clone());
+        let ended = ReportsEnd(self.elsewhere.ended.clone());
         let _ = self.elsewhere.begun.send(ElsewhereCall {
             image: self.image.clone(),
             list: list.clone(),
@@ -81,7 +81,7 @@ impl AsyncRunner for ElsewhereRunner {
             match self.image.as_str() {
                 "unknown" => return Err(RunError::NotFound("no registry knows it".into())),
                 "stuck" => return answered(Status::unavailable("no pod: it is stuck")),
-                "ending" => return answered(Status::unavailable(kiln_proto::ENDING)),
+                "ending" => return answered(Status::unavailable(kiln_proto::SHUTTING_DOWN)),
                 "failed" => {
                     let failure = FunctionFailure {
                         image: self.image.clone(),
@@ -112,7 +112,7 @@ impl AsyncRunner for ElsewhereRunner {
     }
 }
 
-fn elsewhere() -> (Arc<Elsewhere>, Ears) {
+fn elsewhere() -> (Arc<Elsewhere>, CallReports) {
     let (begun, hears_begun) = mpsc::unbounded_channel();
     let (ended, hears_ended) = mpsc::unbounded_channel();
     let go = Arc::new(Semaphore::new(0));
@@ -121,37 +121,40 @@ fn elsewhere() -> (Arc<Elsewhere>, Ears) {
         ended,
         go: Arc::clone(&go),
     };
-    let ears = Ears {
+    let reports = CallReports {
         begun: hears_begun,
         ended: hears_ended,
         go,
     };
-    (Arc::new(elsewhere), ears)
+    (Arc::new(elsewhere), reports)
 }
 
-async fn world(options: Options) -> (World, Ears) {
-    let (elsewhere, ears) = elsewhere();
-    let world = World::with_more(options, Words::Runner, vec![("pod", elsewhere)]).await;
-    (world, ears)
+async fn test_server(options: Options) -> (TestServer, CallReports) {
+    let (elsewhere, reports) = elsewhere();
+    let test_server = TestServer::with_more(options, Words::Runner, vec![("pod", elsewhere)]).await;
+    (test_server, reports)
 }
 
 #[tokio::test]
 async fn what_no_evaluator_here_has_runs_elsewhere_unread() {
-    let (world, mut ears) = world(Options::default()).await;
+    let (test_server, mut reports) = test_server(Options::default()).await;
     let no_list = Bytes::from_static(b"\xff: no list at all");
-    let answer = world.call("image", no_list.clone()).await.expect("it back");
+    let answer = test_server
+        .call("image", no_list.clone())
+        .await
+        .expect("it back");
     assert_eq!(answer.resource_list, no_list);
     assert_eq!(answer.log, "log");
-    let call = ears.begun.recv().await.expect("a call");
+    let call = reports.begun.recv().await.expect("a call");
     assert_eq!((call.image.as_str(), call.list), ("image", no_list));
-    // What an evaluator here has does not.
-    world.call("tree", LIST).await.expect("a list");
-    assert!(ears.begun.try_recv().is_err());
+    // Local evaluators do not.
+    test_server.call("tree", LIST).await.expect("a list");
+    assert!(reports.begun.try_recv().is_err());
 }
 
 #[tokio::test]
 async fn errors_have_their_codes_and_texts() {
-    let (world, _ears) = world(Options::default()).await;
+    let (test_server, _reports) = test_server(Options::default()).await;
     for (image, code, text) in [
         (
             "unknown",
@@ -172,21 +175,21 @@ async fn errors_have_their_codes_and_texts() {
             "Failed to execute function \"exits\": exit status 4 (log)",
         ),
     ] {
-        let status = world.call(image, LIST).await.expect_err("no answer");
+        let status = test_server.call(image, LIST).await.expect_err("no answer");
         assert_eq!((status.code(), status.message()), (code, text), "{image}");
     }
 }
 
 #[tokio::test]
 async fn details_are_cut_to_what_the_caller_takes() {
-    let (world, _ears) = world(Options::default()).await;
+    let (test_server, _reports) = test_server(Options::default()).await;
     for (room, output) in [(None, 0), (Some("1000000"), 100_000)] {
         let mut request = request("failed", LIST);
         if let Some(room) = room {
             let room = room.parse().expect("a number");
             request.metadata_mut().insert(failure::ROOM_METADATA, room);
         }
-        let answer = world.client().await.evaluate_function(request).await;
+        let answer = test_server.client().await.evaluate_function(request).await;
         let status = answer.expect_err("a failure");
         let failure = failure::from_status(&status).expect("details");
         assert_eq!(failure.exit_code, 3);
@@ -201,31 +204,31 @@ async fn the_deadline_is_passed_on_and_ends_the_call() {
         evaluation_timeout: Some(Duration::from_millis(100)),
         ..Options::default()
     };
-    let (world, mut ears) = world(options).await;
-    let status = world.call("waits", LIST).await.expect_err("late");
+    let (test_server, mut reports) = test_server(options).await;
+    let status = test_server.call("waits", LIST).await.expect_err("late");
     assert_eq!(status.code(), Code::DeadlineExceeded);
     assert_eq!(
         status.message(),
         "function \"waits\" did not finish within 100ms"
     );
-    let call = ears.begun.recv().await.expect("a call");
+    let call = reports.begun.recv().await.expect("a call");
     let deadline = call.deadline.expect("a deadline");
     assert_eq!(deadline.timeout, Duration::from_millis(100));
-    ears.ended.recv().await.expect("an end");
+    reports.ended.recv().await.expect("an end");
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_ends_the_call() {
-    let (world, mut ears) = world(Options::default()).await;
-    let mut client = world.client().await;
+async fn a_caller_that_disconnects_ends_the_call() {
+    let (test_server, mut reports) = test_server(Options::default()).await;
+    let mut client = test_server.client().await;
     let call = tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
-    ears.begun.recv().await.expect("a call");
+    reports.begun.recv().await.expect("a call");
     call.abort();
-    ears.ended.recv().await.expect("an end");
+    reports.ended.recv().await.expect("an end");
 }
 
 #[tokio::test]
-async fn calls_that_wait_elsewhere_keep_nobody_from_running_here() {
+async fn calls_that_wait_elsewhere_do_not_delay_local_calls() {
     let options = Options {
         admission: AdmissionOptions {
             processes: NonZeroUsize::MIN,
@@ -234,25 +237,25 @@ async fn calls_that_wait_elsewhere_keep_nobody_from_running_here() {
         },
         ..Options::default()
     };
-    let (world, mut ears) = world(options).await;
-    let client = world.client().await;
+    let (test_server, mut reports) = test_server(options).await;
+    let client = test_server.client().await;
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..100 {
         let mut client = client.clone();
         calls.spawn(async move { client.evaluate_function(request("waits", LIST)).await });
     }
     for _ in 0..100 {
-        ears.begun.recv().await.expect("a call");
+        reports.begun.recv().await.expect("a call");
     }
-    world.call("tree", LIST).await.expect("a list");
-    ears.go.add_permits(100);
+    test_server.call("tree", LIST).await.expect("a list");
+    reports.go.add_permits(100);
     while let Some(call) = calls.join_next().await {
         call.expect("a call").expect("a list");
     }
 }
 
 #[tokio::test]
-async fn there_are_limits_to_what_waits_elsewhere() {
+async fn calls_that_run_elsewhere_are_limited() {
     let options = |forwarded, max_held_bytes| Options {
         admission: AdmissionOptions {
             forwarded: NonZeroUsize::new(forwarded).expect("a number"),
@@ -266,23 +269,23 @@ async fn there_are_limits_to_what_waits_elsewhere() {
         (options(1, 1_000_000), "--max-queued-evaluations"),
         (options(10, 1024), "--max-held-bytes"),
     ] {
-        let (world, mut ears) = world(options).await;
-        let mut client = world.client().await;
+        let (test_server, mut reports) = test_server(options).await;
+        let mut client = test_server.client().await;
         let first =
             tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
-        ears.begun.recv().await.expect("a call");
-        let status = world.call("waits", LIST).await.expect_err("no room");
+        reports.begun.recv().await.expect("a call");
+        let status = test_server.call("waits", LIST).await.expect_err("no room");
         assert_eq!(status.code(), Code::ResourceExhausted);
         assert!(status.message().contains(flag), "{}", status.message());
-        ears.go.add_permits(1);
+        reports.go.add_permits(1);
         first.await.expect("a call").expect("a list");
     }
 }
 
 #[tokio::test]
 async fn calls_elsewhere_finish_when_the_server_ends_and_are_cut_off_when_it_must() {
-    let (world, mut ears) = world(Options::default()).await;
-    let client = world.client().await;
+    let (test_server, mut reports) = test_server(Options::default()).await;
+    let client = test_server.client().await;
     let call =
         |mut client: kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient<
             _,
@@ -291,29 +294,29 @@ async fn calls_elsewhere_finish_when_the_server_ends_and_are_cut_off_when_it_mus
         };
     let (first, second) = (call(client.clone()), call(client));
     for _ in 0..2 {
-        ears.begun.recv().await.expect("a call");
+        reports.begun.recv().await.expect("a call");
     }
-    world.stop.drain();
-    ears.go.add_permits(1);
-    ears.ended.recv().await.expect("an end");
-    // Whichever of them got the permit gave it back, and so the other finishes too.
+    test_server.stop.drain();
+    reports.go.add_permits(1);
+    reports.ended.recv().await.expect("an end");
+    // Whichever of them got the permit returned it, and so the other finishes too.
     for call in [first, second] {
         call.await.expect("a call").expect("a list");
     }
-    world.server.await.expect("an end");
+    test_server.server.await.expect("an end");
 
-    let (world, mut ears) = self::world(Options::default()).await;
-    let waits = call(world.client().await);
-    ears.begun.recv().await.expect("a call");
-    world.stop.now();
+    let (test_server, mut reports) = self::test_server(Options::default()).await;
+    let waits = call(test_server.client().await);
+    reports.begun.recv().await.expect("a call");
+    test_server.stop.now();
     let status = waits.await.expect("a call").expect_err("cut off");
     assert_eq!(status.code(), Code::Unavailable);
-    ears.ended.recv().await.expect("an end");
+    reports.ended.recv().await.expect("an end");
 }
 
 #[tokio::test]
-async fn the_service_serves_as_long_as_somebody_elsewhere_does() {
-    let (elsewhere, _ears) = elsewhere();
+async fn the_service_is_serving_while_a_remote_evaluator_is() {
+    let (elsewhere, _reports) = elsewhere();
     let evaluators = EvaluatorChain::new(vec![("pod", elsewhere)]);
     let is_usable = watch::Sender::new(true);
     let options = Options {
@@ -341,7 +344,7 @@ async fn the_service_serves_as_long_as_somebody_elsewhere_does() {
     }
 }
 
-/// Knows the image only until it runs it.
+/// Finds the image, but fails with "not found" when it runs.
 struct Forgetful;
 
 impl Evaluator for Forgetful {
@@ -357,14 +360,17 @@ impl Runner for Forgetful {
 }
 
 #[tokio::test]
-async fn an_evaluator_that_does_not_know_the_function_after_all_is_passed_over() {
-    let (elsewhere, mut ears) = elsewhere();
+async fn an_evaluator_that_does_not_know_the_function_after_all_is_skipped() {
+    let (elsewhere, mut reports) = elsewhere();
     let more: Entries = vec![("table", Arc::new(Forgetful)), ("pod", elsewhere)];
-    let world = World::with_more(Options::default(), Words::Runner, more).await;
-    let answer = world.call("image", LIST).await.expect("an answer");
+    let test_server = TestServer::with_more(Options::default(), Words::Runner, more).await;
+    let answer = test_server.call("image", LIST).await.expect("an answer");
     assert_eq!(answer.resource_list, LIST);
-    assert_eq!(ears.begun.recv().await.expect("a call").image, "image");
-    let status = world.call("unknown", LIST).await.expect_err("no function");
+    assert_eq!(reports.begun.recv().await.expect("a call").image, "image");
+    let status = test_server
+        .call("unknown", LIST)
+        .await
+        .expect_err("no function");
     assert_eq!(
         status.message(),
         "function \"unknown\" not found; evaluators asked: native, exec, table, pod: no registry knows it"

@@ -14,7 +14,7 @@ use kiln_runtime::{
     Evaluator, EvaluatorChain, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext,
     RunError, Runner,
 };
-use kiln_server::{Options, Server, Stop, Words};
+use kiln_server::{Options, Server, StopHandle, Words};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint};
@@ -31,10 +31,10 @@ items:
 ";
 
 /// A server that is running, and the directory of its functions.
-pub(crate) struct World {
+pub(crate) struct TestServer {
     pub(crate) directory: TempDir,
     pub(crate) address: SocketAddr,
-    pub(crate) stop: Stop,
+    pub(crate) stop: StopHandle,
     pub(crate) server: JoinHandle<()>,
 }
 
@@ -123,17 +123,17 @@ fn evaluators(directory: &Path) -> Entries {
     vec![("native", Arc::new(Natives)), ("exec", Arc::new(scripts))]
 }
 
-impl World {
-    pub(crate) async fn new() -> World {
-        World::with(Options::default(), Words::Runner).await
+impl TestServer {
+    pub(crate) async fn new() -> TestServer {
+        TestServer::with(Options::default(), Words::Runner).await
     }
 
-    pub(crate) async fn with(options: Options, words: Words) -> World {
-        World::with_more(options, words, Vec::new()).await
+    pub(crate) async fn with(options: Options, words: Words) -> TestServer {
+        TestServer::with_more(options, words, Vec::new()).await
     }
 
-    /// A server with these functions, and with more evaluators that are asked after them.
-    pub(crate) async fn with_more(options: Options, words: Words, more: Entries) -> World {
+    /// A server with these functions, and with more evaluators after them.
+    pub(crate) async fn with_more(options: Options, words: Words, more: Entries) -> TestServer {
         let directory = tempfile::tempdir().expect("a directory");
         let mut evaluators = evaluators(directory.path());
         evaluators.extend(more);
@@ -142,7 +142,7 @@ impl World {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let server = Server::bind(address, evaluators, options).await;
         let server = server.expect("a port");
-        World {
+        TestServer {
             directory,
             address: server.address(),
             stop: server.stop(),
@@ -150,7 +150,7 @@ impl World {
         }
     }
 
-    /// Makes a function of a shell script.
+    /// Makes a function from a shell script.
     pub(crate) fn script(&self, name: &str, script: &str) {
         let path = self.directory.path().join(format!("{name}.sh"));
         fs::write(path, script).expect("a script");
@@ -190,7 +190,7 @@ impl World {
         }
     }
 
-    /// Waits until the process is gone whose id is in a file.
+    /// Waits until the process whose ID is in a file is gone.
     pub(crate) async fn is_gone(&self, name: &str) {
         let path = self.path(name);
         let pid = loop {

@@ -1,9 +1,9 @@
-//! What probes hear.
+//! Responses to health probes.
 
 use std::time::Duration;
 
 use kiln_proto::SERVICE;
-use kiln_proto::idle::told_idle;
+use kiln_proto::idle::idle_time;
 use kiln_runtime::EvaluatorChain;
 use kiln_server::{Options, Server};
 use tonic::Code;
@@ -12,7 +12,7 @@ use tonic_health::ServingStatus;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::harness::World;
+use crate::harness::TestServer;
 
 pub(crate) async fn check(channel: Channel, service: &str) -> Result<i32, Code> {
     let request = HealthCheckRequest {
@@ -26,8 +26,8 @@ pub(crate) async fn check(channel: Channel, service: &str) -> Result<i32, Code> 
 
 #[tokio::test]
 async fn a_server_with_functions_serves() {
-    let world = World::new().await;
-    let channel = world.channel().await;
+    let test_server = TestServer::new().await;
+    let channel = test_server.channel().await;
     let serving = Ok(ServingStatus::Serving as i32);
     assert_eq!(check(channel.clone(), "").await, serving);
     assert_eq!(check(channel.clone(), SERVICE).await, serving);
@@ -65,15 +65,15 @@ async fn a_server_without_functions_is_alive_and_does_not_serve() {
 }
 
 #[tokio::test]
-async fn watchers_hear_of_the_end() {
-    let world = World::new().await;
-    world.script("slow", "touch \"$(dirname \"$0\")/started\"; while ! [ -e \"$(dirname \"$0\")/go\" ]; do sleep 0.01; done; cat");
+async fn watchers_are_notified_of_the_end() {
+    let test_server = TestServer::new().await;
+    test_server.script("slow", "touch \"$(dirname \"$0\")/started\"; while ! [ -e \"$(dirname \"$0\")/go\" ]; do sleep 0.01; done; cat");
     let mut watches = Vec::new();
     for service in ["", SERVICE, "other"] {
         let request = HealthCheckRequest {
             service: service.to_owned(),
         };
-        let watch = HealthClient::new(world.channel().await)
+        let watch = HealthClient::new(test_server.channel().await)
             .watch(request)
             .await;
         watches.push(watch.expect("a watch").into_inner());
@@ -82,46 +82,46 @@ async fn watchers_hear_of_the_end() {
         let first = watch.message().await.expect("a message").expect("a status");
         assert_eq!(first.status, wanted);
     }
-    let client = world.client().await;
+    let client = test_server.client().await;
     let call = tokio::spawn(async move {
         let mut client = client;
         client
             .evaluate_function(crate::harness::request("slow", crate::harness::LIST))
             .await
     });
-    world.appears("started").await;
-    world.stop.drain();
+    test_server.appears("started").await;
+    test_server.stop.drain();
     for watch in watches.iter_mut().take(2) {
         let next = watch.message().await.expect("a message").expect("a status");
         assert_eq!(next.status, ServingStatus::NotServing as i32);
     }
-    std::fs::write(world.path("go"), "").expect("a file");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     call.await.expect("a call").expect("a list");
-    world.server.await.expect("an end");
+    test_server.server.await.expect("an end");
 }
 
 #[tokio::test]
-async fn whoever_asks_hears_how_long_there_was_no_call() {
-    let world = World::new().await;
+async fn health_checks_report_the_idle_time() {
+    let test_server = TestServer::new().await;
     let here = "here=$(dirname \"$0\")";
-    world.script(
+    test_server.script(
         "waits",
         &format!("{here}; touch $here/started; while ! [ -e $here/go ]; do sleep 0.01; done; cat"),
     );
-    let channel = world.channel().await;
+    let channel = test_server.channel().await;
     let idle = async || {
         let request = HealthCheckRequest::default();
         let answer = HealthClient::new(channel.clone()).check(request).await;
-        told_idle(answer.expect("an answer").metadata()).expect("it is said")
+        idle_time(answer.expect("an answer").metadata()).expect("an idle time")
     };
-    let mut client = world.client().await;
+    let mut client = test_server.client().await;
     let call = tokio::spawn(async move {
         let request = crate::harness::request("waits", crate::harness::LIST);
         client.evaluate_function(request).await
     });
-    world.appears("started").await;
+    test_server.appears("started").await;
     assert_eq!(idle().await, Duration::ZERO);
-    std::fs::write(world.path("go"), "").expect("a file");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     call.await.expect("a call").expect("a list");
     // It only grows from now on.
     while idle().await < Duration::from_millis(20) {}

@@ -1,4 +1,4 @@
-//! Slow clients, many of them, and clients that take back what they ask for: others are served all the same.
+//! Slow clients, many clients, and clients that cancel their calls: others are served all the same.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use kiln_server::{ConnectionOptions, Options, Words};
 use tonic::Code;
 use tonic_health::ServingStatus;
 
-use crate::harness::{LIST, World, request};
+use crate::harness::{LIST, TestServer, request};
 use crate::health::check;
 use crate::raw::{
     CHECK, DATA, END_STREAM, EVALUATE, GO_AWAY, HEADERS, PREFACE, RESET, Raw, SETTINGS, WATCH,
@@ -21,7 +21,7 @@ const SERVING: Result<i32, Code> = Ok(ServingStatus::Serving as i32);
 const WAITS: &str = "here=$(dirname \"$0\"); echo $$ > \"$here/pid\"; \
      while ! [ -e \"$here/go\" ]; do sleep 0.01; done; cat";
 
-/// At most so many connections, half of them of one peer.
+/// Limits of connections, half of them for one peer.
 fn connections(max: usize) -> Options {
     Options {
         connections: ConnectionOptions {
@@ -53,8 +53,8 @@ async fn requests_that_announce_much_and_send_little_keep_out_no_others() {
         max_held_bytes: 32 * MIB,
         ..Options::default()
     };
-    let world = World::with(options, Words::Runner).await;
-    let mut slow = Raw::connect(world.address).await;
+    let test_server = TestServer::with(options, Words::Runner).await;
+    let mut slow = Raw::connect(test_server.address).await;
     let announced = u32::try_from(6 * MIB).expect("a size").to_be_bytes();
     let first = [&[0][..], &announced, b"x"].concat();
     for stream in streams(400) {
@@ -64,9 +64,12 @@ async fn requests_that_announce_much_and_send_little_keep_out_no_others() {
     slow.flush().await;
     let large = format!("{LIST}#{}\n", "x".repeat(3 * MIB));
     for _ in 0..3 {
-        world.call("tree", large.clone()).await.expect("a list");
+        test_server
+            .call("tree", large.clone())
+            .await
+            .expect("a list");
     }
-    // The slow ones go on as they like.
+    // The slow ones continue.
     slow.send(&frame(DATA, 0, 1, b"x")).await;
     slow.flush().await;
 }
@@ -77,11 +80,11 @@ async fn a_connection_that_holds_its_share_leaves_room_for_others() {
         max_held_bytes: 32 * MIB,
         ..Options::default()
     };
-    let world = World::with(options, Words::Runner).await;
-    let mut greedy = Raw::connect(world.address).await;
+    let test_server = TestServer::with(options, Words::Runner).await;
+    let mut greedy = Raw::connect(test_server.address).await;
     let size = 2 * MIB;
     let announced = u32::try_from(size).expect("a size").to_be_bytes();
-    // All but the last byte of more requests than there is memory for.
+    // All but the last byte of more requests than fit into memory.
     for stream in streams(40) {
         greedy.send(&headers(stream, EVALUATE, 0)).await;
         let first = [&[0][..], &announced].concat();
@@ -96,20 +99,20 @@ async fn a_connection_that_holds_its_share_leaves_room_for_others() {
         greedy.flush().await;
     }
     let large = format!("{LIST}#{}\n", "x".repeat(4 * MIB));
-    world.call("tree", large).await.expect("a list");
+    test_server.call("tree", large).await.expect("a list");
 }
 
 #[tokio::test]
-async fn a_request_has_to_be_whole_in_time() {
-    let world = World::with(impatient(), Words::Runner).await;
-    let mut slow = Raw::connect(world.address).await;
+async fn a_request_must_be_complete_in_time() {
+    let test_server = TestServer::with(impatient(), Words::Runner).await;
+    let mut slow = Raw::connect(test_server.address).await;
     for (stream, path) in [(1, EVALUATE), (3, CHECK)] {
         let begun = [
             headers(stream, path, 0),
             frame(DATA, 0, stream, b"\0\0\0\0\x09abc"),
         ];
         slow.send(&begun.concat()).await;
-        // A status, and the end of what the client was about to send.
+        // A status, and the end of the client's stream.
         let status = slow.wait_for(HEADERS, stream).await;
         assert_eq!(status.flags & END_STREAM, END_STREAM);
     }
@@ -118,29 +121,29 @@ async fn a_request_has_to_be_whole_in_time() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_taken_is_taken_back() {
-    let world = World::with(impatient(), Words::Runner).await;
-    let mut deaf = Raw::silent(world.address).await;
-    // The server may not send a byte of data on any stream.
+async fn an_answer_that_the_client_does_not_read_is_dropped() {
+    let test_server = TestServer::with(impatient(), Words::Runner).await;
+    let mut deaf = Raw::silent(test_server.address).await;
+    // The server may not send any data.
     let no_window = frame(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0]);
     deaf.send(&[PREFACE, &no_window].concat()).await;
     deaf.send(&call(1, "tree", LIST)).await;
     deaf.wait_for(HEADERS, 1).await;
     deaf.wait_for(RESET, 1).await;
-    world.call("tree", LIST).await.expect("a list");
+    test_server.call("tree", LIST).await.expect("a list");
 }
 
 #[tokio::test]
 async fn idle_connections_keep_out_neither_probes_nor_calls() {
-    let world = World::with(connections(20), Words::Runner).await;
+    let test_server = TestServer::with(connections(20), Words::Runner).await;
     let mut idle = Vec::new();
     for number in 0..200_u8 {
         let mut raw = match number % 4 {
-            0 => Raw::silent(world.address).await,
-            _ => Raw::connect_from(2 + number % 3, world.address).await,
+            0 => Raw::silent(test_server.address).await,
+            _ => Raw::connect_from(2 + number % 3, test_server.address).await,
         };
         match number % 4 {
-            // Half a greeting, a watch, half a request's headers.
+            // Half a preface, a watch, half a request's headers.
             0 => raw.send(&PREFACE[..10]).await,
             1 => raw.send(&empty_call(1, WATCH)).await,
             2 => raw.send(&headers(1, EVALUATE, 0)[..20]).await,
@@ -148,11 +151,11 @@ async fn idle_connections_keep_out_neither_probes_nor_calls() {
         }
         idle.push(raw);
         if number % 50 == 49 {
-            assert_eq!(check(world.channel().await, "").await, SERVING);
-            world.call("tree", LIST).await.expect("a list");
+            assert_eq!(check(test_server.channel().await, "").await, SERVING);
+            test_server.call("tree", LIST).await.expect("a list");
         }
     }
-    // The oldest made room.
+    // The oldest was evicted.
     for raw in idle.iter_mut().take(100) {
         raw.end().await;
     }
@@ -161,31 +164,31 @@ async fn idle_connections_keep_out_neither_probes_nor_calls() {
 #[tokio::test]
 async fn a_connection_with_a_call_stays_and_probes_get_through() {
     // One connection for each peer.
-    let world = World::with(connections(2), Words::Runner).await;
-    world.script("waits", WAITS);
-    let mut busy = Raw::connect(world.address).await;
+    let test_server = TestServer::with(connections(2), Words::Runner).await;
+    test_server.script("waits", WAITS);
+    let mut busy = Raw::connect(test_server.address).await;
     busy.send(&call(1, "waits", LIST)).await;
-    world.appears("pid").await;
+    test_server.appears("pid").await;
     let mut others = Vec::new();
     for _ in 0..100 {
-        others.push(Raw::connect(world.address).await);
-        assert_eq!(check(world.channel().await, "").await, SERVING);
+        others.push(Raw::connect(test_server.address).await);
+        assert_eq!(check(test_server.channel().await, "").await, SERVING);
     }
-    let status = world.call("tree", LIST).await.expect_err("no call");
+    let status = test_server.call("tree", LIST).await.expect_err("no call");
     assert_eq!(status.code(), Code::ResourceExhausted);
     assert!(
         status.message().ends_with("or raise --max-connections"),
         "{}",
         status.message()
     );
-    // Other peers have a share of their own.
-    let mut other = Raw::connect_from(2, world.address).await;
+    // Other peers have their own share.
+    let mut other = Raw::connect_from(2, test_server.address).await;
     other.send(&call(1, "tree", LIST)).await;
     other.wait_for(DATA, 1).await;
-    std::fs::write(world.path("go"), "").expect("a file");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     busy.wait_for(DATA, 1).await;
     busy.end_of_answer(1).await;
-    world.call("tree", LIST).await.expect("a list");
+    test_server.call("tree", LIST).await.expect("a list");
 }
 
 #[tokio::test]
@@ -197,24 +200,24 @@ async fn a_connection_without_requests_is_closed_after_a_while() {
         },
         ..Options::default()
     };
-    let world = World::with(options, Words::Runner).await;
-    world.script("waits", WAITS);
-    let mut busy = Raw::connect(world.address).await;
+    let test_server = TestServer::with(options, Words::Runner).await;
+    test_server.script("waits", WAITS);
+    let mut busy = Raw::connect(test_server.address).await;
     busy.send(&call(1, "waits", LIST)).await;
-    let mut idle = Raw::connect(world.address).await;
+    let mut idle = Raw::connect(test_server.address).await;
     idle.end().await;
     // A client that still has a call is not idle.
-    std::fs::write(world.path("go"), "").expect("a file");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     busy.wait_for(DATA, 1).await;
 }
 
 #[tokio::test]
 async fn many_calls_may_be_cancelled_at_once() {
-    let world = World::new().await;
-    world.script("waits", WAITS);
-    let mut client = Raw::connect(world.address).await;
+    let test_server = TestServer::new().await;
+    test_server.script("waits", WAITS);
+    let mut client = Raw::connect(test_server.address).await;
     client.send(&call(1, "waits", LIST)).await;
-    world.appears("pid").await;
+    test_server.appears("pid").await;
     for round in 0..3 {
         let mut burst = Vec::new();
         let first = 3 + 1000 * round;
@@ -227,7 +230,7 @@ async fn many_calls_may_be_cancelled_at_once() {
         client.send(&burst).await;
         client.flush().await;
     }
-    std::fs::write(world.path("go"), "").expect("a file");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     client.wait_for(DATA, 1).await;
     client.send(&call(10_001, "tree", LIST)).await;
     client.wait_for(DATA, 10_001).await;
@@ -235,8 +238,8 @@ async fn many_calls_may_be_cancelled_at_once() {
 
 #[tokio::test]
 async fn a_client_that_opens_and_resets_streams_without_end_is_closed() {
-    let world = World::new().await;
-    let mut flood = Raw::connect(world.address).await;
+    let test_server = TestServer::new().await;
+    let mut flood = Raw::connect(test_server.address).await;
     let mut batches = (0_u32..).map(|batch| {
         let streams = streams(500).map(|stream| stream + 1000 * batch);
         let pairs = streams.map(|stream| [call(stream, "tree", LIST), reset(stream)].concat());
@@ -253,7 +256,7 @@ async fn a_client_that_opens_and_resets_streams_without_end_is_closed() {
             if frame.kind == crate::raw::PING && frame.flags == 1 || frame.kind == SETTINGS {
                 let batch = batches.next().expect("there is no end");
                 flood.send(&batch).await;
-                // The next batch goes when this one has been read.
+                // The next batch is sent when this one has been read.
                 let ping = self::frame(crate::raw::PING, 0, 0, b"received");
                 flood.send(&ping).await;
             }
@@ -262,14 +265,14 @@ async fn a_client_that_opens_and_resets_streams_without_end_is_closed() {
     tokio::time::timeout(Duration::from_secs(120), ended)
         .await
         .expect("the flood has an end");
-    world.call("tree", LIST).await.expect("a list");
+    test_server.call("tree", LIST).await.expect("a list");
 }
 
 #[tokio::test]
 async fn a_client_that_cancels_all_its_calls_keeps_its_channel() {
-    let world = World::new().await;
-    world.script("waits", WAITS);
-    let channel = world.channel().await;
+    let test_server = TestServer::new().await;
+    test_server.script("waits", WAITS);
+    let channel = test_server.channel().await;
     let call = |image: &'static str| {
         let channel = channel.clone();
         tokio::spawn(async move {
@@ -282,26 +285,26 @@ async fn a_client_that_cancels_all_its_calls_keeps_its_channel() {
         })
     };
     let stays = call("waits");
-    world.appears("pid").await;
+    test_server.appears("pid").await;
     for _ in 0..5 {
         let cancelled: Vec<_> = (0..400).map(|_| call("tree")).collect();
         tokio::task::yield_now().await;
         cancelled.iter().for_each(tokio::task::JoinHandle::abort);
     }
-    std::fs::write(world.path("go"), "").expect("a file");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     stays.await.expect("a call").expect("a list");
 }
 
-/// Begins requests on one connection after the other until one is refused; how many were not.
+/// Starts requests on one connection after the other until one is refused; returns how many were not.
 async fn streams_until_refused(
-    world: &World,
+    test_server: &TestServer,
     request: impl Fn(u32) -> Vec<u8>,
 ) -> (usize, Vec<Raw>) {
     let mut connections = Vec::new();
     let mut open = 0;
     loop {
         assert!(connections.len() < 40, "{open} streams are open");
-        let mut raw = Raw::connect_from(2, world.address).await;
+        let mut raw = Raw::connect_from(2, test_server.address).await;
         for stream in streams(1000) {
             raw.send(&request(stream)).await;
         }
@@ -328,27 +331,27 @@ async fn streams_until_refused(
 #[tokio::test]
 async fn a_peer_with_very_many_streams_leaves_room_for_others() {
     for path in [WATCH, EVALUATE, CHECK] {
-        let world = World::new().await;
+        let test_server = TestServer::new().await;
         let request = |stream| match path {
             WATCH => empty_call(stream, path),
             // Nothing follows.
             _ => headers(stream, path, 0),
         };
-        let (open, _connections) = streams_until_refused(&world, request).await;
+        let (open, _connections) = streams_until_refused(&test_server, request).await;
         assert!(open < 10_000, "{path}: {open}");
-        assert_eq!(check(world.channel().await, "").await, SERVING);
-        world.call("tree", LIST).await.expect("a list");
+        assert_eq!(check(test_server.channel().await, "").await, SERVING);
+        test_server.call("tree", LIST).await.expect("a list");
     }
 }
 
 #[tokio::test]
 async fn large_headers_count_as_memory() {
     for path in [EVALUATE, CHECK] {
-        let world = World::new().await;
+        let test_server = TestServer::new().await;
         let request = |stream| large_headers(stream, path, 50_000);
-        let (open, _connections) = streams_until_refused(&world, request).await;
+        let (open, _connections) = streams_until_refused(&test_server, request).await;
         assert!(open < 1000, "{path}: {open}");
-        assert_eq!(check(world.channel().await, "").await, SERVING);
-        world.call("tree", LIST).await.expect("a list");
+        assert_eq!(check(test_server.channel().await, "").await, SERVING);
+        test_server.call("tree", LIST).await.expect("a list");
     }
 }

@@ -1,4 +1,4 @@
-//! Sizes, times and places.
+//! Limits of size, time and concurrency.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use kiln_proto::tonic_types::StatusExt as _;
 use kiln_server::{AdmissionOptions, Options, Words};
 use tonic::Code;
 
-use crate::harness::{LIST, World, request};
+use crate::harness::{LIST, TestServer, request};
 
 fn small_messages() -> Options {
     Options {
@@ -29,19 +29,19 @@ fn one_place(queue: usize) -> Options {
     }
 }
 
-/// A function that says that it runs and waits for a file to go on.
+/// A function that reports that it runs and waits for a file.
 const WAITS: &str = "here=$(dirname \"$0\"); echo $$ > \"$here/pid\"; \
      while ! [ -e \"$here/go\" ]; do sleep 0.01; done; cat";
 
 #[tokio::test]
 async fn a_large_request_is_refused_with_limit_size_and_flag() {
-    let world = World::with(small_messages(), Words::Runner).await;
+    let test_server = TestServer::with(small_messages(), Words::Runner).await;
     let list = format!("{LIST}#{}\n", "x".repeat(3000));
     let size = prost::Message::encoded_len(request("tree", list.clone()).get_ref());
-    let status = world.call("tree", list).await.expect_err("too large");
+    let status = test_server.call("tree", list).await.expect_err("too large");
     assert_eq!(status.code(), Code::ResourceExhausted);
     let wanted = format!(
-        "the request has {size} bytes, more than the limit of 2000 bytes; a higher limit is set with \
+        "the request has {size} bytes, more than the limit of 2000 bytes; raise it with \
          --max-request-body-size here and with --function-runner-grpc-max-message-size in Porch (porch-server: --max-request-body-size)"
     );
     assert_eq!(status.message(), wanted);
@@ -49,8 +49,8 @@ async fn a_large_request_is_refused_with_limit_size_and_flag() {
 
 #[tokio::test]
 async fn a_request_of_100_megabytes_is_refused_and_the_connection_lives_on() {
-    let world = World::new().await;
-    let mut client = world.client().await;
+    let test_server = TestServer::new().await;
+    let mut client = test_server.client().await;
     let list = vec![b'x'; 100 * 1024 * 1024];
     let answer = client.evaluate_function(request("tree", list)).await;
     let status = answer.expect_err("too large");
@@ -66,9 +66,12 @@ async fn a_request_of_100_megabytes_is_refused_and_the_connection_lives_on() {
 
 #[tokio::test]
 async fn a_large_answer_is_refused_and_a_large_log_cut() {
-    let world = World::with(small_messages(), Words::Runner).await;
-    world.script("grows", "cat; head -c 2100 /dev/zero | tr '\\0' '#'");
-    let status = world.call("grows", LIST).await.expect_err("too large");
+    let test_server = TestServer::with(small_messages(), Words::Runner).await;
+    test_server.script("grows", "cat; head -c 2100 /dev/zero | tr '\\0' '#'");
+    let status = test_server
+        .call("grows", LIST)
+        .await
+        .expect_err("too large");
     assert_eq!(status.code(), Code::ResourceExhausted);
     let start = "the answer of function \"grows\" has ";
     assert!(status.message().starts_with(start), "{}", status.message());
@@ -78,11 +81,11 @@ async fn a_large_answer_is_refused_and_a_large_log_cut() {
             .contains("more than the limit of 2000 bytes")
     );
 
-    world.script(
+    test_server.script(
         "talks",
         "echo first >&2; head -c 2500 /dev/zero | tr '\\0' '-' >&2; echo last >&2; cat",
     );
-    let answer = world.call("talks", LIST).await.expect("a list");
+    let answer = test_server.call("talks", LIST).await.expect("a list");
     assert_eq!(answer.resource_list, LIST);
     let log = String::from_utf8_lossy(&answer.log).into_owned();
     assert!(
@@ -93,59 +96,59 @@ async fn a_large_answer_is_refused_and_a_large_log_cut() {
 }
 
 #[tokio::test]
-async fn time_that_is_up_kills_the_function() {
-    let world = World::new().await;
-    world.script(
+async fn a_timeout_kills_the_function() {
+    let test_server = TestServer::new().await;
+    test_server.script(
         "hangs",
         "echo $$ > \"$(dirname \"$0\")/pid\"; trap '' TERM; while :; do sleep 1; done",
     );
     let mut call = request("hangs", LIST);
     call.set_timeout(Duration::from_millis(700));
-    let answer = world.client().await.evaluate_function(call).await;
+    let answer = test_server.client().await.evaluate_function(call).await;
     let status = answer.expect_err("no time");
-    // The client may see first that its time is up.
+    // The client may notice the timeout first.
     let codes = [Code::DeadlineExceeded, Code::Cancelled];
     assert!(codes.contains(&status.code()), "{status:?}");
-    world.is_gone("pid").await;
+    test_server.is_gone("pid").await;
 }
 
 #[tokio::test]
-async fn the_server_has_a_limit_of_its_own_and_says_so() {
+async fn the_server_reports_its_own_limit() {
     let options = Options {
         evaluation_timeout: Some(Duration::from_millis(300)),
         ..Options::default()
     };
-    let world = World::with(options, Words::Runner).await;
-    world.script("hangs", "echo $$ > \"$(dirname \"$0\")/pid\"; sleep 1000");
+    let test_server = TestServer::with(options, Words::Runner).await;
+    test_server.script("hangs", "echo $$ > \"$(dirname \"$0\")/pid\"; sleep 1000");
     for image in ["hangs", "obeys"] {
-        let status = world.call(image, LIST).await.expect_err("no time");
+        let status = test_server.call(image, LIST).await.expect_err("no time");
         assert_eq!(status.code(), Code::DeadlineExceeded);
         let wanted = format!("function \"{image}\" did not finish within 300ms");
         assert_eq!(status.message(), wanted);
     }
-    world.is_gone("pid").await;
+    test_server.is_gone("pid").await;
 }
 
 #[tokio::test]
-async fn a_time_that_is_none_is_the_callers_fault() {
-    let world = World::new().await;
+async fn a_malformed_timeout_is_the_callers_error() {
+    let test_server = TestServer::new().await;
     let mut call = request("tree", LIST);
     let value = "soon".parse().expect("a value");
     call.metadata_mut().insert("grpc-timeout", value);
-    let status = world.client().await.evaluate_function(call).await;
+    let status = test_server.client().await.evaluate_function(call).await;
     let status = status.expect_err("no time");
     assert_eq!(status.code(), Code::InvalidArgument);
     assert_eq!(status.message(), "malformed grpc-timeout: \"soon\"");
 }
 
 #[tokio::test]
-async fn who_finds_no_room_is_told_when_to_come_back() {
-    let world = World::with(one_place(0), Words::Runner).await;
-    world.script("waits", WAITS);
-    let mut client = world.client().await;
+async fn a_call_without_room_gets_a_retry_delay() {
+    let test_server = TestServer::with(one_place(0), Words::Runner).await;
+    test_server.script("waits", WAITS);
+    let mut client = test_server.client().await;
     let call = tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
-    world.appears("pid").await;
-    let status = world.call("waits", LIST).await.expect_err("no room");
+    test_server.appears("pid").await;
+    let status = test_server.call("waits", LIST).await.expect_err("no room");
     assert_eq!(status.code(), Code::ResourceExhausted);
     let text = status.message();
     assert!(
@@ -160,10 +163,10 @@ async fn who_finds_no_room_is_told_when_to_come_back() {
     let delay = details.retry_info().and_then(|info| info.retry_delay);
     assert!(delay.is_some_and(|delay| delay >= Duration::from_millis(100)));
     // Other work has other places.
-    world.call("tree", LIST).await.expect("a list");
-    std::fs::write(world.path("go"), "").expect("a file");
+    test_server.call("tree", LIST).await.expect("a list");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     call.await.expect("a call").expect("a list");
-    world.call("waits", LIST).await.expect("a list");
+    test_server.call("waits", LIST).await.expect("a list");
 }
 
 /// Two busy clients leave no room in the queue, and a third one is served all the same.
@@ -204,58 +207,61 @@ async fn no_client_can_fill_the_queue_for_others() {
 }
 
 #[tokio::test]
-async fn who_finds_no_memory_is_told_to_come_back() {
+async fn a_call_without_memory_gets_a_retry_delay() {
     let options = Options {
         max_held_bytes: 100_000,
         ..Options::default()
     };
-    let world = World::with(options, Words::Runner).await;
-    world.script("waits", WAITS);
+    let test_server = TestServer::with(options, Words::Runner).await;
+    test_server.script("waits", WAITS);
     let large = format!("{LIST}#{}\n", "x".repeat(60_000));
-    let mut client = world.client().await;
+    let mut client = test_server.client().await;
     let first = request("waits", large.clone());
     let call = tokio::spawn(async move { client.evaluate_function(first).await });
-    world.appears("pid").await;
-    let status = world.call("tree", large.clone()).await;
+    test_server.appears("pid").await;
+    let status = test_server.call("tree", large.clone()).await;
     let status = status.expect_err("no memory");
     assert_eq!(status.code(), Code::ResourceExhausted);
     let text = status.message();
     assert!(text.starts_with("no room for a request of 60"), "{text}");
     assert!(text.ends_with("or raise --max-held-bytes"), "{text}");
     assert!(status.get_error_details().retry_info().is_some());
-    world.call("tree", LIST).await.expect("a list");
-    std::fs::write(world.path("go"), "").expect("a file");
+    test_server.call("tree", LIST).await.expect("a list");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     call.await.expect("a call").expect("a list");
     for _ in 0..3 {
-        world.call("tree", large.clone()).await.expect("a list");
+        test_server
+            .call("tree", large.clone())
+            .await
+            .expect("a list");
     }
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_leaves_its_place_and_no_process() {
-    let world = World::with(one_place(1), Words::Runner).await;
-    world.script("waits", WAITS);
-    world.script("cat", "exec cat");
-    let mut client = world.client().await;
+async fn a_caller_that_disconnects_frees_its_slot_and_leaves_no_process() {
+    let test_server = TestServer::with(one_place(1), Words::Runner).await;
+    test_server.script("waits", WAITS);
+    test_server.script("cat", "exec cat");
+    let mut client = test_server.client().await;
     let call = tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
-    world.appears("pid").await;
+    test_server.appears("pid").await;
     call.abort();
     // It has the only place until the server hears of it.
-    world.call("cat", LIST).await.expect("a list");
-    world.is_gone("pid").await;
+    test_server.call("cat", LIST).await.expect("a list");
+    test_server.is_gone("pid").await;
 }
 
 #[tokio::test]
 async fn a_deadline_counts_in_the_queue_too() {
-    let world = World::with(one_place(1), Words::Runner).await;
-    world.script("waits", WAITS);
-    let mut client = world.client().await;
+    let test_server = TestServer::with(one_place(1), Words::Runner).await;
+    test_server.script("waits", WAITS);
+    let mut client = test_server.client().await;
     let call = tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
-    world.appears("pid").await;
+    test_server.appears("pid").await;
     let mut second = request("waits", LIST);
     second.set_timeout(Duration::from_millis(300));
-    let answer = world.client().await.evaluate_function(second).await;
+    let answer = test_server.client().await.evaluate_function(second).await;
     answer.expect_err("no time");
-    std::fs::write(world.path("go"), "").expect("a file");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     call.await.expect("a call").expect("a list");
 }

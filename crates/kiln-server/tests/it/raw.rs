@@ -1,4 +1,4 @@
-//! A client that writes frames of HTTP/2 as it likes.
+//! A client that writes arbitrary HTTP/2 frames.
 
 use std::net::SocketAddr;
 
@@ -22,13 +22,13 @@ pub(crate) const PING: u8 = 6;
 pub(crate) const GO_AWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
 
-/// The largest frame that a server takes.
+/// The largest frame that a server accepts.
 const MAX_FRAME: usize = 16 * 1024;
 
 pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
 
-/// A frame that came.
+/// A frame that was received.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Frame {
     pub(crate) kind: u8,
@@ -56,7 +56,7 @@ pub(crate) fn headers(stream: u32, path: &str, flags: u8) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | flags, stream, &header_block(path))
 }
 
-/// The headers of a request with another one of `size` bytes.
+/// The headers of a request with an additional one of `size` bytes.
 pub(crate) fn large_headers(stream: u32, path: &str, size: usize) -> Vec<u8> {
     let mut block = header_block(path);
     literal(&mut block, "x-large", &"x".repeat(size));
@@ -135,7 +135,7 @@ pub(crate) fn reset(stream: u32) -> Vec<u8> {
 }
 
 impl Raw {
-    /// A connection without a word.
+    /// A connection that has sent nothing.
     pub(crate) async fn silent(address: SocketAddr) -> Raw {
         Raw::over(TcpStream::connect(address).await.expect("a connection"))
     }
@@ -148,14 +148,14 @@ impl Raw {
         }
     }
 
-    /// A connection with a greeting.
+    /// A connection with a preface.
     pub(crate) async fn connect(address: SocketAddr) -> Raw {
         let mut raw = Raw::silent(address).await;
         raw.greet().await;
         raw
     }
 
-    /// A connection with a greeting from another address of this machine.
+    /// A connection with a preface from another address of this machine.
     pub(crate) async fn connect_from(last: u8, address: SocketAddr) -> Raw {
         let socket = TcpSocket::new_v4().expect("a socket");
         let from = SocketAddr::from(([127, 0, 0, last], 0));
@@ -175,7 +175,7 @@ impl Raw {
         let _ = self.writer.write_all(bytes).await;
     }
 
-    /// The next frame; none at the end. Settings are acknowledged.
+    /// The next frame; `None` at the end. Acknowledges settings.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         self.reader.read_exact(&mut head).await.ok()?;
@@ -205,7 +205,7 @@ impl Raw {
         }
     }
 
-    /// Waits for the trailers of an answer, and until the server is done with it.
+    /// Waits for the trailers of a response, and until the server has finished it.
     pub(crate) async fn end_of_answer(&mut self, stream: u32) {
         while self.wait_for(HEADERS, stream).await.flags & END_STREAM == 0 {}
         self.flush().await;

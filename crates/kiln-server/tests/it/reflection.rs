@@ -1,21 +1,21 @@
-//! Tools that ask what there is.
+//! Server reflection.
 
 use tonic_reflection::pb::v1::ServerReflectionRequest;
 use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
-use crate::harness::World;
+use crate::harness::TestServer;
 
 #[tokio::test]
 async fn services_are_listed() {
-    let world = World::new().await;
+    let test_server = TestServer::new().await;
     let request = ServerReflectionRequest {
         host: String::new(),
         message_request: Some(MessageRequest::ListServices(String::new())),
     };
     let requests = tokio_stream::once(request);
-    let mut client = ServerReflectionClient::new(world.channel().await);
+    let mut client = ServerReflectionClient::new(test_server.channel().await);
     let answers = client.server_reflection_info(requests).await;
     let mut answers = answers.expect("answers").into_inner();
     let answer = answers.message().await.expect("an answer").expect("one");
@@ -33,8 +33,8 @@ async fn services_are_listed() {
 
 #[tokio::test]
 async fn what_is_not_there_is_unimplemented() {
-    let world = World::new().await;
-    let mut grpc = tonic::client::Grpc::new(world.channel().await);
+    let test_server = TestServer::new().await;
+    let mut grpc = tonic::client::Grpc::new(test_server.channel().await);
     for (path, text) in [
         (
             "/evaluator.FunctionEvaluator/Nope",

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
-use kiln_server::{Options, Tls, TlsFiles, Token, Words};
+use kiln_server::{BearerToken, Options, Tls, TlsFiles, Words};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
 use tonic::Code;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
-use crate::harness::{LIST, World, request};
+use crate::harness::{LIST, TestServer, request};
 
-/// An authority that signs certificates.
+/// A CA that signs certificates.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
@@ -78,16 +78,16 @@ impl Files {
     }
 }
 
-async fn secure(tls: Arc<Tls>) -> World {
+async fn secure(tls: Arc<Tls>) -> TestServer {
     let options = Options {
         tls: Some(tls),
         ..Options::default()
     };
-    World::with(options, Words::Runner).await
+    TestServer::with(options, Words::Runner).await
 }
 
 async fn connect(
-    world: &World,
+    test_server: &TestServer,
     authority: &Authority,
     identity: Option<(String, String)>,
 ) -> Result<Channel, tonic::transport::Error> {
@@ -97,7 +97,7 @@ async fn connect(
     if let Some((certificate, key)) = identity {
         tls = tls.identity(Identity::from_pem(certificate, key));
     }
-    let endpoint = Endpoint::from_shared(format!("https://{}", world.address));
+    let endpoint = Endpoint::from_shared(format!("https://{}", test_server.address));
     let endpoint = endpoint.expect("an address").tls_config(tls);
     endpoint.expect("a configuration").connect().await
 }
@@ -114,29 +114,29 @@ async fn call(channel: Channel) -> Result<(), tonic::Status> {
 async fn clients_that_trust_the_certificate_are_served() {
     let authority = Authority::new();
     let files = Files::new(&authority);
-    let world = secure(files.tls(None)).await;
-    let channel = connect(&world, &authority, None)
+    let test_server = secure(files.tls(None)).await;
+    let channel = connect(&test_server, &authority, None)
         .await
         .expect("a connection");
     call(channel).await.expect("a list");
     let stranger = Authority::new();
-    assert!(connect(&world, &stranger, None).await.is_err());
+    assert!(connect(&test_server, &stranger, None).await.is_err());
 }
 
 #[tokio::test]
 async fn clients_without_the_right_certificate_are_not_served() {
     let authority = Authority::new();
     let files = Files::new(&authority);
-    let world = secure(files.tls(Some(&authority))).await;
+    let test_server = secure(files.tls(Some(&authority))).await;
     let right = Some(authority.sign("client"));
-    let channel = connect(&world, &authority, right)
+    let channel = connect(&test_server, &authority, right)
         .await
         .expect("a connection");
     call(channel).await.expect("a list");
     let wrong = Some(Authority::new().sign("client"));
     for identity in [None, wrong] {
-        // With TLS 1.3 a client hears of it when it first reads.
-        let refused = match connect(&world, &authority, identity).await {
+        // With TLS 1.3 a client notices it when it first reads.
+        let refused = match connect(&test_server, &authority, identity).await {
             Ok(channel) => call(channel).await.is_err(),
             Err(_) => true,
         };
@@ -148,35 +148,37 @@ async fn clients_without_the_right_certificate_are_not_served() {
 async fn new_certificates_are_used_and_bad_ones_are_not() {
     let old = Authority::new();
     let files = Files::new(&old);
-    let world = secure(files.tls(None)).await;
-    connect(&world, &old, None).await.expect("a connection");
+    let test_server = secure(files.tls(None)).await;
+    connect(&test_server, &old, None)
+        .await
+        .expect("a connection");
 
     fs::write(files.path().join("cert"), "no certificate").expect("a file");
-    connect(&world, &old, None)
+    connect(&test_server, &old, None)
         .await
         .expect("the old certificate");
 
     let new = Authority::new();
     files.write(&new);
-    let channel = connect(&world, &new, None)
+    let channel = connect(&test_server, &new, None)
         .await
         .expect("the new certificate");
     call(channel).await.expect("a list");
-    assert!(connect(&world, &old, None).await.is_err());
+    assert!(connect(&test_server, &old, None).await.is_err());
 }
 
 #[tokio::test]
 async fn plaintext_finds_no_way_into_a_server_with_tls() {
     let files = Files::new(&Authority::new());
-    let world = secure(files.tls(None)).await;
-    let endpoint = Endpoint::from_shared(format!("http://{}", world.address));
+    let test_server = secure(files.tls(None)).await;
+    let endpoint = Endpoint::from_shared(format!("http://{}", test_server.address));
     let channel = endpoint.expect("an address").connect_lazy();
     let status = call(channel).await.expect_err("no way");
     assert_ne!(status.code(), Code::Ok);
 }
 
 #[test]
-fn files_that_are_no_certificates_are_named() {
+fn files_that_are_not_certificates_are_named() {
     let directory = tempfile::tempdir().expect("a directory");
     let cert = directory.path().join("cert");
     fs::write(&cert, "x").expect("a file");
@@ -187,22 +189,22 @@ fn files_that_are_no_certificates_are_named() {
     };
     let error = Tls::load(files).err().expect("no certificate");
     let source = std::error::Error::source(&error).map(ToString::to_string);
-    let wanted = format!("{}: no certificate in it", cert.display());
+    let wanted = format!("{}: it contains no certificate", cert.display());
     assert_eq!(source, Some(wanted));
 }
 
 #[tokio::test]
-async fn a_token_is_wanted_of_callers_but_not_of_probes() {
+async fn a_token_is_required_of_callers_but_not_of_probes() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("token");
     fs::write(&path, "secret\n").expect("a file");
-    let token = Token::load(path.clone()).expect("a token");
+    let token = BearerToken::load(path.clone()).expect("a token");
     let options = Options {
         token: Some(Arc::new(token)),
         ..Options::default()
     };
-    let world = World::with(options, Words::Runner).await;
-    let mut client = world.client().await;
+    let test_server = TestServer::with(options, Words::Runner).await;
+    let mut client = test_server.client().await;
     let mut call = async |token: Option<&str>| {
         let mut request = request("tree", LIST);
         if let Some(token) = token {
@@ -221,6 +223,6 @@ async fn a_token_is_wanted_of_callers_but_not_of_probes() {
     fs::write(&path, "other").expect("a file");
     assert_eq!(call(Some("Bearer secret")).await, unknown);
     assert_eq!(call(Some("bearer other")).await, Ok(()));
-    let status = crate::health::check(world.channel().await, "").await;
+    let status = crate::health::check(test_server.channel().await, "").await;
     assert_eq!(status, Ok(1));
 }

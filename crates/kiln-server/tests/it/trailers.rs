@@ -1,4 +1,4 @@
-//! Statuses as they travel: whatever happens, every client can receive them.
+//! Encoded statuses: every client can receive them.
 
 use bytes::Bytes;
 use http::{HeaderMap, Request};
@@ -6,15 +6,15 @@ use kiln_proto::failure::{self, MAX_ENCODED_MESSAGE, ROOM_METADATA};
 use kiln_server::Words;
 use tokio::net::TcpStream;
 
-use crate::harness::{LIST, World, request};
+use crate::harness::{LIST, TestServer, request};
 use crate::raw::{EVALUATE, message};
 
-/// What gRPC's C core takes unless its users ask for more.
+/// The default limit of gRPC's C core.
 const C_CORE_LIMIT: usize = 8 * 1024;
 
 /// The headers and trailers of an answer.
-async fn answer(world: &World, path: &str, body: Bytes) -> HeaderMap {
-    let stream = TcpStream::connect(world.address).await;
+async fn answer(test_server: &TestServer, path: &str, body: Bytes) -> HeaderMap {
+    let stream = TcpStream::connect(test_server.address).await;
     let stream = stream.expect("a connection");
     let (client, connection) = h2::client::handshake(stream).await.expect("a greeting");
     let connection = tokio::spawn(connection);
@@ -63,18 +63,18 @@ fn evaluation(image: &str, list: &str) -> Bytes {
     message(&prost::Message::encode_to_vec(&request)).into()
 }
 
-/// Prints much, first and last words apart.
+/// Prints much, with distinct first and last words.
 const TALKS: &str =
     "cat; echo first words >&2; head -c 300000 /dev/zero | tr '\\0' ' ' >&2; echo last words >&2";
 
 #[tokio::test]
 async fn what_functions_print_fits() {
     for words in [Words::Runner, Words::Wrapper] {
-        let world = World::with(kiln_server::Options::default(), words).await;
-        world.script("fails-loudly", &format!("{TALKS}; exit 1"));
-        world.script("garbles", &format!("{TALKS}; printf '\\0'"));
+        let test_server = TestServer::with(kiln_server::Options::default(), words).await;
+        test_server.script("fails-loudly", &format!("{TALKS}; exit 1"));
+        test_server.script("garbles", &format!("{TALKS}; printf '\\0'"));
         for image in ["fails-loudly", "garbles"] {
-            let headers = answer(&world, EVALUATE, evaluation(image, LIST)).await;
+            let headers = answer(&test_server, EVALUATE, evaluation(image, LIST)).await;
             let parts = ["first words", "last words", "bytes omitted"];
             check(&headers, "13", &parts);
         }
@@ -83,23 +83,23 @@ async fn what_functions_print_fits() {
 
 #[tokio::test]
 async fn what_callers_send_fits() {
-    let world = World::new().await;
+    let test_server = TestServer::new().await;
     let long = "\u{202e}é{".repeat(20_000);
-    let headers = answer(&world, EVALUATE, evaluation(&long, LIST)).await;
+    let headers = answer(&test_server, EVALUATE, evaluation(&long, LIST)).await;
     check(
         &headers,
         "5",
         &["not found", "evaluators asked: native, exec"],
     );
     let headers = answer(
-        &world,
+        &test_server,
         EVALUATE,
         evaluation("tree", &format!("kind: {long}\n")),
     )
     .await;
     check(&headers, "3", &["cannot read the resource list"]);
     let path = format!("/{}/x", "?x".replace('?', "y%20").repeat(6_000));
-    let headers = answer(&world, &path, Bytes::new()).await;
+    let headers = answer(&test_server, &path, Bytes::new()).await;
     check(&headers, "12", &["unknown service y%20x"]);
     // A reflection request for a symbol: field 4 of the message.
     let symbol = "s{".repeat(15_000);
@@ -112,17 +112,17 @@ async fn what_callers_send_fits() {
     ]);
     asked.extend(symbol.as_bytes());
     let path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
-    let headers = answer(&world, path, message(&asked).into()).await;
+    let headers = answer(&test_server, path, message(&asked).into()).await;
     check(&headers, "5", &["symbol 's{s{", "not found"]);
 }
 
 #[tokio::test]
 async fn a_client_with_room_has_all_of_it() {
-    let world = World::new().await;
-    world.script("fails-loudly", &format!("{TALKS}; exit 1"));
+    let test_server = TestServer::new().await;
+    test_server.script("fails-loudly", &format!("{TALKS}; exit 1"));
     let mut call = request("fails-loudly", LIST);
     call.metadata_mut().insert(ROOM_METADATA, 1_000_000.into());
-    let answer = world.client().await.evaluate_function(call).await;
+    let answer = test_server.client().await.evaluate_function(call).await;
     let status = answer.expect_err("a failure");
     let failure = failure::from_status(&status).expect("details");
     assert_eq!(
@@ -134,7 +134,7 @@ async fn a_client_with_room_has_all_of_it() {
     assert!(status.message().len() < MAX_ENCODED_MESSAGE);
 }
 
-/// A client of gRPC's C core. It prints the code and the text of the status that it gets.
+/// A client of gRPC's C core. It prints the code and the text of the status.
 const PYTHON_CLIENT: &str = r#"
 import grpc, sys
 channel = grpc.insecure_channel(sys.argv[1])
@@ -154,12 +154,12 @@ async fn clients_of_the_c_core_receive_what_functions_print() {
         eprintln!("skipped: KILN_TEST_PYTHON does not name a Python with grpcio");
         return;
     };
-    let world = World::new().await;
-    world.script("fails-loudly", &format!("{TALKS}; exit 1"));
-    let sent = world.path("request");
+    let test_server = TestServer::new().await;
+    test_server.script("fails-loudly", &format!("{TALKS}; exit 1"));
+    let sent = test_server.path("request");
     let call = request("fails-loudly", LIST).into_inner();
     std::fs::write(&sent, prost::Message::encode_to_vec(&call)).expect("a file");
-    let address = world.address.to_string();
+    let address = test_server.address.to_string();
     // Between its two limits the C core refuses at random.
     for _ in 0..5 {
         let mut command = std::process::Command::new(&python);

@@ -11,7 +11,7 @@ use kiln_runtime::{
     Evaluator, EvaluatorChain, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext,
     RunError, Runner,
 };
-use kiln_server::{Options, Server, Stop};
+use kiln_server::{Options, Server, StopHandle};
 use kiln_telemetry::{Exporters, LogFormat, LogOptions, Telemetry, outgoing_context};
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -48,7 +48,7 @@ pub(crate) fn run(test: impl AsyncFnOnce(SharedDispatch)) {
 pub(crate) struct TestServer {
     pub(crate) telemetry: Telemetry,
     channel: Channel,
-    stop: Stop,
+    stop: StopHandle,
     server: JoinHandle<()>,
     log: Buffer,
     functions: Arc<Functions>,

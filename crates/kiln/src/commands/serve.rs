@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use function_runner::{Environment, Flags, Flavour, serve};
+use function_runner::{Environment, Flavour, RunnerFlags, serve};
 
 use crate::ui::Ui;
 
@@ -22,7 +22,7 @@ pub(crate) struct ServeArgs {
 
 pub(crate) fn cmd_serve(ui: &Ui, args: ServeArgs) -> Result<ExitCode> {
     let environment = Environment::read();
-    let config = match Flags::new(Flavour::Serve).parse(args.flags, &environment) {
+    let config = match RunnerFlags::new(Flavour::Serve).parse(args.flags, &environment) {
         Ok(config) => config,
         Err(stop) => {
             ui.print_message(stop.text().trim_end());

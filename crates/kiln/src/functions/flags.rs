@@ -10,7 +10,7 @@ use kiln_evaluators::{ExecOptions, NativeOptions};
 use kiln_exec::ExecEvaluator;
 use kiln_krm::image::{DEFAULT_PREFIX, check_prefix};
 use kiln_runtime::{Evaluator, Network};
-use kiln_sandbox::{Sandbox, SandboxMode, SandboxPolicy, Surroundings};
+use kiln_sandbox::{HostEnvironment, Sandbox, SandboxMode, SandboxPolicy};
 
 use super::runner_flags::RunnerFlags;
 use crate::environment::{KPT_IMAGE_PREFIX, PATH};
@@ -65,7 +65,7 @@ impl FunctionFlags {
                 allow_network: network == Network::Host,
                 ..SandboxPolicy::default()
             };
-            let surroundings = Surroundings {
+            let surroundings = HostEnvironment {
                 environment: std::env::vars_os().collect(),
                 temporary: std::env::temp_dir(),
             };

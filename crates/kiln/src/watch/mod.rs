@@ -69,7 +69,7 @@ pub(crate) fn watch(ui: &Ui, watch: &Watch<'_>, work: impl Fn() -> Round) -> Res
             ui.print_error(&error);
         }
         // No function is running now.
-        process::bury_orphans();
+        process::reap_orphans();
         log_waiting(ui, watch.named);
         match next_change(watch, &known, &events)? {
             Some(changed) => log_changed(ui, &changed),

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn parse(arguments: &[&str]) -> Result<Config, Stop> {
-    Flags::new().parse(arguments.iter().map(|&argument| argument.to_owned()))
+fn parse(arguments: &[&str]) -> Result<ServerConfig, Stop> {
+    ServerFlags::new().parse(arguments.iter().map(|&argument| argument.to_owned()))
 }
 
 #[track_caller]
@@ -63,8 +63,11 @@ fn what_cannot_work_is_refused() {
     );
     refused(
         &["--tls-cert=x", "--", "cat"],
-        "-tls-cert and -tls-key need each other",
+        "-tls-cert and -tls-key must be used together",
     );
-    refused(&["--require-tls", "--", "cat"], "-require-tls needs ");
-    refused(&["--tls-client-ca=x", "--", "cat"], "-tls-client-ca needs ");
+    refused(&["--require-tls", "--", "cat"], "-require-tls requires ");
+    refused(
+        &["--tls-client-ca=x", "--", "cat"],
+        "-tls-client-ca requires ",
+    );
 }

@@ -1,4 +1,4 @@
-//! Copies, and what is not one.
+//! Copies, and errors.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -26,7 +26,7 @@ fn what_is_in_a_directory_is_copied_into_another() {
     fs::write(from.join("deep/er/file"), "x").unwrap();
     fs::set_permissions(from.join("deep"), Permissions::from_mode(0o555)).unwrap();
     symlink("program", from.join("link")).unwrap();
-    // What an earlier copy left, in the way of a link and of a file that may not be written.
+    // Remains of an earlier copy, in place of a link and of a read-only file.
     fs::write(to.join("link"), "old").unwrap();
     fs::write(to.join("program"), "old").unwrap();
     fs::set_permissions(to.join("program"), Permissions::from_mode(0o444)).unwrap();

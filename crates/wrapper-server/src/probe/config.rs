@@ -6,7 +6,7 @@ use std::time::Duration;
 use kiln_go::{FlagSet, GoDuration, Key};
 
 /// The flags.
-pub(super) struct Flags {
+pub(super) struct ProbeFlags {
     set: FlagSet,
     addr: Key<String>,
     service: Key<String>,
@@ -24,48 +24,47 @@ pub(super) struct Flags {
     version: Key<bool>,
 }
 
-/// What is wanted.
-pub(super) enum Asked {
+/// What to do.
+pub(super) enum ProbeCommand {
     Version,
-    Probe(Box<Config>),
+    Probe(Box<ProbeConfig>),
 }
 
-/// What the command line says, checked.
-pub(super) struct Config {
-    /// As it was given.
+/// The validated command line.
+pub(super) struct ProbeConfig {
+    /// As given.
     pub(super) address: String,
     pub(super) service: String,
     pub(super) user_agent: String,
     pub(super) connect_timeout: Duration,
     pub(super) rpc_timeout: Duration,
-    /// Names and values.
     pub(super) headers: Vec<(String, String)>,
     pub(super) tls: Option<TlsConfig>,
     pub(super) verbose: bool,
 }
 
-/// How the server is believed.
+/// The TLS settings.
 pub(super) struct TlsConfig {
     pub(super) trust: Trust,
-    /// Certificate and key.
+    /// The client's certificate and key.
     pub(super) identity: Option<(PathBuf, PathBuf)>,
 }
 
-/// Whom to believe.
+/// Which servers to trust.
 pub(super) enum Trust {
     Anybody,
     Signed {
-        /// Those whom the system believes if not given.
+        /// The CA certificates; those of the system if not given.
         ca: Option<PathBuf>,
         server_name: Option<String>,
     },
 }
 
-impl Flags {
-    pub(super) fn new() -> Flags {
+impl ProbeFlags {
+    pub(super) fn new() -> ProbeFlags {
         let mut set = FlagSet::new("grpc-health-probe");
         let second = GoDuration::from_seconds(1);
-        Flags {
+        ProbeFlags {
             addr: set.text("addr", "", "(required) tcp host:port to connect"),
             service: set.text("service", "", "service name to check (default: \"\")"),
             user_agent: set.text(
@@ -116,12 +115,15 @@ impl Flags {
         }
     }
 
-    /// Reads a command line, without the program's name; what is wrong is text to be printed.
-    pub(super) fn parse(&self, arguments: impl Iterator<Item = String>) -> Result<Asked, String> {
+    /// Parses a command line without the program's name; the error is the text to print.
+    pub(super) fn parse(
+        &self,
+        arguments: impl Iterator<Item = String>,
+    ) -> Result<ProbeCommand, String> {
         let parsed = self.set.parse(arguments);
         let parsed = parsed.map_err(|stop| stop.text().to_owned())?;
         if parsed.get(self.version) {
-            return Ok(Asked::Version);
+            return Ok(ProbeCommand::Version);
         }
         let wrong = |text: &str| Err(format!("error: {text}\n"));
         let address = parsed.get(self.addr);
@@ -187,7 +189,7 @@ impl Flags {
                 format!("error: invalid RPC header, expected 'key: value', got {header:?}\n")
             })
         });
-        Ok(Asked::Probe(Box::new(Config {
+        Ok(ProbeCommand::Probe(Box::new(ProbeConfig {
             address,
             service: parsed.get(self.service),
             user_agent: parsed.get(self.user_agent),

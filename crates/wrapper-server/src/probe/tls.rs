@@ -1,4 +1,4 @@
-//! Where the probe connects to, and how it believes who is there.
+//! The endpoints of the probe, and how it verifies the server.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
-use super::config::{Config, TlsConfig, Trust};
+use super::config::{ProbeConfig, TlsConfig, Trust};
 
-/// The addresses to try. `localhost` is known here: an image with nothing in it knows no names.
-pub(super) fn endpoints(config: &Config) -> Result<Vec<Endpoint>> {
+/// The addresses to try. `localhost` is resolved here: an empty image has no hosts file.
+pub(super) fn endpoints(config: &ProbeConfig) -> Result<Vec<Endpoint>> {
     if config.address.starts_with("unix:") {
         let address = config.address.replacen("unix://", "unix:", 1);
         return Ok(vec![Endpoint::from_shared(address)?]);
@@ -52,7 +52,7 @@ fn secure(endpoint: Endpoint, tls: &TlsConfig, host: &str) -> Result<Endpoint> {
     }
     match &tls.trust {
         Trust::Anybody => {
-            let verifier = Arc::new(BelieveAnybody(Arc::new(ring::default_provider())));
+            let verifier = Arc::new(NoVerification(Arc::new(ring::default_provider())));
             let config = config.domain_name(host);
             Ok(endpoint.tls_config_with_verifier(config, verifier)?)
         }
@@ -71,11 +71,11 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Takes every certificate, as the user asked; that the server has its key is still checked.
+/// Accepts every certificate, as the user asked; still checks that the server has its key.
 #[derive(Debug)]
-struct BelieveAnybody(Arc<CryptoProvider>);
+struct NoVerification(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for BelieveAnybody {
+impl ServerCertVerifier for NoVerification {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -1,11 +1,11 @@
-//! Calls: what the function gets, what callers are told, how it ends.
+//! Calls: input of the function, responses, and ends.
 
 use kiln_proto::failure::{MAX_ENCODED_MESSAGE, ROOM_METADATA, from_status};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use tonic::Code;
 
-use crate::world::{IMAGE, LIST, Wrapper, block_on, call, request, script};
+use crate::wrapper_process::{IMAGE, LIST, Wrapper, block_on, call, request, script};
 
 #[test]
 fn the_function_gets_the_list_and_answers() {
@@ -34,7 +34,7 @@ fn words_after_the_dashes_are_passed_as_they_are() {
 }
 
 #[test]
-fn a_failed_function_is_told_by_its_results() {
+fn a_failed_function_is_reported_by_its_results() {
     let text = "cat; echo 'results:\n- message: bad port\n  severity: error\n- message: hm\n  severity: warning'; \
                 echo why >&2; exit 3";
     let wrapper = Wrapper::start(&[], &script(text));
@@ -57,7 +57,7 @@ fn a_failed_function_is_told_by_its_results() {
 }
 
 #[test]
-fn an_answer_that_is_no_list_is_told_as_porch_does() {
+fn an_answer_that_is_not_a_list_is_reported_as_by_porch() {
     for exit in [0, 5] {
         let text = format!("echo 'kind: Nonsense'; echo why >&2; exit {exit}");
         let wrapper = Wrapper::start(&[], &script(&text));
@@ -113,7 +113,7 @@ fn an_answer_without_a_list_of_items_is_a_failure_as_in_porch() {
 }
 
 #[test]
-fn an_entrypoint_that_is_not_there_is_told_as_porch_does() {
+fn a_missing_entrypoint_is_reported_as_by_porch() {
     let wrapper = Wrapper::start(&[], &["/no/such/function"]);
     let status = wrapper.call(LIST).unwrap_err();
     assert_eq!(status.code(), Code::Internal);
@@ -134,8 +134,8 @@ fn error_results_of_a_function_that_succeeds_are_for_the_caller() {
 }
 
 #[test]
-fn calls_run_beside_each_other() {
-    // Each waits until the other has begun.
+fn calls_run_in_parallel() {
+    // Each waits until the other has started.
     let directory = tempfile::tempdir().unwrap();
     let pipe = directory.path().join("pipe");
     let text = format!(
@@ -219,7 +219,7 @@ fn details_are_as_large_as_the_caller_takes_them() {
             .unwrap_err()
     });
     assert_eq!(from_status(&status).unwrap().stderr.len(), 300_000);
-    // A caller that announces no room gets both ends of the text, and no more than any client takes.
+    // A caller that announces no room gets both ends of the text, and no more than any client accepts.
     let small = wrapper.call(LIST).unwrap_err();
     assert!(small.message().len() <= MAX_ENCODED_MESSAGE, "{small:?}");
     assert!(small.message().contains("bytes omitted"), "{small:?}");
@@ -255,13 +255,13 @@ fn running_calls_finish_after_a_signal() {
 }
 
 #[test]
-fn verbosity_decides_what_is_told() {
+fn verbosity_selects_what_is_logged() {
     let fails = script("cat; exit 1");
     let talkative = Wrapper::start(&["--verbosity=4"], &fails);
     talkative.call(LIST).unwrap_err();
     talkative.wait_for_line("Input Resource List: ");
-    // A silent one does not even tell where it listens.
-    let output = std::process::Command::new(crate::world::WRAPPER)
+    // A quiet one does not even log its port.
+    let output = std::process::Command::new(crate::wrapper_process::WRAPPER)
         .args([
             "--port=1",
             "--verbosity=0",

@@ -1,4 +1,4 @@
-//! The static binary where there is nothing but itself and a function.
+//! The static binary in a root without other files than a function.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::peers::skipped;
-use crate::world::{LIST, Wrapper};
+use crate::wrapper_process::{LIST, Wrapper};
 
-/// A function that needs nothing: it answers with what it gets.
+/// A function without dependencies: it returns its input.
 const FUNCTION: &str =
     "fn main() { std::io::copy(&mut std::io::stdin(), &mut std::io::stdout()).unwrap(); }";
 

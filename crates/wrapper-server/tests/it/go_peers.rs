@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::peers::{go_peers, skipped};
-use crate::world::{Wrapper, script};
+use crate::wrapper_process::{Wrapper, script};
 
 /// A function that fails with a result.
 const FAILS: &str =
@@ -34,7 +34,7 @@ fn a_go_client_is_served() {
 }
 
 #[test]
-fn a_go_client_is_told_of_failures() {
+fn a_go_client_gets_failures() {
     let wrapper = Wrapper::start(&[], &script(FAILS));
     let text = "failed to evaluate function \"x\" with structured results: [error]: bad port and stderr: why";
     check(&wrapper, &["-fails=x", "-failure", text]);
@@ -76,7 +76,7 @@ fn the_public_probe_agrees_with_ours() {
     ];
     for arguments in cases {
         let theirs = Command::new(&probe).args(arguments).output().unwrap();
-        let ours = crate::world::probe(arguments);
+        let ours = crate::wrapper_process::probe(arguments);
         let told = |output: &std::process::Output| {
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
             (output.status.code(), text)

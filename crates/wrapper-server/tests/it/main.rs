@@ -1,4 +1,4 @@
-//! The binary from the outside, under both names.
+//! The binary as a process, under both names.
 
 mod calls;
 mod empty_root;
@@ -7,4 +7,4 @@ mod go_peers;
 mod peers;
 mod probe;
 mod threads;
-mod world;
+mod wrapper_process;

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 
-use crate::world::{Wrapper, file, probe, probe_as, script};
+use crate::wrapper_process::{Wrapper, file, probe, probe_as, script};
 
 #[track_caller]
 fn check(arguments: &[&str], code: i32, told: &str) {
@@ -30,7 +30,7 @@ fn a_server_that_serves_is_healthy() {
 }
 
 #[test]
-fn a_service_that_is_not_there_is_a_failed_call() {
+fn an_unknown_service_is_a_failed_call() {
     let wrapper = Wrapper::start(&[], &script("cat"));
     let output = probe(&["-addr", &wrapper.address(), "-service", "x"]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -40,7 +40,7 @@ fn a_service_that_is_not_there_is_a_failed_call() {
 }
 
 #[test]
-fn nobody_there_is_a_failed_connection() {
+fn a_closed_port_is_a_failed_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     drop(listener);
@@ -50,7 +50,7 @@ fn nobody_there_is_a_failed_connection() {
 
 #[test]
 fn a_server_that_does_not_answer_is_a_failed_call() {
-    // It takes connections and says nothing.
+    // It accepts connections and sends nothing.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let told = "timeout: health rpc did not complete within 300ms\n";
@@ -77,7 +77,7 @@ fn wrong_arguments_have_a_code_of_their_own() {
 }
 
 #[test]
-fn tls_is_checked_unless_told_otherwise() {
+fn tls_is_checked_by_default() {
     let directory = tempfile::tempdir().unwrap();
     let names = vec!["localhost".to_owned()];
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();

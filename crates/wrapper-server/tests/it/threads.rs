@@ -1,4 +1,4 @@
-//! A system that gives no more threads or processes.
+//! A system without further threads or processes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use std::process::Command;
 use rustix::process::{Resource, geteuid, getrlimit};
 use tonic::Code;
 
-use crate::world::{LIST, WRAPPER, Wrapper, block_on, call};
+use crate::wrapper_process::{LIST, WRAPPER, Wrapper, block_on, call};
 
 /// A user that runs nothing else. The limit does not hold for root.
 const USER: u32 = 61_184;
@@ -37,7 +37,7 @@ fn a_system_without_threads_fails_calls_and_not_the_server() {
     }
     let wrapper = Wrapper::spawn(&mut command);
     block_on(async {
-        // All on one connection, which must not suffer.
+        // All on one connection, which must survive.
         let mut client = wrapper.client().await;
         set_limit(&wrapper, "1");
         for _ in 0..3 {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::environment::Environment;
-use crate::flags::{Flags, Flavour};
+use crate::flags::{Flavour, RunnerFlags};
 
 const PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
@@ -13,7 +13,7 @@ fn objects(directory: &Path, arguments: &[&str]) -> ClusterFunctionConfigs {
     let arguments = [&[functions.as_str()], arguments].concat();
     let arguments = arguments.into_iter().map(str::to_owned);
     let environment = Environment::default();
-    let config = Flags::new(Flavour::FunctionRunner).parse(arguments, &environment);
+    let config = RunnerFlags::new(Flavour::FunctionRunner).parse(arguments, &environment);
     ClusterFunctionConfigs::new(&config.unwrap())
 }
 
@@ -154,7 +154,7 @@ fn functions_built_into_porch_are_built_in() {
 }
 
 #[test]
-fn disabled_runtimes_are_reported() {
+fn disabled_evaluators_are_reported() {
     let off = objects(Path::new("/nowhere"), &["--disable-runtimes=exec,native"]);
     let both = config(serde_json::json!({
         "image": "set-labels",

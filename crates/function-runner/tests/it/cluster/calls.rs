@@ -5,7 +5,7 @@ use super::machine::Machine;
 use super::space::Space;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_warm_call_asks_nothing_of_the_api_server() {
+async fn a_warm_call_sends_no_request_to_the_api_server() {
     let Some(machine) = Machine::get() else {
         return;
     };
@@ -25,7 +25,7 @@ async fn a_warm_call_asks_nothing_of_the_api_server() {
         runner.caller.call(&image, &[]).await.expect("a warm call");
     }
     let after = machine.requests_of(&space.user());
-    // The sign of life is the clock's doing, not a call's.
+    // The lease is renewed by time, not by calls.
     let asked: Vec<_> = after
         .iter()
         .skip(before)
@@ -67,7 +67,7 @@ async fn the_pod_has_no_more_rights_than_it_needs() {
         "ALL"
     );
     assert!(function["resources"]["limits"]["memory"].is_string());
-    // No one was warned: the namespace asks to be told of pods that are less than restricted.
+    // There were no warnings: the namespace warns about pods that are less than restricted.
     assert!(!runner.log().contains("PodSecurity"), "{}", runner.log());
 }
 
@@ -91,7 +91,7 @@ async fn fifty_calls_at_once_share_three_pods() {
         call.await.expect("a task").expect("an answer");
     }
     let pods = space.until_ready(3);
-    // Of nothing there was ever more: no pod was made to be thrown away.
+    // There was never more than one of anything: no pod was created in vain.
     let created = machine.requests_of(&space.user());
     let is_pod = |request: &&String| request.contains("create") && request.contains("/pods");
     assert_eq!(created.iter().filter(is_pod).count(), pods.len());

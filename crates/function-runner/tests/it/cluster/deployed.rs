@@ -1,4 +1,4 @@
-//! What `deploy/` installs, as it is, with images of our own under the names that it gives.
+//! What `deploy/` installs, unchanged, with our own images under the names in it.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ async fn three_replicas_answer_behind_their_service() {
     let services = machine.list(&space.own, "services");
     let address = services[0]["spec"]["clusterIP"].as_str();
     let address = format!("{}:9445", address.expect("an address"));
-    // Each connection is led to any of the three.
+    // Each connection goes to any of the three.
     for _ in 0..8 {
         let caller = Caller::connect(&address).await;
         caller.call(&image, &[]).await.expect("an answer");
@@ -36,7 +36,7 @@ async fn three_replicas_answer_behind_their_service() {
     let owners: BTreeSet<String> = owners.collect();
     assert_eq!(owners.len(), pods.len(), "one pod each: {owners:?}");
 
-    // They take their signs of life with them.
+    // They delete their leases.
     let gone = ["-n", &space.own, "delete", "deployment", "function-runner"];
     machine.kubectl(&gone);
     space.until("leases", "without leases", |leases| leases.is_empty());

@@ -1,8 +1,7 @@
 //! Pods that are called by the names of their services.
 //!
-//! The cluster has no DNS, so there is one here. It leads every service to a port of this machine that passes on to the pod,
-//! so that it can be seen who was called by name. The runner has a `resolv.conf` that names it, in a mount namespace of its
-//! own.
+//! The cluster has no DNS, so there is one here. It resolves every service to a port of this machine that forwards to
+//! the pod and records the name. The runner has a `resolv.conf` that names it, in its own mount namespace.
 
 use std::net::Ipv4Addr;
 use std::process::Command;
@@ -16,7 +15,7 @@ use super::machine::Machine;
 use super::runner::Runner;
 use super::space::Space;
 
-/// Where wrappers listen.
+/// The port of wrappers.
 const WRAPPER_PORT: u16 = 9446;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,34 +36,37 @@ async fn a_pod_is_called_by_the_name_of_its_service() {
     let pods = space.until_ready(1);
     let (name, _) = pods.first_key_value().expect("a pod");
     let host = format!("{name}.{}.svc.cluster.local", space.pods);
-    let asked = told(&asked);
+    let asked = queries(&asked);
     assert!(asked.contains(&host), "{host} is not among {asked:?}");
-    let passed_on = told(&passed_on);
+    let passed_on = queries(&passed_on);
     assert!(passed_on.iter().eq([name]), "not by name: {passed_on:?}");
 }
 
-/// What somebody was asked or did, in order.
-type Told = Arc<Mutex<Vec<String>>>;
+/// The recorded queries and calls, in order.
+type Queries = Arc<Mutex<Vec<String>>>;
 
-fn told(told: &Told) -> Vec<String> {
-    told.lock().unwrap_or_else(PoisonError::into_inner).clone()
+fn queries(queries: &Queries) -> Vec<String> {
+    queries
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
 }
 
-fn tell(told: &Told, what: String) {
-    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-    told.push(what);
+fn record(queries: &Queries, what: String) {
+    let mut queries = queries.lock().unwrap_or_else(PoisonError::into_inner);
+    queries.push(what);
 }
 
-/// An address of this machine that nobody else uses.
+/// An unused address of this machine.
 fn address_of_our_own() -> Ipv4Addr {
     let process = std::process::id().to_be_bytes();
     Ipv4Addr::new(127, 53, process[2], process[3])
 }
 
-/// A server of names, for which every service is at one address. The resolver of the C library asks at no other port.
-async fn answer_names(address: Ipv4Addr) -> Told {
+/// A DNS server that resolves every service to one address. The resolver of the C library uses no other port.
+async fn answer_names(address: Ipv4Addr) -> Queries {
     let socket = UdpSocket::bind((address, 53)).await.expect("port 53");
-    let asked = Told::default();
+    let asked = Queries::default();
     let telling = Arc::clone(&asked);
     tokio::spawn(async move {
         let mut query = [0; 512];
@@ -74,18 +76,18 @@ async fn answer_names(address: Ipv4Addr) -> Told {
             };
             let is_service = name.ends_with(".svc.cluster.local") && kind == ADDRESS;
             let answer = answer(&query[..end], is_service.then_some(address));
-            tell(&telling, name);
+            record(&telling, name);
             let _ = socket.send_to(&answer, client).await;
         }
     });
     asked
 }
 
-/// Passes connections on to the only pod there is, and tells its name.
-async fn pass_on(address: Ipv4Addr, space: &Arc<Space>) -> Told {
+/// Forwards connections to the only pod, and records its name.
+async fn pass_on(address: Ipv4Addr, space: &Arc<Space>) -> Queries {
     let listener = TcpListener::bind((address, WRAPPER_PORT)).await;
     let listener = listener.expect("a port");
-    let passed = Told::default();
+    let passed = Queries::default();
     let (telling, space) = (Arc::clone(&passed), Arc::clone(space));
     tokio::spawn(async move {
         while let Ok((mut client, _)) = listener.accept().await {
@@ -94,7 +96,7 @@ async fn pass_on(address: Ipv4Addr, space: &Arc<Space>) -> Told {
                 let pods = tokio::task::spawn_blocking(move || space.objects("pods"));
                 let pods = pods.await.expect("a list");
                 let (name, pod) = pods.first_key_value().expect("a pod");
-                tell(&telling, name.clone());
+                record(&telling, name.clone());
                 let ip = pod["status"]["podIP"].as_str().expect("an address");
                 let server = TcpStream::connect(format!("{ip}:{WRAPPER_PORT}")).await;
                 let mut server = server.expect("a wrapper");
@@ -105,7 +107,7 @@ async fn pass_on(address: Ipv4Addr, space: &Arc<Space>) -> Told {
     passed
 }
 
-/// The same command, for which names are known at an address.
+/// The same command with a DNS server.
 fn with_names_of(address: Ipv4Addr, space: &Space, command: &Command) -> Command {
     let resolver = space.file("resolv.conf", &format!("nameserver {address}\n"));
     let mut inside = Command::new("unshare");
@@ -122,12 +124,12 @@ fn with_names_of(address: Ipv4Addr, space: &Space, command: &Command) -> Command
     inside
 }
 
-/// The type of a question for an address of IPv4.
+/// The type of an A query.
 const ADDRESS: u16 = 1;
 /// Bytes before the question.
 const HEAD: usize = 12;
 
-/// The name that is asked for, the type of the question, and where it ends.
+/// The name and the type of the query, and where it ends.
 fn question(query: &[u8]) -> Option<(String, u16, usize)> {
     let mut labels = Vec::new();
     let mut at = HEAD;
@@ -144,14 +146,14 @@ fn question(query: &[u8]) -> Option<(String, u16, usize)> {
     Some((labels.join("."), u16::from_be_bytes(kind), at + 4))
 }
 
-/// The answer to a question, which begins with it: that there is this address, or none.
+/// The response to a query, which begins with it: the address, or none.
 fn answer(question: &[u8], address: Option<Ipv4Addr>) -> Vec<u8> {
     let mut answer = question.to_vec();
-    // An answer, recursion is wanted and had, no error; one question, so many answers, nothing else.
+    // A response, recursion desired and available, no error; one question, so many answers, nothing else.
     let head = [0x81, 0x80, 0, 1, 0, u8::from(address.is_some()), 0, 0, 0, 0];
     answer[2..HEAD].copy_from_slice(&head);
     if let Some(address) = address {
-        // The name of the question, an address of IPv4 in the Internet, good for no time, four bytes.
+        // The name of the query, an A record of class IN, TTL 0, four bytes.
         answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
         answer.extend(address.octets());
     }

@@ -1,4 +1,4 @@
-//! What happens to objects of a kind, as `kubectl get --watch` tells it.
+//! Events of objects of a kind, from `kubectl get --watch`.
 
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,7 +10,7 @@ use super::machine::Machine;
 
 /// What happened to an object.
 pub(crate) enum Event {
-    /// It is there, and so.
+    /// It exists in this state.
     Is(Value),
     IsGone(Value),
 }
@@ -29,7 +29,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Of the objects of a kind in a namespace.
+    /// A watch on the objects of a kind in a namespace.
     pub(crate) fn of(machine: &Machine, namespace: &str, kind: &str) -> Events {
         let mut command = machine.kubectl_command();
         command

@@ -28,7 +28,7 @@ impl Space {
         self.machine.apply(&self.in_here(&config));
     }
 
-    /// Waits until the newest version of an object has been seen, and gives the error in its status.
+    /// Waits until the newest version of an object has been observed, and returns the error in its status.
     fn until_seen(&self, name: &str, pleases: impl Fn(&str) -> bool) {
         self.until("functionconfigs", "seen and pleasing", |configs| {
             let Some(config) = configs.get(name) else {
@@ -72,7 +72,7 @@ async fn programs_and_built_in_functions_run_what_objects_say() {
     space.function("one", "sed s/there/one/");
     space.function("two", "sed s/there/two/");
     let runner = space.start(&["--scan-interval=2s"]).await;
-    // No registry has them, so nobody else can run them.
+    // No registry has them, so no pod can run them.
     let prefix = format!("{}/no-such", machine.registry);
     let image = &format!("{prefix}/labels:v1");
 
@@ -92,7 +92,7 @@ async fn programs_and_built_in_functions_run_what_objects_say() {
             .contains("namespace: two")
     );
 
-    // What cannot be done is told, and told no more when it can.
+    // Errors are reported, and removed when they are resolved.
     space.apply_config("labels", "binaryExecutor: {tags: [v1], path: three}");
     space.until_seen("labels", |error| {
         error.contains("functions/three does not exist")

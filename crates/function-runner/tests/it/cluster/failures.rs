@@ -1,4 +1,4 @@
-//! Calls that fail: each tells why, and hurts nobody else.
+//! Calls that fail: each reports why, and affects no others.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::runner::list;
 use super::space::Space;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn functions_that_fail_crash_hang_or_say_too_much() {
+async fn functions_that_fail_crash_hang_or_print_too_much() {
     let Some(machine) = Machine::get() else {
         return;
     };
@@ -56,7 +56,7 @@ async fn functions_that_fail_crash_hang_or_say_too_much() {
         "{grown:?}"
     );
 
-    // All that was the functions' fault and not the pod's.
+    // All of these are failures of the function, not of the pod.
     caller.call(&image, &[]).await.expect("an answer");
     assert_eq!(space.until_ready(1).len(), 1);
 }
@@ -92,14 +92,14 @@ async fn images_that_cannot_be_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pods_that_never_start_are_told_by_their_reason() {
+async fn pods_that_never_start_are_reported_with_their_reason() {
     let Some(machine) = Machine::get() else {
         return;
     };
     let space = Space::new(&machine, "stuck");
     let image = images::function(&machine, "stuck");
     let mut command = space.runner_command(&[]);
-    // The runner does not look at this image; only the node does.
+    // The runner does not inspect this image; only the node does.
     command.env(
         "WRAPPER_SERVER_IMAGE",
         format!("{}/kiln/gone:v1", machine.registry),

@@ -1,4 +1,4 @@
-//! Images for tests, made and pushed with what kiln has for that.
+//! Images for tests, built and pushed with kiln's own code.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,8 +12,8 @@ use kiln_oci::{
 
 use super::machine::Machine;
 
-/// A function that does what the data of its configuration says: `sleep` for so many seconds, `exit` with a code, `kill`
-/// itself, answer with so many bytes more (`grow`). Otherwise it gives back what it gets.
+/// A function that follows the data of its configuration: `sleep` for so many seconds, `exit` with a code, `kill`
+/// itself, answer with so many bytes more (`grow`). Otherwise it returns its input.
 const SCRIPT: &str = r#"
 list=/tmp/list.$$
 cat >"$list"
@@ -81,13 +81,13 @@ pub(crate) fn moved_function(machine: &Machine, name: &str) -> String {
     image
 }
 
-/// The same image as those name it who are in the cluster themselves.
+/// The same image by its name inside the cluster.
 pub(crate) fn function_for_pods(machine: &Machine, name: &str) -> String {
     let image = function(machine, name);
     image.replacen(&machine.registry, &machine.inner_registry, 1)
 }
 
-/// The same where a password and an authority are needed.
+/// The same in the registry that requires a password and a CA.
 pub(crate) fn private_function(machine: &Machine, name: &str) -> String {
     let image = format!("{}/kiln/{name}:v1", machine.private_registry);
     let config = docker_config(machine, &machine.private_login);
@@ -102,7 +102,7 @@ pub(crate) fn private_function(machine: &Machine, name: &str) -> String {
     image
 }
 
-/// An image that says nothing of what it runs.
+/// An image without an entrypoint.
 pub(crate) fn without_entrypoint(machine: &Machine, name: &str) -> String {
     let image = format!("{}/kiln/{name}:v1", machine.registry);
     let layer = base().finish().expect("a layer");
@@ -110,7 +110,7 @@ pub(crate) fn without_entrypoint(machine: &Machine, name: &str) -> String {
     image
 }
 
-/// What `cargo xtask images` makes, where nodes look for images without a registry's name.
+/// The images of `cargo xtask images`, where nodes look for images without a registry name.
 pub(crate) fn push_ours(machine: &Machine) {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
@@ -131,7 +131,7 @@ pub(crate) fn push_ours(machine: &Machine) {
     });
 }
 
-/// Docker's file of passwords with one for the private registry.
+/// A Docker config with a password for the private registry.
 pub(crate) fn docker_config(machine: &Machine, login: &str) -> String {
     let (user, password) = login.split_once(':').expect("name and password");
     serde_json::json!({
@@ -195,7 +195,7 @@ fn push(
         ..RegistryOptions::default()
     });
     let reference: ImageReference = image.parse().expect("a reference");
-    // A thread of its own, because callers are in a runtime already.
+    // A separate thread, because callers are in a runtime already.
     std::thread::scope(|scope| {
         let work = || {
             let runtime = tokio::runtime::Builder::new_current_thread();
@@ -212,7 +212,7 @@ fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The wrapper as releases have it, but built quicker.
+/// The wrapper as in releases, but with a faster build.
 fn build_wrapper() -> PathBuf {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/build-wrapper");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static");

@@ -1,4 +1,4 @@
-//! The life of pods: they end, are warmed up, expire, change hands.
+//! The life cycle of pods: they end, are warmed up, expire, change owners.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::load::Load;
 use super::machine::Machine;
 use super::space::{Objects, Space, is_ready};
 
-/// By what a pod is told from one of the same name.
+/// The UID that distinguishes pods of the same name.
 fn identities(pods: &Objects) -> BTreeSet<String> {
     let uid = |pod: &Value| pod["metadata"]["uid"].as_str().expect("a uid").to_owned();
     pods.values().map(uid).collect()
@@ -90,7 +90,7 @@ async fn idle_pods_go_when_their_time_is_up_and_come_back() {
     space.until("services", "without services", |services| {
         services.is_empty()
     });
-    // A call that takes longer than that keeps its pod.
+    // A longer call keeps its pod.
     runner
         .caller
         .call(&image, &[("sleep", "8")])

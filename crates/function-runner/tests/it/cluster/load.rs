@@ -1,4 +1,4 @@
-//! Callers that never stop while something is being done to those they call.
+//! Continuous callers during disruptions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use tonic::Status;
 
 use super::runner::Caller;
 
-/// Calls without end, and what failed of them.
+/// Continuous calls, and their failures.
 pub(crate) struct Load {
     stop: Arc<AtomicBool>,
     answered: watch::Sender<u64>,
@@ -17,7 +17,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// So many callers of one image.
+    /// Starts so many callers of one image.
     pub(crate) fn start(caller: &Caller, image: &str, callers: usize) -> Load {
         let mut load = Load {
             stop: Arc::default(),
@@ -49,7 +49,7 @@ impl Load {
         reached.await.expect("the sender is ours");
     }
 
-    /// Ends, and gives back what failed.
+    /// Stops, and returns the failures.
     pub(crate) async fn stop(mut self) -> Vec<Status> {
         self.stop.store(true, Ordering::Relaxed);
         let mut failures = Vec::new();
@@ -59,7 +59,7 @@ impl Load {
         failures
     }
 
-    /// The same where nothing may have failed.
+    /// Stops, and fails the test if a call failed.
     pub(crate) async fn stop_without_failures(self) {
         let failures = self.stop().await;
         assert!(failures.is_empty(), "{failures:#?}");

@@ -1,6 +1,6 @@
-//! The cluster of `tests/cluster/up`, and the tools to look at it and to disturb it.
+//! The cluster of `tests/cluster/up`, and tools to inspect and to disturb it.
 //!
-//! Tests share the cluster, each with namespaces of its own. One that stops a part of it has it for itself.
+//! Tests share the cluster, each with its own namespaces. A test that stops a part of it has exclusive use.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,27 +12,27 @@ use serde_json::Value;
 /// The cluster that this machine has.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
-    /// Where everything of it is.
+    /// Its directory.
     directory: PathBuf,
-    /// Keeps away those who want it otherwise. It is a lock on a file, because tests may be in many processes.
+    /// The lock for shared or exclusive use. It is a file lock, because tests may run in many processes.
     _turn: Arc<File>,
-    /// Where images are.
+    /// The registry.
     pub(crate) registry: String,
-    /// The same registry, as it is called from within the cluster.
+    /// The same registry by its name in the cluster.
     pub(crate) inner_registry: String,
-    /// Where images are for those who know a password and an authority.
+    /// The registry that requires a password and a CA.
     pub(crate) private_registry: String,
-    /// Name and password, with a colon between.
+    /// `NAME:PASSWORD`.
     pub(crate) private_login: String,
 }
 
 impl Machine {
-    /// The cluster together with others, or nothing and a word why.
+    /// Shared use of the cluster; `None`, with a message, if there is no cluster.
     pub(crate) fn get() -> Option<Machine> {
         Machine::find(File::lock_shared)
     }
 
-    /// The cluster for oneself, so that parts of it can be stopped.
+    /// Exclusive use of the cluster, to stop parts of it.
     pub(crate) fn get_alone() -> Option<Machine> {
         Machine::find(File::lock)
     }
@@ -57,22 +57,22 @@ impl Machine {
         })
     }
 
-    /// The administrator's way in.
+    /// The administrator's kubeconfig.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.directory.join("kubeconfig")
     }
 
-    /// The certificate of whoever signs for the private registry.
+    /// The CA certificate of the private registry.
     pub(crate) fn registry_authority(&self) -> PathBuf {
         self.directory.join("pki/registry-ca.crt")
     }
 
-    /// The certificate of whoever signs for the API server.
+    /// The CA certificate of the API server.
     pub(crate) fn authority(&self) -> PathBuf {
         self.directory.join("pki/ca.crt")
     }
 
-    /// Where the API server is.
+    /// The address of the API server.
     pub(crate) fn api_server(&self) -> String {
         let command = [
             "config",
@@ -83,7 +83,7 @@ impl Machine {
         self.kubectl(&command)
     }
 
-    /// Runs kubectl as administrator and gives back what it prints. It has to succeed.
+    /// Runs kubectl as administrator and returns its output. It has to succeed.
     #[track_caller]
     pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
         let output = self.try_kubectl(arguments);
@@ -104,7 +104,7 @@ impl Machine {
         command
     }
 
-    /// Makes what a text of YAML says, or changes it so.
+    /// Applies a manifest.
     #[track_caller]
     pub(crate) fn apply(&self, yaml: &str) {
         let directory = tempfile::tempdir().expect("a directory");
@@ -125,7 +125,7 @@ impl Machine {
         }
     }
 
-    /// Stops or starts a part of a cluster that one has for oneself: `kill` or `start`.
+    /// Kills or starts a part of the cluster in exclusive use: `kill` or `start`.
     #[track_caller]
     pub(crate) fn part(&self, verb: &str, name: &str) {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cluster/part");
@@ -137,7 +137,7 @@ impl Machine {
         assert!(status.expect("a script").success(), "{verb} {name}");
     }
 
-    /// The requests that a user has made of the API server, watches that are under way not counted.
+    /// The requests of a user to the API server, without running watches.
     pub(crate) fn requests_of(&self, user: &str) -> Vec<String> {
         let log = std::fs::read_to_string(self.directory.join("log/audit.log")).expect("audit log");
         let asked = log.lines().filter_map(|line| {

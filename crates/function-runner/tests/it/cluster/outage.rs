@@ -1,4 +1,4 @@
-//! Parts of the cluster that are away for a while.
+//! Outages of parts of the cluster.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::machine::Machine;
 use super::runner::Runner;
 use super::space::{LONG, Objects, Space};
 
-/// How long the API server is away.
+/// Duration of the outage of the API server.
 const OUTAGE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -21,7 +21,7 @@ async fn warm_calls_go_on_without_an_api_server() {
     let space = Space::new(&machine, "outage");
     let image = images::function(&machine, "outage");
     let idle = images::function(&machine, "outage-idle");
-    // An idle pod's time is up during the outage, and so is the lease.
+    // The TTL of an idle pod and the lease expire during the outage.
     let runner = space.start(&["--pod-ttl=20s", "--scan-interval=1s"]).await;
     runner.caller.call(&image, &[]).await.expect("an answer");
     runner.caller.call(&idle, &[]).await.expect("an answer");

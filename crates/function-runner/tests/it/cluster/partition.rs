@@ -1,4 +1,4 @@
-//! Three replicas, one of which is cut off from the API server.
+//! Three replicas, one of which is partitioned from the API server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::replicas::{owner, owners};
 use super::runner::Runner;
 use super::space::Space;
 
-/// The time of a pod that nobody calls. It is over more than once while the replica is cut off.
+/// The TTL of an idle pod. It expires more than once during the partition.
 const TTL: Duration = Duration::from_secs(15);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replica_that_is_cut_off_beside_two_others_goes_on_and_comes_back() {
+async fn a_replica_that_is_partitioned_from_two_others_continues_and_comes_back() {
     let Some(machine) = Machine::get() else {
         return;
     };
@@ -38,7 +38,7 @@ async fn a_replica_that_is_cut_off_beside_two_others_goes_on_and_comes_back() {
         .each_ref()
         .map(|other| Load::start(&other.caller, &image, 1));
     let before = owners(&space.until_ready(3));
-    let witness = Witness::of_endpoints(&space);
+    let witness = CallLog::of_endpoints(&space);
 
     proxy.cut();
     space.until("pods", "no orphan", |pods| {
@@ -51,7 +51,7 @@ async fn a_replica_that_is_cut_off_beside_two_others_goes_on_and_comes_back() {
             load.answers(5).await;
         }
     }
-    // Whoever has the pod now keeps it for the one that calls it, and nobody has touched what is not an orphan.
+    // The new owner keeps the pod while its old owner calls it, and no replica has touched pods that are not orphans.
     let after = owners(&space.objects("pods"));
     assert_eq!(after.len(), 3, "{after:?}");
     for (uid, owner) in &before {
@@ -60,9 +60,9 @@ async fn a_replica_that_is_cut_off_beside_two_others_goes_on_and_comes_back() {
         assert_eq!(now != owner, is_orphan, "{uid}: {owner} and now {now}");
     }
 
-    proxy.mend();
+    proxy.restore();
     space.until("leases", "three leases", |leases| leases.len() == 3);
-    // It has a pod of its own again, and the one that was kept for it goes.
+    // It has its own pod again, and the retained one is deleted.
     space.until("pods", "a pod of each", |pods| {
         let owners: BTreeSet<String> = pods.values().map(owner).collect();
         pods.len() == 3 && owners.len() == 3
@@ -76,15 +76,15 @@ async fn a_replica_that_is_cut_off_beside_two_others_goes_on_and_comes_back() {
     assert_eq!(witness.complaints(), Vec::<String>::new());
 }
 
-/// Sees everything that happens to endpoints.
-struct Witness {
+/// Records all changes of endpoints.
+struct CallLog {
     is_over: Arc<AtomicBool>,
     watching: JoinHandle<Vec<String>>,
 }
 
-impl Witness {
-    /// Complains whenever a service leads to more than one pod.
-    fn of_endpoints(space: &Space) -> Witness {
+impl CallLog {
+    /// Records each service with more than one pod.
+    fn of_endpoints(space: &Space) -> CallLog {
         let (machine, namespace) = (space.machine.clone(), space.pods.clone());
         let is_over = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&is_over);
@@ -118,7 +118,7 @@ impl Witness {
             }
             complaints
         });
-        Witness { is_over, watching }
+        CallLog { is_over, watching }
     }
 
     fn complaints(self) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! A way to the API server that can be cut.
+//! A proxy to the API server that can be interrupted.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// A port of this machine that leads to another.
+/// A port of this machine that forwards to another.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     is_open: Arc<watch::Sender<bool>>,
@@ -29,12 +29,12 @@ impl Proxy {
         Proxy { address, is_open }
     }
 
-    /// Ends all connections and lets no new one through. They are not refused: nobody answers.
+    /// Closes all connections and forwards no new one. They are not refused: there is no response.
     pub(crate) fn cut(&self) {
         self.is_open.send_replace(false);
     }
 
-    pub(crate) fn mend(&self) {
+    pub(crate) fn restore(&self) {
         self.is_open.send_replace(true);
     }
 

@@ -1,4 +1,4 @@
-//! What keeps pods from being made, and passes: it is told at once, and forgotten when it is over.
+//! Temporary obstacles to creating pods: they are reported at once, and forgotten when they are over.
 
 use tonic::Code;
 
@@ -17,14 +17,14 @@ spec:
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_quota_that_is_used_up_is_told_and_may_be_lifted() {
+async fn a_used_up_quota_is_reported_and_may_be_raised() {
     let Some(machine) = Machine::get() else {
         return;
     };
     let space = Space::new(&machine, "quota");
     let image = images::function(&machine, "quota");
     machine.apply(&space.in_here(QUOTA));
-    // It is in force when somebody has counted.
+    // It is in force when the quota controller has counted.
     space.until("resourcequotas", "counted", |quotas| {
         quotas
             .values()
@@ -55,7 +55,7 @@ async fn an_image_may_come_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_takes_no_pods_is_told_and_may_come_back() {
+async fn a_node_that_takes_no_pods_is_reported_and_may_come_back() {
     let Some(machine) = Machine::get_alone() else {
         return;
     };

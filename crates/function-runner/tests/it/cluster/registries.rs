@@ -1,4 +1,4 @@
-//! Registries that want a password, with a certificate that only we trust.
+//! Registries that require a password, with a certificate that only we trust.
 
 use base64::Engine as _;
 
@@ -6,7 +6,7 @@ use super::images;
 use super::machine::Machine;
 use super::space::Space;
 
-/// What a runner is told of private registries.
+/// The flags of private registries.
 fn arguments(space: &Space, login: &str) -> [String; 4] {
     let machine = &space.machine;
     let authority = std::fs::read_to_string(machine.registry_authority()).expect("a certificate");
@@ -53,7 +53,7 @@ async fn images_behind_a_password_and_an_authority_of_our_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_password_is_told() {
+async fn a_wrong_password_is_reported() {
     let Some(machine) = Machine::get() else {
         return;
     };
@@ -76,7 +76,7 @@ async fn a_wrong_password_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_replica_takes_the_secret_with_it_that_nobody_needs() {
+async fn the_last_replica_deletes_the_unused_secret() {
     let Some(machine) = Machine::get() else {
         return;
     };
@@ -88,7 +88,7 @@ async fn the_last_replica_takes_the_secret_with_it_that_nobody_needs() {
     runner.caller.call(&image, &[]).await.expect("an answer");
     let pods = space.until_ready(1);
     runner.terminate();
-    // The pod is left to whoever comes next, and the secret with it.
+    // The pod is left to the next replica, and the secret with it.
     assert_eq!(space.objects("secrets").len(), 1);
 
     let runner = start().await;

@@ -10,7 +10,7 @@ use super::machine::Machine;
 use super::runner::Runner;
 use super::space::{Objects, Space};
 
-/// The label by which a pod says whose it is.
+/// The label with the owner of a pod.
 pub(super) fn owner(pod: &Value) -> String {
     let owner = pod["metadata"]["labels"]["fn.kpt.dev/replica"].as_str();
     owner.expect("an owner").to_owned()
@@ -100,7 +100,7 @@ async fn replicas_are_rolled_without_a_failed_call() {
             let (caller, image) = (old.caller.clone(), image.clone());
             async move { caller.call(&image, &[("sleep", "10")]).await }
         });
-        // It is under way when its pod has it; until then the end would refuse it.
+        // It runs when its pod has it; until then a shutdown would refuse it.
         while !space.has_sleeping_call(&space.objects("pods")) {
             assert!(!last.is_finished(), "nobody saw it sleep");
         }

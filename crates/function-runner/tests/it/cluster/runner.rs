@@ -1,4 +1,4 @@
-//! The runner in a process of its own on this machine, and its callers.
+//! The runner in its own process on this machine, and its callers.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
@@ -22,7 +22,7 @@ pub(crate) struct Runner {
     pub(crate) caller: Caller,
 }
 
-/// Somebody who calls a runner. Clones share a connection.
+/// A client of a runner. Clones share a connection.
 #[derive(Clone)]
 pub(crate) struct Caller {
     client: FunctionEvaluatorClient<Channel>,
@@ -35,7 +35,7 @@ impl Space {
         self.runner_command_at(&server, arguments)
     }
 
-    /// The same with a way of its own to the API server.
+    /// The same with another address of the API server.
     pub(crate) fn runner_command_at(&self, server: &str, arguments: &[&str]) -> Command {
         let config = self.file("config.yaml", "functions: []\n");
         let mut command = Command::new(env!("CARGO_BIN_EXE_function-runner"));
@@ -86,13 +86,13 @@ impl Runner {
         Runner { child, log, caller }
     }
 
-    /// All it has said.
+    /// Its whole log.
     pub(crate) fn log(&self) -> String {
         let log = self.log.lock();
         log.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends it as Kubernetes does, and waits for the end.
+    /// Terminates it like Kubernetes, and waits for its exit.
     pub(crate) fn terminate(mut self) {
         self.signal(Signal::TERM);
         assert!(
@@ -102,7 +102,7 @@ impl Runner {
         );
     }
 
-    /// Ends it without a chance to do anything.
+    /// Kills it.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("a process");
         self.child.wait().expect("an end");
@@ -133,7 +133,7 @@ impl Caller {
         }
     }
 
-    /// Calls a function, which does what `data` says, and looks whether the answer is its own.
+    /// Calls a function with `data`, and checks that the answer belongs to the call.
     pub(crate) async fn call(&self, image: &str, data: &[(&str, &str)]) -> Result<(), Status> {
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The Deployment of Porch's documentation, as it is written there, with images of our own under the names that it gives.
+//! The Deployment of Porch's documentation, unchanged, with our own images under the names in it.
 
 use super::images;
 use super::machine::Machine;
@@ -57,7 +57,7 @@ spec:
           periodSeconds: 5
 "#;
 
-/// The rights of `deploy/` for the account that a Deployment has if it names none.
+/// The rights of `deploy/` for the default account.
 const RIGHTS: &str = r"
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -90,7 +90,7 @@ async fn the_deployment_of_the_documentation_starts_unchanged() {
     let answer = String::from_utf8_lossy(&answer.resource_list).into_owned();
     assert!(answer.contains("namespace: there\n"), "{answer}");
 
-    // Nobody gave it a right. It goes on, says so, and does what it may as soon as it may.
+    // It has no rights. It runs, logs that, and works as soon as it gets them.
     let image = images::function_for_pods(&machine, "documented");
     let refused = caller.call(&image, &[]).await.expect_err("no rights");
     assert!(refused.message().contains("forbidden"), "{refused:?}");
@@ -99,7 +99,7 @@ async fn the_deployment_of_the_documentation_starts_unchanged() {
     caller.call(&image, &[]).await.expect("an answer");
 }
 
-/// The namespaces that the documentation names, which are gone with this.
+/// The namespaces in the documentation; deleted when dropped.
 struct Namespaces<'a>(&'a Machine);
 
 impl Drop for Namespaces<'_> {
@@ -113,7 +113,7 @@ impl Drop for Namespaces<'_> {
                 eprintln!("{}", String::from_utf8_lossy(&output.stdout));
             }
         }
-        // Waited for, because the next one has the same names.
+        // Waits, because the next test uses the same names.
         let both = ["delete", "namespace", "porch-system", "porch-fn-system"];
         self.0.try_kubectl(&both);
     }

@@ -1,4 +1,4 @@
-//! Half an hour in a few minutes: pods live for seconds, and somebody kills them.
+//! Half an hour in a few minutes: pods live for seconds, and some are killed.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::load::Load;
 use super::machine::Machine;
 use super::space::Space;
 
-/// How long, unless `KILN_SOAK_SECONDS` says otherwise.
+/// Default duration; `KILN_SOAK_SECONDS` overrides it.
 const SECONDS: u64 = 60;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,7 +38,7 @@ async fn everything_is_answered_and_nothing_is_left() {
     let mut turn = 0;
     while Instant::now() < until {
         turn += 1;
-        // Seldom enough that its pod is gone in between, sometimes.
+        // Seldom enough that its pod sometimes expires in between.
         if turn % 7 == 0 {
             let answer = runners[turn % 2].caller.call(&now_and_then, &[]).await;
             let killed = answer
@@ -64,7 +64,7 @@ async fn everything_is_answered_and_nothing_is_left() {
                 killed += 1;
             }
         }
-        // Nothing is waited for: this is how often something is done.
+        // Not a wait: the interval of the disruptions.
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     // Only calls that ran in a pod when it was killed may have failed, of which each runner's two callers had two at most.

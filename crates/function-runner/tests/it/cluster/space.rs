@@ -1,4 +1,4 @@
-//! Two namespaces of a test's own: one for the runner and one for its pods, with the rights that `deploy/` grants.
+//! Two namespaces per test: one for the runner and one for its pods, with the rights that `deploy/` grants.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 use super::events::{Event, Events, NoEvent};
 use super::machine::Machine;
 
-/// Longer than anything takes here, however busy the machine is. Nothing is measured by it.
+/// Longer than anything takes here, however busy the machine is. No test measures it.
 pub(crate) const LONG: Duration = Duration::from_secs(180);
 
-/// Whatever a runner makes.
+/// The kinds of objects that a runner creates.
 pub(crate) const MADE: &str = "pods,services,leases.coordination.k8s.io,secrets";
 
 /// Objects by name.
@@ -23,9 +23,9 @@ pub(crate) type Objects = BTreeMap<String, Value>;
 /// The namespaces of a test.
 pub(crate) struct Space {
     pub(crate) machine: Machine,
-    /// Where pods are.
+    /// The namespace of pods.
     pub(crate) pods: String,
-    /// Where the runner is.
+    /// The namespace of the runner.
     pub(crate) own: String,
     pub(crate) directory: TempDir,
 }
@@ -57,12 +57,12 @@ impl Space {
             .replace("porch-system", &self.own)
     }
 
-    /// How the runner is called by the API server.
+    /// The runner's user name at the API server.
     pub(crate) fn user(&self) -> String {
         format!("system:serviceaccount:{}:porch-fn-runner", self.own)
     }
 
-    /// A file with the runner's way to an API server.
+    /// A kubeconfig of the runner for an API server.
     pub(crate) fn kubeconfig(&self, server: &str) -> PathBuf {
         let account = [
             "-n",
@@ -110,7 +110,7 @@ impl Space {
         items.into_iter().map(|item| (key(&item), item)).collect()
     }
 
-    /// Waits until the objects of a kind where pods are please.
+    /// Waits until the objects of a kind in the namespace of pods meet a condition.
     #[track_caller]
     pub(crate) fn until(
         &self,
@@ -125,7 +125,7 @@ impl Space {
             match events.next(Duration::from_secs(1)) {
                 Ok(Event::Is(object)) => drop(objects.insert(key(&object), object)),
                 Ok(Event::IsGone(object)) => drop(objects.remove(&key(&object))),
-                // A deletion between the watch and the list is told by neither.
+                // Neither the watch nor the list shows a deletion between them.
                 Err(NoEvent::Yet) => objects = self.objects(kind),
                 Err(NoEvent::Ever) => {
                     events = Events::of(&self.machine, &self.pods, kind);
@@ -137,7 +137,7 @@ impl Space {
         objects
     }
 
-    /// Whether one of the pods has a call that was told to sleep.
+    /// Whether a pod has a sleeping call.
     pub(crate) fn has_sleeping_call(&self, pods: &Objects) -> bool {
         pods.keys().any(|name| {
             let inside = ["-n", &self.pods, "exec", name, "-c", "function", "--"];
@@ -148,7 +148,7 @@ impl Space {
         })
     }
 
-    /// Waits until there are so many ready pods, none of which is going away.
+    /// Waits for so many ready pods, none of which is terminating.
     #[track_caller]
     pub(crate) fn until_ready(&self, count: usize) -> Objects {
         self.until("pods", &format!("{count} ready pods"), |pods| {
@@ -164,7 +164,7 @@ impl Space {
         }
     }
 
-    /// Deletes an object where pods are and does not wait for its end.
+    /// Deletes an object in the namespace of pods without waiting.
     #[track_caller]
     pub(crate) fn delete(&self, kind: &str, name: &str) {
         let now = ["--wait=false", "--grace-period=0", "--force"];

@@ -1,4 +1,4 @@
-//! What pods are made of: templates in a ConfigMap, and Porch's own objects.
+//! Pod templates in a ConfigMap, and Porch's own objects.
 
 use serde_json::Value;
 
@@ -147,7 +147,7 @@ spec:
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_of_porch_are_taken_as_they_are() {
+async fn objects_of_porch_are_used_unchanged() {
     let Some(machine) = Machine::get() else {
         return;
     };

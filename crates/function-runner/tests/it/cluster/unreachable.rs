@@ -1,10 +1,10 @@
-//! Pods that Kubernetes calls ready and that cannot be called.
+//! Pods that are ready for Kubernetes but cannot be called.
 
 use super::images;
 use super::machine::Machine;
 use super::space::Space;
 
-/// A service that leads to a port where nobody listens.
+/// A service with a port without a listener.
 const ASTRAY: &str = "\
 apiVersion: config.porch.kpt.dev/v1alpha1
 kind: ServiceTemplate
@@ -19,7 +19,7 @@ template:
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pod_that_cannot_be_called_is_told_with_its_address() {
+async fn a_pod_that_cannot_be_called_is_reported_with_its_address() {
     let Some(machine) = Machine::get() else {
         return;
     };

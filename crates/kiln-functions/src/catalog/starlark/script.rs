@@ -54,7 +54,7 @@ impl Runner for StarlarkScript {
             }
         };
         if let Some(listener) = &run.on_stderr {
-            listener.hear(&stderr);
+            listener.receive(&stderr);
         }
         let items = items.map_err(|error| RunError::Unavailable(Box::new(ScriptError(error))))?;
         Ok(Outcome {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::*;
 
-/// A directory for one test, in memory if there is such a place: disks take their time over directories.
-fn place(name: &str) -> PathBuf {
+/// A directory for one test, in memory if possible: disks are slow with directories.
+fn test_directory(name: &str) -> PathBuf {
     let name = format!("kiln-cleanup-{name}-{}", std::process::id());
     let in_memory = Path::new("/dev/shm");
     let is_writable = rustix::fs::access(in_memory, rustix::fs::Access::WRITE_OK).is_ok();
@@ -21,7 +21,7 @@ fn place(name: &str) -> PathBuf {
 
 #[test]
 fn links_are_not_followed() {
-    let (outside, inside) = (place("outside"), place("inside"));
+    let (outside, inside) = (test_directory("outside"), test_directory("inside"));
     std::fs::write(outside.join("kept"), "").unwrap();
     std::fs::create_dir(inside.join("1")).unwrap();
     symlink(&outside, inside.join("link")).unwrap();
@@ -35,9 +35,9 @@ fn links_are_not_followed() {
 
 #[test]
 fn no_depth_is_too_deep() {
-    let top = place("deep");
+    let top = test_directory("deep");
     let mut directory = open_directory(CWD, &top).unwrap();
-    // More levels than a process may have open, with names that those at the top will want.
+    // More levels than a process may have open files, with names that collide with those at the top.
     for level in 0..3000 {
         rustix::fs::mkdirat(&directory, "1", Mode::RWXU).unwrap();
         if level % 500 == 0 {
@@ -52,7 +52,7 @@ fn no_depth_is_too_deep() {
 
 #[test]
 fn closed_directories_are_opened() {
-    let top = place("closed");
+    let top = test_directory("closed");
     let inner = top.join("a/b");
     std::fs::create_dir_all(inner.join("c")).unwrap();
     std::fs::write(inner.join("c/file"), "").unwrap();

@@ -1,4 +1,4 @@
-//! Control groups, on a directory that stands for their file system.
+//! Control groups, on a directory that replaces their file system.
 
 use std::fs::{create_dir_all, read_to_string, write};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -96,7 +96,7 @@ fn groups_that_are_not_enough_are_not_used() {
 #[test]
 fn groups_of_processes_that_are_gone_are_removed() {
     let fake = Fake::new("memory pids");
-    // Numbers of processes end below 2²².
+    // Process IDs are below 2²².
     let (gone, ours) = (
         fake.path.join(format!("{PREFIX}{}-3", i32::MAX)),
         fake.path.join(format!("{PREFIX}{}-99", std::process::id())),
@@ -159,7 +159,7 @@ fn a_group_is_delegated_by_a_mark_or_as_the_uppermost_of_a_container() {
     }
 }
 
-/// Processes are put into real groups and killed with them; the controllers that this takes are none.
+/// Processes join real groups and are killed with them; this needs no controllers.
 #[test]
 fn real_groups_are_joined_killed_and_removed() {
     let read = |path: &str| std::fs::read(path).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Homes by whatever name they are found.
+//! Homes under different names.
 
 use std::path::PathBuf;
 

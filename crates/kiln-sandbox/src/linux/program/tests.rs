@@ -1,4 +1,4 @@
-//! The compiled filter, against the rules that it is made of.
+//! The compiled filter, compared with its rules.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ struct Call {
     arguments: [u64; 6],
 }
 
-/// Does what the kernel does.
+/// Interprets the filter like the kernel.
 fn run(program: &[sock_filter], call: Call) -> u32 {
     let word = |offset: u32| match offset {
         NUMBER => call.number,
@@ -52,8 +52,8 @@ fn run(program: &[sock_filter], call: Call) -> u32 {
     }
 }
 
-/// What the rules mean.
-fn expected(rules: &Rules, newest: u32, call: Call) -> u32 {
+/// The result by the rules.
+fn expected(rules: &SyscallRules, newest: u32, call: Call) -> u32 {
     if call.architecture != OURS {
         return libc::SECCOMP_RET_KILL_PROCESS;
     }
@@ -76,7 +76,7 @@ fn expected(rules: &Rules, newest: u32, call: Call) -> u32 {
     first.next().map_or(rules.otherwise, |rule| rule.answer)
 }
 
-fn check(rules: &Rules, newest: u32) {
+fn check(rules: &SyscallRules, newest: u32) {
     let program = rules.compile(newest, MISS);
     assert!(program.len() <= 4096, "{}", program.len());
     let mut values: BTreeSet<u64> = [0, 1, u64::from(u32::MAX), 1 << 32, u64::MAX].into();
@@ -131,7 +131,7 @@ fn check(rules: &Rules, newest: u32) {
 
 #[test]
 fn the_program_gives_the_answers_of_the_rules() {
-    let mut rules = Rules::otherwise(ALLOW);
+    let mut rules = SyscallRules::otherwise(ALLOW);
     check(&rules, 5);
     for number in [0, 1, 2, 5, 9] {
         rules.always(number, REFUSE);
@@ -153,7 +153,7 @@ fn the_program_gives_the_answers_of_the_rules() {
 
 #[test]
 fn ends_that_are_far_away_are_reached_as_well() {
-    let mut rules = Rules::otherwise(REFUSE);
+    let mut rules = SyscallRules::otherwise(REFUSE);
     for number in 0..400 {
         match number % 4 {
             0 => rules.always(number, ALLOW),

@@ -1,4 +1,4 @@
-//! Frames that are whole, cut off, too large or not frames.
+//! Frames that are complete, cut off, too large or invalid.
 
 use bytes::BytesMut;
 

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn parse(arguments: &[&str]) -> Result<Asked, String> {
-    Flags::new().parse(arguments.iter().map(|&argument| argument.to_owned()))
+fn parse(arguments: &[&str]) -> Result<ProbeCommand, String> {
+    ProbeFlags::new().parse(arguments.iter().map(|&argument| argument.to_owned()))
 }
 
 #[track_caller]
@@ -15,10 +15,10 @@ fn refused(arguments: &[&str], text: &str) {
 }
 
 #[track_caller]
-fn probe(arguments: &[&str]) -> Box<Config> {
+fn probe(arguments: &[&str]) -> Box<ProbeConfig> {
     match parse(arguments) {
-        Ok(Asked::Probe(config)) => config,
-        Ok(Asked::Version) => panic!("asked for the version"),
+        Ok(ProbeCommand::Probe(config)) => config,
+        Ok(ProbeCommand::Version) => panic!("asked for the version"),
         Err(told) => panic!("{told}"),
     }
 }
@@ -66,7 +66,7 @@ fn everything_at_once() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_in_the_words_of_the_tool() {
+fn invalid_flags_are_refused_in_the_words_of_the_tool() {
     refused(&[], "error: -addr not specified\n");
     refused(
         &["-addr=x:1", "-rpc-timeout=0s"],
@@ -84,5 +84,5 @@ fn what_cannot_work_is_refused_in_the_words_of_the_tool() {
         &["-addr=x:1", "-tls", "-tls-no-verify", "-tls-ca-cert=c"],
         "error: cannot specify -tls-ca-cert with -tls-no-verify (CA cert would not be used)\n",
     );
-    assert!(matches!(parse(&["-version"]), Ok(Asked::Version)));
+    assert!(matches!(parse(&["-version"]), Ok(ProbeCommand::Version)));
 }

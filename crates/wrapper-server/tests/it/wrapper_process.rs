@@ -20,7 +20,7 @@ pub(crate) const LIST: &str =
 
 pub(crate) const IMAGE: &str = "example.com/fn:v1";
 
-/// A wrapper that is killed when it is dropped.
+/// A wrapper that is killed when dropped.
 pub(crate) struct Wrapper {
     child: Child,
     pub(crate) port: u16,
@@ -28,7 +28,7 @@ pub(crate) struct Wrapper {
 }
 
 impl Wrapper {
-    /// Starts a wrapper around an entrypoint at a port of the system's choice.
+    /// Starts a wrapper with an entrypoint on a free port.
     pub(crate) fn start(flags: &[&str], entrypoint: &[&str]) -> Wrapper {
         let mut command = Command::new(WRAPPER);
         command
@@ -39,7 +39,7 @@ impl Wrapper {
         Wrapper::spawn(&mut command)
     }
 
-    /// The same with any command, which must make it tell its port.
+    /// The same with any command, which must make it log its port.
     pub(crate) fn spawn(command: &mut Command) -> Wrapper {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let log = follow(child.stderr.take().unwrap());
@@ -109,7 +109,7 @@ impl Drop for Wrapper {
     }
 }
 
-/// Everything that is told, line by line.
+/// The log, line by line.
 fn follow(stderr: ChildStderr) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -122,7 +122,7 @@ fn follow(stderr: ChildStderr) -> mpsc::Receiver<String> {
             }
             let line = String::from_utf8_lossy(&line).into_owned();
             if sender.send(line).is_err() {
-                // Nobody listens, but nothing may block.
+                // The test may be over, but the wrapper must not block.
                 let _ = reader.read_to_end(&mut Vec::new());
                 return;
             }
@@ -161,7 +161,7 @@ pub(crate) fn probe(arguments: &[&str]) -> Output {
 
 pub(crate) fn probe_as(name: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(WRAPPER);
-    // Slow machines are not sick; what comes later counts.
+    // Slow machines are fine; the test checks what comes later.
     command.args(["-connect-timeout=60s", "-rpc-timeout=60s"]);
     command.arg0(name).args(arguments).output().unwrap()
 }

@@ -1,17 +1,17 @@
-//! Chatter as the engines print it, with what functions say in between.
+//! Progress lines as the engines print them, mixed with output of functions.
 
 use super::*;
 
 #[track_caller]
 fn check(engine: Engine, stderr: &str, expected: &str) {
-    let left = without_chatter(engine, stderr.as_bytes());
+    let left = without_progress_lines(engine, stderr.as_bytes());
     assert_eq!(String::from_utf8(left).unwrap(), expected);
 }
 
 const DIGEST: &str = "17ce4f65660717ba0afbd143578dfd1c5b9822bd3ad3945c10d6878e057265f1";
 
 #[test]
-fn docker_tells_of_layers() {
+fn docker_prints_layers() {
     let stderr = "\
 Unable to find image 'example.com/set-x:v0.3' locally
 v0.3: Pulling from set-x
@@ -31,7 +31,7 @@ second line
 }
 
 #[test]
-fn podman_tells_of_blobs_and_a_digest() {
+fn podman_prints_blobs_and_a_digest() {
     let stderr = format!(
         "Trying to pull example.com/x:v1...\nGetting image source signatures\n\
          Copying blob sha256:{DIGEST}\nCopying config sha256:{DIGEST}\n\
@@ -53,7 +53,7 @@ fn nerdctl_draws_bars() {
 }
 
 #[test]
-fn one_engine_does_not_know_the_words_of_another() {
+fn one_engine_does_not_filter_the_lines_of_another() {
     check(Engine::Docker, DIGEST, DIGEST);
     check(Engine::Docker, "Storing signatures", "Storing signatures");
     check(Engine::Podman, "a: Pull complete", "a: Pull complete");

@@ -1,4 +1,4 @@
-//! No sandbox: this system has none that we know.
+//! No sandbox: this system is not supported.
 
 use std::convert::Infallible;
 use std::io::{PipeReader, PipeWriter};
@@ -6,18 +6,18 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-use crate::environment::Surroundings;
+use crate::environment::HostEnvironment;
 use crate::measure::{Excess, InForce, Measure, SandboxError, StartError};
 use crate::policy::SandboxPolicy;
 
-/// There is none.
+/// Never made.
 #[derive(Debug)]
 pub struct Sandbox {
     never: Infallible,
 }
 
 impl Sandbox {
-    /// That nothing is in force.
+    /// Reports that nothing is in force.
     pub fn probe() -> Vec<Measure> {
         vec![Measure {
             name: "sandbox",
@@ -27,7 +27,7 @@ impl Sandbox {
     }
 
     /// Always an error.
-    pub fn new(_: SandboxPolicy, _: Surroundings) -> Result<Sandbox, SandboxError> {
+    pub fn new(_: SandboxPolicy, _: HostEnvironment) -> Result<Sandbox, SandboxError> {
         Err(SandboxError::Unsupported {
             reason: "functions are confined on Linux only".to_owned(),
         })
@@ -39,24 +39,24 @@ impl Sandbox {
     }
 
     /// Never called.
-    pub fn cell(&self, _: &Path, _: Option<u64>) -> Result<Cell, SandboxError> {
+    pub fn prepare_run(&self, _: &Path, _: Option<u64>) -> Result<SandboxRun, SandboxError> {
         match self.never {}
     }
 }
 
-/// There is none.
-pub struct Cell {
+/// Never made.
+pub struct SandboxRun {
     never: Infallible,
 }
 
-impl Cell {
+impl SandboxRun {
     /// Never called.
     pub fn directory(&self) -> &Path {
         match self.never {}
     }
 
     /// Never called.
-    pub fn start(&self, _: &Path, _: &str, _: &[String]) -> Result<Started, StartError> {
+    pub fn start(&self, _: &Path, _: &str, _: &[String]) -> Result<StartedProcess, StartError> {
         match self.never {}
     }
 
@@ -76,16 +76,12 @@ impl Cell {
     }
 }
 
-/// A process that has been started and is to be waited for.
+/// A process that was started and must be waited for.
 #[derive(Debug)]
-pub struct Started {
-    /// Its number.
+pub struct StartedProcess {
     pub id: Pid,
-    /// What it reads.
     pub stdin: PipeWriter,
-    /// What it writes.
     pub stdout: PipeReader,
-    /// What it says besides.
     pub stderr: PipeReader,
 }
 

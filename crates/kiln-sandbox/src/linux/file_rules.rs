@@ -1,7 +1,7 @@
-//! Which files a function sees, as rules for Landlock.
+//! The files that a function can access, as Landlock rules.
 //!
-//! Rules only allow. Where a directory of the system has secrets beside what every program reads, the files are named
-//! one by one.
+//! Rules only allow. Where a system directory has secrets next to what every program reads, the files are listed one by
+//! one.
 
 use std::ffi::CStr;
 use std::io;
@@ -26,7 +26,7 @@ const LIST: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 const DEVICE: BitFlags<AccessFs> =
     make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate | IoctlDev});
 
-/// Programs and what they are made of.
+/// Programs and their parts.
 const PROGRAMS: &[&str] = &[
     "/usr",
     "/bin",
@@ -41,8 +41,8 @@ const PROGRAMS: &[&str] = &[
     "/run/current-system",
 ];
 
-/// What programs look at when they start: loader, names, time zone, certificates, size of the machine.
-const FACTS: &[&str] = &[
+/// Files that programs read at start: loader, names, time zone, certificates, size of the machine.
+const STARTUP_FILES: &[&str] = &[
     "/etc/alternatives",
     "/etc/ca-certificates",
     "/etc/ca-certificates.conf",
@@ -94,31 +94,31 @@ const FACTS: &[&str] = &[
     "/sys/kernel/mm/transparent_hugepage",
     "/dev/random",
     "/dev/urandom",
-    // Open for writing and mapped, it would be shared memory, which no limit counts.
+    // Opened for writing and mapped, it would be shared memory, which no limit counts.
     "/dev/zero",
 ];
 
-/// Devices that can do no harm.
+/// Harmless devices.
 const DEVICES: &[&str] = &["/dev/null", "/dev/full"];
 
-/// A place and what may be done there.
-pub(super) type Allowed = (PathBuf, BitFlags<AccessFs>);
+/// A path and the access to it.
+pub(super) type AllowedPath = (PathBuf, BitFlags<AccessFs>);
 
-/// What every function sees, opened once.
-pub(super) struct Places {
-    rules: Vec<PlaceRule>,
+/// The rules for all functions, opened once.
+pub(super) struct FileRules {
+    rules: Vec<OpenRule>,
     /// The rights that the kernel knows.
     known: BitFlags<AccessFs>,
 }
 
-/// An open place and what may be done there.
-type PlaceRule = (OwnedFd, BitFlags<AccessFs>);
+/// An open path and the access to it.
+type OpenRule = (OwnedFd, BitFlags<AccessFs>);
 
-impl Places {
-    /// The system's places without `homes`, as far as there are such, and those of `read`, which have to be there.
-    pub(super) fn open(read: &[PathBuf], homes: &Homes) -> Result<Places, SandboxError> {
+impl FileRules {
+    /// The paths of the system that exist, without `homes`, and those of `read`, which must exist.
+    pub(super) fn open(read: &[PathBuf], homes: &Homes) -> Result<FileRules, SandboxError> {
         let mut rules = Vec::new();
-        for (paths, access) in [(PROGRAMS, READ), (FACTS, LIST), (DEVICES, DEVICE)] {
+        for (paths, access) in [(PROGRAMS, READ), (STARTUP_FILES, LIST), (DEVICES, DEVICE)] {
             for path in paths {
                 add_without_homes(&mut rules, Path::new(path), access, homes);
             }
@@ -131,13 +131,13 @@ impl Places {
             rules.push(opened?);
         }
         let known = AccessFs::from_all(ABI::from(kernel::landlock_version()));
-        Ok(Places { rules, known })
+        Ok(FileRules { rules, known })
     }
 
     /// The rules for a program and its private directory.
     pub(super) fn ruleset(
         &self,
-        program: &[Allowed],
+        program: &[AllowedPath],
         scratch: &Path,
         allow_network: bool,
     ) -> Result<OwnedFd, SandboxError> {
@@ -147,27 +147,27 @@ impl Places {
             path: scratch.to_owned(),
             source,
         })?;
-        // What cannot be opened cannot be executed either, and exec says so better.
+        // A program that cannot be opened cannot be executed either, and exec has the better error.
         let program = program.iter();
         let program = program.filter_map(|(path, access)| rule(path, *access).ok());
-        let own: Vec<PlaceRule> = program.chain([scratch]).collect();
+        let own: Vec<OpenRule> = program.chain([scratch]).collect();
         let failed = |reason: String| SandboxError::Rules { reason };
         let ruleset = no_access(allow_network).map_err(|error| failed(error.to_string()))?;
         let ruleset = ruleset.ok_or_else(|| failed("the kernel has no Landlock".to_owned()))?;
-        // Not by the library, which looks at each place again for each run.
-        for (place, access) in self.rules.iter().chain(&own) {
+        // Not by the library, which checks each path again for each run.
+        for (opened, access) in self.rules.iter().chain(&own) {
             let access = (*access & self.known).bits();
-            kernel::add_rule(ruleset.as_fd(), place.as_fd(), access)
+            kernel::add_rule(ruleset.as_fd(), opened.as_fd(), access)
                 .map_err(|error| failed(error.to_string()))?;
         }
         Ok(ruleset)
     }
 }
 
-/// Adds a place of the system, if it is there. Of one that contains a home, everything is added but the home. Links in it
-/// are left out: what counts is where they lead.
+/// Adds a path of the system, if it exists. If it contains a home, adds everything but the home. Skips links in it:
+/// their targets count.
 fn add_without_homes(
-    rules: &mut Vec<PlaceRule>,
+    rules: &mut Vec<OpenRule>,
     path: &Path,
     access: BitFlags<AccessFs>,
     homes: &Homes,
@@ -184,33 +184,33 @@ fn add_without_homes(
     }
 }
 
-/// Rules that allow nothing yet.
+/// A ruleset that allows nothing yet.
 fn no_access(allow_network: bool) -> Result<Option<OwnedFd>, RulesetError> {
     let mut ruleset = Ruleset::default()
         .handle_access(AccessFs::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?;
     if !allow_network {
-        // The filter forbids it as well; this holds even for sockets that somebody passes in.
+        // The filter forbids it too; this also holds for sockets that are passed in.
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
     Ok(ruleset.create()?.into())
 }
 
-/// What a program sees of itself: its directory, and that of the file behind if it is a link. Of a directory that every
-/// user may write to (`/tmp`), of the root and of a directory that is or contains a home it sees only itself.
-pub(super) fn of_program(program: &Path, homes: &Homes) -> Vec<Allowed> {
+/// The access of a program to itself: its directory, and that of the link target if it is a link. If the directory is
+/// writable by all users (`/tmp`), is the root, or is or contains a home, only the program itself.
+pub(super) fn of_program(program: &Path, homes: &Homes) -> Vec<AllowedPath> {
     let behind = program.canonicalize().ok();
-    let mut places: Vec<Allowed> = Vec::new();
+    let mut paths: Vec<AllowedPath> = Vec::new();
     for path in [Some(program), behind.as_deref()].into_iter().flatten() {
-        let place = match path.parent() {
+        let directory = match path.parent() {
             Some(parent) if is_own(parent) && !homes.are_shown_by(parent) => parent,
             _ => path,
         };
-        if !places.iter().any(|(known, _)| known == place) {
-            places.push((place.to_owned(), READ));
+        if !paths.iter().any(|(known, _)| known == directory) {
+            paths.push((directory.to_owned(), READ));
         }
     }
-    places
+    paths
 }
 
 fn is_own(directory: &Path) -> bool {
@@ -221,8 +221,8 @@ fn is_own(directory: &Path) -> bool {
 }
 
 /// What a function may read of its own process: what the C library and the runtimes of Go, Python, Node, Java and .NET
-/// read. Not `net`, which lists the connections of the machine, and so not `task`, in which each thread has it too. Each
-/// costs every run some microseconds: the kernel makes these files for each process anew.
+/// read. Not `net`, which lists the connections of the machine, and so not `task`, in which each thread has it too.
+/// Each costs every run some microseconds: the kernel makes these files for each process anew.
 const OWN_PROCESS: &[&CStr] = &[
     c"auxv",
     c"cgroup",
@@ -240,36 +240,36 @@ const OWN_PROCESS: &[&CStr] = &[
     c"status",
 ];
 
-/// Lets the calling process see its own part of `/proc`. Those of others, its children's too, stay closed, because they
-/// show what a process was started with. For use in the child: only system calls.
+/// Allows the calling process to read its own part of `/proc`. Other processes, including its children, stay closed,
+/// because they show their arguments. For use in the child: only system calls.
 pub(super) fn allow_own_process(ruleset: BorrowedFd<'_>) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    // There may be no /proc; then there is nothing to see.
+    // Without /proc there is nothing to allow.
     let Ok(process) = openat(CWD, c"/proc/self", flags, Mode::empty()) else {
         return Ok(());
     };
     for name in OWN_PROCESS {
-        // Kernels are built without some of them.
-        if let Ok(place) = openat(&process, *name, flags, Mode::empty()) {
+        // Some kernels are built without them.
+        if let Ok(opened) = openat(&process, *name, flags, Mode::empty()) {
             let is_directory = *name == c"fd" || *name == c"fdinfo";
             let access = if is_directory {
                 LIST
             } else {
                 LIST & AccessFs::from_file(NEWEST)
             };
-            kernel::add_rule(ruleset, place.as_fd(), access.bits())?;
+            kernel::add_rule(ruleset, opened.as_fd(), access.bits())?;
         }
     }
     Ok(())
 }
 
-fn rule(path: &Path, access: BitFlags<AccessFs>) -> io::Result<PlaceRule> {
-    let place = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    let access = match is_directory(&fstat(&place)?) {
+fn rule(path: &Path, access: BitFlags<AccessFs>) -> io::Result<OpenRule> {
+    let opened = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let access = match is_directory(&fstat(&opened)?) {
         true => access,
         false => access & AccessFs::from_file(NEWEST),
     };
-    Ok((place, access))
+    Ok((opened, access))
 }
 
 fn is_directory(stat: &Stat) -> bool {

@@ -1,8 +1,8 @@
-//! What engines print about their own work, which is not what the function printed.
+//! The lines that engines print about their own progress, which are not output of the function.
 
 use crate::engine::Engine;
 
-/// Lines of docker that tell of pulling.
+/// Progress of `docker pull`.
 const DOCKER: &[&str] = &[
     ": Already exists",
     ": Pulling fs layer",
@@ -17,7 +17,7 @@ const DOCKER: &[&str] = &[
     "Unable to find image",
 ];
 
-/// Lines of podman, besides digests that stand alone.
+/// Progress of podman, besides lines that are a digest.
 const PODMAN: &[&str] = &[
     "Trying to pull",
     "Getting image source signatures",
@@ -27,7 +27,7 @@ const PODMAN: &[&str] = &[
     "Storing signatures",
 ];
 
-/// Lines of nerdctl, besides digests that stand alone.
+/// Progress of nerdctl, besides lines that are a digest.
 const NERDCTL: &[&str] = &[
     "index-sha256:",
     "Copying blob sha256:",
@@ -39,8 +39,8 @@ const NERDCTL: &[&str] = &[
     "--------------------------------------",
 ];
 
-/// What is left without the engine's own lines, and without a last line break.
-pub(crate) fn without_chatter(engine: Engine, stderr: &[u8]) -> Vec<u8> {
+/// stderr without the engine's own lines, and without a trailing line break.
+pub(crate) fn without_progress_lines(engine: Engine, stderr: &[u8]) -> Vec<u8> {
     let stderr = stderr.strip_suffix(b"\n").unwrap_or(stderr);
     let lines = stderr
         .split(|byte| *byte == b'\n')

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use kiln_sandbox::{Cell, Sandbox, SandboxError, SandboxPolicy, Surroundings};
+use kiln_sandbox::{HostEnvironment, Sandbox, SandboxError, SandboxPolicy, SandboxRun};
 use rustix::process::{WaitOptions, waitpid};
 
-/// The program that tries what it should not.
+/// The hostile program.
 pub(crate) const HOSTILE: &str = env!("CARGO_BIN_EXE_kiln-sandbox-hostile");
 
-/// A sandbox, or none, loudly, where the system has none.
+/// A sandbox; `None`, with a message, where the system has none.
 pub(crate) fn sandbox(policy: SandboxPolicy) -> Option<Sandbox> {
     sandbox_in(policy, &std::env::temp_dir())
 }
@@ -22,9 +22,9 @@ pub(crate) fn sandbox_in(policy: SandboxPolicy, temporary: &Path) -> Option<Sand
     sandbox_of(policy, temporary, "/nowhere")
 }
 
-/// The sandbox of somebody with this home.
+/// The sandbox of a user with this home.
 pub(crate) fn sandbox_of(policy: SandboxPolicy, temporary: &Path, home: &str) -> Option<Sandbox> {
-    let surroundings = Surroundings {
+    let surroundings = HostEnvironment {
         environment: [
             ("HOME", home),
             ("PATH", "/usr/bin:/bin"),
@@ -52,15 +52,15 @@ pub(crate) fn skip(reason: &str) {
 
 /// Runs a program in a sandbox.
 pub(crate) fn run_in(sandbox: &Sandbox, program: &Path, words: &[&str]) -> Output {
-    let cell = sandbox.cell(program, None).unwrap();
-    run_in_cell(&cell, program, words)
+    let sandbox_run = sandbox.prepare_run(program, None).unwrap();
+    run_in_sandbox(&sandbox_run, program, words)
 }
 
-/// What these programs print fits into a pipe, so nobody waits for another.
-pub(crate) fn run_in_cell(cell: &Cell, program: &Path, words: &[&str]) -> Output {
+/// The output of these programs fits into a pipe, so no side waits for the other.
+pub(crate) fn run_in_sandbox(sandbox_run: &SandboxRun, program: &Path, words: &[&str]) -> Output {
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
     let name = program.to_str().unwrap();
-    let mut started = cell.start(program, name, &words).unwrap();
+    let mut started = sandbox_run.start(program, name, &words).unwrap();
     drop(started.stdin);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     started.stdout.read_to_end(&mut stdout).unwrap();
@@ -75,16 +75,16 @@ pub(crate) fn run_in_cell(cell: &Cell, program: &Path, words: &[&str]) -> Output
     }
 }
 
-/// What the hostile program says in a sandbox with this policy; none if there is no sandbox.
+/// The output of the hostile program in a sandbox with this policy; `None` if there is no sandbox.
 pub(crate) fn inside_with(policy: SandboxPolicy, words: &[&str]) -> Option<String> {
     let output = run_in(&sandbox(policy)?, Path::new(HOSTILE), words);
-    Some(said(&output))
+    Some(output_text(&output))
 }
 
-/// What a copy of the hostile program prints in a sandbox.
+/// The output of a copy of the hostile program in a sandbox.
 pub(crate) fn inside_program(program: &Path, words: &[&str]) -> Option<String> {
     let output = run_in(&sandbox(SandboxPolicy::default())?, program, words);
-    Some(said(&output))
+    Some(output_text(&output))
 }
 
 pub(crate) fn set_mode(path: &Path, mode: u32) {
@@ -95,12 +95,12 @@ pub(crate) fn inside(words: &[&str]) -> Option<String> {
     inside_with(SandboxPolicy::default(), words)
 }
 
-/// What it says without one.
+/// The output without a sandbox.
 pub(crate) fn outside(words: &[&str]) -> String {
-    said(&Command::new(HOSTILE).args(words).output().unwrap())
+    output_text(&Command::new(HOSTILE).args(words).output().unwrap())
 }
 
-fn said(output: &Output) -> String {
+fn output_text(output: &Output) -> String {
     let stdout = String::from_utf8_lossy(&output.stdout);
     format!(
         "{}{}",
@@ -109,7 +109,7 @@ fn said(output: &Output) -> String {
     )
 }
 
-/// It can be done outside and not inside.
+/// Works outside and not inside.
 #[track_caller]
 pub(crate) fn check_denied(words: &[&str]) {
     let Some(inside) = inside(words) else {
@@ -119,7 +119,7 @@ pub(crate) fn check_denied(words: &[&str]) {
     assert!(inside.starts_with("denied: "), "{words:?}: {inside}");
 }
 
-/// It cannot be done inside; what happens outside depends on who we are, or is better not tried.
+/// Does not work inside; the result outside depends on our user, or is better not tried.
 #[track_caller]
 pub(crate) fn check_denied_inside(words: &[&str]) {
     if let Some(inside) = inside(words) {
@@ -135,18 +135,18 @@ pub(crate) fn check_done(words: &[&str]) {
 }
 
 /// A directory for one test, removed at its end.
-pub(crate) struct Place {
+pub(crate) struct TestDirectory {
     path: PathBuf,
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
+impl TestDirectory {
+    pub(crate) fn new() -> TestDirectory {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("kiln-test-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir(&path).unwrap();
-        Place { path }
+        TestDirectory { path }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -174,7 +174,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.path);
     }
