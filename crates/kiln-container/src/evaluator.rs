@@ -8,8 +8,8 @@ use std::time::Duration;
 use kiln_go::quote;
 use kiln_runtime::process::{self, FinishedProcess, Program, StopSignal};
 use kiln_runtime::{
-    Deadline, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome, Output,
-    RunContext, RunError, Runner, Target,
+    Deadline, Evaluator, FindError, Found, FunctionSpec, Input, Limits, Outcome, RunContext,
+    RunError, Runner, Target,
 };
 
 use crate::command::{CommandStyle, ContainerOptions, run_arguments};
@@ -139,10 +139,6 @@ impl EngineState {
         input: &str,
         ctx: &RunContext,
     ) -> Result<FinishedProcess, RunError> {
-        kiln_sandbox::close_descriptors_on_exec().map_err(|source| RunError::Io {
-            doing: "close open files on exec",
-            source,
-        })?;
         let program = Program {
             name: engine.program(),
             arguments,
@@ -209,13 +205,9 @@ impl Runner for ContainerRunner {
             },
             error => error,
         })?;
-        Ok(Outcome {
-            exit_code: finished.exit_code,
-            signal: finished.signal,
-            output: Output::Wire(finished.stdout.into()),
-            stderr: function_stderr(finished.stderr),
-            elapsed: finished.elapsed,
-        })
+        let mut outcome = Outcome::from(finished);
+        outcome.stderr = function_stderr(outcome.stderr);
+        Ok(outcome)
     }
 }
 

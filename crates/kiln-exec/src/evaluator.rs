@@ -6,8 +6,7 @@ use std::sync::Arc;
 use kiln_go::quote;
 use kiln_runtime::process::{self, Program, StopSignal};
 use kiln_runtime::{
-    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError,
-    Runner, Target,
+    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, RunContext, RunError, Runner, Target,
 };
 use kiln_sandbox::Sandbox;
 
@@ -89,13 +88,6 @@ struct ExecRunner {
 
 impl Runner for ExecRunner {
     fn run(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
-        // A sandbox does this itself.
-        if self.sandbox.is_none() {
-            kiln_sandbox::close_descriptors_on_exec().map_err(|source| RunError::Io {
-                doing: "close open files on exec",
-                source,
-            })?;
-        }
         let program = Program {
             name: &self.program,
             arguments: &self.arguments,
@@ -103,13 +95,6 @@ impl Runner for ExecRunner {
             stop_signal: StopSignal::Kill,
             sandbox: self.sandbox.as_deref(),
         };
-        let finished = process::run(program, input.wire().as_bytes(), ctx)?;
-        Ok(Outcome {
-            exit_code: finished.exit_code,
-            signal: finished.signal,
-            output: Output::Wire(finished.stdout.into()),
-            stderr: finished.stderr,
-            elapsed: finished.elapsed,
-        })
+        process::run(program, input.wire().as_bytes(), ctx).map(Outcome::from)
     }
 }

@@ -25,7 +25,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
 use crate::context::{Limits, RunContext};
-use crate::outcome::{ExecProblem, RunError, StartError, exit_text};
+use crate::outcome::{ExecProblem, Outcome, Output, RunError, StartError, exit_text};
 
 /// A program and its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +60,18 @@ pub struct FinishedProcess {
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
     pub elapsed: Duration,
+}
+
+impl From<FinishedProcess> for Outcome {
+    fn from(finished: FinishedProcess) -> Outcome {
+        Outcome {
+            exit_code: finished.exit_code,
+            signal: finished.signal,
+            output: Output::Wire(finished.stdout.into()),
+            stderr: finished.stderr,
+            elapsed: finished.elapsed,
+        }
+    }
 }
 
 impl FinishedProcess {
@@ -152,6 +164,11 @@ impl RunningChild {
         };
         let running = match program.sandbox {
             None => {
+                // A sandbox does this itself.
+                kiln_sandbox::close_descriptors_on_exec().map_err(|source| RunError::Io {
+                    doing: "close open files on exec",
+                    source,
+                })?;
                 registry::start(|| start_free(&path, program).map_err(|error| not_started(&error)))
                     .map(|started| started.map(|started| RunningChild::new(started, None)))
             }

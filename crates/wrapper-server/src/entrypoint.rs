@@ -5,7 +5,7 @@ use std::sync::{Arc, RwLock};
 
 use kiln_runtime::process::{self, Program, StopSignal};
 use kiln_runtime::{
-    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError, Runner,
+    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, RunContext, RunError, Runner,
 };
 
 pub(crate) struct Entrypoint {
@@ -59,10 +59,6 @@ impl Runner for EntrypointRunner {
 
 impl EntrypointRunner {
     fn run_once(&self, input: &Input<'_>, ctx: &RunContext) -> Result<Outcome, RunError> {
-        kiln_sandbox::close_descriptors_on_exec().map_err(|source| RunError::Io {
-            doing: "close open files on exec",
-            source,
-        })?;
         let program = Program {
             name: &self.program,
             arguments: &self.arguments,
@@ -79,12 +75,6 @@ impl EntrypointRunner {
                 String::from_utf8_lossy(&finished.stdout)
             );
         }
-        Ok(Outcome {
-            exit_code: finished.exit_code,
-            signal: finished.signal,
-            output: Output::Wire(finished.stdout.into()),
-            stderr: finished.stderr,
-            elapsed: finished.elapsed,
-        })
+        Ok(finished.into())
     }
 }
