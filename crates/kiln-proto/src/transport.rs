@@ -1,10 +1,36 @@
 //! Properties of the transport that both kinds of clients need.
 
 use std::error::Error;
+use std::time::Duration;
 
+use tonic::transport::Endpoint;
 use tonic::{ConnectError, Status};
 
 use crate::failure::MAX_ROOM;
+
+/// Servers in Go close connections of clients that send HTTP/2 pings more often.
+const PING_INTERVAL: Duration = Duration::from_secs(5 * 60 + 10);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// TCP keep-alive probes, which no server limits, detect a dead peer sooner.
+const PROBE_AFTER: Duration = Duration::from_secs(20);
+const PROBES: u32 = 3;
+
+/// The settings of all connections: keep-alive, and headers large enough for failures.
+pub fn configure(
+    endpoint: Endpoint,
+    probe_interval: Duration,
+    max_message_size: usize,
+) -> Endpoint {
+    endpoint
+        .tcp_nodelay(true)
+        .tcp_keepalive(Some(PROBE_AFTER))
+        .tcp_keepalive_interval(Some(probe_interval))
+        .tcp_keepalive_retries(Some(PROBES))
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .http2_max_header_list_size(header_limit(max_message_size))
+}
 
 /// Whether a call that failed with this status certainly did not reach the server.
 pub fn was_not_sent(status: &Status) -> bool {

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::evaluator::{EvaluateFunctionRequest, EvaluateFunctionResponse};
 use kiln_proto::failure::ROOM_METADATA;
-use kiln_proto::transport::{header_limit, room, was_not_sent};
+use kiln_proto::transport::{self, room, was_not_sent};
 use kiln_runtime::Deadline;
 use tokio::task::JoinHandle;
 use tonic::metadata::{MetadataMap, MetadataValue};
@@ -28,14 +28,7 @@ use backoff::ReconnectBackoff;
 /// Time limit of making a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Go's servers close connections of clients that ping more often.
-const PING_INTERVAL: Duration = Duration::from_secs(5 * 60 + 10);
-const PING_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// TCP keep-alive of the operating system has no such limit.
-const PROBE_AFTER: Duration = Duration::from_secs(20);
 const PROBE_INTERVAL: Duration = Duration::from_secs(10);
-const PROBES: u32 = 3;
 
 /// A connection, whether it is established or not.
 pub(crate) struct Connection {
@@ -157,15 +150,8 @@ pub(crate) fn endpoint(options: &RemoteOptions) -> Result<Endpoint, SetupError> 
     };
     let uri = options.address.uri(options.is_encrypted());
     let endpoint = Endpoint::from_shared(Bytes::from(uri)).map_err(tls_error)?;
-    let endpoint = endpoint
-        .connect_timeout(CONNECT_TIMEOUT)
-        .tcp_nodelay(true)
-        .tcp_keepalive(Some(PROBE_AFTER))
-        .tcp_keepalive_interval(Some(PROBE_INTERVAL))
-        .tcp_keepalive_retries(Some(PROBES))
-        .http2_keep_alive_interval(PING_INTERVAL)
-        .keep_alive_timeout(PING_TIMEOUT)
-        .http2_max_header_list_size(header_limit(options.max_message_size));
+    let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT);
+    let endpoint = transport::configure(endpoint, PROBE_INTERVAL, options.max_message_size);
     if !options.is_encrypted() {
         return Ok(endpoint);
     }

@@ -8,7 +8,7 @@ use http::uri::PathAndQuery;
 use kiln_go::{GoDuration, error_chain};
 use kiln_proto::evaluator::function_evaluator_client::FunctionEvaluatorClient;
 use kiln_proto::idle::idle_time;
-use kiln_proto::transport::header_limit;
+use kiln_proto::transport;
 use tokio::time::{Instant, timeout};
 use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
@@ -52,14 +52,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time limit of the first connection attempts.
 const FIRST_ATTEMPTS: Duration = Duration::from_millis(100);
 
-/// gRPC servers in Go close the connections of clients that send HTTP/2 pings more often.
-const PING_INTERVAL: Duration = Duration::from_secs(5 * 60 + 10);
-const PING_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// TCP keep-alive probes, which no server objects to, detect a dead peer sooner.
-const PROBE_AFTER: Duration = Duration::from_secs(20);
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
-const PROBES: u32 = 3;
 
 /// How long connecting is retried. A service routes to its pod a moment after the API server reports it, and its name
 /// resolves later still if a resolver has cached a negative answer.
@@ -96,15 +89,12 @@ pub(crate) async fn connect(
 fn endpoint(host_port: &str, max_message_size: usize) -> Result<Endpoint, String> {
     let endpoint = Endpoint::from_shared(format!("http://{host_port}"));
     let endpoint = endpoint.map_err(|error| error.to_string())?;
-    Ok(endpoint
-        .connect_timeout(CONNECT_TIMEOUT)
-        .tcp_nodelay(true)
-        .tcp_keepalive(Some(PROBE_AFTER))
-        .tcp_keepalive_interval(Some(PROBE_INTERVAL))
-        .tcp_keepalive_retries(Some(PROBES))
-        .http2_keep_alive_interval(PING_INTERVAL)
-        .keep_alive_timeout(PING_TIMEOUT)
-        .http2_max_header_list_size(header_limit(max_message_size)))
+    let endpoint = endpoint.connect_timeout(CONNECT_TIMEOUT);
+    Ok(transport::configure(
+        endpoint,
+        PROBE_INTERVAL,
+        max_message_size,
+    ))
 }
 
 /// Repeats an attempt until it succeeds or the deadline passes.
