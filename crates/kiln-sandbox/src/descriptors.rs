@@ -39,7 +39,7 @@ fn keep(number: RawFd) -> io::Result<()> {
         reason = "what was inherited has no owner to borrow it from"
     )]
     // SAFETY: the number is not -1. The descriptor was open a moment ago; if another thread has closed it since, the
-    // system says so below, and if it has been given to another file, that one is Rust's and has the flag already.
+    // system reports it below, and if it has been given to another file, that one is Rust's and has the flag already.
     // Nothing is read, written or closed through it.
     let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
     let flags = match fcntl_getfd(descriptor) {

@@ -33,9 +33,9 @@ fn a_go_client_is_served() {
         .arg("-failure=Failed to execute function \"example.com/fails:v1\": exit status 3 (why\n)")
         .output()
         .expect("a client");
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{told}");
-    assert!(told.contains("ok a failing function"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("ok a failing function"), "{printed}");
 }
 
 #[test]

@@ -37,6 +37,6 @@ fn a_version_that_is_not_built_in_is_named() {
     let output = Command::new(link).stdin(Stdio::null()).output();
     let output = output.expect("a program");
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(told, "error: set-labels:v9.9.9 is not built in\n");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(printed, "error: set-labels:v9.9.9 is not built in\n");
 }

@@ -146,7 +146,7 @@ impl Runner {
     /// Waits for a line of the log.
     pub(crate) fn wait_for_log(&self, part: &str) -> String {
         let line = self.lines.iter().find(|line| line.contains(part));
-        line.unwrap_or_else(|| panic!("never said: {part}"))
+        line.unwrap_or_else(|| panic!("never logged: {part}"))
     }
 
     pub(crate) async fn channel(&self) -> Channel {

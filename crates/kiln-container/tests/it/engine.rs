@@ -42,7 +42,7 @@ impl FakeEngine {
     }
 
     /// An evaluator that finds this engine only.
-    pub(crate) fn runtime(&self, style: CommandStyle) -> ContainerEvaluator {
+    pub(crate) fn evaluator(&self, style: CommandStyle) -> ContainerEvaluator {
         let here = self.directory.path().display();
         ContainerEvaluator::new(ContainerOptions {
             engine: self.name.to_owned(),
@@ -64,10 +64,10 @@ impl FakeEngine {
 }
 
 /// Runs an image on an empty list.
-pub(crate) fn run(runtime: &ContainerEvaluator, ctx: &RunContext) -> Result<Outcome, RunError> {
+pub(crate) fn run(evaluator: &ContainerEvaluator, ctx: &RunContext) -> Result<Outcome, RunError> {
     let function = FunctionSpec::image("example.com/set-x:v1");
     let input = Input::new(Dialect::Current, &[], None);
-    let found = runtime.find(&function).ok().unwrap();
+    let found = evaluator.find(&function).ok().unwrap();
     found.into_runner().run(&input, ctx)
 }
 

@@ -34,9 +34,9 @@ fn assert_removed(engine: &FakeEngine) {
 fn docker_is_checked_once_and_then_runs() {
     let script = format!("{VERSION}echo 'abc: Pull complete' >&2; echo talk >&2; cat; exit 3\n");
     let engine = FakeEngine::new("docker", &script);
-    let runtime = engine.runtime(CommandStyle::Kpt);
+    let evaluator = engine.evaluator(CommandStyle::Kpt);
     for _ in 0..2 {
-        let outcome = run(&runtime, &patient()).unwrap();
+        let outcome = run(&evaluator, &patient()).unwrap();
         assert_eq!(outcome.exit_code, 3);
         assert_eq!(outcome.stderr, b"talk");
         let Output::Wire(stdout) = outcome.output else {
@@ -52,7 +52,7 @@ fn docker_is_checked_once_and_then_runs() {
 fn other_engines_are_checked_simply() {
     for name in ["podman", "nerdctl"] {
         let engine = FakeEngine::new(name, "");
-        run(&engine.runtime(CommandStyle::Kpt), &patient()).unwrap();
+        run(&engine.evaluator(CommandStyle::Kpt), &patient()).unwrap();
         assert_eq!(engine.calls(), ["version", KPT_RUN]);
     }
 }
@@ -60,7 +60,7 @@ fn other_engines_are_checked_simply() {
 #[test]
 fn the_older_command_checks_nothing_and_filters_nothing() {
     let engine = FakeEngine::new("docker", "echo 'abc: Pull complete' >&2\n");
-    let outcome = run(&engine.runtime(CommandStyle::Legacy), &patient()).unwrap();
+    let outcome = run(&engine.evaluator(CommandStyle::Legacy), &patient()).unwrap();
     assert_eq!(outcome.stderr, b"abc: Pull complete\n");
     let expected = "run|--rm|-i|-a|STDIN|-a|STDOUT|-a|STDERR|--network|none|--user|nobody|\
                     --security-opt=no-new-privileges|-e|LOG_TO_STDERR=true|-e|\
@@ -94,13 +94,13 @@ fn a_missing_engine_is_reported_with_a_hint() {
             "unsupported runtime: \"rkt\" the runtime must be one of [docker podman nerdctl]",
         ),
     ] {
-        let runtime = ContainerEvaluator::new(ContainerOptions {
+        let evaluator = ContainerEvaluator::new(ContainerOptions {
             engine: name.to_owned(),
             search_path: "/nowhere".into(),
             ..ContainerOptions::default()
         });
         for _ in 0..2 {
-            let error = run(&runtime, &patient()).unwrap_err();
+            let error = run(&evaluator, &patient()).unwrap_err();
             assert!(matches!(error, RunError::Unavailable(_)), "{error:?}");
             assert_eq!(error.to_string(), expected);
         }
@@ -128,7 +128,7 @@ fn an_engine_that_fails_or_is_old_is_not_used() {
         ),
     ] {
         let engine = FakeEngine::new("docker", script);
-        let error = run(&engine.runtime(CommandStyle::Kpt), &patient()).unwrap_err();
+        let error = run(&engine.evaluator(CommandStyle::Kpt), &patient()).unwrap_err();
         assert!(error.to_string().starts_with(expected), "{error}");
         assert_eq!(engine.calls().len(), 1);
     }
@@ -138,7 +138,7 @@ fn an_engine_that_fails_or_is_old_is_not_used() {
 fn an_engine_that_hangs_is_given_up_after_five_seconds() {
     let engine = FakeEngine::new("podman", "sleep 100");
     let started = Instant::now();
-    let error = run(&engine.runtime(CommandStyle::Kpt), &patient()).unwrap_err();
+    let error = run(&engine.evaluator(CommandStyle::Kpt), &patient()).unwrap_err();
     assert!(started.elapsed() >= Duration::from_secs(5));
     assert!(
         error
@@ -152,7 +152,7 @@ fn an_engine_that_hangs_is_given_up_after_five_seconds() {
 fn a_container_is_removed_on_timeout() {
     let engine = hanging();
     let error = run(
-        &engine.runtime(CommandStyle::Kiln),
+        &engine.evaluator(CommandStyle::Kiln),
         &within(Duration::from_secs(5)),
     );
     let error = error.unwrap_err();
@@ -168,9 +168,9 @@ fn give_up_after(engine: &FakeEngine, style: CommandStyle, calls: usize) {
         cancel: cancel.clone(),
         ..patient()
     };
-    let runtime = engine.runtime(style);
+    let evaluator = engine.evaluator(style);
     std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&runtime, &ctx));
+        let running = scope.spawn(|| run(&evaluator, &ctx));
         while engine.calls().len() < calls {
             std::thread::yield_now();
         }
@@ -200,7 +200,7 @@ fn a_container_is_removed_when_it_wrote_too_much_or_lost_its_client() {
             limits,
             ..patient()
         };
-        match run(&engine.runtime(CommandStyle::Kiln), &ctx) {
+        match run(&engine.evaluator(CommandStyle::Kiln), &ctx) {
             Err(RunError::OutputTooLarge { limit: 1000 }) => {}
             Ok(outcome) => assert_eq!(outcome.exit_code, -1),
             Err(error) => panic!("{error}"),
@@ -239,8 +239,8 @@ fn a_container_without_a_name_is_interrupted() {
 fn help_comes_from_the_image() {
     let script = format!("{VERSION}cat >/dev/null; echo usage; echo oops >&2; exit 2\n");
     let engine = FakeEngine::new("docker", &script);
-    let runtime = engine.runtime(CommandStyle::Kpt);
-    let finished = runtime
+    let evaluator = engine.evaluator(CommandStyle::Kpt);
+    let finished = evaluator
         .help("example.com/x", EMPTY_LIST, &patient())
         .unwrap();
     assert_eq!(finished.stdout, b"usage\n");
@@ -252,15 +252,17 @@ fn help_comes_from_the_image() {
 #[test]
 fn local_tags_come_from_the_engine() {
     let engine = FakeEngine::new("podman", "printf 'v0.1\\r\\n\\n v0.2 \\n'\n");
-    let runtime = engine.runtime(CommandStyle::Kpt);
-    let tags = runtime.local_tags("example.com/x", &patient()).unwrap();
+    let evaluator = engine.evaluator(CommandStyle::Kpt);
+    let tags = evaluator.local_tags("example.com/x", &patient()).unwrap();
     assert_eq!(tags, ["v0.1", "v0.2"]);
     let expected = "image|ls|--filter|reference=example.com/x|--format|{{ .Tag }}";
     assert_eq!(engine.calls(), [expected]);
 
     let engine = FakeEngine::new("docker", "echo oops >&2; exit 4\n");
-    let runtime = engine.runtime(CommandStyle::Kpt);
-    let error = runtime.local_tags("example.com/x", &patient()).unwrap_err();
+    let evaluator = engine.evaluator(CommandStyle::Kpt);
+    let error = evaluator
+        .local_tags("example.com/x", &patient())
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "failed to list local tags using \"docker\": exit status 4; stderr: oops\n"
@@ -269,7 +271,7 @@ fn local_tags_come_from_the_engine() {
 
 #[test]
 fn programs_are_not_found() {
-    let runtime = ContainerEvaluator::new(ContainerOptions::default());
-    let error = runtime.find(&FunctionSpec::exec("cat")).err().unwrap();
+    let evaluator = ContainerEvaluator::new(ContainerOptions::default());
+    let error = evaluator.find(&FunctionSpec::exec("cat")).err().unwrap();
     assert!(matches!(error, FindError::NotFound { .. }));
 }

@@ -32,8 +32,8 @@ fn document(text: &str) -> Document {
     parse_first(text.as_bytes()).unwrap().unwrap()
 }
 
-fn find_error(runtime: &ExecEvaluator, function: &FunctionSpec) -> FindError {
-    runtime.find(function).err().unwrap()
+fn find_error(evaluator: &ExecEvaluator, function: &FunctionSpec) -> FindError {
+    evaluator.find(function).err().unwrap()
 }
 
 fn config_map(name: &str) -> Resource {

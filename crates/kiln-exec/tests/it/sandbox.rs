@@ -18,7 +18,7 @@ use kiln_sandbox::{
 use crate::{LIST, SEARCH_PATH, config_map, document, wire};
 
 /// An evaluator with a sandbox; `None`, with a message, where the system has no sandbox.
-fn runtime(limits: SandboxLimits) -> Option<ExecEvaluator> {
+fn evaluator(limits: SandboxLimits) -> Option<ExecEvaluator> {
     let policy = SandboxPolicy {
         limits,
         ..SandboxPolicy::default()
@@ -37,13 +37,13 @@ fn runtime(limits: SandboxLimits) -> Option<ExecEvaluator> {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a test that tests nothing says so")]
+#[expect(clippy::print_stderr, reason = "a skipped test is visible")]
 fn skip(reason: &str) {
     eprintln!("SKIPPED: {reason}");
 }
 
 fn run_with(
-    runtime: &ExecEvaluator,
+    evaluator: &ExecEvaluator,
     function: &FunctionSpec,
     timeout: Duration,
 ) -> Result<Outcome, RunError> {
@@ -55,7 +55,7 @@ fn run_with(
         limits: Limits::default(),
         ..RunContext::default()
     };
-    let found = runtime.find(function).ok().unwrap();
+    let found = evaluator.find(function).ok().unwrap();
     found.into_runner().run(&input, &ctx)
 }
 
@@ -70,10 +70,10 @@ fn shell(script: &str) -> FunctionSpec {
 /// The function returns its input.
 #[track_caller]
 fn check_works(function: &FunctionSpec) {
-    let Some(runtime) = runtime(SandboxLimits::default()) else {
+    let Some(evaluator) = evaluator(SandboxLimits::default()) else {
         return;
     };
-    let outcome = run_with(&runtime, function, PATIENCE).unwrap();
+    let outcome = run_with(&evaluator, function, PATIENCE).unwrap();
     let stderr = outcome.stderr_text().into_owned();
     assert_eq!(outcome.exit_text(), "exit status 0", "{stderr}");
     assert_eq!(wire(outcome), LIST, "{stderr}");
@@ -213,7 +213,7 @@ fn a_fork_bomb_is_bounded_and_nothing_of_it_is_left() {
         processes: 40,
         ..SandboxLimits::default()
     };
-    let Some(runtime) = runtime(limits) else {
+    let Some(evaluator) = evaluator(limits) else {
         return;
     };
     let programs = Programs::new();
@@ -221,7 +221,7 @@ fn a_fork_bomb_is_bounded_and_nothing_of_it_is_left() {
     let text = "#!/bin/sh\nbomb() { bomb & bomb & sleep 600; }\nbomb; sleep 600\n";
     let bomb = programs.script("kiln-bomb", text);
     // By us, by the kernel, or by the timeout.
-    let ended = run_with(&runtime, &bomb, Duration::from_secs(3));
+    let ended = run_with(&evaluator, &bomb, Duration::from_secs(3));
     let is_bounded = match &ended {
         Ok(outcome) => outcome.stderr_text().contains("Cannot fork"),
         Err(RunError::TimedOut { .. }) => has_own_users(),
@@ -230,7 +230,7 @@ fn a_fork_bomb_is_bounded_and_nothing_of_it_is_left() {
     assert!(is_bounded, "{ended:?}");
     wait_until(|| processes_of(&programs.path("kiln-bomb")).is_empty());
     // Other functions continue.
-    assert!(run_with(&runtime, &FunctionSpec::exec("cat"), PATIENCE).is_ok());
+    assert!(run_with(&evaluator, &FunctionSpec::exec("cat"), PATIENCE).is_ok());
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn processes_are_counted() {
         processes: 40,
         ..SandboxLimits::default()
     };
-    let Some(runtime) = runtime(limits) else {
+    let Some(evaluator) = evaluator(limits) else {
         return;
     };
     // As many as fit. A shell ends when it is refused one.
@@ -247,7 +247,7 @@ fn processes_are_counted() {
         let script = format!(
             "i=0; while [ $i -lt {count} ]; do sleep 600 >/dev/null & i=$((i+1)); echo $i >&2; done"
         );
-        run_with(&runtime, &shell(&script), PATIENCE)
+        run_with(&evaluator, &shell(&script), PATIENCE)
     };
     assert_eq!(started(20).unwrap().exit_code, 0);
     match started(500) {
@@ -299,14 +299,14 @@ fn memory_is_bounded_for_all_processes_together() {
         memory: 200 << 20,
         ..SandboxLimits::default()
     };
-    let Some(runtime) = runtime(limits) else {
+    let Some(evaluator) = evaluator(limits) else {
         return;
     };
     // Each stays below its limit, but all exceed it together. (A shell replaces itself by its last command; these do
     // not.)
     let eater = "x=$(head -c 25000000 /dev/zero | tr \"\\0\" x); sleep 600; :";
     let script = format!("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ({eater}) & done; wait");
-    let error = run_with(&runtime, &shell(&script), PATIENCE).unwrap_err();
+    let error = run_with(&evaluator, &shell(&script), PATIENCE).unwrap_err();
     assert!(
         matches!(error, RunError::OverLimit(Excess::Memory(209_715_200))),
         "{error}"
@@ -317,17 +317,17 @@ fn memory_is_bounded_for_all_processes_together() {
     );
     // The kernel refuses more to a single one, and it fails.
     let script = "x=$(head -c 400000000 /dev/zero | tr \"\\0\" x); echo ${#x}";
-    let outcome = run_with(&runtime, &shell(script), PATIENCE).unwrap();
+    let outcome = run_with(&evaluator, &shell(script), PATIENCE).unwrap();
     assert_ne!(outcome.exit_code, 0);
 }
 
 #[test]
 fn no_process_outlives_a_function() {
-    let Some(runtime) = runtime(SandboxLimits::default()) else {
+    let Some(evaluator) = evaluator(SandboxLimits::default()) else {
         return;
     };
     let script = "sleep 600 </dev/null >/dev/null 2>&1 & echo $!";
-    let outcome = run_with(&runtime, &shell(script), PATIENCE).unwrap();
+    let outcome = run_with(&evaluator, &shell(script), PATIENCE).unwrap();
     let daemon = wire(outcome);
     let stat = format!("/proc/{}/stat", daemon.trim());
     // It may be a zombie, which is dead too.
@@ -337,20 +337,20 @@ fn no_process_outlives_a_function() {
 
 #[test]
 fn a_timeout_kills_in_a_sandbox_too() {
-    let Some(runtime) = runtime(SandboxLimits::default()) else {
+    let Some(evaluator) = evaluator(SandboxLimits::default()) else {
         return;
     };
     let script = "trap : TERM INT HUP; echo talk >&2; touch left; while :; do sleep 600; done";
-    let error = run_with(&runtime, &shell(script), Duration::from_secs(2)).unwrap_err();
+    let error = run_with(&evaluator, &shell(script), Duration::from_secs(2)).unwrap_err();
     assert!(matches!(error, RunError::TimedOut { .. }), "{error}");
 }
 
 #[test]
 fn faults_are_reported_as_without_workers() {
-    let Some(runtime) = runtime(SandboxLimits::default()) else {
+    let Some(evaluator) = evaluator(SandboxLimits::default()) else {
         return;
     };
-    let run = |script: &str| run_with(&runtime, &shell(script), PATIENCE);
+    let run = |script: &str| run_with(&evaluator, &shell(script), PATIENCE);
     for (script, code, signal) in [
         ("exit 0", 0, None),
         ("exec <&-; echo x", 0, None),
@@ -372,14 +372,14 @@ fn faults_are_reported_as_without_workers() {
 
 #[test]
 fn many_run_in_parallel() {
-    let Some(runtime) = runtime(SandboxLimits::default()) else {
+    let Some(evaluator) = evaluator(SandboxLimits::default()) else {
         return;
     };
     std::thread::scope(|scope| {
         let work = || {
             for _ in 0..10 {
                 let script = "cat >list; ls; cat list";
-                let outcome = run_with(&runtime, &shell(script), PATIENCE).unwrap();
+                let outcome = run_with(&evaluator, &shell(script), PATIENCE).unwrap();
                 assert_eq!(wire(outcome), format!("list\n{LIST}"));
             }
         };
@@ -391,7 +391,7 @@ fn many_run_in_parallel() {
 
 #[test]
 fn start_errors_have_the_same_words() {
-    let Some(runtime) = runtime(SandboxLimits::default()) else {
+    let Some(evaluator) = evaluator(SandboxLimits::default()) else {
         return;
     };
     for (command_line, expected) in [
@@ -402,7 +402,7 @@ fn start_errors_have_the_same_words() {
             r#"exec: "x-x": executable file not found in $PATH"#,
         ),
     ] {
-        let error = run_with(&runtime, &FunctionSpec::exec(command_line), PATIENCE).unwrap_err();
+        let error = run_with(&evaluator, &FunctionSpec::exec(command_line), PATIENCE).unwrap_err();
         assert!(matches!(error, RunError::NotStarted(_)));
         assert_eq!(error.to_string(), expected);
     }

@@ -135,13 +135,13 @@ fn limits_name_their_flags() {
     let flags =
         "--function-runner-grpc-max-message-size here and --max-request-body-size of the runner";
     let go = "grpc: received message larger than max (7000000 vs. 6291456)";
-    let told = text(Status::resource_exhausted(go));
-    assert!(told.contains(&format!("ResourceExhausted desc = {go}: raise {flags}")));
+    let message = text(Status::resource_exhausted(go));
+    assert!(message.contains(&format!("ResourceExhausted desc = {go}: raise {flags}")));
     let ours =
         "Error, decoded message length too large: found 5000 bytes, the limit is: 1000 bytes";
-    let told = text(Status::out_of_range(ours));
+    let message = text(Status::out_of_range(ours));
     let expected = format!("grpc: received message larger than max (5000 vs. 1000): raise {flags}");
-    assert!(told.contains(&expected), "{told}");
+    assert!(message.contains(&expected), "{message}");
 }
 
 #[test]

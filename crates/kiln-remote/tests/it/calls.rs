@@ -21,7 +21,7 @@ const EMPTY_LIST: &str = "apiVersion: config.kubernetes.io/v1\nkind: ResourceLis
 #[test]
 fn a_list_goes_there_and_back() {
     let server = TestServer::start(echo);
-    let outcome = run(&server.runtime(), &RunContext::default()).unwrap();
+    let outcome = run(&server.evaluator(), &RunContext::default()).unwrap();
     let Output::Wire(bytes) = outcome.output else {
         panic!("a tree came over the wire");
     };
@@ -62,16 +62,16 @@ fn the_trace_is_passed_on() {
 #[test]
 fn the_listener_receives_stderr() {
     let server = TestServer::start(echo);
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let hears = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&received);
     let ctx = RunContext {
         on_stderr: Some(StderrListener::new(move |piece| {
-            hears.lock().unwrap().extend_from_slice(piece);
+            sink.lock().unwrap().extend_from_slice(piece);
         })),
         ..RunContext::default()
     };
-    run(&server.runtime(), &ctx).unwrap();
-    assert_eq!(*heard.lock().unwrap(), IMAGE.as_bytes());
+    run(&server.evaluator(), &ctx).unwrap();
+    assert_eq!(*received.lock().unwrap(), IMAGE.as_bytes());
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_failure_far_larger_than_usual_trailers_comes_back() {
         };
         Err(to_status(Code::Internal, "text".to_owned(), failure, room))
     });
-    let outcome = run(&server.runtime(), &RunContext::default()).unwrap();
+    let outcome = run(&server.evaluator(), &RunContext::default()).unwrap();
     assert_eq!((outcome.exit_code, outcome.stderr.len()), (4, 1_000_000));
     assert!(matches!(outcome.output, Output::Wire(bytes) if bytes.len() == 3_000_000));
 }
@@ -98,8 +98,8 @@ fn requests_over_the_limit_are_not_sent() {
     let server = TestServer::start(|_| panic!("was called"));
     let mut options = server.options();
     options.max_message_size = 50;
-    let runtime = RemoteEvaluator::new(options).unwrap();
-    let error = run(&runtime, &RunContext::default()).unwrap_err();
+    let evaluator = RemoteEvaluator::new(options).unwrap();
+    let error = run(&evaluator, &RunContext::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "func eval \"example.com/fn:v1\" failed: rpc error: code = ResourceExhausted desc = trying to send message \
@@ -118,8 +118,8 @@ fn answers_over_the_limit_are_refused() {
     });
     let mut options = server.options();
     options.max_message_size = 1000;
-    let runtime = RemoteEvaluator::new(options).unwrap();
-    let error = run(&runtime, &RunContext::default())
+    let evaluator = RemoteEvaluator::new(options).unwrap();
+    let error = run(&evaluator, &RunContext::default())
         .unwrap_err()
         .to_string();
     assert!(
@@ -137,14 +137,14 @@ fn the_runner_learns_the_deadline() {
         let timeout = timeout.map_or("none", |value| value.to_str().unwrap());
         Err(Status::internal(timeout))
     });
-    let runtime = server.runtime();
-    let told = |ctx: &RunContext| run(&runtime, ctx).unwrap_err().to_string();
-    assert!(told(&RunContext::default()).ends_with("desc = none"));
+    let evaluator = server.evaluator();
+    let error_text = |ctx: &RunContext| run(&evaluator, ctx).unwrap_err().to_string();
+    assert!(error_text(&RunContext::default()).ends_with("desc = none"));
     let ctx = RunContext {
         deadline: Deadline::after(Duration::from_secs(1000)),
         ..RunContext::default()
     };
-    let text = told(&ctx);
+    let text = error_text(&ctx);
     let unit = text.chars().last().unwrap();
     assert!("numSMH".contains(unit), "{text}");
 }
@@ -157,7 +157,7 @@ fn a_timeout_reaches_the_runner() {
         deadline: Deadline::after(Duration::from_millis(300)),
         ..RunContext::default()
     };
-    let ended = run(&server.runtime(), &ctx);
+    let ended = run(&server.evaluator(), &ctx);
     assert!(matches!(ended, Err(RunError::TimedOut { .. })), "{ended:?}");
     server.wait_for(&hanging.dropped);
 }
@@ -166,21 +166,21 @@ fn a_timeout_reaches_the_runner() {
 fn cancelling_reaches_the_runner() {
     let hanging = Arc::new(Hanging::default());
     let server = TestServer::hanging(Arc::clone(&hanging));
-    let runtime = server.runtime();
+    let evaluator = server.evaluator();
     let cancel = CancelToken::new();
     let ctx = RunContext {
         cancel: cancel.clone(),
         ..RunContext::default()
     };
     std::thread::scope(|scope| {
-        let call = scope.spawn(|| run(&runtime, &ctx));
+        let call = scope.spawn(|| run(&evaluator, &ctx));
         server.wait_for(&hanging.begun);
         cancel.cancel();
         let ended = call.join().unwrap();
         assert!(matches!(ended, Err(RunError::Cancelled)), "{ended:?}");
     });
     server.wait_for(&hanging.dropped);
-    let again = run(&runtime, &ctx);
+    let again = run(&evaluator, &ctx);
     assert!(matches!(again, Err(RunError::Cancelled)), "{again:?}");
 }
 
@@ -209,7 +209,7 @@ impl Runner for Last {
 fn what_the_runner_does_not_know_the_next_one_runs() {
     let server = TestServer::start(|_| Err(Status::not_found("no evaluator has it")));
     let chain = EvaluatorChain::new(vec![
-        ("remote", Arc::new(server.runtime())),
+        ("remote", Arc::new(server.evaluator())),
         ("last", Arc::new(Last)),
     ]);
     let runner = chain
@@ -220,7 +220,7 @@ fn what_the_runner_does_not_know_the_next_one_runs() {
     let outcome = runner.run(&input, &RunContext::default()).unwrap();
     assert!(matches!(outcome.output, Output::Wire(bytes) if bytes == "last"));
 
-    let alone = run(&server.runtime(), &RunContext::default()).unwrap_err();
+    let alone = run(&server.evaluator(), &RunContext::default()).unwrap_err();
     assert_eq!(
         alone.to_string(),
         "func eval \"example.com/fn:v1\" failed: rpc error: code = NotFound desc = no evaluator has it"
@@ -230,9 +230,9 @@ fn what_the_runner_does_not_know_the_next_one_runs() {
 #[test]
 fn only_images_are_sent_and_only_without_variables() {
     let server = TestServer::start(echo);
-    let runtime = server.runtime();
-    assert!(runtime.find(&FunctionSpec::exec("cat")).is_err());
+    let evaluator = server.evaluator();
+    assert!(evaluator.find(&FunctionSpec::exec("cat")).is_err());
     let mut with_env = FunctionSpec::image(IMAGE);
     with_env.env.push("A=b".to_owned());
-    assert!(runtime.find(&with_env).is_err());
+    assert!(evaluator.find(&with_env).is_err());
 }

@@ -16,7 +16,7 @@ fn deserted() -> String {
     listener.local_addr().unwrap().to_string()
 }
 
-fn runtime_for(address: &str, retry_timeout: Duration) -> RemoteEvaluator {
+fn evaluator_for(address: &str, retry_timeout: Duration) -> RemoteEvaluator {
     let mut options = RemoteOptions::new(address.parse().unwrap());
     options.retry_timeout = retry_timeout;
     RemoteEvaluator::new(options).unwrap()
@@ -25,13 +25,13 @@ fn runtime_for(address: &str, retry_timeout: Duration) -> RemoteEvaluator {
 #[test]
 fn calls_from_many_threads_share_one_connection() {
     let server = TestServer::start(echo);
-    let runtime = server.runtime();
+    let evaluator = server.evaluator();
     assert_eq!(server.connections.load(Ordering::SeqCst), 0);
     std::thread::scope(|scope| {
         for _ in 0..16 {
             scope.spawn(|| {
                 for _ in 0..5 {
-                    run(&runtime, &RunContext::default()).unwrap();
+                    run(&evaluator, &RunContext::default()).unwrap();
                 }
             });
         }
@@ -42,8 +42,8 @@ fn calls_from_many_threads_share_one_connection() {
 #[test]
 fn a_closed_port_is_reported_in_gos_words() {
     let address = deserted();
-    let runtime = runtime_for(&address, Duration::ZERO);
-    let error = run(&runtime, &RunContext::default()).unwrap_err();
+    let evaluator = evaluator_for(&address, Duration::ZERO);
+    let error = run(&evaluator, &RunContext::default()).unwrap_err();
     assert!(matches!(error, RunError::Remote(_)), "{error:?}");
     let expected = format!(
         "func eval \"example.com/fn:v1\" failed: rpc error: code = Unavailable desc = connection error: desc = \
@@ -55,9 +55,9 @@ fn a_closed_port_is_reported_in_gos_words() {
 #[test]
 fn a_runner_that_comes_late_is_waited_for() {
     let address = deserted();
-    let runtime = runtime_for(&address, Duration::from_secs(600));
+    let evaluator = evaluator_for(&address, Duration::from_secs(600));
     std::thread::scope(|scope| {
-        let call = scope.spawn(|| run(&runtime, &RunContext::default()));
+        let call = scope.spawn(|| run(&evaluator, &RunContext::default()));
         let server = TestServer::serve(&address, Arc::new(echo), None, None);
         assert!(call.join().unwrap().is_ok());
         drop(server);
@@ -68,25 +68,25 @@ fn a_runner_that_comes_late_is_waited_for() {
 fn a_runner_that_was_restarted_is_found_again() {
     let first = TestServer::start(echo);
     let address = first.address.to_string();
-    let runtime = runtime_for(&address, Duration::from_secs(600));
-    run(&runtime, &RunContext::default()).unwrap();
+    let evaluator = evaluator_for(&address, Duration::from_secs(600));
+    run(&evaluator, &RunContext::default()).unwrap();
     drop(first);
     // Calls that were running when it ended may fail; later ones must not.
     let second = TestServer::serve(&address, Arc::new(echo), None, None);
-    let answered = (0..3).any(|_| run(&runtime, &RunContext::default()).is_ok());
+    let answered = (0..3).any(|_| run(&evaluator, &RunContext::default()).is_ok());
     assert!(answered);
-    run(&runtime, &RunContext::default()).unwrap();
+    run(&evaluator, &RunContext::default()).unwrap();
     assert_eq!(second.connections.load(Ordering::SeqCst), 1);
 }
 
 #[test]
 fn waiting_for_a_connection_ends_with_the_time_and_with_the_caller() {
-    let runtime = runtime_for(&deserted(), Duration::from_secs(600));
+    let evaluator = evaluator_for(&deserted(), Duration::from_secs(600));
     let ctx = RunContext {
         deadline: Deadline::after(Duration::from_millis(200)),
         ..RunContext::default()
     };
-    let ended = run(&runtime, &ctx);
+    let ended = run(&evaluator, &ctx);
     assert!(matches!(ended, Err(RunError::TimedOut { .. })), "{ended:?}");
 
     let cancel = CancelToken::new();
@@ -95,7 +95,7 @@ fn waiting_for_a_connection_ends_with_the_time_and_with_the_caller() {
         ..RunContext::default()
     };
     std::thread::scope(|scope| {
-        let call = scope.spawn(|| run(&runtime, &ctx));
+        let call = scope.spawn(|| run(&evaluator, &ctx));
         cancel.cancel();
         let ended = call.join().unwrap();
         assert!(matches!(ended, Err(RunError::Cancelled)), "{ended:?}");

@@ -60,8 +60,8 @@ impl Drop for GoServer {
 }
 
 fn call(options: RemoteOptions, image: &str, ctx: &RunContext) -> Result<Outcome, RunError> {
-    let runtime = RemoteEvaluator::new(options).unwrap();
-    let runner = runtime
+    let evaluator = RemoteEvaluator::new(options).unwrap();
+    let runner = evaluator
         .find(&FunctionSpec::image(image))
         .unwrap()
         .into_runner();
@@ -127,12 +127,12 @@ fn limits_on_both_ends_are_named() {
     let ctx = RunContext::default();
     let error = server.call("example.com/three:v1", &ctx).unwrap_err();
     let flags = "raise --function-runner-grpc-max-message-size here and --max-request-body-size of the runner";
-    let told = error.to_string();
+    let message = error.to_string();
     assert!(
-        told.contains("grpc: received message larger than max ("),
-        "{told}"
+        message.contains("grpc: received message larger than max ("),
+        "{message}"
     );
-    assert!(told.contains(&format!(" vs. 50): {flags}")), "{told}");
+    assert!(message.contains(&format!(" vs. 50): {flags}")), "{message}");
 
     let Some(server) = GoServer::start(&[]) else {
         return;
@@ -140,9 +140,9 @@ fn limits_on_both_ends_are_named() {
     let mut options = server.options.clone();
     options.max_message_size = 1 << 20;
     let error = call(options, "example.com/large:v1", &ctx).unwrap_err();
-    let told = error.to_string();
+    let message = error.to_string();
     assert!(
-        told.contains("ResourceExhausted desc = grpc: received message larger than max ("),
-        "{told}"
+        message.contains("ResourceExhausted desc = grpc: received message larger than max ("),
+        "{message}"
     );
 }

@@ -63,8 +63,8 @@ fn trusting(server: &TestServer, ca: &Path) -> RemoteOptions {
 }
 
 fn call(options: RemoteOptions) -> Result<(), String> {
-    let runtime = RemoteEvaluator::new(options).map_err(|error| error.to_string())?;
-    let ended = run(&runtime, &RunContext::default());
+    let evaluator = RemoteEvaluator::new(options).map_err(|error| error.to_string())?;
+    let ended = run(&evaluator, &RunContext::default());
     ended.map(drop).map_err(|error| error.to_string())
 }
 
@@ -117,19 +117,19 @@ fn every_call_carries_the_current_token() {
     });
     let mut options = server.options();
     options.token_file = Some(token_file);
-    let runtime = RemoteEvaluator::new(options).unwrap();
-    let told = || {
-        let error = run(&runtime, &RunContext::default()).unwrap_err();
+    let evaluator = RemoteEvaluator::new(options).unwrap();
+    let error_text = || {
+        let error = run(&evaluator, &RunContext::default()).unwrap_err();
         error.to_string()
     };
-    assert!(told().ends_with("code = Unauthenticated desc = Bearer first"));
+    assert!(error_text().ends_with("code = Unauthenticated desc = Bearer first"));
     file(&directory, "token", "second");
-    assert!(told().ends_with("desc = Bearer second"));
+    assert!(error_text().ends_with("desc = Bearer second"));
     std::fs::remove_file(directory.path().join("token")).unwrap();
     assert!(
-        told().contains("Unavailable desc = cannot read "),
+        error_text().contains("Unavailable desc = cannot read "),
         "{}",
-        told()
+        error_text()
     );
 }
 

@@ -115,7 +115,7 @@ impl TestServer {
         RemoteOptions::new(self.address.to_string().parse().unwrap())
     }
 
-    pub(crate) fn runtime(&self) -> RemoteEvaluator {
+    pub(crate) fn evaluator(&self) -> RemoteEvaluator {
         RemoteEvaluator::new(self.options()).unwrap()
     }
 
@@ -144,8 +144,8 @@ pub(crate) fn echo(request: &Request<EvaluateFunctionRequest>) -> Answer {
 }
 
 /// Runs the function on an empty list.
-pub(crate) fn run(runtime: &RemoteEvaluator, ctx: &RunContext) -> Result<Outcome, RunError> {
-    let runner = runtime
+pub(crate) fn run(evaluator: &RemoteEvaluator, ctx: &RunContext) -> Result<Outcome, RunError> {
+    let runner = evaluator
         .find(&FunctionSpec::image(IMAGE))
         .unwrap()
         .into_runner();

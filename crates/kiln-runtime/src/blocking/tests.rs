@@ -83,8 +83,8 @@ fn outcome() -> Outcome {
 #[test]
 fn the_answer_ends_the_wait() {
     let (runner, control) = elsewhere();
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let listener = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&received);
     let ctx = RunContext {
         on_stderr: Some(StderrListener::new(move |piece| {
             listener.lock().unwrap().extend_from_slice(piece);
@@ -97,7 +97,7 @@ fn the_answer_ends_the_wait() {
     waker.wake();
     let outcome = running.join().unwrap().unwrap();
     assert_eq!(outcome.exit_code, 3);
-    assert_eq!(*heard.lock().unwrap(), b"said");
+    assert_eq!(*received.lock().unwrap(), b"said");
 }
 
 #[test]

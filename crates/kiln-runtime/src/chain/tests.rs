@@ -128,19 +128,19 @@ fn a_runner_that_does_not_know_the_function_after_all_is_skipped() {
 #[test]
 fn the_last_evaluator_reports_why_the_function_did_not_run() {
     let late = Answer::Fails(Failing::NotFound);
-    let says = |text: &str| Err(text.to_owned());
+    let error = |text: &str| Err(text.to_owned());
     assert_eq!(
         ask(&[late, Answer::NotFound]),
-        (says("never heard of it"), 2)
+        (error("never heard of it"), 2)
     );
-    assert_eq!(ask(&[late]), (says("never heard of it"), 1));
+    assert_eq!(ask(&[late]), (error("never heard of it"), 1));
     assert_eq!(
         ask(&[late, Answer::Fails(Failing::Unavailable)]),
-        (says("never heard of it; no engine"), 2)
+        (error("never heard of it; no engine"), 2)
     );
     assert_eq!(
         ask(&[late, Answer::Refused]),
-        (says("never heard of it; the registry is on fire"), 2)
+        (error("never heard of it; the registry is on fire"), 2)
     );
 }
 

@@ -9,22 +9,22 @@ use kiln_runtime::{CancelToken, RunError};
 #[test]
 fn listeners_are_called_once_and_late_ones_at_once() {
     let token = CancelToken::new();
-    let heard = Arc::new(AtomicUsize::new(0));
-    let listen = |heard: &Arc<AtomicUsize>| {
-        let heard = Arc::clone(heard);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let listen = |calls: &Arc<AtomicUsize>| {
+        let calls = Arc::clone(calls);
         token.on_cancel(move || {
-            heard.fetch_add(1, Ordering::SeqCst);
+            calls.fetch_add(1, Ordering::SeqCst);
         })
     };
-    let _kept = listen(&heard);
-    drop(listen(&heard));
+    let _kept = listen(&calls);
+    drop(listen(&calls));
     assert!(!token.is_cancelled());
     token.clone().cancel();
     token.cancel();
     assert!(token.is_cancelled());
-    assert_eq!(heard.load(Ordering::SeqCst), 1);
-    let _late = listen(&heard);
-    assert_eq!(heard.load(Ordering::SeqCst), 2);
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    let _late = listen(&calls);
+    assert_eq!(calls.load(Ordering::SeqCst), 2);
 }
 
 #[test]

@@ -33,8 +33,8 @@ fn files_stay_small() {
 
 #[test]
 fn a_file_of_a_gigabyte_is_too_large() {
-    if let Some(said) = inside(&["file", "large", "1024"]) {
-        assert_eq!(said, "");
+    if let Some(printed) = inside(&["file", "large", "1024"]) {
+        assert_eq!(printed, "");
     }
 }
 
@@ -59,7 +59,7 @@ fn addresses_are_bounded() {
         memory: 256 << 20,
         ..SandboxLimits::default()
     });
-    // As much as the runtimes reserve that reserve much, and more than the page tables allow.
+    // What the largest language runtimes reserve, and more than the page tables allow.
     let Some(large) = inside_with(policy.clone(), &["reserve", "100"]) else {
         return;
     };

@@ -41,9 +41,9 @@ fn it_holds_for_another_user_as_well() {
             return;
         }
     };
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("test result: ok"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("test result: ok"), "{printed}");
 }
 
 #[test]

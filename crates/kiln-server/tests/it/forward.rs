@@ -337,8 +337,8 @@ async fn the_service_is_serving_while_a_remote_evaluator_is() {
     let mut watch = watch.expect("a watch").into_inner();
     for (usable, status) in [(true, 1), (false, 2), (true, 1)] {
         is_usable.send_replace(usable);
-        let said = watch.message().await.expect("a message").expect("a status");
-        assert_eq!(said.status, status);
+        let response = watch.message().await.expect("a message").expect("a status");
+        assert_eq!(response.status, status);
         assert_eq!(check(channel.clone(), SERVICE).await, Ok(status));
         assert_eq!(check(channel.clone(), "").await, Ok(1));
     }

@@ -162,7 +162,7 @@ async fn a_call_without_room_gets_a_retry_delay() {
     let details = status.get_error_details();
     let delay = details.retry_info().and_then(|info| info.retry_delay);
     assert!(delay.is_some_and(|delay| delay >= Duration::from_millis(100)));
-    // Other work has other places.
+    // Other work has other slots.
     test_server.call("tree", LIST).await.expect("a list");
     std::fs::write(test_server.path("go"), "").expect("a file");
     call.await.expect("a call").expect("a list");
@@ -246,7 +246,7 @@ async fn a_caller_that_disconnects_frees_its_slot_and_leaves_no_process() {
     let call = tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
     test_server.appears("pid").await;
     call.abort();
-    // It has the only place until the server hears of it.
+    // It has the only slot until the server notices.
     test_server.call("cat", LIST).await.expect("a list");
     test_server.is_gone("pid").await;
 }

@@ -9,7 +9,7 @@ fn parse(arguments: &[&str]) -> Result<ServerConfig, Stop> {
 #[track_caller]
 fn refused(arguments: &[&str], text: &str) {
     match parse(arguments) {
-        Err(Stop::Usage(told)) => assert!(told.starts_with(text), "{told}"),
+        Err(Stop::Usage(message)) => assert!(message.starts_with(text), "{message}"),
         other => panic!("{arguments:?} gives {:?}", other.map(|config| config.port)),
     }
 }

@@ -272,10 +272,10 @@ fn verbosity_selects_what_is_logged() {
         ])
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
     assert_eq!(
-        told,
+        printed,
         "unexpected error: set up TLS: read /none: No such file or directory (os error 2)\n"
     );
 }

@@ -21,8 +21,8 @@ fn build() -> PathBuf {
         .arg(&target)
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
     let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     PathBuf::from(path)
 }
@@ -91,9 +91,9 @@ fn it_serves_in_an_empty_root() {
         .args(["-connect-timeout=60s", "-rpc-timeout=60s"])
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&probe.stderr);
+    let printed = String::from_utf8_lossy(&probe.stderr);
     assert_eq!(
-        (probe.status.code(), told.as_ref()),
+        (probe.status.code(), printed.as_ref()),
         (Some(0), "status: SERVING\n")
     );
 }

@@ -19,9 +19,9 @@ fn check(wrapper: &Wrapper, arguments: &[&str]) {
         .args(arguments)
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{told}");
-    assert!(told.contains("ok "), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("ok "), "{printed}");
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn the_public_probe_agrees_with_ours() {
     for arguments in cases {
         let theirs = Command::new(&probe).args(arguments).output().unwrap();
         let ours = crate::wrapper_process::probe(arguments);
-        let told = |output: &std::process::Output| {
+        let printed = |output: &std::process::Output| {
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
             (output.status.code(), text)
         };
-        assert_eq!(told(&ours), told(&theirs), "{arguments:?}");
+        assert_eq!(printed(&ours), printed(&theirs), "{arguments:?}");
     }
 }

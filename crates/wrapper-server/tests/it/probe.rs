@@ -7,10 +7,13 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use crate::wrapper_process::{Wrapper, file, probe, probe_as, script};
 
 #[track_caller]
-fn check(arguments: &[&str], code: i32, told: &str) {
+fn check(arguments: &[&str], code: i32, expected: &str) {
     let output = probe(arguments);
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!((output.status.code(), stderr.as_ref()), (Some(code), told));
+    assert_eq!(
+        (output.status.code(), stderr.as_ref()),
+        (Some(code), expected)
+    );
 }
 
 #[test]
@@ -33,10 +36,10 @@ fn a_server_that_serves_is_healthy() {
 fn an_unknown_service_is_a_failed_call() {
     let wrapper = Wrapper::start(&[], &script("cat"));
     let output = probe(&["-addr", &wrapper.address(), "-service", "x"]);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{told}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{printed}");
     let expected = "error: health rpc failed: rpc error: code = NotFound desc = ";
-    assert!(told.starts_with(expected), "{told}");
+    assert!(printed.starts_with(expected), "{printed}");
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn a_server_that_does_not_answer_is_a_failed_call() {
     // It accepts connections and sends nothing.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let told = "timeout: health rpc did not complete within 300ms\n";
+    let printed = "timeout: health rpc did not complete within 300ms\n";
     check(
         &[
             "-addr",
@@ -62,7 +65,7 @@ fn a_server_that_does_not_answer_is_a_failed_call() {
             "-rpc-timeout=300ms",
         ],
         3,
-        told,
+        printed,
     );
 }
 

@@ -43,17 +43,17 @@ impl Wrapper {
     pub(crate) fn spawn(command: &mut Command) -> Wrapper {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let log = follow(child.stderr.take().unwrap());
-        let mut told = String::new();
+        let mut earlier = String::new();
         let port = loop {
             let Ok(line) = log.recv() else {
                 let status = child.wait().unwrap();
-                panic!("ended before it listened ({status}): {told}");
+                panic!("ended before it listened ({status}): {earlier}");
             };
             if let Some((_, rest)) = line.split_once("Listening on :") {
                 let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
                 break digits.parse().unwrap();
             }
-            told.push_str(&line);
+            earlier.push_str(&line);
         };
         Wrapper { child, port, log }
     }
@@ -77,14 +77,14 @@ impl Wrapper {
 
     /// Waits for a line of the log.
     pub(crate) fn wait_for_line(&self, part: &str) -> String {
-        let mut told = String::new();
+        let mut earlier = String::new();
         while let Ok(line) = self.log.recv() {
             if line.contains(part) {
                 return line;
             }
-            told.push_str(&line);
+            earlier.push_str(&line);
         }
-        panic!("{part:?} was never told: {told}");
+        panic!("{part:?} was never logged: {earlier}");
     }
 
     /// A connection to it.

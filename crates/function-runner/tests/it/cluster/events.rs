@@ -61,9 +61,9 @@ impl Drop for Events {
     }
 }
 
-fn pass_on(told: impl std::io::Read, to: &Sender<Event>) {
-    let told = serde_json::Deserializer::from_reader(told).into_iter::<Value>();
-    for mut event in told.map_while(Result::ok) {
+fn pass_on(output: impl std::io::Read, to: &Sender<Event>) {
+    let events = serde_json::Deserializer::from_reader(output).into_iter::<Value>();
+    for mut event in events.map_while(Result::ok) {
         let object = event["object"].take();
         let event = match event["type"].as_str() {
             Some("DELETED") => Event::IsGone(object),

@@ -107,12 +107,12 @@ async fn pods_that_never_start_are_reported_with_their_reason() {
     let runner = super::runner::Runner::start(command).await;
     let stuck = runner.caller.call(&image, &[]).await.expect_err("no pod");
     assert_eq!(stuck.code(), Code::Unavailable, "{stuck:?}");
-    let told = stuck.message();
+    let message = stuck.message();
     assert!(
-        told.contains("ErrImagePull") || told.contains("ImagePullBackOff"),
-        "{told}"
+        message.contains("ErrImagePull") || message.contains("ImagePullBackOff"),
+        "{message}"
     );
-    assert!(told.contains("gone:v1"), "{told}");
+    assert!(message.contains("gone:v1"), "{message}");
     for kind in ["pods", "services"] {
         space.until(kind, "without pods", |objects| objects.is_empty());
     }

@@ -126,8 +126,8 @@ pub(crate) fn push_ours(machine: &Machine) {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output();
         let output = output.expect("cargo");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{told}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{printed}");
     });
 }
 
@@ -221,7 +221,7 @@ fn build_wrapper() -> PathBuf {
         .arg(&target)
         .output()
         .expect("a script");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
     PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
 }

@@ -87,8 +87,8 @@ impl Machine {
     #[track_caller]
     pub(crate) fn kubectl(&self, arguments: &[&str]) -> String {
         let output = self.try_kubectl(arguments);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "kubectl {arguments:?}: {told}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments:?}: {printed}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 

@@ -31,10 +31,13 @@ async fn a_used_up_quota_is_reported_and_may_be_raised() {
             .all(|quota| quota["status"]["used"]["pods"] == "0")
     });
     let runner = space.start(&[]).await;
-    let told = runner.caller.call(&image, &[]).await;
-    let told = told.expect_err("no pod may be made");
-    assert_eq!(told.code(), Code::Unavailable, "{told:?}");
-    assert!(told.message().contains("exceeded quota: none"), "{told:?}");
+    let error = runner.caller.call(&image, &[]).await;
+    let error = error.expect_err("no pod may be made");
+    assert_eq!(error.code(), Code::Unavailable, "{error:?}");
+    assert!(
+        error.message().contains("exceeded quota: none"),
+        "{error:?}"
+    );
     machine.kubectl(&["-n", &space.pods, "delete", "resourcequota", "none"]);
     runner.caller.call(&image, &[]).await.expect("an answer");
 }
@@ -48,8 +51,8 @@ async fn an_image_may_come_later() {
     let runner = space.start(&[]).await;
     let name = format!("later-{}", space.own);
     let image = format!("{}/kiln/{name}:v1", machine.registry);
-    let told = runner.caller.call(&image, &[]).await;
-    assert_eq!(told.expect_err("no image").code(), Code::NotFound);
+    let error = runner.caller.call(&image, &[]).await;
+    assert_eq!(error.expect_err("no image").code(), Code::NotFound);
     images::function(&machine, &name);
     runner.caller.call(&image, &[]).await.expect("an answer");
 }
@@ -65,10 +68,10 @@ async fn a_node_that_takes_no_pods_is_reported_and_may_come_back() {
     let nodes = machine.kubectl(&["get", "nodes", "-o", "name"]);
     let node = nodes.trim().trim_start_matches("node/");
     machine.kubectl(&["cordon", node]);
-    let told = runner.caller.call(&image, &[]).await;
+    let error = runner.caller.call(&image, &[]).await;
     machine.kubectl(&["uncordon", node]);
-    let told = told.expect_err("no node takes it");
-    assert_eq!(told.code(), Code::Unavailable, "{told:?}");
-    assert!(told.message().contains("Unschedulable"), "{told:?}");
+    let error = error.expect_err("no node takes it");
+    assert_eq!(error.code(), Code::Unavailable, "{error:?}");
+    assert!(error.message().contains("Unschedulable"), "{error:?}");
     runner.caller.call(&image, &[]).await.expect("an answer");
 }

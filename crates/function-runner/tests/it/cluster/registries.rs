@@ -62,10 +62,10 @@ async fn a_wrong_password_is_reported() {
     let arguments = arguments(&space, "kiln:wrong");
     let runner = space.start(&arguments.each_ref().map(String::as_str)).await;
     let denied = runner.caller.call(&image, &[]).await.expect_err("denied");
-    let told = denied.message().to_lowercase();
-    assert!(told.contains(&machine.private_registry), "{denied:?}");
+    let message = denied.message().to_lowercase();
+    assert!(message.contains(&machine.private_registry), "{denied:?}");
     assert!(
-        told.contains("401") || told.contains("unauthorized") || told.contains("denied"),
+        message.contains("401") || message.contains("unauthorized") || message.contains("denied"),
         "{denied:?}"
     );
     assert!(

@@ -113,7 +113,10 @@ impl Runner {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "what a runner said explains a failure")]
+#[expect(
+    clippy::print_stderr,
+    reason = "the log of a runner explains a failure"
+)]
 impl Drop for Runner {
     fn drop(&mut self) {
         let _ = self.child.kill();

@@ -107,8 +107,8 @@ impl Drop for Namespaces<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let about = ["-n", "porch-system", "describe", "pods"];
-            let said = ["-n", "porch-system", "logs", "deployment/function-runner"];
-            for command in [&about[..], &said] {
+            let log = ["-n", "porch-system", "logs", "deployment/function-runner"];
+            for command in [&about[..], &log] {
                 let output = self.0.try_kubectl(command);
                 eprintln!("{}", String::from_utf8_lossy(&output.stdout));
             }

@@ -60,16 +60,16 @@ async fn a_template_that_cannot_be_used_is_named() {
     let runner = space
         .start(&["--function-pod-template=kpt-function-eval-pod-template"])
         .await;
-    let told = runner
+    let error = runner
         .caller
         .call(&image, &[])
         .await
         .expect_err("no template");
     assert!(
-        told.message().contains("kpt-function-eval-pod-template"),
-        "{told:?}"
+        error.message().contains("kpt-function-eval-pod-template"),
+        "{error:?}"
     );
-    assert!(told.message().contains("\"function\""), "{told:?}");
+    assert!(error.message().contains("\"function\""), "{error:?}");
     machine.apply(&template(&space, "good"));
     runner.caller.call(&image, &[]).await.expect("an answer");
 }

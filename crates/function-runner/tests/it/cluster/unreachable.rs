@@ -27,10 +27,10 @@ async fn a_pod_that_cannot_be_called_is_reported_with_its_address() {
     let image = images::function(&machine, "astray");
     machine.apply(&space.in_here(ASTRAY));
     let runner = space.start(&[]).await;
-    let told = runner.caller.call(&image, &[]).await;
-    let told = told.expect_err("nobody can be reached");
+    let error = runner.caller.call(&image, &[]).await;
+    let error = error.expect_err("nobody can be reached");
     for part in ["Unreachable", "astray-v1-", "cannot connect to ", ":9446: "] {
-        assert!(told.message().contains(part), "no {part:?}: {told:?}");
+        assert!(error.message().contains(part), "no {part:?}: {error:?}");
     }
 
     let template = ["delete", "servicetemplate", "base-service-template"];

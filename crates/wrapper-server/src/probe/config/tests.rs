@@ -9,7 +9,7 @@ fn parse(arguments: &[&str]) -> Result<ProbeCommand, String> {
 #[track_caller]
 fn refused(arguments: &[&str], text: &str) {
     match parse(arguments) {
-        Err(told) => assert_eq!(told, text),
+        Err(message) => assert_eq!(message, text),
         Ok(_) => panic!("{arguments:?} is fine"),
     }
 }
@@ -19,7 +19,7 @@ fn probe(arguments: &[&str]) -> Box<ProbeConfig> {
     match parse(arguments) {
         Ok(ProbeCommand::Probe(config)) => config,
         Ok(ProbeCommand::Version) => panic!("asked for the version"),
-        Err(told) => panic!("{told}"),
+        Err(message) => panic!("{message}"),
     }
 }
 
