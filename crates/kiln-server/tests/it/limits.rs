@@ -16,7 +16,7 @@ fn small_messages() -> Options {
     }
 }
 
-fn one_place(queue: usize) -> Options {
+fn one_slot(queue: usize) -> Options {
     Options {
         admission: AdmissionOptions {
             processes: NonZeroUsize::MIN,
@@ -143,7 +143,7 @@ async fn a_malformed_timeout_is_the_callers_error() {
 
 #[tokio::test]
 async fn a_call_without_room_gets_a_retry_delay() {
-    let test_server = TestServer::with(one_place(0), Words::Runner).await;
+    let test_server = TestServer::with(one_slot(0), Words::Runner).await;
     test_server.script("waits", WAITS);
     let mut client = test_server.client().await;
     let call = tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
@@ -172,16 +172,16 @@ async fn a_call_without_room_gets_a_retry_delay() {
 /// Two busy clients leave no room in the queue, and a third one is served all the same.
 #[tokio::test]
 async fn no_client_can_fill_the_queue_for_others() {
-    let world = World::with(one_place(8), Words::Runner).await;
-    world.script("waits", WAITS);
-    world.script("cat", "exec cat");
-    let mut client = world.client().await;
+    let test_server = TestServer::with(one_slot(8), Words::Runner).await;
+    test_server.script("waits", WAITS);
+    test_server.script("cat", "exec cat");
+    let mut client = test_server.client().await;
     let running =
         tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
-    world.appears("pid").await;
+    test_server.appears("pid").await;
     let mut busy = tokio::task::JoinSet::new();
     for _ in 0..2 {
-        let client = world.client().await;
+        let client = test_server.client().await;
         for _ in 0..20 {
             let mut client = client.clone();
             busy.spawn(async move { client.evaluate_function(request("cat", LIST)).await });
@@ -193,12 +193,12 @@ async fn no_client_can_fill_the_queue_for_others() {
         let status = ended.expect_err("the queue is full");
         assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
     }
-    let mut client = world.client().await;
+    let mut client = test_server.client().await;
     let other = tokio::spawn(async move { client.evaluate_function(request("cat", LIST)).await });
     let ended = busy.join_next().await.expect("a call").expect("a task");
     let status = ended.expect_err("it makes room for the other client");
     assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
-    std::fs::write(world.path("go"), "").expect("a file");
+    std::fs::write(test_server.path("go"), "").expect("a file");
     other.await.expect("a task").expect("a list");
     running.await.expect("a task").expect("a list");
     while let Some(ended) = busy.join_next().await {
@@ -239,7 +239,7 @@ async fn a_call_without_memory_gets_a_retry_delay() {
 
 #[tokio::test]
 async fn a_caller_that_disconnects_frees_its_slot_and_leaves_no_process() {
-    let test_server = TestServer::with(one_place(1), Words::Runner).await;
+    let test_server = TestServer::with(one_slot(1), Words::Runner).await;
     test_server.script("waits", WAITS);
     test_server.script("cat", "exec cat");
     let mut client = test_server.client().await;
@@ -253,7 +253,7 @@ async fn a_caller_that_disconnects_frees_its_slot_and_leaves_no_process() {
 
 #[tokio::test]
 async fn a_deadline_counts_in_the_queue_too() {
-    let test_server = TestServer::with(one_place(1), Words::Runner).await;
+    let test_server = TestServer::with(one_slot(1), Words::Runner).await;
     test_server.script("waits", WAITS);
     let mut client = test_server.client().await;
     let call = tokio::spawn(async move { client.evaluate_function(request("waits", LIST)).await });
