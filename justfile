@@ -1,27 +1,27 @@
-# What people run; `.ci/run` is all of it. `just` alone lists the recipes.
+# Commands for developers; `.ci/run` runs all checks. `just` alone lists the recipes.
 
 _default:
     @just --list
 
-# Everything that CI checks.
+# Run all checks of CI.
 ci:
     .ci/run
 
-# Tests, tidy included.
+# Run the tests, including tidy.
 test *args:
     cargo test --workspace --locked {{ args }}
 
-# Formats, then everything clippy and tidy have to say.
+# Format, then run clippy and tidy.
 lint:
     cargo fmt --all
     cargo clippy --workspace --all-targets --locked -- -D warnings
     cargo run --quiet -p xtask -- tidy
 
-# Recorded cases against kiln.
+# Run recorded cases against kiln.
 conformance *args:
     cargo run --release -p conformance -- yaml conformance/yaml {{ args }}
 
-# Golden cases against kiln, or against the program that --bin names.
+# Run golden cases against kiln, or against another program with --bin.
 cases *args:
     cargo run --release -p conformance -- cases conformance/recorded/*.jsonl {{ args }}
 
@@ -29,22 +29,22 @@ cases *args:
 fuzz target seconds="60" *args:
     fuzz/run {{ target }} {{ seconds }} {{ args }}
 
-# Mutated inputs compared with Go.
+# Compare kiln with Go on mutated inputs.
 differential *args:
     fuzz/differential {{ args }}
 
-# Packages made up from a seed, through kpt with the original functions and through kiln.
+# Compare kiln with kpt and the original functions on random packages.
 packages-differential *args:
     fuzz/packages {{ args }}
 
-# Speed and memory (yaml, read or limits).
+# Measure speed and memory; bench/run lists the benchmarks.
 bench what="yaml":
     bench/run {{ what }}
 
-# Licences, duplicates and known holes of dependencies; needs cargo-deny.
+# Check licences, duplicates and advisories of dependencies; needs cargo-deny.
 deny:
     cargo deny check
 
-# A Kubernetes of one node on this machine, for the tests with pods: up, status or down.
+# Manage the single-node Kubernetes for the tests with pods: up, status or down.
 cluster what="status":
     tests/cluster/{{ what }}

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The directory with `client` and `server`; none, said loudly, where there is no Go. `scratch` is the crate's
+/// The directory with `client` and `server`; `None`, with a SKIPPED line, without Go. `scratch` is the crate's
 /// `CARGO_TARGET_TMPDIR`.
 pub(crate) fn go_peers(scratch: &str) -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     BUILT.get_or_init(|| build(scratch)).as_deref()
 }
 
-/// Says that something was not tested.
+/// Prints that something was not tested.
 #[expect(clippy::print_stderr, reason = "what is skipped is said loudly")]
 pub(crate) fn skipped(why: &str) {
     eprintln!("{why}");

@@ -1,7 +1,7 @@
-//! `bench child`: one program run to its end, and what it took.
+//! `bench child`: runs one program and measures time and memory.
 //!
-//! A process of its own does this, because the system tells the peak of all children that a process ever had, not of
-//! one. The peak is that of the largest process, be it the program or one that it started and waited for.
+//! A separate process does this, because the system reports the peak of all children of a process, not of one. The peak is
+//! that of the largest process: the program or one that it started and waited for.
 
 use std::env;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What the program gets on its standard input; nothing if not given.
+    /// A file for the program's standard input.
     #[arg(long)]
     stdin: Option<PathBuf>,
     /// The program and its arguments.
@@ -26,12 +26,12 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// What a run took.
+/// Time and memory of a run.
 #[derive(Serialize, Deserialize, Clone, Copy)]
 pub(crate) struct Usage {
     /// Seconds from start to end.
     pub(crate) wall: f64,
-    /// Seconds of processor time, with all processes it started.
+    /// Seconds of processor time, including child processes.
     pub(crate) cpu: f64,
     /// Bytes of the largest process.
     pub(crate) peak: u64,

@@ -1,4 +1,4 @@
-//! `bench functions`: functions of the catalog on lists of many sizes: on the tree, as a program, and the originals in Go.
+//! `bench functions`: functions of the catalog on lists of many sizes: in process, as a program, and the originals in Go.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,13 +19,13 @@ use crate::packages::Shape;
 use crate::render::{best, geometric_mean, render};
 
 const SIZES: [usize; 4] = [1, 100, 1_000, 10_000];
-/// The size that the ratio is taken at.
+/// The size for the ratio.
 const COUNTED: usize = 1_000;
 const ROUNDS: usize = 3;
-/// From here on the originals take seconds a round.
+/// From this size on the originals take seconds per round.
 const GO_ONCE_FROM: usize = 10_000;
 
-/// What is measured, with a configuration that changes every resource.
+/// The measured functions, with a configuration that changes every resource.
 const FUNCTIONS: [(&str, &str); 4] = [
     (
         "set-namespace",
@@ -54,16 +54,16 @@ pub(crate) struct Args {
     /// The kiln to measure.
     #[arg(long)]
     kiln: PathBuf,
-    /// A directory with the originals, each named after its function; what is not there is not compared.
+    /// A directory with the originals, each named after its function; missing ones are not compared.
     #[arg(long)]
     originals: Option<PathBuf>,
-    /// The kpt that runs the originals in a pipeline; without it, ours is measured alone.
+    /// The kpt that runs the originals in a pipeline; without it, only kiln is measured.
     #[arg(long)]
     kpt: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let directory = tempfile::tempdir().context("cannot make a directory for the lists")?;
+    let directory = tempfile::tempdir().context("cannot create a directory for the lists")?;
     writeln!(
         out,
         "best of {ROUNDS}, of one round for the originals from {GO_ONCE_FROM} resources"
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A package rendered through two functions that are built in, and by kpt through the originals.
+/// Renders a package with two built-in functions, and with kpt and the originals.
 fn pipeline(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let shape = Shape::Flat {
         resources: COUNTED,
@@ -166,7 +166,7 @@ fn pipeline(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A function on trees that are there already; the peak is that of a process with the list in it.
+/// A function on parsed trees; the peak is that of a process that holds the list.
 fn in_process(name: &str, input: &Path) -> anyhow::Result<Usage> {
     let this = std::env::current_exe().context("cannot find this program")?;
     let command = [

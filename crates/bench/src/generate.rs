@@ -1,8 +1,8 @@
-//! Inputs made up for measuring: always the same bytes.
+//! Generated inputs: always the same bytes.
 
 use std::fmt::Write;
 
-/// A ResourceList of Deployments, Services and ConfigMaps of about `bytes` bytes, with comments here and there.
+/// A ResourceList of Deployments, Services and ConfigMaps of about `bytes` bytes, with some comments.
 pub(crate) fn resource_list(bytes: usize) -> String {
     let mut out = String::with_capacity(bytes + 4096);
     out.push_str(LIST_HEAD);
@@ -14,7 +14,7 @@ pub(crate) fn resource_list(bytes: usize) -> String {
     out
 }
 
-/// The same with so many resources, and the configuration of a function.
+/// The same with a number of resources and the configuration of a function.
 pub(crate) fn function_input(resources: usize, config: &str) -> String {
     let mut out = LIST_HEAD.to_owned();
     for number in 0..resources {

@@ -1,4 +1,4 @@
-//! What is measured: the inputs of a recorded set, or one file.
+//! The measured inputs: those of a recorded set, or one file.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! `bench limits`: inputs made to be slow, at three sizes. Linear time shows as a factor of about four.
+//! `bench limits`: pathological inputs at three sizes. Linear time gives a factor of about four.
 
 use std::io::Write;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use kiln_yaml::{Encoder, SequenceStyle, parse_all};
 
 const SIZES: [usize; 3] = [12_500_000, 25_000_000, 50_000_000];
 
-/// A name and what makes an input of some size.
+/// A name and a generator of inputs of a given size.
 type Shape = (&'static str, fn(usize) -> Vec<u8>);
 
 const SHAPES: &[Shape] = &[
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         }
         let factor = seconds[2] / seconds[0];
         writeln!(out, " {factor:7.1}  {outcome}")?;
-        // Below a few milliseconds, a factor says nothing.
+        // Below a few milliseconds, a factor is meaningless.
         if seconds[2] > 0.05 {
             worst = worst.max(factor);
         }
@@ -113,7 +113,7 @@ fn repeat(text: &str, size: usize) -> Vec<u8> {
     text.repeat(size / text.len()).into_bytes()
 }
 
-/// Each key one column right of the last: 50 MB are just under 10,000 levels.
+/// Each key is one column right of the last: 50 MB have just under 10,000 levels.
 fn nested_maps(size: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(size);
     let mut level = 0;
@@ -125,7 +125,7 @@ fn nested_maps(size: usize) -> Vec<u8> {
     out
 }
 
-/// `pattern` again and again, with another number in place of `{}` each time.
+/// Repeats `pattern`, with a different number for `{}` each time.
 fn numbered(pattern: &str, size: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(size + 64);
     let mut number = 0_usize;

@@ -1,6 +1,6 @@
-//! Speed and memory of kiln, beside the Go libraries where they are at hand. Called by `bench/run`.
+//! Speed and memory of kiln, compared with the Go libraries if they are available. Called by `bench/run`.
 //!
-//! Whatever is compared runs in a process of its own, so that peak memory is that of the work and nothing else.
+//! Each measured program runs in its own process, so that peak memory is that of the work only.
 
 mod child;
 mod functions;
@@ -32,29 +32,29 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Parse and emit, ours and go-yaml's.
+    /// Parse and emit, kiln and go-yaml.
     Yaml(yaml::Args),
-    /// A package of 5,000 files read and written unchanged.
+    /// Read a package of 5,000 files and write it unchanged.
     Read,
-    /// Inputs made to be slow: time at 12.5, 25 and 50 MB.
+    /// Pathological inputs: time at 12.5, 25 and 50 MB.
     Limits(limits::Args),
-    /// Packages rendered, by kiln and by kpt.
+    /// Render packages with kiln and with kpt.
     Render(render::Args),
     /// Functions of the catalog: built in, as a program, and the originals.
     Functions(functions::Args),
-    /// Calls of functions over gRPC, by the function runner and by one in Go.
+    /// Calls of functions over gRPC, with kiln's function runner and with one in Go.
     Runner(runner::Args),
-    /// Calls of functions in pods of a cluster, through the function runner and past it.
+    /// Calls of functions in pods of a cluster, through the function runner and directly.
     Pods(pods::Args),
-    /// Steps in the life of package revisions, by kiln and by hand.
+    /// Operations on package revisions, with kiln and by hand.
     Rpkg(rpkg::Args),
-    /// A program run with and without the sandbox, on a machine as it is and on a busy one.
+    /// Run a program with and without the sandbox, on the idle machine and under load.
     Sandbox(sandbox::Args),
-    /// One function run in this process, as a line of JSON.
+    /// Run one function in this process; print a line of JSON.
     Native(functions::NativeArgs),
-    /// One measurement in this process, as a line of JSON.
+    /// One measurement in this process; print a line of JSON.
     Measure(measure::Args),
-    /// One program run to its end, and what it took as a line of JSON.
+    /// Run one program; print time and memory as a line of JSON.
     Child(child::Args),
 }
 

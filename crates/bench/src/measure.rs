@@ -15,18 +15,18 @@ use crate::inputs::Source;
 pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
-    /// How often to repeat; the best round counts.
+    /// Number of rounds; the best one is used.
     #[arg(long, default_value_t = 5)]
     rounds: u32,
 }
 
-/// What the peers print too.
+/// The format that the peers print too.
 #[derive(Serialize, Deserialize, Clone, Copy)]
 pub(crate) struct Report {
     pub(crate) bytes: u64,
     pub(crate) best_seconds: f64,
     pub(crate) mb_per_s: f64,
-    /// Zero where the system does not tell.
+    /// Zero if the system does not report it.
     pub(crate) peak_rss_bytes: u64,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every document read to a tree and written again, sequences not indented.
+/// Parses and writes every document, with compact sequences.
 fn rewrite(input: &[u8]) -> anyhow::Result<String> {
     let documents = parse_all(input)?;
     let mut encoder = Encoder::new();

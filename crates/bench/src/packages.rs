@@ -1,4 +1,4 @@
-//! Packages made up for rendering: always the same files, with the pipeline that is asked for.
+//! Generated packages: always the same files, with a given pipeline.
 
 use std::fs;
 use std::io;
@@ -9,12 +9,12 @@ use crate::generate;
 const RESOURCES_PER_SUBPACKAGE: usize = 10;
 const FILES_PER_DIRECTORY: usize = 100;
 
-/// What a package holds.
+/// The content of a package.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {
-    /// So many resources in files of at most so many.
+    /// A number of resources, and the maximum per file.
     Flat { resources: usize, per_file: usize },
-    /// So many sub-packages with ten resources in a file each, and a pipeline of their own.
+    /// A number of sub-packages, each with ten resources in one file and its own pipeline.
     Tree { subpackages: usize },
 }
 
@@ -34,7 +34,7 @@ impl Shape {
         }
     }
 
-    /// Writes the package into an empty directory. The pipeline is the list of its mutators as it stands in a Kptfile.
+    /// Writes the package into an empty directory. `pipeline` is the list of mutators as text of the Kptfile.
     pub(crate) fn write(self, root: &Path, pipeline: &str) -> io::Result<()> {
         write_kptfile(root, pipeline)?;
         match self {

@@ -1,9 +1,9 @@
-//! `bench pods`: functions in pods of a real cluster, through the function runner and past it.
+//! `bench pods`: functions in pods of a real cluster, called through the function runner and directly.
 //!
-//! `bench/pods` makes the namespaces and images. The wrapper that is called directly is the one in the pod that the
-//! runner calls, at the same address: the difference is the runner. Cold calls find their image on the node; what a
-//! cluster takes to fetch images is not ours. What is compared is measured in turns, so that whatever else the machine
-//! does meets both. The runner finds its way to the API server and the image of the wrapper in the environment.
+//! `bench/pods` creates the namespaces and images. Direct calls go to the wrapper in the pod that the runner calls, at the
+//! same address: the difference is the runner. For cold calls the image is on the node already; pulling images is not
+//! measured. The two ways are measured alternately, so that other load on the machine affects both. The runner gets the
+//! address of the API server and the image of the wrapper from the environment.
 
 mod cluster;
 mod cold;
@@ -30,43 +30,43 @@ pub(crate) struct Args {
     /// The function runner to measure.
     #[arg(long)]
     runner: PathBuf,
-    /// The wrapper, for pods that are not there.
+    /// The wrapper, for simulated pods.
     #[arg(long)]
     wrapper: PathBuf,
-    /// The administrator's way to the API server.
+    /// The administrator's kubeconfig.
     #[arg(long)]
     kubeconfig: PathBuf,
-    /// Where the API server writes down who asks what.
+    /// The audit log of the API server.
     #[arg(long)]
     audit_log: PathBuf,
-    /// Whom the API server knows the runner as.
+    /// The user name of the runner.
     #[arg(long)]
     user: String,
     /// The namespace of pods.
     #[arg(long)]
     namespace: String,
-    /// A function that gives back what it gets.
+    /// The image of a function that returns its input.
     #[arg(long)]
     image: String,
-    /// The first three numbers of addresses that lead to this machine.
+    /// The first three numbers of IP addresses that are routed to this machine.
     #[arg(long)]
     simulated_network: String,
-    /// Measures this alone.
+    /// Measure only this.
     #[arg(long)]
     only: Option<Part>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
-    /// Calls that find a pod.
+    /// Calls with a ready pod.
     Warm,
-    /// Calls that find none.
+    /// Calls without a pod.
     Cold,
     /// A runner with many pods.
     Crowd,
 }
 
-/// Everything that measuring needs.
+/// Everything that the measurements need.
 struct Bench<'a> {
     args: &'a Args,
     runtime: Runtime,
@@ -116,7 +116,7 @@ impl Bench<'_> {
         Server::start(&self.args.runner, &[&fixed[..], more].concat())
     }
 
-    /// The function, called by so many at once.
+    /// A load of `clients` concurrent callers of the function.
     fn load(&self, clients: usize) -> Load {
         Load {
             clients,
@@ -131,7 +131,7 @@ impl Bench<'_> {
     }
 }
 
-/// The one in the middle; nothing if there is none.
+/// The median; NaN without values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)

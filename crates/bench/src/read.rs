@@ -1,4 +1,4 @@
-//! `bench read`: a large package read from disk and written back, nothing changed.
+//! `bench read`: reads a large package from disk and writes it back unchanged.
 
 use std::fs;
 use std::io::Write;
@@ -23,7 +23,7 @@ const RESOURCES_PER_FILE: usize = 20;
 const ROUNDS: usize = 5;
 
 pub(crate) fn run(out: &mut dyn Write) -> anyhow::Result<()> {
-    let directory = tempfile::tempdir().context("cannot make a directory for the package")?;
+    let directory = tempfile::tempdir().context("cannot create a directory for the package")?;
     let bytes = write_package(directory.path()).context("cannot write the package")?;
     let megabytes = bytes as f64 / 1e6;
     writeln!(
@@ -60,7 +60,7 @@ pub(crate) fn run(out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds of each part, and the number of files that got other bytes.
+/// Seconds of each part, and the number of files whose bytes changed.
 struct Round {
     read: f64,
     plan: f64,

@@ -1,6 +1,6 @@
-//! `bench render`: packages of many sizes rendered from disk by kiln and by kpt in the same run.
+//! `bench render`: kiln and kpt render packages of many sizes in the same run.
 //!
-//! The functions are `cat`, so that the engine is timed and not the functions.
+//! The functions are `cat`, so that the engine is measured and not the functions.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,19 +12,19 @@ use anyhow::{Context, bail};
 use crate::child::{Usage, measure};
 use crate::packages::Shape;
 
-/// Functions that change nothing, so that the engine is timed.
+/// Functions that change nothing, so that the engine is measured.
 const CATS: &str = "  - exec: cat\n  - exec: cat\n";
 const SIZES: [usize; 5] = [1, 10, 100, 1_000, 5_000];
 const PER_FILE: [usize; 2] = [1, 100];
 const SUBPACKAGES: usize = 20;
-/// Rendered once, and by kiln alone: does its time still grow as the package does?
+/// Rendered once, and only by kiln, to check that its time is linear.
 const LARGE: [usize; 2] = [10_000, 50_000];
 const LARGE_PER_FILE: usize = 100;
-/// Smaller packages are mostly start-up, which has a line of its own.
+/// Smaller packages measure mostly start-up, which has its own line.
 const COUNTED_FROM: usize = 100;
 
 const ROUNDS: usize = 3;
-/// From here on kpt takes half a minute a round.
+/// From this size on kpt takes half a minute per round.
 const KPT_ONCE_FROM: usize = 5_000;
 const STARTUP_ROUNDS: usize = 20;
 
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// The kiln to measure.
     #[arg(long)]
     kiln: PathBuf,
-    /// The kpt to compare with; without it, ours is measured alone.
+    /// The kpt to compare with; without it, only kiln is measured.
     #[arg(long)]
     kpt: Option<PathBuf>,
 }
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Measures both programs on one package and returns how many times longer kpt takes.
+/// Measures both programs on one package and returns kpt's time divided by kiln's.
 fn compare(
     shape: Shape,
     kiln: &Path,
@@ -104,7 +104,7 @@ fn compare(
     Ok(Some(ratio))
 }
 
-/// The fastest of some renders, each of a package written anew.
+/// The fastest of some renders, each of a fresh package.
 pub(crate) fn render(
     shape: Shape,
     pipeline: &str,
@@ -112,7 +112,7 @@ pub(crate) fn render(
     rounds: usize,
 ) -> anyhow::Result<Usage> {
     best(rounds, || {
-        let directory = tempfile::tempdir().context("cannot make a directory for the package")?;
+        let directory = tempfile::tempdir().context("cannot create a directory for the package")?;
         let root = directory.path().join("package");
         fs::create_dir(&root).and_then(|()| shape.write(&root, pipeline))?;
         let usage = measure(&[
@@ -122,7 +122,7 @@ pub(crate) fn render(
             root.clone().into(),
             OsString::from("--allow-exec"),
         ])?;
-        // Both programs note in the Kptfile that they are done.
+        // Both programs record success in the Kptfile.
         let kptfile = fs::read_to_string(root.join("Kptfile"))?;
         if !kptfile.contains("RenderSuccess") {
             bail!("{} did not render the package", program.display());
@@ -131,7 +131,7 @@ pub(crate) fn render(
     })
 }
 
-/// The least a program can do: say what it is.
+/// The start-up time: print the version.
 fn write_startup(
     name: &str,
     program: &Path,

@@ -1,6 +1,6 @@
-//! `bench rpkg`: steps in the life of package revisions, beside the same steps done by hand with git and `kiln fn render`.
+//! `bench rpkg`: operations on package revisions, compared with the same operations by git and `kiln fn render`.
 //!
-//! Both sides are scripts, so that starting a shell counts for both.
+//! Both are scripts, so that both include the start of a shell.
 
 use std::ffi::OsString;
 use std::fs;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let directory = tempfile::tempdir().context("cannot make a directory for repositories")?;
+    let directory = tempfile::tempdir().context("cannot create a directory for repositories")?;
     let place = Place {
         root: directory.path(),
         kiln: fs::canonicalize(&args.kiln).context("cannot find kiln")?,
@@ -55,23 +55,23 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where repositories are made and measured.
+/// The directory of the measured repositories.
 struct Place<'a> {
     root: &'a Path,
     kiln: PathBuf,
 }
 
-/// Something to be done in two ways.
+/// An operation done in two ways.
 struct Step {
     name: String,
-    /// Done before each round of either, with `$ROUND` being another every time.
+    /// Runs before each round of either way, with a different `$ROUND` each time.
     before: String,
     ours: String,
     by_hand: String,
 }
 
 impl Place<'_> {
-    /// What all scripts begin with: nothing of the user's git takes part.
+    /// The beginning of all scripts: it ignores the user's git configuration.
     fn header(&self, round: usize) -> String {
         let root = self.root.display();
         let kiln = self.kiln.display();
@@ -99,7 +99,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Two repositories, one of which has a published package.
+    /// Two repositories, one of them with a published package.
     fn make_blueprint(&self) -> anyhow::Result<()> {
         self.perform(
             0,
@@ -120,7 +120,7 @@ impl Place<'_> {
         )
     }
 
-    /// A repository with many revisions: of each of some packages so many, published one after the other.
+    /// A repository with many published revisions of several packages.
     fn make_many(&self) -> anyhow::Result<()> {
         let mut import = String::new();
         for number in 0..REVISIONS {
@@ -144,7 +144,7 @@ impl Place<'_> {
             ));
         }
         fs::write(self.root.join("import"), import)?;
-        // As many as there are, and one for each package on the branch.
+        // All revisions, and one for each package on the branch.
         let listed = REVISIONS + PACKAGES;
         self.perform(
             0,
@@ -197,7 +197,7 @@ impl Place<'_> {
         }
     }
 
-    /// How many times longer ours takes.
+    /// kiln's time divided by the time by hand.
     fn compare(&self, step: &Step, out: &mut dyn Write) -> anyhow::Result<f64> {
         let mut round = 0;
         let mut measured = |steps: &str| -> anyhow::Result<Usage> {

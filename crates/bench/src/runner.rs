@@ -1,7 +1,7 @@
-//! `bench runner`: calls of functions over gRPC, by kiln's function runner and by one in Go that starts a program for each.
+//! `bench runner`: calls of functions over gRPC, with kiln's function runner and with one in Go that starts a program per call.
 //!
-//! The client is the same for both, in this process. Programs run without a sandbox in kiln's runner too where the two are
-//! compared; what the sandbox costs has rows of its own.
+//! The client is the same for both, in this process. For the comparison, kiln's runner runs programs without a sandbox too;
+//! the sandbox has its own rows.
 //!
 //! With `--before`, native functions of two builds of kiln's runner are compared instead.
 
@@ -24,7 +24,7 @@ use server::Server;
 
 const CLIENTS: [usize; 3] = [1, 8, 64];
 const SIZES: [usize; 2] = [10, 1_000];
-/// Where the ratio is taken.
+/// The row for the ratio.
 const COUNTED: (usize, usize) = (8, 10);
 const NATIVE: &str = "set-namespace:v0.4.5";
 const CAT: &str = "bench/cat";
@@ -38,19 +38,19 @@ pub(crate) struct Args {
     /// The function runner to measure.
     #[arg(long)]
     runner: PathBuf,
-    /// Another build of the function runner: native functions of both are measured in turns, and nothing else.
+    /// Another build of the function runner: only native functions of both are measured, alternately.
     #[arg(long)]
     before: Option<PathBuf>,
-    /// The runner in Go to compare with; without it, ours is measured alone.
+    /// The runner in Go to compare with; without it, only kiln's is measured.
     #[arg(long)]
     peer: Option<PathBuf>,
-    /// The original set-namespace, which both run as a program; without it, only `cat` is.
+    /// The original set-namespace, which both run as a program; without it, only `cat` is run.
     #[arg(long)]
     program: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let directory = tempfile::tempdir().context("cannot make a directory for functions")?;
+    let directory = tempfile::tempdir().context("cannot create a directory for functions")?;
     let functions = directory.path().join("functions");
     fs::create_dir(&functions)?;
     symlink(which("cat")?, functions.join("cat"))?;
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The rows, and those that the ratio is made of.
+/// The rows, and the two for the ratio.
 struct Table<'a> {
     out: &'a mut dyn Write,
     has_program: bool,
@@ -206,7 +206,7 @@ fn list(resources: usize) -> String {
     generate::function_input(resources, CONFIG)
 }
 
-/// How long one call of `cat` takes when nothing is between it and the caller.
+/// The duration of one run of `cat` without a server.
 fn bare_loop(list: &str) -> anyhow::Result<f64> {
     let cat = which("cat")?;
     let start = Instant::now();

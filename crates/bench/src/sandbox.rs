@@ -1,6 +1,6 @@
-//! `bench sandbox`: what the strict sandbox costs a program, on the machine as it is and on a busy one.
+//! `bench sandbox`: the cost of the strict sandbox for a program, on the idle machine and under load.
 //!
-//! Runs with and without a sandbox take turns, so that both see the same machine. What counts is the middle of many runs.
+//! Runs with and without a sandbox alternate, so that other load affects both. The median of many runs is used.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -14,10 +14,10 @@ use kiln_runtime::RunContext;
 use kiln_runtime::process::{Program, StopSignal, run as run_program};
 use kiln_sandbox::{HostEnvironment, Sandbox, SandboxPolicy};
 
-/// Fewer runs where each takes longer: a load is measured for this long at most.
+/// Longest time of a measurement: slower programs get fewer runs.
 const LONGEST: Duration = Duration::from_secs(40);
 
-/// Processes that compute without an end. They have a session of their own, as a build in another terminal has.
+/// Number of busy processes. They have their own session, like a build in another terminal.
 const BURNERS: usize = 30;
 
 #[derive(clap::Args)]
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// The program to run; it reads a JSON object and prints one.
     #[arg(long)]
     program: PathBuf,
-    /// How often to run it in each way.
+    /// Number of runs of each way.
     #[arg(long, default_value_t = 300)]
     rounds: usize,
 }
@@ -98,7 +98,7 @@ impl Measurement<'_> {
         Ok(ratio)
     }
 
-    /// Milliseconds of one run, with the start and the end of its process.
+    /// Milliseconds of one run, including start and end of the process.
     fn once(&self, sandbox: Option<&Sandbox>) -> anyhow::Result<f64> {
         let program = Program {
             name: self.program.to_str().context("the path is not UTF-8")?,
@@ -126,7 +126,7 @@ fn input() -> Vec<u8> {
     format!(r#"{{"kind":"ResourceList","items":[{}]}}"#, items.join(",")).into_bytes()
 }
 
-/// They are killed when this is dropped, and end themselves if it never is.
+/// The processes are killed when this is dropped, and exit by themselves otherwise.
 struct Burners {
     leader: Child,
 }
@@ -155,7 +155,7 @@ impl Burners {
 
 impl Drop for Burners {
     fn drop(&mut self) {
-        // The shell leads the group of all.
+        // The shell is the leader of the process group.
         let group = format!("-{}", self.leader.id());
         let mut kill = Command::new("kill");
         let _ = kill.args(["-KILL", "--", &group]).process_group(0).status();

@@ -1,4 +1,4 @@
-//! `bench yaml`: parse and emit on a recorded set and on a large list, ours and go-yaml's in the same run.
+//! `bench yaml`: parse and emit a recorded set and a large list, kiln and go-yaml in the same run.
 
 use std::env;
 use std::fs;
@@ -19,13 +19,13 @@ pub(crate) struct Args {
     /// The recorded set of real files.
     #[arg(long)]
     set: Option<PathBuf>,
-    /// The built Go peer; without it, ours is measured alone.
+    /// The built Go peer; without it, only kiln is measured.
     #[arg(long)]
     peer: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let directory = tempfile::tempdir().context("cannot make a directory for the list")?;
+    let directory = tempfile::tempdir().context("cannot create a directory for the list")?;
     let list = directory.path().join("list.yaml");
     fs::write(&list, generate::resource_list(LIST_BYTES)).context("cannot write the list")?;
 
@@ -58,9 +58,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Measures both programs on one input and returns how many times faster ours is.
+/// Measures both programs on one input and returns how many times faster kiln is.
 ///
-/// `flags` are the names by which the two programs are given that kind of input.
+/// `flags` are the flags of the two programs for that kind of input.
 fn compare(
     name: &str,
     flags: [&str; 2],

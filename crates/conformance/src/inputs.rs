@@ -1,4 +1,4 @@
-//! The `inputs` chore: the inputs of recorded sets as files, for programs that want a directory of them.
+//! The `inputs` sub-command: writes the inputs of recorded sets to files, for programs that need a directory of them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub(crate) struct Args {
     /// Files of JSON lines, or directories of them.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// The directory to write to; made if it is missing.
+    /// The directory to write to; created if it is missing.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 /// Writes a file for every case, named after its set and line.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let out = &args.out;
-    fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     let mut files = Vec::new();
     for path in &args.paths {
         collect_sets(path, &mut files)?;

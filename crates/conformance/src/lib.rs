@@ -1,7 +1,7 @@
 //! Golden-case runner: `conformance <suite> PATH…` runs recorded cases and reports what differs.
 //!
-//! Every suite is a sub-command with a module of its own; all of them report through [`report`]. The last line of a
-//! suite's run is `N passed, N failed`, with `N skipped` where a suite may skip. Exit code 0: none failed; 1: some
+//! Every suite is a sub-command with its own module; all of them report through [`report`]. The last line of a
+//! suite's run is `N passed, N failed`, with `N skipped` if a suite may skip. Exit code 0: none failed; 1: some
 //! failed; 2: the run could not be made.
 
 pub mod cases;
@@ -26,13 +26,13 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Pairs of YAML input and what Go makes of it, one JSON object a line.
+    /// Pairs of YAML input and Go's output, one JSON object per line.
     Yaml(yaml::Args),
-    /// Mutated inputs, compared with what Go makes of them at this moment.
+    /// Mutated inputs, compared with Go's current output.
     Differential(differential::Args),
-    /// Packages made up from a seed, rendered by kpt with the original functions and by kiln.
+    /// Random packages, rendered by kpt with the original functions and by kiln.
     Packages(packages::Args),
-    /// Golden case directories, against any program that speaks `kpt fn`.
+    /// Golden case directories, against any program with the commands of `kpt fn`.
     Cases(cases::Args),
     /// Packs a tree of golden cases into one file.
     Pack(cases::packed::Args),
@@ -40,7 +40,7 @@ enum Command {
     Inputs(inputs::Args),
 }
 
-/// The program: parses its command line, runs a suite and tells the outcome.
+/// The program: parses its command line, runs a suite and prints the outcome.
 pub fn main() -> ExitCode {
     let args = Args::parse();
     let mut out = io::BufWriter::new(io::stdout());
@@ -72,12 +72,12 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The last line of a suite, and whether all is well.
+/// The last line of a suite, and whether it succeeded.
 fn closing(tally: report::Tally) -> Option<(String, bool)> {
     Some((tally.to_string(), tally.failed == 0))
 }
 
-/// Whoever reads our output has seen enough.
+/// The reader has closed our output.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<io::Error>()

@@ -1,6 +1,6 @@
-//! What a run prints: failing cases with a diff, a table a set, totals.
+//! The output of a run: failing cases with a diff, a table per set, totals.
 //!
-//! Knows nothing of what is compared; every suite hands it names, texts and counts.
+//! Independent of what is compared: every suite passes names, texts and counts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,12 +8,12 @@ use std::io::{self, Write};
 
 use similar::{ChangeTag, TextDiff};
 
-/// Lines of a diff that are shown unless everything was asked for.
+/// Maximum number of lines of a diff, unless everything is requested.
 const DIFF_LINES: usize = 40;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 2;
 
-/// How many checks passed and failed.
+/// Number of checks that passed and failed.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
@@ -74,7 +74,7 @@ impl Table {
     }
 }
 
-/// A line-by-line diff, `-` wanted and `+` got, with invisible characters made visible.
+/// A line-by-line diff, `-` expected and `+` actual, with invisible characters made visible.
 pub(crate) fn diff(wanted: &str, got: &str, all_lines: bool) -> String {
     let diff = TextDiff::from_lines(wanted, got);
     let mut lines = Vec::new();
@@ -107,7 +107,7 @@ pub(crate) fn numbered(text: &str) -> String {
     lines.join("\n")
 }
 
-/// One line with its end spelled out where it is not a plain line feed, and escapes for what cannot be seen.
+/// One line with its end made visible if it is not a plain line feed, and escapes for invisible characters.
 fn visible(line: &str) -> String {
     let (body, end) = match line.strip_suffix('\n') {
         Some(body) => (body, ""),

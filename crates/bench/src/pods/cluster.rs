@@ -1,4 +1,4 @@
-//! What is asked of the cluster itself, past the runner.
+//! Requests to the cluster itself, not through the runner.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,7 +15,7 @@ use kube::core::request::Request;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// How long anything is waited for.
+/// Time limit of every wait.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A namespace of a cluster.
@@ -24,26 +24,26 @@ pub(super) struct Cluster {
     namespace: String,
 }
 
-/// What a runner makes.
+/// The objects that a runner creates.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Pod,
     Service,
 }
 
-/// Pods, whenever one changes.
+/// A watch of pods.
 pub(super) struct Watch {
     seen: UnboundedReceiver<Seen>,
 }
 
-/// What a pod looked like, and since when.
+/// A state of a pod, and the time it was seen.
 pub(super) struct Seen {
     pub(super) at: Instant,
     pub(super) pod: Value,
     pub(super) is_gone: bool,
 }
 
-/// How far an audit log has been read.
+/// A position in an audit log.
 pub(super) struct Audit {
     path: PathBuf,
     read: u64,
@@ -54,7 +54,7 @@ impl Cluster {
         let file = Kubeconfig::read_from(kubeconfig)?;
         let mut config =
             Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
-        // A watch may have nothing to say for long.
+        // A watch may be silent for long.
         config.read_timeout = None;
         Ok(Cluster {
             client: kube::Client::try_from(config)?,
@@ -86,7 +86,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Writes a pod's status, which nobody else does.
+    /// Writes the status of a simulated pod; no kubelet does.
     pub(super) async fn set_status(&self, pod: &str, status: &Value) -> anyhow::Result<()> {
         let change = Patch::Merge(json!({"status": status}));
         let params = PatchParams::default();
@@ -96,20 +96,20 @@ impl Cluster {
         Ok(())
     }
 
-    /// Asks for an object to be deleted, in as much time as it wants.
+    /// Requests the deletion of an object, with its own grace period.
     pub(super) async fn delete(&self, kind: Kind, name: &str) -> anyhow::Result<()> {
         let request = self.all(kind).delete(name, &DeleteParams::default())?;
         let _: Value = self.client.request(request).await?;
         Ok(())
     }
 
-    /// Deletes what there is, and waits until it is gone.
+    /// Deletes all objects, and waits until they are gone.
     pub(super) async fn clear(&self) -> anyhow::Result<()> {
         let mut watch = self.watch_pods().await?;
         for kind in [Kind::Service, Kind::Pod] {
             for object in self.list(kind).await? {
                 let name = object["metadata"]["name"].as_str();
-                // It may have gone by itself, as services go with their pods.
+                // It may be gone already: services are deleted with their pods.
                 let _ = self.delete(kind, name.unwrap_or_default()).await;
             }
         }
@@ -119,7 +119,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Watches pods, from what is there now.
+    /// Watches pods, starting with the existing ones.
     pub(super) async fn watch_pods(&self) -> anyhow::Result<Watch> {
         let list = self.all(Kind::Pod).list(&ListParams::default())?;
         let list: Value = self.client.request(list).await?;
@@ -158,7 +158,7 @@ impl Cluster {
         })
     }
 
-    /// What a user has asked of the API server since, by verb and kind.
+    /// The requests of a user to the API server since then, by verb and kind.
     pub(super) fn requests(
         &self,
         since: &Audit,
@@ -182,14 +182,14 @@ impl Cluster {
 }
 
 impl Watch {
-    /// What is seen next.
+    /// The next event.
     pub(super) async fn next(&mut self) -> anyhow::Result<Seen> {
         let next = tokio::time::timeout(PATIENCE, self.seen.recv()).await;
         let next = next.context("nothing happens to any pod")?;
         next.context("the watch has ended")
     }
 
-    /// Waits for the end of a pod.
+    /// Waits until a pod is deleted.
     pub(super) async fn until_gone(&mut self, name: &str) -> anyhow::Result<()> {
         loop {
             let seen = self.next().await?;

@@ -1,7 +1,6 @@
-//! Calls that find no pod: how long, and where the time goes, beside the same pod made by hand.
+//! Calls without a pod: duration by step, compared with the same pod created by hand.
 //!
-//! Steps end when the API server tells of it. It hears from the node now and then only, so a step may be told together
-//! with the next.
+//! A step ends when the API server reports it. The node reports in intervals, so two steps may be reported together.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -14,10 +13,10 @@ use crate::runner::load::connect;
 
 const ROUNDS: usize = 7;
 
-/// Whether a pod has come so far.
+/// Whether a pod has reached a step.
 type IsDone = fn(&Value) -> bool;
 
-/// What a pod goes through, and by what that is seen.
+/// The steps of a pod, and the condition of each.
 const STEPS: [(&str, IsDone); 4] = [
     ("create", |_| true),
     ("schedule", |pod| is(pod, "PodScheduled")),
@@ -79,7 +78,7 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<()> 
     })
 }
 
-/// How long each step took of a pod that was not there, and the pod at the end.
+/// The duration of each step of a new pod, and the pod at the end.
 async fn follow(watch: &mut Watch, began: Instant) -> anyhow::Result<(Vec<Duration>, Value)> {
     let mut steps = Vec::new();
     let mut before = began;
@@ -97,7 +96,7 @@ async fn follow(watch: &mut Watch, began: Instant) -> anyhow::Result<(Vec<Durati
     }
 }
 
-/// The times of one way, pod by pod.
+/// The times of one way, by pod.
 struct Rows {
     name: &'static str,
     rows: Vec<Vec<f64>>,
@@ -118,7 +117,7 @@ impl Rows {
         Ok(())
     }
 
-    /// From the beginning to the end, for each.
+    /// Total time of each pod.
     fn all(&self) -> impl Iterator<Item = f64> {
         self.rows.iter().map(|row| row.iter().sum())
     }
@@ -147,7 +146,7 @@ fn row(out: &mut dyn Write, name: &str, steps: &[f64], all: f64) -> anyhow::Resu
     Ok(())
 }
 
-/// The same pod under a name of its own, as it was before anybody scheduled it.
+/// The same pod under another name, as it was before it was scheduled.
 fn by_hand(spec: &Value, number: usize) -> Value {
     let mut spec = spec.clone();
     if let Some(spec) = spec.as_object_mut() {

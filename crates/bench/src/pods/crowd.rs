@@ -1,8 +1,8 @@
 //! The memory of a runner with a hundred idle pods.
 //!
-//! The pods are objects of the API server and no more: they wait for a scheduler that does not exist, and their status is
-//! written by hand. Behind their addresses is one wrapper on this machine, so that the runner has a connection to each of
-//! them, as it would. It takes them over because they say that they were given back.
+//! The pods are only objects of the API server: they wait for a scheduler that does not exist, and their status is written
+//! by this program. One wrapper on this machine listens on all their addresses, so that the runner has a connection to each
+//! of them. The runner adopts them because they are marked as released.
 
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -20,9 +20,9 @@ const PODS: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(60);
 const REPLICA: &str = "fn.kpt.dev/replica";
 const FUNCTION: &str = "fn.kpt.dev/function";
-/// The replica of pods that were given back.
+/// The replica label of released pods.
 const NONE: &str = "none";
-/// Where wrappers listen.
+/// The port of wrappers.
 const PORT: u16 = 9446;
 /// As the kernel writes it.
 const ESTABLISHED: &str = "01";
@@ -58,7 +58,7 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<()> 
     let idle = [server.resident()?, server.peak()?].map(megabytes);
     bench.runtime.block_on(async {
         let client = connect(server.address).await?;
-        // There is no such image: only a pod that the runner has taken over can answer.
+        // There is no such image: only an adopted pod can respond.
         for number in 0..PODS {
             Simulated::new(bench, number)
                 .until_it_answers(&client)
@@ -84,10 +84,10 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<()> 
     bench.runtime.block_on(bench.cluster.clear())
 }
 
-/// Waits until there is a connection to each of them.
+/// Waits until there is a connection to each pod.
 async fn until_connected(bench: &Bench<'_>) -> anyhow::Result<()> {
     let network: Ipv4Addr = format!("{}.0", bench.args.simulated_network).parse()?;
-    // As the kernel writes it: the bytes of the address from last to first, and the port.
+    // As the kernel writes it: the bytes of the address in reverse order, and the port.
     let [first, second, third, _] = network.octets();
     let remote = format!("{third:02X}{second:02X}{first:02X}:{PORT:04X}");
     let is_ours = |line: &&str| {
@@ -109,7 +109,7 @@ async fn until_connected(bench: &Bench<'_>) -> anyhow::Result<()> {
     }
 }
 
-/// A pod that is not there.
+/// A simulated pod.
 struct Simulated {
     name: String,
     image: String,
@@ -128,7 +128,7 @@ impl Simulated {
         }
     }
 
-    /// Name, labels and annotations of a real object made those of this one.
+    /// Replaces name, labels and annotations of a real object by those of this pod.
     fn metadata(&self, real: &Value) -> Value {
         let mut labels = real["metadata"]["labels"].clone();
         for (key, value) in labels.as_object_mut().into_iter().flatten() {
@@ -171,7 +171,7 @@ impl Simulated {
         })
     }
 
-    /// Calls it until there is an answer.
+    /// Calls the function until it responds.
     async fn until_it_answers(&self, client: &Client) -> anyhow::Result<()> {
         let load = Load {
             clients: 1,
@@ -189,7 +189,7 @@ impl Simulated {
     }
 }
 
-/// The wrapper that answers for all of them.
+/// The wrapper that serves all simulated pods.
 struct Wrapper(Child);
 
 impl Wrapper {

@@ -1,4 +1,4 @@
-//! Calls that find a pod: how long they take, and what they ask of the API server.
+//! Calls with a ready pod: duration, and requests to the API server.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,23 +12,23 @@ use crate::runner::load::{Client, at, connect};
 use crate::runner::server::Server;
 
 const CLIENTS: [usize; 2] = [1, 16];
-/// How often each of the two is measured, in turns.
+/// Rounds of each of the two, alternately.
 const ROUNDS: usize = 10;
 const ROUND: Duration = Duration::from_secs(1);
-/// So few calls prove nothing about what a call asks of the API server.
+/// Fewer calls prove nothing about requests to the API server.
 const FEW: usize = 1_000;
 
-/// What one of the two took, round by round.
+/// The times of one way, by round.
 #[derive(Default)]
 struct Way {
     p50: Vec<f64>,
     p99: Vec<f64>,
     calls: usize,
-    /// Of the runner.
+    /// Processor time of the runner.
     cpu: f64,
 }
 
-/// Writes tables, and answers with the ratio for one client.
+/// Writes tables, and returns the ratio for one client.
 pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<f64> {
     let server = bench.start(&["--pod-address-mode=clusterip"])?;
     let (runner, wrapper) = bench.runtime.block_on(async {
@@ -59,7 +59,7 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<f64>
             }
             for (way, client) in ways {
                 let measured = measure(bench, &server, client, clients)?;
-                // The first one is for warming up.
+                // The first round is a warm-up.
                 if round > 0 {
                     way.add(measured)?;
                 }
@@ -88,7 +88,7 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<f64>
         ratios.push(ratio);
     }
     let asked = bench.cluster.requests(&before, &bench.args.user)?;
-    tell_requests(&asked, calls, out)?;
+    write_requests(&asked, calls, out)?;
     writeln!(
         out,
         "runner after all calls: {:.1} MB resident, {:.1} MB at most",
@@ -122,17 +122,17 @@ impl Way {
     }
 }
 
-/// What the runner does by the clock is named; what is left is the calls' doing, and there must be none.
-fn tell_requests(
+/// Periodic requests of the runner are named; all others belong to calls, and there must be none.
+fn write_requests(
     asked: &BTreeMap<String, usize>,
     calls: usize,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let by_clock = [
-        ("update leases", "signs of life"),
-        ("patch leases", "signs of life"),
+        ("update leases", "lease renewals"),
+        ("patch leases", "lease renewals"),
         ("patch pods", "times of idle pods"),
-        ("watch", "watches begun anew"),
+        ("watch", "watches started again"),
     ];
     let name_of = |request: &str| {
         let found = by_clock
@@ -158,7 +158,7 @@ fn tell_requests(
         }
     )?;
     if others > 0 {
-        bail!("warm calls ask something of the API server: {asked:?}");
+        bail!("warm calls send requests to the API server: {asked:?}");
     }
     if calls < FEW {
         bail!("{calls} calls are too few");

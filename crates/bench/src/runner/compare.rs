@@ -1,4 +1,4 @@
-//! Native functions of two function runners, measured in turns, so that what the machine does besides hits both alike.
+//! Native functions of two function runners, measured alternately, so that other load on the machine affects both.
 
 use std::io::Write;
 
@@ -6,10 +6,10 @@ use super::load::{Load, Measured};
 use super::server::Server;
 use super::{CLIENTS, COUNTED, NATIVE, SIZES, list};
 
-/// How often each runner is measured; the median counts.
+/// Rounds per runner; the median is used.
 const ROUNDS: usize = 5;
 
-/// Measures both and writes the rows; the last line has the ratio of calls a second.
+/// Measures both and writes the rows; the last line has the ratio of calls per second.
 pub(super) fn compare(before: &Server, after: &Server, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut counted = None;
     for resources in SIZES {
@@ -46,7 +46,7 @@ pub(super) fn compare(before: &Server, after: &Server, out: &mut dyn Write) -> a
     Ok(())
 }
 
-/// The median of each number by itself.
+/// The median of each number separately.
 fn median(rounds: &[Measured]) -> Measured {
     let of = |number: fn(&Measured) -> f64| {
         let mut numbers: Vec<f64> = rounds.iter().map(number).collect();

@@ -1,4 +1,4 @@
-//! Many callers at once, each with one call after the other.
+//! Many concurrent callers, each with one call at a time.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -14,23 +14,23 @@ const WARM_UP: Duration = Duration::from_millis(200);
 const MEASURED: Duration = Duration::from_secs(2);
 const LIMIT: usize = 64 << 20;
 
-/// What calls a server. Clones share a connection.
+/// A client of a server. Clones share a connection.
 pub(crate) type Client = FunctionEvaluatorClient<Channel>;
 
-/// What is called, and by how many.
+/// The call, and the number of callers.
 pub(crate) struct Load {
     pub(crate) clients: usize,
     pub(crate) image: String,
     pub(crate) list: String,
 }
 
-/// What came of it; times are in seconds.
+/// The result; times are in seconds.
 pub(crate) struct Measured {
-    /// Calls a second.
+    /// Calls per second.
     pub(crate) rate: f64,
     pub(crate) p50: f64,
     pub(crate) p99: f64,
-    /// Of the server and its programs, for each call.
+    /// Processor time of the server and its programs per call.
     pub(crate) cpu: f64,
 }
 
@@ -55,7 +55,7 @@ impl Load {
         })
     }
 
-    /// How long each call took, of all that began within a time; at least one for each caller.
+    /// The duration of each call that began within the given time; at least one per caller.
     pub(crate) async fn calls(&self, client: &Client, time: Duration) -> anyhow::Result<Vec<f64>> {
         let list: bytes::Bytes = self.list.clone().into();
         let end = Instant::now() + time;
@@ -98,7 +98,7 @@ pub(crate) async fn connect(address: SocketAddr) -> anyhow::Result<Client> {
         .max_encoding_message_size(LIMIT))
 }
 
-/// The time that so large a part of sorted times does not exceed.
+/// A quantile of sorted times.
 pub(crate) fn at(times: &[f64], part: f64) -> anyhow::Result<f64> {
     let place = (times.len() as f64 * part) as usize;
     let time = times.get(place.min(times.len().saturating_sub(1)));

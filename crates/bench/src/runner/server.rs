@@ -1,4 +1,4 @@
-//! A server in a process of its own: when it is ready, what it takes.
+//! A server in its own process: start time, memory and processor time.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
@@ -15,7 +15,7 @@ use tonic_health::pb::health_client::HealthClient;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A server that is serving; it ends with this value.
+/// A running server; it is killed when this value is dropped.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -24,9 +24,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a program that listens where `--port` says, and waits until it serves.
+    /// Starts a program that listens on `--port`, and waits until it is serving.
     pub(crate) fn start(program: &Path, args: &[&str]) -> anyhow::Result<Server> {
-        // Free now, and most likely still free in a moment.
+        // Free now, and very likely still free in a moment.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let started = Instant::now();
         let child = Command::new(program)
@@ -59,12 +59,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Bytes in memory now.
+    /// Resident bytes.
     pub(crate) fn resident(&self) -> anyhow::Result<u64> {
         self.memory("VmRSS:")
     }
 
-    /// The most bytes that were ever in memory.
+    /// Peak of resident bytes.
     pub(crate) fn peak(&self) -> anyhow::Result<u64> {
         self.memory("VmHWM:")
     }
@@ -77,11 +77,11 @@ impl Server {
         Ok(kilobytes * 1024)
     }
 
-    /// Seconds of processor time until now, with the programs that it has run and the processes that it keeps.
+    /// Seconds of processor time until now, including programs that it has run and its running child processes.
     pub(crate) fn cpu(&self) -> anyhow::Result<f64> {
         let mut ticks = ticks(self.child.id()).context("no times")?;
         for child in children(self.child.id())? {
-            // It may have ended meanwhile.
+            // The process may have ended meanwhile.
             ticks += self::ticks(child).unwrap_or(0);
         }
         let per_second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK)?;
@@ -90,16 +90,16 @@ impl Server {
     }
 }
 
-/// The time of a process and of the children that it has waited for.
+/// The time of a process and of its reaped children.
 fn ticks(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
-    // From the 14th field of the whole line: its own time and that of its children, each in user and kernel.
+    // From field 14 on: its own time and that of its children, each in user and kernel mode.
     let ticks = fields.split_whitespace().skip(11).take(4);
     ticks.map(|text| text.parse::<u64>().ok()).sum()
 }
 
-/// The processes that any thread of a process has started and not yet waited for.
+/// The child processes of all threads of a process.
 fn children(process: u32) -> anyhow::Result<Vec<u32>> {
     let threads = fs::read_dir(format!("/proc/{process}/task"))?;
     let children = threads.flatten().map(|thread| {

@@ -1,5 +1,5 @@
-//! `conformance/better-than-kpt.yaml`: cases that kiln's own mode ends otherwise on purpose, each with what differs and
-//! why that is better. A listed case that differs in less or in more fails the run.
+//! `conformance/better-than-kpt.yaml`: cases with a deliberately different result in kiln's own mode, each with the difference
+//! and why it is better. A listed case that differs in fewer or more points fails the run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl Better {
         Ok(Better { entries: entries? })
     }
 
-    /// What a verdict means for a case that may be listed as one that differs.
+    /// The verdict for a case that may be listed as different.
     pub(super) fn apply(&self, case: &Case, verdict: Verdict) -> Verdict {
         let listed = |entry: &&Entry| case.dir.ends_with(&entry.case);
         let Some(entry) = self.entries.iter().find(listed) else {
@@ -51,9 +51,9 @@ impl Better {
             names(&entry.differs),
             entry.reason
         );
-        let mut told = vec![Problem::plain(About::List, listed)];
-        told.extend(problems);
-        Verdict::Failed(told)
+        let mut all_problems = vec![Problem::plain(About::List, listed)];
+        all_problems.extend(problems);
+        Verdict::Failed(all_problems)
     }
 }
 

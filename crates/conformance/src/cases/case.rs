@@ -1,4 +1,4 @@
-//! What a case is: a directory, what it runs, and what is expected of it.
+//! A case: a directory, what it runs, and the expected outcome.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use kiln_yaml::{Document, NodeRef, parse};
 
 use super::config::{Config, Flag};
 
-/// The directory that makes a directory a case.
+/// The sub-directory that marks a case.
 pub(super) const EXPECTED: &str = ".expected";
-/// A file of what is expected that only cases of our own recording have.
+/// An expected file that only our own recorded cases have.
 const ABOUT: &str = "about.txt";
-/// The file at the top of a tree of cases that holds their command lines.
+/// The file at the top of a tree of cases with their command lines.
 const COMMANDS: &str = "commands.yaml";
 
 /// Files that cases need and that were not recorded.
@@ -30,42 +30,42 @@ pub(super) struct Case {
     pub(super) commands: Commands,
     pub(super) config: Config,
     pub(super) generation: Generation,
-    /// Files around the copy that the case needs and that were not recorded, by name; made anew to fit what is expected.
+    /// Files outside the copy that the case needs and that were not recorded, by name; written to match the expected outcome.
     pub(super) completions: Vec<(String, String)>,
 }
 
-/// Whose command line a case was recorded from.
+/// The version of kpt that a case was recorded from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Generation {
-    /// Today's kpt: compared to the byte.
+    /// Today's kpt: compared byte by byte.
     Current,
-    /// kpt v0.39: compared by value, because its encoder is not worth imitating.
+    /// kpt v0.39: compared by value, because kiln does not imitate its encoder.
     Legacy,
 }
 
-/// Lines of shell that a case brings along.
+/// Shell lines of a case.
 #[derive(Default, Debug)]
 pub(super) struct Commands {
-    /// What to run in the copy instead of what the configuration says.
+    /// What to run in the copy instead of the configured command.
     pub(super) run: Option<String>,
     pub(super) setup: Option<String>,
     pub(super) teardown: Option<String>,
-    /// Paths of scripts, and what is in them.
+    /// Paths and contents of scripts.
     pub(super) executables: Vec<(String, String)>,
 }
 
 impl Case {
-    /// The last component of the case's directory, which its copy is called by.
+    /// The last component of the case's directory, which is the name of its copy.
     pub(super) fn base_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
     }
 
-    /// Whether all that was printed was recorded, and not just a part of it.
+    /// Whether the complete output was recorded, and not just a part of it.
     pub(super) fn is_recorded_whole(&self) -> bool {
         self.commands.run.is_some() && self.expected(ABOUT).is_some()
     }
 
-    /// Whether it is about how an engine treats images: it pulls and tags them, or looks at what a container sees.
+    /// Whether the case tests the engine: it pulls or tags images, or inspects a container.
     pub(super) fn is_about_engine(&self) -> bool {
         let passes_env = |run: &String| run.contains(" -e ");
         let sets_policy = |flag: &Flag| *flag == Flag::Plain("--image-pull-policy".to_owned());
@@ -74,7 +74,7 @@ impl Case {
             || self.config.flags.iter().any(sets_policy)
     }
 
-    /// How often it runs, each time on a fresh copy: kpt's own cases as often as kpt's runner runs them, unless they end
+    /// Number of runs, each on a fresh copy: kpt's own cases run as often as in kpt's runner, unless they end
     /// with a failure.
     pub(super) fn run_count(&self) -> usize {
         match self.expected(ABOUT).is_none() && self.config.exit_code == 0 {
@@ -83,17 +83,17 @@ impl Case {
         }
     }
 
-    /// Whether it is about a verb that has another meaning today.
+    /// Whether the case is about a verb that has another meaning today.
     pub(super) fn is_of_older_verb(&self) -> bool {
         self.generation == Generation::Legacy && self.config.test_type != "run"
     }
 
-    /// What the case runs on that was not recorded along with it.
+    /// Inputs of the case that were not recorded with it.
     pub(super) fn missing_input(&self) -> Option<String> {
         let entries = fs::read_dir(&self.dir).ok()?.flatten();
         let mut visible =
             entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
-        // A function may well be run on nothing, but not rendered.
+        // A function can run without resources, but a package cannot be rendered without files.
         let needs_files = self.commands.run.is_none() && self.config.test_type == "render";
         if needs_files && visible.next().is_none() {
             return Some("the package".to_owned());
@@ -111,7 +111,7 @@ impl Case {
         missing.next().map(str::to_owned)
     }
 
-    /// A file of what is expected, trimmed; none if there is no such file.
+    /// An expected file, trimmed; `None` if it does not exist.
     pub(super) fn expected(&self, name: &str) -> Option<String> {
         let bytes = fs::read(self.dir.join(EXPECTED).join(name)).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
@@ -176,13 +176,13 @@ fn slashed(path: &Path) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The document of a YAML file; none if there is nothing but comments in it.
+/// The document of a YAML file; `None` if it has only comments.
 pub(super) fn read_yaml(path: &Path) -> Result<Option<Document>> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
     parse(&text).with_context(|| path.display().to_string())
 }
 
-/// What `conformance/missing-inputs.yaml` has for a case.
+/// The entry of `conformance/missing-inputs.yaml` for a case.
 fn completions(dir: &Path) -> Result<Vec<(String, String)>> {
     let document = read_yaml(Path::new(MISSING_INPUTS))?;
     let root = document.as_ref().map(Document::root);
@@ -212,7 +212,7 @@ fn read_commands(path: &Path, key: &str) -> Result<Commands> {
             (_, Some(name)) => commands
                 .executables
                 .push((name.to_owned(), format!("#!/bin/bash\n{script}\n"))),
-            (other, None) => bail!("{}: what is {other:?}?", path.display()),
+            (other, None) => bail!("{}: unknown key {other:?}", path.display()),
         }
     }
     Ok(commands)

@@ -1,7 +1,7 @@
-//! Comparison to the byte, as kpt's own runner does it.
+//! Comparison byte by byte, as in kpt's own runner.
 //!
-//! The streams of cases that were recorded with their command line were recorded whole, and must be equal; kpt's own
-//! cases list only a part of what is printed.
+//! The streams of cases recorded with their command line are complete, and must be equal; kpt's own
+//! cases list only a part of the output.
 
 use anyhow::{Context, Result};
 use regex::Regex;
@@ -11,7 +11,7 @@ use super::judge::{About, Problem};
 use super::process::Outcome;
 use super::world::World;
 
-/// What is wrong with how the command ended.
+/// Problems of the exit code.
 pub(super) fn ending(case: &Case, outcome: &Outcome) -> Vec<Problem> {
     let problem = match outcome.code {
         None => "took too long and was killed".to_owned(),
@@ -24,7 +24,7 @@ pub(super) fn ending(case: &Case, outcome: &Outcome) -> Vec<Problem> {
     vec![Problem::plain(About::ExitCode, problem)]
 }
 
-/// What is wrong with the results that were written.
+/// Problems of the written results.
 pub(super) fn results(case: &Case, world: &World) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     if let Some(wanted) = case.expected("results.yaml") {
@@ -37,14 +37,14 @@ pub(super) fn results(case: &Case, world: &World) -> Result<Vec<Problem>> {
     Ok(problems)
 }
 
-/// What is wrong with what was printed.
+/// Problems of the output.
 pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Result<Vec<Problem>> {
     let config = &case.config;
     let mut problems = Vec::new();
     let is_whole = case.is_recorded_whole();
     let mut check = |about: About, wanted: Option<&str>, got: &str| {
         let wanted = wanted.unwrap_or_default();
-        // A recording may have been cut off where a duration follows.
+        // A recording may end where a duration follows.
         let is_right = match is_whole && !wanted.ends_with(" in ") {
             true => got == wanted,
             false => got.contains(wanted),
@@ -72,7 +72,7 @@ pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Result<V
     Ok(problems)
 }
 
-/// What is wrong with the files of the copy.
+/// Problems of the files of the copy.
 pub(super) fn files(case: &Case, world: &World) -> Result<Vec<Problem>> {
     let (mut wanted, got) = (
         case.expected("diff.patch").unwrap_or_default(),
@@ -90,7 +90,7 @@ pub(super) fn files(case: &Case, world: &World) -> Result<Vec<Problem>> {
     })
 }
 
-/// Times that functions took are nobody's to foresee.
+/// Run times of functions vary.
 fn without_durations(text: &str) -> Result<String> {
     let line = Regex::new(r#"(?m)^(\[(?:PASS|FAIL)\] ".*" in )[0-9][0-9a-zµ.]*$"#)?;
     Ok(line.replace_all(text, "${1}0s").into_owned())
@@ -104,7 +104,7 @@ pub(super) fn without_lines(text: &str, lines: &[String]) -> String {
     text
 }
 
-/// A diff without the lines that depend on the machine, and without what counts lines and bytes.
+/// A diff without the lines that depend on the machine, and without counts of lines and bytes.
 fn without_places(diff: &str, dropped: &Regex) -> Result<String> {
     let index = Regex::new(r"^index [0-9a-f]+\.\.[0-9a-f]+")?;
     let hunk = Regex::new(r"^@@ -\d+,\d+ \+\d+,\d+ @@")?;

@@ -1,6 +1,6 @@
-//! `.expected/config.yaml`: what is run where a case has no command line of its own, and what is to come out.
+//! `.expected/config.yaml`: what to run if a case has no command line, and the expected outcome.
 //!
-//! Keys that are not known are ignored, as the original runner does: several cases rely on it.
+//! Unknown keys are ignored, as in the original runner: several cases rely on it.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::case::read_yaml;
 /// A case's configuration.
 #[derive(Debug)]
 pub(super) struct Config {
-    /// `render`, `eval`, or for recorded cases the verb that they are about.
+    /// `render`, `eval`, or for recorded cases their verb.
     pub(super) test_type: String,
     pub(super) exit_code: i32,
     pub(super) stdout: Option<String>,
@@ -39,7 +39,7 @@ pub(super) enum Flag {
 }
 
 impl Config {
-    /// What a file says, or the defaults if it is not there.
+    /// The content of a file, or the defaults if it does not exist.
     pub(super) fn read(path: &Path) -> Result<Config> {
         let document = match path.is_file() {
             true => read_yaml(path)?,
@@ -79,7 +79,7 @@ impl Config {
     }
 }
 
-/// The flags in the order in which the original runner gives them.
+/// The flags in the order of the original runner.
 fn flags(keys: &Keys<'_>, test_type: &str) -> Vec<Flag> {
     let mut flags = Vec::new();
     let mut plain = |words: &[&str]| {

@@ -1,7 +1,6 @@
-//! Whether a container engine was called exactly as kpt calls it.
+//! Checks that a container engine was called exactly as kpt calls it.
 //!
-//! What is expected follows from the rule alone: from the words that the program under test was called with, and from
-//! the images that the Kptfiles of the case name.
+//! The expected calls follow from the arguments of the program under test and from the images in the Kptfiles of the case.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,16 +12,16 @@ use kiln_krm::kptfile::{FILE_NAME, Function, Kptfile};
 use super::Mode;
 use super::judge::{About, Problem};
 
-/// The registry that names without one belong to.
+/// The registry of names without one.
 const REGISTRY: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
-/// Ranges of versions that cases ask for, and the newest tag in each of those that our engine has.
+/// Ranges of versions in cases, and the newest tag of our engine in each.
 const TAGS: [(&str, &str); 2] = [("0.4.1 - 0.4.3", "v0.4.3"), ("~0.2", "v0.2.5")];
 
-/// Words that a program was called with.
+/// Arguments of a program.
 pub(super) type Call = Vec<String>;
 
-/// The calls that one of our programs has noted.
+/// The calls that one of our programs has recorded.
 pub(super) fn noted(path: &Path) -> Vec<Call> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let calls = text.split_terminator("\u{1e}\u{1f}");
@@ -31,7 +30,7 @@ pub(super) fn noted(path: &Path) -> Vec<Call> {
         .collect()
 }
 
-/// What is wrong with the calls of the engine. `package` is where the case's Kptfiles are.
+/// Problems of the calls of the engine. `package` is the directory of the case's Kptfiles.
 pub(super) fn check(
     program: &[Call],
     engine: &[Call],
@@ -84,7 +83,7 @@ fn remove_name(run: &mut Call) {
     }
 }
 
-/// All ways in which the engine may be called for a call of the program.
+/// All allowed calls of the engine for a call of the program.
 fn allowed_runs(call: &Call, declared: &[Function], user: &str) -> Vec<Call> {
     let [group, verb, rest @ ..] = &call[..] else {
         return Vec::new();
@@ -103,7 +102,7 @@ fn allowed_runs(call: &Call, declared: &[Function], user: &str) -> Vec<Call> {
     }
 }
 
-/// What a call of the program says about containers.
+/// The options of a call of the program that concern containers.
 #[derive(Default)]
 struct Flags<'a> {
     images: Vec<&'a str>,
@@ -138,7 +137,7 @@ impl<'a> Flags<'a> {
         flags
     }
 
-    /// The words that follow the engine's name.
+    /// The arguments of the engine.
     fn run(&self, image: &str, user: &str) -> Call {
         let network = if self.has_network { "host" } else { "none" };
         let user = if self.is_current_user { user } else { "nobody" };

@@ -1,7 +1,7 @@
-//! What is asked of kiln in its own mode: the same resources as the original's, the same exit code, and files that
+//! The requirements in kiln's own mode: the same resources as the original's, the same exit code, and files that
 //! change in no more lines than the original changes.
 //!
-//! Talk is not compared: kiln has words of its own there.
+//! Messages are not compared: kiln has its own.
 
 use anyhow::{Context, Result};
 use kiln_krm::kptfile::{FILE_NAME, Kptfile};
@@ -15,7 +15,7 @@ use super::process::Outcome;
 use super::values;
 use super::world::World;
 
-/// What is wrong, the exit code aside.
+/// Problems other than the exit code.
 pub(super) fn compare(case: &Case, world: &World, outcome: &Outcome) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     let mut check = |about: About, wanted: &str, got: &str| {
@@ -25,7 +25,7 @@ pub(super) fn compare(case: &Case, world: &World, outcome: &Outcome) -> Result<V
     };
     let wanted = case.config.stdout.as_deref().unwrap_or_default();
     let got = &outcome.stdout;
-    // kpt's own cases list only a part of what is printed.
+    // kpt's own cases list only a part of the output.
     if case.is_recorded_whole() || !got.contains(wanted) {
         check(About::Stdout, wanted, got);
     }
@@ -58,8 +58,8 @@ pub(super) fn compare(case: &Case, world: &World, outcome: &Outcome) -> Result<V
     Ok(problems)
 }
 
-/// Whether two files mean the same. A Kptfile means what it decodes to, because the original writes it anew from that;
-/// in JSON a number is a number, however it is spelt.
+/// Whether two files have the same values. A Kptfile is compared by its decoded form, because the original rewrites it;
+/// in JSON, numbers are compared by value.
 fn is_same_file(path: &str, wanted: &str, got: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     if name == FILE_NAME
@@ -96,14 +96,14 @@ fn is_same_json(wanted: &Value, got: &Value) -> bool {
     }
 }
 
-/// A file without the lines that depend on the machine, which are given as lines of a diff.
+/// A file without the lines that depend on the machine, which are passed as lines of a diff.
 fn without(text: &str, dropped: &Regex) -> String {
     let lines = text.lines();
     let kept = lines.filter(|line| !dropped.is_match(&format!("+{line}")));
     kept.fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// How many lines a diff adds and removes.
+/// The number of lines that a diff adds and removes.
 fn changed_lines(diff: &str) -> usize {
     let mut is_in_hunk = false;
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! Programs that are not part of a case: kiln itself, and those that stand in for others.
+//! Programs that are not part of a case: kiln itself, and substitutes for other programs.
 
 use std::env;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// The kiln beside this program; under cargo it is built first, so that what is tested is never stale.
+/// The kiln in the directory of this program; under cargo it is built first, so that it is never stale.
 pub(super) fn build_kiln() -> Result<PathBuf> {
     let here = env::current_exe().context("cannot find this program")?;
     let dir = here.parent().context("this program is in no directory")?;
@@ -31,14 +31,14 @@ pub(super) fn build_kiln() -> Result<PathBuf> {
     Ok(kiln)
 }
 
-/// A directory of programs that stand in for others in each case: `kpt` notes how it is called and is then the program
-/// under test, `docker` notes how it is called and plays the few images that cannot do without an engine.
+/// A directory of substitute programs for each case: `kpt` records its arguments and runs the program under test, `docker`
+/// records its arguments and simulates the few images that need an engine.
 pub(super) const FAKES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fakes");
 
-/// Image names that cases use because nobody has such an image.
+/// Image names in cases that deliberately do not exist.
 const NOWHERE: [&str; 2] = ["dne", "not-exist"];
 
-/// The first of the images asked for that a case needs to have.
+/// The first requested image that a case needs.
 pub(super) fn needed_image(asked_for: &str) -> Option<&str> {
     asked_for.lines().find(|image| {
         let name = image.rsplit('/').next().unwrap_or(image);

@@ -1,5 +1,5 @@
-//! `conformance/known-gaps.yaml`: cases that are known to fail, each with its reason. One that passes is a failure,
-//! so that nothing stays listed that has been mended.
+//! `conformance/known-gaps.yaml`: cases that are known to fail, each with its reason. A listed case that passes is a failure,
+//! so that fixed cases leave the list.
 
 use std::fmt;
 use std::path::Path;
@@ -13,9 +13,9 @@ use super::world::Subject;
 
 /// All listed cases.
 pub(super) struct Gaps {
-    /// Cases that the original fails as well, so that nobody can pass them.
+    /// Cases that the original fails as well.
     stale: Vec<Entry>,
-    /// Cases that kiln is still to pass.
+    /// Cases that kiln does not pass yet.
     gaps: Vec<Entry>,
 }
 
@@ -24,7 +24,7 @@ struct Entry {
     reason: String,
 }
 
-/// What the list says of a case.
+/// The entry of a case.
 #[derive(Clone, Copy)]
 pub(super) struct Listed<'a> {
     kind: &'static str,
@@ -46,7 +46,7 @@ impl Gaps {
         })
     }
 
-    /// What is known of a case. Gaps are kiln's own and say nothing of other programs.
+    /// The entry of a case, if any. Gaps apply only to kiln.
     pub(super) fn listed(&self, case: &Case, subject: &Subject) -> Option<Listed<'_>> {
         let find = |entries: &'_ [Entry]| entries.iter().position(|entry| entry.is_about(case));
         if let Some(entry) = find(&self.stale).and_then(|at| self.stale.get(at)) {
@@ -83,7 +83,7 @@ fn entry(node: NodeRef<'_>) -> Result<Entry> {
 }
 
 impl Listed<'_> {
-    /// What is wrong when a listed case passes.
+    /// The problem if a listed case passes.
     pub(super) fn no_longer(&self) -> Problem {
         Problem::plain(
             About::List,

@@ -1,4 +1,4 @@
-//! Runs one case and says whether it passed.
+//! Runs one case and returns the verdict.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::values;
 use super::world::{Subject, World};
 use crate::report;
 
-/// What became of a case.
+/// The verdict on a case.
 #[derive(Debug)]
 pub(crate) enum Verdict {
     Passed,
@@ -22,14 +22,14 @@ pub(crate) enum Verdict {
     Skipped(String),
 }
 
-/// One thing that is not as recorded.
+/// One difference to the recording.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(super) about: About,
     detail: Detail,
 }
 
-/// What of a case is not as recorded.
+/// The part of a case that differs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum About {
     ExitCode,
@@ -37,17 +37,17 @@ pub(crate) enum About {
     Stderr,
     Results,
     Files,
-    /// How a container engine was called.
+    /// The calls of a container engine.
     Engine,
-    /// More lines of files changed than the original changes.
+    /// More changed lines than with the original.
     Lines,
-    /// What a list says of the case.
+    /// The entry of the case in a list.
     List,
 }
 
 #[derive(Debug)]
 enum Detail {
-    /// Told in a sentence.
+    /// A sentence.
     Plain(String),
     /// A text that differs.
     Text {
@@ -58,7 +58,7 @@ enum Detail {
 }
 
 impl About {
-    /// All that lists can speak of, by name.
+    /// All parts that lists can name.
     pub(super) const NAMES: [(&'static str, About); 7] = [
         ("exit code", About::ExitCode),
         ("stdout", About::Stdout),
@@ -97,7 +97,7 @@ impl Problem {
         }
     }
 
-    /// The problem for people: a diff where texts differ.
+    /// The problem as text: a diff if texts differ.
     pub(super) fn show(&self, whole: bool) -> String {
         match &self.detail {
             Detail::Plain(sentence) => sentence.clone(),
@@ -109,7 +109,7 @@ impl Problem {
     }
 }
 
-/// Runs a case and compares, as often as the original's runner does.
+/// Runs and compares a case as often as the original runner.
 pub(super) fn judge(case: &Case, subject: &Subject) -> Result<Verdict> {
     for _ in 1..case.run_count() {
         match judge_once(case, subject)? {

@@ -1,9 +1,8 @@
-//! The `cases` suite: golden case directories against any program that speaks `kpt fn`.
+//! The `cases` suite: golden case directories against any program with the commands of `kpt fn`.
 //!
-//! A case is a directory with a directory `.expected` in it. It runs on a fresh copy of its own under git, with the
-//! program under test on the path as `kpt`, and what it prints, how it ends and what `git diff` says of the copy must
-//! be what was recorded. Nothing here knows kiln: the originals run in the same way, and where they fail too, the case
-//! or this runner is wrong.
+//! A case is a directory with a directory `.expected` in it. It runs on a fresh copy under git, with the program under
+//! test on the path as `kpt`; its output, its exit code and `git diff` of the copy must be as recorded. Nothing here is
+//! specific to kiln: the originals run in the same way, and where they fail too, the case or this runner is wrong.
 
 mod better;
 mod case;
@@ -35,13 +34,13 @@ use gaps::{Gaps, Listed};
 use judge::{Verdict, judge};
 use world::Subject;
 
-/// Where the list of known gaps is, from the root of the repository.
+/// The list of known gaps, from the root of the repository.
 const KNOWN_GAPS: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../conformance/known-gaps.yaml"
 );
 
-/// Where the list of cases that the default mode ends otherwise is.
+/// The list of cases with a different result in the default mode.
 const BETTER: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../conformance/better-than-kpt.yaml"
@@ -53,27 +52,27 @@ pub(crate) struct Args {
     /// Cases, directories of them, or trees packed into a file (.jsonl).
     #[arg(required = true, value_name = "PATH")]
     trees: Vec<PathBuf>,
-    /// The program to test; kiln, built now, if not given.
+    /// The program to test; the default is kiln, built now.
     #[arg(long, value_name = "PATH")]
     bin: Option<PathBuf>,
     /// Only cases whose name matches this regular expression.
     #[arg(long, value_name = "REGEX")]
     only: Option<Regex>,
-    /// How many cases to run at once; as many as there are cores if not given.
+    /// Number of cases to run in parallel; the default is the number of cores.
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// A container engine to put on the path as `docker`; if not given, one that notes how it is called and has only
-    /// the images that cannot do without an engine.
+    /// A container engine to put on the path as `docker`; the default is one that records its calls and has only
+    /// the images that need an engine.
     #[arg(long, value_name = "PATH")]
     fake_docker: Option<PathBuf>,
-    /// Let kiln leave all images to the container engine.
+    /// Let kiln run all images with the container engine.
     #[arg(long)]
     no_native: bool,
     /// Test kiln's own mode: the same resources by value, the same exit code, and no more lines changed than the
-    /// original changes; what differs on purpose is listed in conformance/better-than-kpt.yaml.
+    /// original changes; deliberate differences are listed in conformance/better-than-kpt.yaml.
     #[arg(long)]
     default_mode: bool,
-    /// Show whole diffs, and passed and skipped cases by name.
+    /// Print complete diffs, and passed and skipped cases by name.
     #[arg(short, long)]
     verbose: bool,
 }
@@ -102,25 +101,25 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<CaseTally>
     suite.run(&args.trees, out)
 }
 
-/// What is asked of the program under test.
+/// The requirements for the program under test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Exactly what was recorded.
+    /// Exactly as recorded.
     Recorded,
-    /// The same resources and exit code with no more lines changed, as kiln does it when nobody asks otherwise.
+    /// The same resources and exit code with no more lines changed: kiln's default mode.
     Default,
 }
 
-/// What runs the images of the catalog where the program under test is kiln.
+/// What runs the images of the catalog if the program under test is kiln.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Catalog {
-    /// kiln itself as far as it can, except in cases that are about the engine.
+    /// kiln itself if it can, except in cases that test the engine.
     BuiltIn,
     /// The engine, always.
     Engine,
 }
 
-/// How cases are to be run.
+/// How to run cases.
 #[derive(Clone, Copy, Debug)]
 pub struct Suite<'a> {
     /// The program to test.
@@ -131,16 +130,16 @@ pub struct Suite<'a> {
     pub catalog: Catalog,
     /// Which cases to run, by name.
     pub only: Option<&'a Regex>,
-    /// How many to run at once.
+    /// Number of cases to run in parallel.
     pub jobs: Option<usize>,
-    /// What is asked of the program.
+    /// The requirements for the program.
     pub mode: Mode,
-    /// Whether to tell of passed and skipped cases too.
+    /// Whether to print passed and skipped cases too.
     pub verbose: bool,
 }
 
 impl Suite<'_> {
-    /// Runs all cases of some trees, directories or packed files, and writes what is wrong with them.
+    /// Runs all cases of some trees, directories or packed files, and writes their problems.
     pub fn run(&self, trees: &[PathBuf], out: &mut dyn Write) -> anyhow::Result<CaseTally> {
         let mut cases = Vec::new();
         let mut unpacked = Vec::new();
@@ -228,12 +227,12 @@ impl Suite<'_> {
     }
 }
 
-/// How many cases passed, failed and were skipped.
+/// Number of cases that passed, failed and were skipped.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct CaseTally {
     /// As recorded.
     pub passed: usize,
-    /// Not as recorded, or listed as failing and not so.
+    /// Not as recorded, or listed as failing and passed.
     pub failed: usize,
     /// Cannot be run here, or known to fail.
     pub skipped: usize,
@@ -260,7 +259,7 @@ impl fmt::Display for CaseTally {
     }
 }
 
-/// What a verdict means for a case that may be listed as one that fails.
+/// The verdict for a case that may be listed as failing.
 fn after_gaps(verdict: Verdict, listed: Option<Listed<'_>>) -> Verdict {
     match (verdict, listed) {
         (Verdict::Failed(_), Some(listed)) => Verdict::Skipped(listed.to_string()),
@@ -269,7 +268,7 @@ fn after_gaps(verdict: Verdict, listed: Option<Listed<'_>>) -> Verdict {
     }
 }
 
-/// The same where only values count: what is listed may well pass.
+/// The same if only values count: a listed case may pass.
 fn after_gaps_by_value(verdict: Verdict, listed: Option<Listed<'_>>) -> Verdict {
     match verdict {
         Verdict::Passed => Verdict::Passed,

@@ -1,6 +1,6 @@
 //! A tree of cases in one file: a JSON object per line, each with a directory and its files.
 //!
-//! The cases that were recorded for this project are small and many. Packed, a tree is one file of text whose diff shows which case
+//! The cases recorded for this project are small and many. Packed, a tree is one text file whose diff shows which case
 //! changed. Files with bytes that are not UTF-8 are kept as base64.
 
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ impl Content {
     }
 }
 
-/// Unpacks a tree below the temporary directory that is returned. The tree is named after the file and the directory that holds it,
+/// Unpacks a tree into a temporary directory. The tree is named after the file and its directory,
 /// because lists of cases name a case by the end of its path.
 pub(super) fn unpack(file: &Path) -> Result<TempDir> {
     let top = TempDir::new()?;

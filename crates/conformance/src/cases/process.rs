@@ -1,4 +1,4 @@
-//! Running a program to its end, or until its time is over.
+//! Runs a program until it ends or reaches its time limit.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,20 +9,20 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How long a case may take.
+/// Time limit of a case.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a program did.
+/// The outcome of a program.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// None if it was stopped because its time was over.
+    /// `None` if it was stopped at its time limit.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// Runs a program with nothing on its standard input. Its streams go through files in `scratch`, so that a process
-/// that it leaves behind holds nobody up.
+/// Runs a program with empty standard input. Its streams go to files in `scratch`, so that a process
+/// that it leaves behind does not block the reader.
 pub(crate) fn run(command: &mut Command, scratch: &Path) -> io::Result<Outcome> {
     let (out, err) = (scratch.join("stdout"), scratch.join("stderr"));
     let mut child = command

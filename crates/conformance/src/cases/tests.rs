@@ -1,4 +1,4 @@
-//! What the runner makes of cases, with a small shell script as the program under test.
+//! The verdicts on cases, with a small shell script as the program under test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,14 +68,14 @@ index a8926a5..9dfc208 100644
 ";
 
 #[track_caller]
-fn check(program: &str, config: &str, passed: bool, told: &str) {
+fn check(program: &str, config: &str, passed: bool, message: &str) {
     let (tally, out) = Tree::new(program, config, PATCH).run();
     assert_eq!(
         (tally.passed, tally.failed == 0),
         (usize::from(passed), passed),
         "{out}"
     );
-    assert!(out.contains(told), "{out}");
+    assert!(out.contains(message), "{out}");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_case_that_needs_an_image_is_skipped_with_the_reason() {
     let (tally, out) = with_engine(RUN, "example.com/fn:v1").run();
     assert_eq!(tally.skipped, 1, "{out}");
     assert!(out.contains("needs the image example.com/fn:v1"), "{out}");
-    // One that nobody has is no reason.
+    // An image that does not exist is not a reason.
     let (tally, out) = with_engine(RUN, "example.com/dne:v1").run();
     assert_eq!(tally.failed, 1, "{out}");
 }
@@ -150,11 +150,11 @@ fn an_engine_must_be_called_as_kpt_calls_it() {
 
 #[test]
 fn the_default_mode_may_write_as_it_likes_but_not_more() {
-    let check = |program: &str, passed: bool, told: &str| {
+    let check = |program: &str, passed: bool, message: &str| {
         let tree = Tree::new(program, "stdErr: words\n", PATCH);
         let (tally, out) = tree.run_in(super::Mode::Default);
         assert_eq!(tally.failed == 0, passed, "{out}");
-        assert!(out.contains(told), "{out}");
+        assert!(out.contains(message), "{out}");
     };
     check("echo 'a: 2' > $1", true, "ok");
     check("echo '{\"a\": 2}' > $1; echo other words >&2", true, "ok");

@@ -1,4 +1,4 @@
-//! Comparison by value, for cases of kpt v0.39 and for the default mode: files and what is printed must mean the same, however it is written.
+//! Comparison by value, for cases of kpt v0.39 and for the default mode: files and output must have the same values.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ fn about_files(sentence: String) -> Problem {
     Problem::plain(About::Files, sentence)
 }
 
-/// What is wrong with what was printed. Talk is compared as it is, data by value.
+/// Problems of the output. Messages are compared as text, data by value.
 pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Vec<Problem> {
     let mut problems = Vec::new();
     let wanted = case.config.stderr.as_deref().unwrap_or_default();
@@ -36,8 +36,8 @@ pub(super) fn streams(case: &Case, world: &World, outcome: &Outcome) -> Vec<Prob
     problems
 }
 
-/// What is wrong with the files of the copy, compared with those of the case after the recorded change. `is_same` gets
-/// a path, what is wanted there and what is.
+/// Problems of the files of the copy, compared with those of the case after the recorded change. `is_same` gets a path and
+/// the expected and actual content.
 pub(super) fn files(
     case: &Case,
     world: &World,
@@ -66,7 +66,7 @@ pub(super) fn files(
     Ok(problems)
 }
 
-/// All files below a directory with their content, git's own left out.
+/// All files below a directory with their content, without git's own.
 fn contents(root: &Path) -> Result<BTreeMap<String, String>> {
     let mut all = BTreeMap::new();
     let mut pending = vec![root.to_owned()];
@@ -81,7 +81,7 @@ fn contents(root: &Path) -> Result<BTreeMap<String, String>> {
                 pending.push(path);
                 continue;
             }
-            // A link is what it points to by name, for it may point nowhere.
+            // A link is compared by its target's name, which may not exist.
             let content = match fs::read_link(&path) {
                 Ok(target) => format!("link to {}", target.display()),
                 Err(_) => String::from_utf8_lossy(&fs::read(&path)?).into_owned(),
@@ -96,16 +96,16 @@ pub(crate) fn are_same(wanted: &str, got: &str) -> bool {
     wanted == got || documents(wanted).is_some_and(|wanted| documents(got) == Some(wanted))
 }
 
-/// The documents of a text with nothing left of how they were written; none if it is no YAML.
+/// The documents of a text in canonical form; `None` if it is not YAML.
 fn documents(text: &str) -> Option<Vec<String>> {
     let documents = parse_all(text.as_bytes()).ok()?;
     let roots = documents.iter().map(Document::root);
-    // No tool makes a resource of a document without content.
+    // An empty document is not a resource in any tool.
     let values = roots.filter(|root| !root.is_null()).map(value);
     Some(values.collect())
 }
 
-/// A value spelt in one way only. The cases are small, so this may recurse.
+/// A value in canonical form. The cases are small, so this may recurse.
 fn value(node: NodeRef<'_>) -> String {
     if node.is_mapping() {
         let mut pairs: Vec<String> = node

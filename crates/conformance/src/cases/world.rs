@@ -1,4 +1,4 @@
-//! A place of its own for each run: an empty home, a cleared environment, the program under test on the path as `kpt`.
+//! A separate environment for each run: an empty home, a cleared environment, the program under test on the path as `kpt`.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -15,7 +15,7 @@ use super::engine::FAKES;
 use super::process::{self, Outcome};
 use super::{Catalog, Mode, Suite};
 
-/// The program under test, and the container engine it finds.
+/// The program under test, and its container engine.
 pub(super) struct Subject {
     bin: PathBuf,
     fake_docker: Option<PathBuf>,
@@ -37,29 +37,29 @@ impl Subject {
         })
     }
 
-    /// Whether it is ours, by its name.
+    /// Whether the program is kiln, by its name.
     pub(super) fn is_kiln(&self) -> bool {
         self.bin.file_name().is_some_and(|name| name == "kiln")
     }
 
-    /// Whether the engine is to run the images of a case that kiln could run itself.
+    /// Whether the engine runs the images of a case that kiln could run itself.
     fn leaves_images_to_engine(&self, case: &Case) -> bool {
         self.is_kiln() && (self.catalog == Catalog::Engine || case.is_about_engine())
     }
 
-    /// Whether an engine was given that is to do what cases ask of it.
+    /// Whether a real engine was given.
     pub(super) fn has_engine(&self) -> bool {
         self.fake_docker.is_some()
     }
 }
 
-/// Where one case runs.
+/// The environment of one case.
 pub(super) struct World {
     base: TempDir,
-    /// The directory that copies and results are in; messages are cleaned of it.
+    /// The directory of copies and results; it is removed from messages.
     top: PathBuf,
     copy: PathBuf,
-    /// Whose rules kiln is asked to follow.
+    /// kiln's compatibility mode.
     compat: &'static str,
 }
 
@@ -79,8 +79,8 @@ const GIT: [&str; 10] = [
 impl World {
     /// A fresh copy of a case, committed.
     pub(super) fn new(case: &Case, subject: &Subject) -> Result<World> {
-        let base = TempDir::new().context("cannot make a temporary directory")?;
-        // The original runner's name for it; what is printed may not depend on it.
+        let base = TempDir::new().context("cannot create a temporary directory")?;
+        // The name in the original runner; output must not depend on it.
         let top = base.path().canonicalize()?.join("kpt-pipeline-e2e-1");
         for dir in ["home", "bin", "elsewhere"] {
             fs::create_dir(base.path().join(dir))?;
@@ -117,7 +117,7 @@ impl World {
         Ok(world)
     }
 
-    /// Functions of kpt's own cases name their programs from the directory that its tests run in.
+    /// Functions of kpt's own cases have program paths relative to the directory of its tests.
     fn link_testdata(&self, case: &Case) -> Result<()> {
         let Some((_, path)) = case.name.split_once("/kpt/") else {
             return Ok(());
@@ -129,12 +129,12 @@ impl World {
         Ok(symlink(&self.copy, link)?)
     }
 
-    /// The copy that the case runs on.
+    /// The copy for the case.
     pub(super) fn copy(&self) -> &Path {
         &self.copy
     }
 
-    /// Puts the case's files and scripts into a new directory.
+    /// Writes the case's files and scripts to a new directory.
     pub(super) fn copy_case(&self, case: &Case, to: &Path) -> Result<()> {
         let status = Command::new("cp").arg("-a").args([&case.dir, to]).status();
         if !status.context("cannot run cp")?.success() {
@@ -150,7 +150,7 @@ impl World {
         Ok(())
     }
 
-    /// Runs what the case runs.
+    /// Runs the command of the case.
     pub(super) fn run(&self, case: &Case) -> Result<Outcome> {
         match &case.commands.run {
             Some(script) => self.shell(script),
@@ -180,8 +180,8 @@ impl World {
         }
     }
 
-    /// A file by its path from `.expected`: that of the case, as the original runner has it, else that of the copy,
-    /// where the case's scripts are.
+    /// A file by its path from `.expected`: that of the case, as in the original runner, or that of the copy, with the case's
+    /// scripts.
     fn named_file(&self, case: &Case, path: &str) -> PathBuf {
         let original = case.dir.join(EXPECTED).join(path);
         let copied = self.copy.join(EXPECTED).join(path);
@@ -191,7 +191,7 @@ impl World {
         }
     }
 
-    /// Runs lines of shell in the copy. A pipeline fails with any of its parts, as in the scripts of the originals.
+    /// Runs shell lines in the copy, with `pipefail`, as in the scripts of the originals.
     pub(super) fn shell(&self, script: &str) -> Result<Outcome> {
         let mut command = self.command(Path::new("bash"), &self.copy);
         Ok(process::run(
@@ -200,13 +200,13 @@ impl World {
         )?)
     }
 
-    /// Everything that has changed in the copy, as `git diff` shows it.
+    /// All changes in the copy, from `git diff`.
     pub(super) fn diff(&self) -> Result<String> {
         self.git(&["add", "-Af"])?;
         self.git(&["diff", "--cached", "HEAD"])
     }
 
-    /// The results that were written, whatever the file is called; none if there is no directory of them.
+    /// The written results, whatever the name of the file; `None` without a results directory.
     pub(super) fn results(&self) -> Result<Option<String>> {
         let Ok(entries) = fs::read_dir(self.results_dir()) else {
             return Ok(None);
@@ -218,19 +218,19 @@ impl World {
         Ok(Some(all))
     }
 
-    /// The images that the engine was asked for and could not get.
+    /// The requested images that the engine could not get.
     pub(super) fn missing_images(&self) -> String {
         fs::read_to_string(self.base.path().join("bin/docker.images")).unwrap_or_default()
     }
 
-    /// How the program under test and the engine were called since the copy was prepared.
+    /// The calls of the program under test and of the engine since the copy was prepared.
     pub(super) fn calls(&self) -> [Vec<Call>; 2] {
         ["bin/kpt.calls", "bin/docker.calls"].map(|path| noted(&self.base.path().join(path)))
     }
 
-    /// Prepares the copy. What the engine is asked meanwhile does not count.
+    /// Prepares the copy. Calls of the engine meanwhile do not count.
     pub(super) fn prepare(&self, script: &str) -> Result<()> {
-        // It prepares images; where there are none, what follows shows whether that matters.
+        // It prepares images; if that fails, the following steps show whether it matters.
         self.shell(script)?;
         for noted in ["bin/docker.calls", "bin/docker.images"] {
             let _ = fs::remove_file(self.base.path().join(noted));
@@ -238,17 +238,17 @@ impl World {
         Ok(())
     }
 
-    /// A text without the place that the world happens to be at.
+    /// A text without the directory of this environment.
     pub(super) fn without_place(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.top.display()), "")
     }
 
-    /// The directory that copies and results are in.
+    /// The directory of copies and results.
     pub(super) fn top(&self) -> &Path {
         &self.top
     }
 
-    /// A directory that has nothing to do with the copy.
+    /// A directory outside the copy.
     fn elsewhere(&self) -> PathBuf {
         self.base.path().join("elsewhere")
     }
@@ -257,7 +257,7 @@ impl World {
         self.top.join("results")
     }
 
-    /// Runs git in the copy and gives its output.
+    /// Runs git in the copy and returns its output.
     fn git(&self, args: &[&str]) -> Result<String> {
         git(&mut self.command(Path::new("git"), &self.copy), args)
     }
@@ -279,7 +279,7 @@ impl World {
             .env("PATH", format!("{}:{path}", base.join("bin").display()))
             .env("HOME", base.join("home"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            // Nobody listens there: what registries have by now is no part of a case.
+            // No proxy listens there: the current content of registries is not part of a case.
             .env("HTTPS_PROXY", "http://127.0.0.1:1")
             .env("KILN_COMPAT", self.compat);
         command

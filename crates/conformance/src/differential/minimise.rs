@@ -1,11 +1,11 @@
-//! Cutting a differing input down while it still differs in the same kind of output.
+//! Reduces a differing input while it still differs in the same kind of output.
 
 use super::oracle::Oracle;
 use crate::yaml::case::Case;
 use crate::yaml::check_all;
 use crate::yaml::kind::Kind;
 
-/// Rounds of cutting; each makes the input smaller, so this only bounds work on odd cases.
+/// Maximum number of rounds; each makes the input smaller, so this only limits odd cases.
 const MAX_ROUNDS: usize = 400;
 
 /// A smaller case that still fails for `kind`.
@@ -43,7 +43,7 @@ fn cut_once(input: &[u8], kind: Kind, oracle: &mut Oracle) -> anyhow::Result<Opt
     Ok(None)
 }
 
-/// The input without each run of lines, long runs first.
+/// The input without a run of lines, for each run, long runs first.
 fn without_lines(input: &[u8]) -> Vec<Vec<u8>> {
     let lines: Vec<&[u8]> = input.split_inclusive(|byte| *byte == b'\n').collect();
     let mut candidates = Vec::new();
@@ -58,7 +58,7 @@ fn without_lines(input: &[u8]) -> Vec<Vec<u8>> {
     candidates
 }
 
-/// The input without each character, and without each pair of neighbours.
+/// The input without one character, or one pair of neighbours, for each of them.
 fn without_characters(input: &[u8]) -> Vec<Vec<u8>> {
     let mut candidates = Vec::new();
     for length in [8, 4, 2, 1] {

@@ -1,7 +1,7 @@
-//! The `differential` suite: inputs nobody recorded, compared with what Go makes of them now.
+//! The `differential` suite: new inputs, compared with Go's current output.
 //!
-//! Inputs are mutations of given ones and small documents made up from nothing, both determined by a seed. The
-//! oracle (`tools/record`) is asked what Go does; a difference is cut down to a small input before it is shown.
+//! Inputs are mutations of given ones and small generated documents, both determined by a seed. The oracle
+//! (`tools/record`) returns Go's output; a differing input is reduced before it is printed.
 //! Differences can be kept as recorded cases, to be run again with the `yaml` suite.
 
 mod minimise;
@@ -27,9 +27,9 @@ use mutate::Mutator;
 use oracle::Oracle;
 pub(crate) use random::Random;
 
-/// Inputs asked about at once.
+/// Number of inputs per request to the oracle.
 const BATCH: usize = 4096;
-/// Longer inputs are no seeds: their windows of lines are.
+/// For longer inputs, windows of lines are the seeds.
 const MAX_SEED_INPUT: usize = 64 << 10;
 
 #[derive(clap::Args)]
@@ -40,26 +40,26 @@ pub(crate) struct Args {
     /// The built oracle.
     #[arg(long, value_name = "PROGRAM")]
     oracle: PathBuf,
-    /// The first seed; input number i depends only on the seeds' sum and the sets.
+    /// The first seed; input number i depends only on the sum of seed and i, and on the sets.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many inputs to try.
+    /// Number of inputs to try.
     #[arg(long, default_value_t = 100_000)]
     count: u64,
-    /// Stop after this many inputs that differ, each cut down and unlike the others.
+    /// Stop after this many distinct differing inputs, after reduction.
     #[arg(long, default_value_t = 10)]
     max_failures: usize,
     /// Only these kinds, separated by commas.
     #[arg(long, value_delimiter = ',', value_name = "KINDS")]
     kinds: Vec<Kind>,
-    /// Append differing inputs with Go's answers to this file, cut down ones.
+    /// Append reduced differing inputs with Go's output to this file.
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
 }
 
-/// Tries inputs until enough have been tried or enough have differed.
+/// Tries inputs until the number of inputs or of differences is reached.
 pub(crate) fn run(args: &Args, out: &mut (dyn Write + Send)) -> anyhow::Result<Tally> {
-    // Answers hold trees, which are read recursively.
+    // Answers contain trees, which are read recursively.
     thread::scope(|scope| {
         let worker = thread::Builder::new().stack_size(LOADER_STACK);
         match worker.spawn_scoped(scope, || search(args, out))?.join() {
@@ -128,7 +128,7 @@ fn show(id: &str, case: &Case, kinds: &[Kind], out: &mut dyn Write) -> anyhow::R
             failure.write_diff(false, out)?;
         }
     }
-    // Somebody may be waiting for the first difference of a long run.
+    // A user may be waiting for the first difference of a long run.
     out.flush()?;
     Ok(())
 }
@@ -155,7 +155,7 @@ fn open_for_append(path: &PathBuf) -> anyhow::Result<BufWriter<File>> {
     Ok(BufWriter::new(file))
 }
 
-/// A question to the oracle.
+/// A request to the oracle.
 fn question(id: usize, input: &[u8]) -> String {
     serde_json::json!({ "id": id.to_string(), "in": case::to_value(input) }).to_string()
 }

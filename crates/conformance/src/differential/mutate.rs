@@ -1,11 +1,11 @@
-//! Changes to inputs at the places where YAML is decided: lines, indentation, comments, quotes, brackets, marks.
+//! Mutations of inputs at syntactic positions: lines, indentation, comments, quotes, brackets, marks.
 
 use super::random::Random;
 use super::scratch;
 
-/// Lines taken from an input that is longer.
+/// Maximum number of lines taken from a longer input.
 const WINDOW: usize = 24;
-/// How many changes an input gets. Many inputs must stay acceptable, or only refusals are compared.
+/// Maximum number of mutations of an input. Many inputs must stay valid, or only errors are compared.
 const CHANGES: &[&usize] = &[&0, &1, &1, &1, &1, &2, &2, &2, &3, &6];
 
 const LINES: &[&str] = &[
@@ -166,7 +166,7 @@ const HEADERS: &[&str] = &[
     "|", ">", "|-", ">-", "|+", ">+", "|1", "|2", ">2", "|2-", ">1+", "| # c", "> # c", "|9",
 ];
 
-/// Makes inputs from given ones.
+/// Mutates given inputs.
 pub(super) struct Mutator {
     seeds: Vec<Vec<u8>>,
 }
@@ -177,7 +177,7 @@ impl Mutator {
         Mutator { seeds }
     }
 
-    /// An input that depends on nothing but the generator's seed.
+    /// An input that depends only on the generator's seed.
     pub(super) fn input(&self, random: &mut Random) -> Vec<u8> {
         let base = match random.below(3) {
             0 => scratch::stream(random),
@@ -202,7 +202,7 @@ impl Mutator {
         if lines.len() <= WINDOW {
             return seed.clone();
         }
-        // From a line of the outermost level on: one that is left of the first is refused.
+        // Starts at a line of the outermost level: YAML refuses a line left of the first.
         let mut start = random.below(lines.len());
         while start > 0
             && lines[start]
@@ -313,7 +313,7 @@ fn shift_line(line: &mut String, columns: usize, right: bool) {
     }
 }
 
-/// A place between two characters.
+/// A position between two characters.
 fn char_place(line: &str, random: &mut Random) -> usize {
     let places: Vec<usize> = line.char_indices().map(|(place, _)| place).collect();
     places.get(random.below(places.len())).copied().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! The program that knows what Go does, kept running and asked over pipes.
+//! The oracle: a program in Go that keeps running and answers over pipes.
 
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -37,7 +37,7 @@ impl Oracle {
         })
     }
 
-    /// What Go makes of each input, in order. The cases' ids are the places in `inputs`.
+    /// Go's output for each input, in order. The cases' ids are the positions in `inputs`.
     pub(super) fn ask(&mut self, inputs: &[Vec<u8>]) -> anyhow::Result<Vec<Case>> {
         let lines = self.exchange(inputs)?;
         let cases = lines.iter().zip(inputs);
@@ -46,7 +46,7 @@ impl Oracle {
             .collect()
     }
 
-    /// Writes an input and Go's answer as a line of a recorded set.
+    /// Writes an input and Go's output as a line of a recorded set.
     pub(super) fn record(
         &mut self,
         id: &str,
@@ -65,7 +65,7 @@ impl Oracle {
 
     fn exchange(&mut self, inputs: &[Vec<u8>]) -> anyhow::Result<Vec<String>> {
         let (questions, answers) = (&mut self.questions, &mut self.answers);
-        // Asked and answered at once, or both pipes would fill up.
+        // Write and read at the same time, or both pipes would fill up.
         let lines = thread::scope(|scope| {
             scope.spawn(move || {
                 for (id, input) in inputs.iter().enumerate() {
@@ -90,7 +90,7 @@ impl Oracle {
 
 impl Drop for Oracle {
     fn drop(&mut self) {
-        // It only reads and writes pipes: nothing is lost, and nobody is left to be told of a failure.
+        // It only reads and writes pipes: nothing is lost, and no caller is left to handle an error.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

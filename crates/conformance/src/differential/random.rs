@@ -1,4 +1,4 @@
-//! Numbers that depend on nothing but a seed, the same on every machine and in every version.
+//! Random numbers that depend only on a seed, the same on every machine and in every version.
 
 /// A SplitMix64 generator.
 pub(crate) struct Random {
@@ -21,7 +21,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`; zero if there is none.
+    /// A number below `limit`; zero if `limit` is zero.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         match limit {
             0 => 0,

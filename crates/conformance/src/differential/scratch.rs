@@ -1,4 +1,4 @@
-//! Small documents made up from nothing: nested collections with comments at all places and columns.
+//! Small generated documents: nested collections with comments at all positions and columns.
 
 use super::random::Random;
 
@@ -56,7 +56,7 @@ const SCALARS: &[&str] = &[
     "\"\"",
     "''",
 ];
-/// Mostly refused, so they come seldom.
+/// Mostly refused, so they are rare.
 const ODD: &[&str] = &[
     "*x",
     "a: b",
@@ -152,7 +152,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether another entry is to be written; then its line has been begun.
+    /// Whether another entry follows; if so, its line has begun.
     fn begin_entry(&mut self, indent: usize) -> bool {
         if self.budget == 0 || self.random.one_in(4) {
             return false;
@@ -220,7 +220,7 @@ impl Writer<'_> {
         self.out.push('\n');
     }
 
-    /// No, one or several lines of comments and blanks, mostly at this indentation.
+    /// Zero or more lines of comments and blanks, mostly at this indentation.
     fn comments(&mut self, indent: usize) {
         while self.random.one_in(4) {
             match self.random.below(5) {

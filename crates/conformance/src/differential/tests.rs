@@ -1,4 +1,4 @@
-//! That inputs are determined by their seed, varied, and safe to make.
+//! Inputs are determined by their seed and varied, and generating them does not panic.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
-//! The functions that packages are rendered with, and configurations for them.
+//! The functions of generated packages, and configurations for them.
 
 use crate::differential::Random;
 
-/// Names of the functions that there are configurations for.
+/// Names of the functions with configurations.
 pub(super) const NAMES: [&str; 11] = [
     "set-namespace",
     "set-labels",
@@ -40,7 +40,7 @@ impl Function {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Step {
     pub(super) function: Function,
-    /// What comes after the function's name, as it is in the Kptfile.
+    /// The text after the function's name in the Kptfile.
     config: String,
     /// A file of the package with the configuration.
     pub(super) file: Option<(String, String)>,
@@ -52,7 +52,7 @@ impl Step {
         format!("    - image: {REGISTRY}/{name}:{tag}\n{}", self.config)
     }
 
-    /// A function with a configuration of its kind.
+    /// A function with a matching configuration.
     pub(super) fn random(function: &Function, number: usize, random: &mut Random) -> Step {
         let map = |pairs: &[(&str, &str)]| {
             let lines: String = pairs

@@ -1,4 +1,4 @@
-//! Packages made up from a seed: from nothing, and from real ones.
+//! Random packages: generated ones, and mutated real ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub(super) struct Generator {
 }
 
 impl Generator {
-    /// `packages` are directories whose YAML files are the real ones.
+    /// `packages` are directories with real YAML files.
     pub(super) fn new(packages: &[PathBuf], functions: &[Function]) -> Result<Generator> {
         let mut real = Vec::new();
         for package in packages {
@@ -112,13 +112,13 @@ fn file(random: &mut Random) -> String {
     }
 }
 
-/// A file with comments above lines and behind them, and blank lines.
+/// A file with comments above and after lines, and blank lines.
 fn with_comments(text: &str, random: &mut Random) -> String {
     let mut out = String::new();
     let mut text_indent = None;
     for (number, line) in text.lines().enumerate() {
         let indent = line.len() - line.trim_start().len();
-        // Inside of a text in several lines a comment is none.
+        // Inside a multi-line text, `#` does not begin a comment.
         if text_indent.is_some_and(|outer| indent > outer || line.trim().is_empty()) {
             out.push_str(line);
             out.push('\n');

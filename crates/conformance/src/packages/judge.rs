@@ -1,4 +1,4 @@
-//! What is asked of kiln, with kpt as the measure.
+//! The checks of kiln's output, compared with kpt's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,22 +11,22 @@ use super::peers::{Files, Peers, Rendered, Tool};
 use crate::cases::values;
 use crate::report;
 
-/// What is compared.
+/// A check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Check {
-    /// Whether rendering succeeds, in kpt's mode.
+    /// Rendering succeeds, in kpt's mode.
     CompatExit,
-    /// All files to the byte, in kpt's mode.
+    /// All files are the same bytes, in kpt's mode.
     CompatBytes,
-    /// Whether rendering succeeds, by default.
+    /// Rendering succeeds, by default.
     Exit,
-    /// The values of all files.
+    /// The values of all files are the same.
     Values,
-    /// That comments are neither lost nor doubled.
+    /// Comments are neither lost nor doubled.
     Comments,
-    /// How many lines change.
+    /// No more lines change.
     Lines,
-    /// That rendering again changes nothing.
+    /// Rendering again changes nothing.
     Idempotence,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// What differs.
+/// A difference.
 #[derive(Debug)]
 pub(super) struct Difference {
     pub(super) check: Check,
@@ -71,7 +71,7 @@ pub(super) fn judge(package: &Package, peers: &Peers) -> Result<Vec<Difference>>
         all.extend(files(Check::Values, kpt, kiln, is_same));
         all.extend(comments(&package.files, &kpt.files, &kiln.files));
         all.extend(lines(&package.files, &kpt.files, &kiln.files));
-        // A pipeline may be one that never comes to rest; then kpt's values move, too.
+        // Some pipelines are not idempotent; then kpt's values change, too.
         let is_at_rest = files(Check::Values, kpt, kpt_again, is_same).is_none();
         if is_at_rest {
             all.extend(files(Check::Idempotence, kiln, kiln_again, |_, a, b| {
@@ -123,12 +123,12 @@ fn files(
     })
 }
 
-/// By value; JSON and YAML alike, which the one is a part of. The Kptfile is compared in kpt's mode only.
+/// By value; JSON is read as YAML. The Kptfile is compared in kpt's mode only.
 fn is_same(path: &str, wanted: &str, got: &str) -> bool {
     path == "Kptfile" || values::are_same(wanted, got)
 }
 
-/// Comments that kpt keeps are there, and none is there more often than in the input or in kpt's output.
+/// All comments that kpt keeps exist, and no comment occurs more often than in the input or in kpt's output.
 pub(super) fn comments(input: &Files, kpt: &Files, kiln: &Files) -> Option<Difference> {
     let (input, kpt, kiln) = (count(input), count(kpt), count(kiln));
     let of =
@@ -153,7 +153,7 @@ pub(super) fn comments(input: &Files, kpt: &Files, kiln: &Files) -> Option<Diffe
     })
 }
 
-/// Comments by text. What looks like one inside of a text counts the same in all outputs.
+/// Comments by text. Text that looks like a comment counts the same in all outputs.
 fn count(files: &Files) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for (path, text) in files {
@@ -192,7 +192,7 @@ fn lines(input: &Files, kpt: &Files, kiln: &Files) -> Option<Difference> {
     })
 }
 
-/// How many lines change. Lines that a new file has from another one do not count: kpt writes some of them in fewer lines, or
+/// The number of changed lines. Lines that move to a new file do not count: kpt writes some of them in fewer lines, or
 /// loses them.
 fn changed(old: &Files, new: &Files) -> usize {
     let known: BTreeSet<&str> = old.values().flat_map(|text| text.lines()).collect();

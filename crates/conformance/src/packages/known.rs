@@ -1,4 +1,4 @@
-//! Differences that are known: a list of checks, patterns and reasons.
+//! Known differences: a list of checks, patterns and reasons.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use regex::Regex;
 use super::judge::Difference;
 use super::package::Package;
 
-/// A difference is known if it fails the check, the pipeline has the function, and the pattern is found in what differs.
+/// A difference is known if it fails the check, the pipeline has the function, and the difference contains the pattern.
 struct Gap {
     check: String,
-    /// Any function if empty.
+    /// Empty for any function.
     function: String,
     pattern: Regex,
     reason: String,
@@ -23,7 +23,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Reads a list; without a file nothing is known.
+    /// Reads a list; without a file the list is empty.
     pub(super) fn read(path: &Path) -> Result<Known> {
         if !path.exists() {
             return Ok(Known { gaps: Vec::new() });
@@ -43,7 +43,7 @@ impl Known {
         })
     }
 
-    /// Why a difference is one that is to be expected.
+    /// The reason for a known difference.
     pub(super) fn reason(&self, package: &Package, difference: &Difference) -> Option<&str> {
         let check = difference.check.to_string();
         let is_used = |name: &str| {

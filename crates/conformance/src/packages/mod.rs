@@ -1,9 +1,8 @@
-//! The `packages` suite: packages made up from a seed, rendered by kpt with the original functions and by kiln with its own.
+//! The `packages` suite: random packages, rendered by kpt with the original functions and by kiln with its own.
 //!
-//! kiln is run in both modes. In `--compat=kpt` its files have to be kpt's to the byte; by default they have to hold the
-//! same values and all comments, change in no more lines than with kpt, and stay as they are when rendered again. A package
-//! that fails is cut down before it is shown and kept. Differences that are known are listed with their reasons, and counted
-//! as such.
+//! kiln runs in both modes. With `--compat=kpt` its files must be the same bytes as kpt's; by default they must have the same
+//! values and all comments, change in no more lines than with kpt, and not change when rendered again. A package that fails
+//! is reduced before it is printed and kept. Known differences are listed with their reasons, and counted separately.
 
 mod functions;
 mod generate;
@@ -42,23 +41,23 @@ pub(crate) struct Args {
     /// kiln
     #[arg(long, value_name = "PROGRAM")]
     kiln: PathBuf,
-    /// The first seed; package number i depends on the seeds' sum and on the real packages alone
+    /// The first seed; package number i depends only on the sum of seed and i, and on the real packages
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many packages to try
+    /// Number of packages to try
     #[arg(long, default_value_t = 200)]
     count: u64,
-    /// Stop after this many differences that are unlike each other
+    /// Stop after this many distinct differences
     #[arg(long, default_value_t = 10)]
     max_failures: usize,
-    /// Where to keep packages that fail, cut down; each in a directory of its own, with what differs in `difference.txt`
+    /// Directory for reduced packages that fail; each has its own directory, with the difference in `difference.txt`
     #[arg(
         long,
         value_name = "DIRECTORY",
         default_value = "target/packages-differential"
     )]
     keep: PathBuf,
-    /// Differences that are known, with their reasons
+    /// List of known differences, with their reasons
     #[arg(
         long,
         value_name = "FILE",
@@ -67,7 +66,7 @@ pub(crate) struct Args {
     known: PathBuf,
 }
 
-/// Tries packages until enough have been tried or enough have differed.
+/// Tries packages until the number of packages or of differences is reached.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Tally> {
     let peers = Peers::new(&args.kpt, &args.originals, &args.kiln)?;
     let generator = Generator::new(&args.packages, peers.functions())?;
@@ -106,7 +105,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Tally> {
     Ok(table.total())
 }
 
-/// Packages with the same functions that fail the same check are shown once.
+/// Packages with the same functions that fail the same check are printed once.
 fn class(package: &Package, difference: &Difference) -> (String, String) {
     let steps = package.pipeline.iter();
     let functions: Vec<&str> = steps.map(|step| step.function.name).collect();
@@ -132,7 +131,7 @@ fn show(
     let text = format!("{}\n{}\n", difference.check, difference.text);
     fs::write(directory.join("difference.txt"), &text).with_context(cannot_keep)?;
     writeln!(out, "FAIL {name}: {text}{package}")?;
-    // The first difference of a long run is of use before its end.
+    // The first difference of a long run is useful before its end.
     out.flush()?;
     Ok(())
 }

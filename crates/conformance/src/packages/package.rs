@@ -11,7 +11,7 @@ use super::functions::Step;
 /// A package whose Kptfile is written from its pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Package {
-    /// All files but the Kptfile, by path.
+    /// All files except the Kptfile, by path.
     pub(super) files: BTreeMap<String, String>,
     pub(super) pipeline: Vec<Step>,
 }

@@ -1,4 +1,4 @@
-//! The two tools, and a package rendered by one of them.
+//! The two tools; each renders a package.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use super::functions::Function;
 use super::package::Package;
 use crate::cases::process;
 
-/// The directory with the engine that runs the original functions for kpt.
+/// The directory with the container engine that runs the original functions for kpt.
 const ENGINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fakes/originals");
 
 pub(super) struct Peers {
@@ -22,7 +22,7 @@ pub(super) struct Peers {
     functions: Vec<Function>,
 }
 
-/// Which tool renders, and how.
+/// The tool and its mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Tool {
     Kpt,
@@ -30,14 +30,14 @@ pub(super) enum Tool {
     Kiln,
 }
 
-/// Files by path, as they are after a number of renders.
+/// Files by path, after a number of renders.
 pub(super) type Files = BTreeMap<String, String>;
 
 pub(super) struct Rendered {
     pub(super) is_success: bool,
-    /// What was printed.
+    /// The output.
     pub(super) talk: String,
-    /// The files, the Kptfile without its status.
+    /// The files; the Kptfile without its status.
     pub(super) files: Files,
 }
 
@@ -67,12 +67,12 @@ impl Peers {
         })
     }
 
-    /// The functions that there is an original of.
+    /// The functions with an original.
     pub(super) fn functions(&self) -> &[Function] {
         &self.functions
     }
 
-    /// Renders a package so many times; the outcome of each.
+    /// Renders a package several times; returns the outcome of each.
     pub(super) fn render(
         &self,
         package: &Package,

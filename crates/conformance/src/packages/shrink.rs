@@ -1,4 +1,4 @@
-//! Cutting a package down while it still fails the same check.
+//! Reduces a package while it still fails the same check.
 
 use anyhow::Result;
 
@@ -6,10 +6,10 @@ use super::judge::{Check, Difference, judge};
 use super::package::Package;
 use super::peers::Peers;
 
-/// How many smaller packages are tried. Each is rendered five times.
+/// Maximum number of smaller packages to try. Each is rendered five times.
 const MAX_TRIES: usize = 250;
 
-/// The smallest package that was found, and how it differs.
+/// The smallest package found, and how it differs.
 pub(super) fn shrink(
     package: &Package,
     check: Check,
@@ -30,7 +30,7 @@ pub(super) fn shrink(
     Ok((small, difference))
 }
 
-/// Takes away steps, files and lines as long as `fails` holds; nothing at all is taken away if it does not hold at first.
+/// Removes steps, files and lines as long as `fails` holds; removes nothing if it does not hold at first.
 pub(super) fn cut_down(
     package: &Package,
     max_tries: usize,

@@ -1,4 +1,4 @@
-//! Generating, judging and cutting down, without the tools.
+//! Generating, judging and reducing packages, without the tools.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ fn comments_are_neither_lost_nor_doubled() {
         "# x\n# x\na: 2\n",
         Some("the comment \"x\" is doubled: 1 times in the input, 1 with kpt, 2 with kiln"),
     );
-    // What kpt loses may be lost, and what it adds may be added.
+    // Comments that kpt loses may be lost, and those that it adds may be added.
     check_comments("# x\na: 1\n", "a: 2 # y\n", "a: 2\n", None);
 }
 

@@ -1,4 +1,4 @@
-//! What a reader of a report sees.
+//! The text of reports.
 
 use super::{Table, Tally, diff, numbered};
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::kind::Kind;
 use super::nodes;
 
-/// An input and what Go makes of it.
+/// An input and Go's output.
 pub(crate) struct Case {
     pub(crate) id: String,
     pub(crate) input: Vec<u8>,
@@ -30,7 +30,7 @@ impl Case {
         Case::from_record(&record, input)
     }
 
-    /// Reads an answer, which does not repeat the input it is about.
+    /// Reads an answer of the oracle, which does not repeat its input.
     pub(crate) fn read_answer(line: &str, input: Vec<u8>) -> anyhow::Result<Case> {
         Case::from_record(&parse(line)?, input)
     }
@@ -61,7 +61,7 @@ fn parse(line: &str) -> anyhow::Result<Value> {
     Value::deserialize(&mut json).context("not JSON")
 }
 
-/// What is recorded for a kind; nothing if neither an output nor a refusal is.
+/// The record for a kind; `None` without an output or a refusal.
 fn expectation(record: &Value, kind: Kind) -> anyhow::Result<Option<Expected>> {
     let name = kind.name();
     if kind == Kind::Nodes {
@@ -78,11 +78,11 @@ fn expectation(record: &Value, kind: Kind) -> anyhow::Result<Option<Expected>> {
     }
     let message = bytes(refusal)?;
     let message = String::from_utf8_lossy(&message).trim_end().to_owned();
-    // Go's own crash says nothing about what the right answer is.
+    // A crash of Go does not show the right output.
     Ok((!message.starts_with("panic: ")).then_some(Expected::Refused(message)))
 }
 
-/// A field's bytes, wherever `same` leads.
+/// A field's bytes, with `same` resolved.
 fn field(record: &Value, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let mut value = &record[name];
     let mut steps = 0;
@@ -99,7 +99,7 @@ fn field(record: &Value, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
     }
 }
 
-/// How an input is written in a record.
+/// An input as it is written in a record.
 pub(crate) fn to_value(input: &[u8]) -> Value {
     match str::from_utf8(input) {
         Ok(text) => Value::from(text),

@@ -1,4 +1,4 @@
-//! The kinds of output that are recorded, and how kiln makes each of them.
+//! The recorded kinds of output, and how kiln produces each of them.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use kiln_yaml::{Encoder, SequenceStyle, parse_all, parse_until_error};
 
 use super::nodes;
 
-/// What is made of an input.
+/// A kind of output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Kind {
     /// The stream decoded and encoded again, sequences not indented.
@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// What kiln makes of an input: text, or why it refuses.
+    /// kiln's output for an input: text, or the error.
     fn run(self, input: &[u8]) -> Result<String, String> {
         match self {
             Kind::Compact => encode(input, SequenceStyle::Compact),
@@ -87,7 +87,7 @@ fn encode(input: &[u8], style: SequenceStyle) -> Result<String, String> {
 }
 
 thread_local! {
-    /// Text and place of the thread's newest panic.
+    /// Text and position of the thread's last panic.
     static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 

@@ -1,7 +1,7 @@
-//! The `yaml` suite: recorded pairs of YAML text and what Go's tools make of it.
+//! The `yaml` suite: recorded pairs of YAML text and the output of Go's tools.
 //!
-//! A set is a file of JSON lines. A case holds an input and, by [`Kind`], the output Go wrote or the line on which it
-//! refused; each of these is one check. No case ends the run: a panic is caught and is a failed check.
+//! A set is a file of JSON lines. A case has an input and, by [`Kind`], Go's output or the line of its error; each of these
+//! is one check. No case ends the run: a panic is caught and is a failed check.
 
 pub(crate) mod case;
 pub(crate) mod kind;
@@ -22,7 +22,7 @@ use kind::Kind;
 
 /// Inputs up to this many bytes are shown with their failures.
 const SHORT_INPUT: usize = 1200;
-/// Recorded trees are nested JSON; its reader recurses, so it gets room.
+/// Recorded trees are nested JSON; its reader recurses and needs a large stack.
 pub(crate) const LOADER_STACK: usize = 1 << 30;
 
 #[derive(clap::Args)]
@@ -36,12 +36,12 @@ pub(crate) struct Args {
     /// Only these kinds, separated by commas.
     #[arg(long, value_delimiter = ',', value_name = "KINDS")]
     kinds: Vec<Kind>,
-    /// Show whole inputs and diffs, and passed cases by name.
+    /// Print complete inputs and diffs, and passed cases by name.
     #[arg(short, long)]
     verbose: bool,
 }
 
-/// Runs all sets and writes what differs and a table each.
+/// Runs all sets and writes the differences and a table for each set.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Tally> {
     let mut files = Vec::new();
     for path in &args.paths {
@@ -138,7 +138,7 @@ fn run_set(file: &Path, cases: &[Case], args: &Args, out: &mut dyn Write) -> any
     Ok(table.total())
 }
 
-/// One thing looked at: `compact`, `refused.kio` and the like.
+/// One check: `compact`, `refused.kio` and so on.
 pub(crate) struct Check {
     pub(crate) kind: Kind,
     pub(crate) row: String,
@@ -166,7 +166,7 @@ impl Failure {
         }
     }
 
-    /// What cannot be said in one line.
+    /// Details that do not fit into one line.
     pub(crate) fn write_diff(&self, all_lines: bool, out: &mut dyn Write) -> io::Result<()> {
         if let Failure::Differs { wanted, got } = self {
             let diff = report::diff(wanted, got, all_lines);
@@ -176,7 +176,7 @@ impl Failure {
     }
 }
 
-/// The checks of every case, in the order of the cases, worked out on all cores.
+/// The checks of every case, in the order of the cases, computed in parallel.
 pub(crate) fn check_all(cases: &[Case], kinds: &[Kind]) -> Vec<Vec<Check>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(cases.len()));

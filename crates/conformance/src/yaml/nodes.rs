@@ -1,6 +1,6 @@
-//! Trees as text, a line a node, so that two of them can be compared and their difference be read.
+//! Trees as text, one line per node, so that two of them can be compared.
 //!
-//! Recorded trees and ours are written by the same function; neither walk recurses.
+//! The same function writes recorded trees and ours; neither walk recurses.
 
 use std::fmt::Write;
 

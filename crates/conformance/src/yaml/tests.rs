@@ -1,6 +1,6 @@
 //! The suite itself: cases that pass, and every way in which one can fail.
 //!
-//! Only inputs whose outcome does not hang on details of YAML are used: what is tested here is the runner.
+//! The inputs do not depend on details of YAML: only the runner is tested here.
 
 use super::*;
 
