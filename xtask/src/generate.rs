@@ -1,7 +1,7 @@
-//! Rust code for the messages and services under `proto/`, made without `protoc`.
+//! Generates Rust code for the messages and services under `proto/`, without `protoc`.
 //!
-//! What is made is checked in, so that nobody who builds kiln has to make it; a test holds the two together. Nothing here
-//! knows what the files are about: every `.proto` that [`FILES`] names becomes a module of `kiln-proto`.
+//! The generated code is checked in, so that a build of kiln does not generate it; a test compares the two. Every `.proto` in
+//! [`FILES`] becomes a module of `kiln-proto`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,10 +15,10 @@ const FILES: &[&str] = &["evaluator.proto", "kiln/evaluator/v1/failure.proto"];
 /// Where the code goes, from the root of the workspace.
 pub const DIRECTORY: &str = "crates/kiln-proto/src/generated";
 
-/// What servers tell those who ask for the definitions.
+/// The descriptors that servers return for reflection.
 const DESCRIPTORS: &str = "descriptors.bin";
 
-/// All generated files by name, as they should be.
+/// The content of all generated files, by name.
 pub fn protocol(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let descriptors = protox::compile(FILES, [root.join("proto")]).context("compile proto/")?;
     let out = tempfile::tempdir().context("make a directory")?;
@@ -43,7 +43,7 @@ pub fn protocol(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
             text.into_bytes(),
         );
     }
-    // Comments are for those who read the files.
+    // Comments are for readers of the files, not for reflection.
     let mut descriptors = descriptors;
     for file in &mut descriptors.file {
         file.source_code_info = None;
@@ -52,7 +52,7 @@ pub fn protocol(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-/// Writes the generated files to where they belong.
+/// Writes the generated files to [`DIRECTORY`].
 pub fn write(root: &Path) -> anyhow::Result<()> {
     for (name, bytes) in protocol(root)? {
         let path = root.join(DIRECTORY).join(name);

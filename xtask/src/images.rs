@@ -1,7 +1,7 @@
-//! `cargo xtask images`: the images, made without Docker.
+//! `cargo xtask images`: builds the images, without Docker.
 //!
-//! What is in them is in [`content`], as values; building the programs, writing archives and pushing are here and in
-//! [`programs`] and [`push`]. The same programs give the same digests.
+//! [`content`] describes the images as values; this module, [`programs`] and [`push`] build the programs, write archives and
+//! push. The same programs give the same digests.
 
 mod content;
 mod programs;
@@ -18,29 +18,29 @@ use kiln_oci::{Digest, ImageLayout, Platform, add_image, write_archive};
 pub use content::{Ingredients, Program, RECIPES, Recipe};
 pub use push::Target;
 
-/// What is to be made.
+/// Options of `cargo xtask images`.
 #[derive(clap::Args)]
 pub struct ImagesArgs {
-    /// The profile the programs are built with
+    /// Cargo profile of the programs
     #[arg(long, default_value = "release")]
     profile: String,
-    /// Only these images; all if none is named
+    /// Build only these images
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
-    /// Where the archives go; `target/images` if not given
+    /// Directory for the archives [default: target/images]
     #[arg(long, value_name = "DIRECTORY")]
     output: Option<PathBuf>,
-    /// The tag
+    /// Tag of the images
     #[arg(long, default_value = "latest")]
     tag: String,
-    /// The certificate authorities that the function runner trusts, as it talks to registries
+    /// CA certificates that the function runner trusts for registries
     #[arg(long, default_value = "/etc/ssl/certs/ca-certificates.crt")]
     certificates: PathBuf,
     #[command(flatten)]
     target: Target,
 }
 
-/// Builds, writes, and pushes if told to. Says what was made, one line an image: name, digest, archive.
+/// Builds and writes the images, and pushes them on request. Prints one line per image: name, digest, archive.
 pub fn run(root: &Path, args: &ImagesArgs) -> Result<()> {
     let target_directory = std::env::var_os("CARGO_TARGET_DIR");
     let target_directory = target_directory.map_or_else(|| root.join("target"), PathBuf::from);
@@ -62,7 +62,7 @@ pub fn run(root: &Path, args: &ImagesArgs) -> Result<()> {
                 let mut err = io::stderr();
                 let _ = writeln!(
                     err,
-                    "images: {path} is not there: the runner will trust no public registry"
+                    "images: {path} does not exist: the runner will not trust public registries"
                 );
                 None
             }
@@ -98,7 +98,7 @@ fn chosen(only: &[String]) -> Result<Vec<Recipe>> {
     Ok(RECIPES.iter().filter(wanted).copied().collect())
 }
 
-/// A layout with one image, named as Docker's and containerd's importers want it.
+/// A layout with one image, with the names that the importers of Docker and containerd expect.
 fn lay_out(recipe: &Recipe, ingredients: &Ingredients, tag: &str) -> Result<(ImageLayout, Digest)> {
     let mut layout = ImageLayout::default();
     let mut root = add_image(&mut layout, recipe.make(ingredients)?)?;
@@ -110,7 +110,7 @@ fn lay_out(recipe: &Recipe, ingredients: &Ingredients, tag: &str) -> Result<(Ima
     Ok((layout, digest))
 }
 
-/// Beside and renamed in, so that nobody ever sees half of one.
+/// Writes to a temporary file and renames it, so that no archive is ever incomplete.
 fn write(layout: &ImageLayout, path: &Path) -> Result<()> {
     let beside = path.with_extension("tar.part");
     let mut file = BufWriter::new(File::create(&beside)?);

@@ -1,4 +1,4 @@
-//! Checks and chores of the workspace, as functions so that tests can call them.
+//! Checks and tasks of the workspace, as functions so that tests can call them.
 
 pub mod generate;
 pub mod images;

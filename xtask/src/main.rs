@@ -1,11 +1,12 @@
-//! `cargo xtask tidy` checks what the compiler and clippy do not, `generate` writes code from `proto/`, `images` makes images.
+//! `cargo xtask tidy` checks what the compiler and clippy do not, `generate` writes code from `proto/`, `images` builds images.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Chores of the workspace.
+/// Tasks of the workspace
 #[derive(Parser)]
 #[command(name = "xtask")]
 struct Args {
@@ -15,26 +16,32 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Checks layers, files and manifests; `cargo test` does so too.
-    Tidy,
-    /// Writes the Rust code of the definitions in `proto/`; `cargo test` checks that it is current.
+    /// Check layers, files, manifests and names; `cargo test` does so too
+    Tidy {
+        /// Write the lists of type names and files that do not follow the rules yet
+        #[arg(long)]
+        write_lists: bool,
+    },
+    /// Write the Rust code of the definitions in `proto/`; `cargo test` checks that it is current
     Generate,
-    /// Makes the images as archives, without Docker, and pushes them to a registry if told to.
+    /// Build the images as archives, without Docker, and optionally push them to a registry
     Images(xtask::images::ImagesArgs),
 }
 
 fn main() -> ExitCode {
     let Args { chore } = Args::parse();
+    let root = xtask::workspace_root();
     match chore {
-        Chore::Tidy => tidy(),
-        Chore::Generate => generate(),
-        Chore::Images(args) => images(&args),
+        Chore::Tidy { write_lists: true } => finish("tidy", xtask::tidy::write_lists(&root)),
+        Chore::Tidy { write_lists: false } => tidy(&root),
+        Chore::Generate => finish("generate", xtask::generate::write(&root)),
+        Chore::Images(args) => finish("images", xtask::images::run(&root, &args)),
     }
 }
 
-fn tidy() -> ExitCode {
+fn tidy(root: &Path) -> ExitCode {
     let mut err = io::stderr();
-    match xtask::tidy::check(&xtask::workspace_root()) {
+    match xtask::tidy::check(root) {
         Ok(violations) => {
             for violation in &violations {
                 let _ = writeln!(err, "{violation}");
@@ -49,21 +56,11 @@ fn tidy() -> ExitCode {
     }
 }
 
-fn generate() -> ExitCode {
-    match xtask::generate::write(&xtask::workspace_root()) {
+fn finish(name: &str, result: anyhow::Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "generate: {error:#}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn images(args: &xtask::images::ImagesArgs) -> ExitCode {
-    match xtask::images::run(&xtask::workspace_root(), args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "images: {error:#}");
+            let _ = writeln!(io::stderr(), "{name}: {error:#}");
             ExitCode::from(2)
         }
     }

@@ -1,4 +1,4 @@
-//! What is checked in is what is generated.
+//! The checked-in code is the generated code.
 
 use super::{DIRECTORY, protocol};
 use crate::workspace_root;

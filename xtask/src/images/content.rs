@@ -1,6 +1,6 @@
-//! What is in which image.
+//! The content of each image.
 //!
-//! Paths and users are those of Porch's images, so that its manifests and the pods that its runner makes work with these.
+//! Paths and users are those of Porch's images, so that these images work with its manifests and pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,25 +18,25 @@ const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin
 pub enum Program {
     /// `wrapper-server`, which is also the probe and `cp`.
     Wrapper,
-    /// `function-runner`, which is also every function that is built in.
+    /// `function-runner`, which is also every built-in function.
     Runner,
-    /// What tests want of functions.
+    /// The functions that tests use.
     TestFunction,
 }
 
-/// What images are made of.
+/// The parts of images.
 pub struct Ingredients {
-    /// For what the programs were built.
+    /// The platform of the programs.
     pub platform: Platform,
     /// The programs.
     pub programs: BTreeMap<Program, Vec<u8>>,
-    /// The names of the functions that are built in.
+    /// The names of the built-in functions.
     pub functions: Vec<String>,
-    /// The certificate authorities that the runner trusts.
+    /// The CA certificates that the runner trusts.
     pub certificates: Option<Vec<u8>>,
 }
 
-/// An image and how it is made.
+/// An image and its content.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
     /// The last part of its repository.
@@ -48,15 +48,15 @@ pub struct Recipe {
 enum Kind {
     Runner,
     Wrapper,
-    /// A function that is built in.
+    /// A built-in function.
     Native(&'static str),
-    /// What tests want of functions, with these arguments.
+    /// The program for tests, with these arguments.
     Test(&'static [&'static str]),
     /// The same without an entrypoint.
     NoEntrypoint,
 }
 
-/// All images there are.
+/// All images.
 pub const RECIPES: &[Recipe] = &[
     recipe("function-runner", Kind::Runner),
     recipe("wrapper-server", Kind::Wrapper),
@@ -76,7 +76,7 @@ const fn recipe(name: &'static str, kind: Kind) -> Recipe {
 }
 
 impl Recipe {
-    /// The programs it takes.
+    /// The programs in the image.
     pub fn needs(&self) -> &'static [Program] {
         match self.kind {
             Kind::Runner | Kind::Native(_) => &[Program::Runner, Program::Wrapper],
@@ -114,7 +114,7 @@ impl Recipe {
     }
 }
 
-/// The programs that some images take together.
+/// The programs of some images, without duplicates.
 pub(super) fn needs(recipes: &[Recipe]) -> BTreeSet<Program> {
     recipes.iter().flat_map(Recipe::needs).copied().collect()
 }
@@ -127,7 +127,7 @@ impl Ingredients {
     }
 }
 
-/// Users, a place for temporary files, and the user's own place.
+/// Users, a directory for temporary files, and the user's home.
 fn base() -> Result<Bytes> {
     let passwd = format!(
         "root:x:0:0:root:/root:/sbin/nologin\n\
@@ -143,9 +143,9 @@ fn base() -> Result<Bytes> {
     Ok(layer.finish()?)
 }
 
-/// The runner under the name it has in Porch's image, and in its working directory what its flags mean if they are not given.
+/// The runner under its name in Porch's image, and in its working directory the files that its default flags name.
 fn runner_layer(ingredients: &Ingredients) -> Result<Bytes> {
-    // Native functions need no table: the runner knows which images they are.
+    // Native functions need no entry: the runner knows their images.
     let config = "# Which programs of functions/ run which images. Images of the catalog need no entry.\n\
                   functions: []\n";
     let runner = ingredients.program(Program::Runner)?;
@@ -165,7 +165,7 @@ fn runner_layer(ingredients: &Ingredients) -> Result<Bytes> {
     Ok(layer.finish()?)
 }
 
-/// What pods copy, and what copies it.
+/// The files that pods copy, and `cp`.
 fn wrapper_layer(ingredients: &Ingredients) -> Result<Bytes> {
     let directory = format!("{HOME}/wrapper-server");
     let program = format!("{directory}/wrapper-server");
@@ -182,7 +182,7 @@ fn function_layer(ingredients: &Ingredients) -> Result<Bytes> {
     Ok(layer.finish()?)
 }
 
-/// The names in the list of functions that are built in (`docs/catalog.md`), which is generated and therefore true.
+/// The names of the built-in functions in `docs/catalog.md`, which is generated and therefore complete.
 pub(super) fn function_names(catalog: &str) -> Vec<String> {
     let headings = catalog.lines().filter_map(|line| line.strip_prefix("## "));
     headings.map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! The programs that go into images, built so that they need nothing of them.
+//! Builds the programs of images statically, so that they need no other files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use super::content::Program;
 
 const STATIC: &str = "-C target-feature=+crt-static";
 
-/// Builds one, and says where it is.
+/// Builds a program and returns its path.
 pub(super) fn build(
     program: Program,
     root: &Path,
     target_directory: &Path,
     profile: &str,
 ) -> Result<PathBuf> {
-    // Apart from what is built for this machine, because every flag is another build.
+    // Separate from other builds, because other flags cause a rebuild.
     let directory = target_directory.join("static");
     fs::create_dir_all(&directory)?;
     match program {
@@ -27,7 +27,7 @@ pub(super) fn build(
     }
 }
 
-/// There is one way to build the wrapper.
+/// The wrapper is built in one way only.
 fn wrapper(root: &Path, directory: &Path, profile: &str) -> Result<PathBuf> {
     let mut command = Command::new(root.join("deploy/build-wrapper"));
     command.args(["--profile", profile, "--target-dir"]);
@@ -44,7 +44,7 @@ fn wrapper(root: &Path, directory: &Path, profile: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(path.trim()))
 }
 
-/// Not together with the wrapper: cargo would give that the features which only the runner wants.
+/// Not together with the wrapper: cargo would enable features of the runner there.
 fn runner(root: &Path, directory: &Path, profile: &str) -> Result<PathBuf> {
     let host = host()?;
     let mut command = Command::new("cargo");
@@ -61,7 +61,7 @@ fn runner(root: &Path, directory: &Path, profile: &str) -> Result<PathBuf> {
     Ok(directory.join(host).join(built).join("function-runner"))
 }
 
-/// One file, for which cargo is not needed.
+/// A single file, so rustc is enough.
 fn function(root: &Path, directory: &Path) -> Result<PathBuf> {
     let program = directory.join("test-function");
     let mut command = Command::new("rustc");
@@ -73,7 +73,7 @@ fn function(root: &Path, directory: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Nobody debugs in an image.
+/// Images need no debug information.
 fn strip(command: &mut Command) -> &mut Command {
     for profile in ["DEV", "RELEASE"] {
         command.env(format!("CARGO_PROFILE_{profile}_STRIP"), "symbols");
@@ -82,15 +82,13 @@ fn strip(command: &mut Command) -> &mut Command {
     command
 }
 
-/// What this machine is called. Named as a target, flags are for programs alone and not for what runs while they are built.
+/// The target of this machine. With an explicit target, flags apply to the programs and not to build scripts.
 fn host() -> Result<String> {
     let output = Command::new("rustc").arg("-vV").output();
     let output = output.context("cannot run rustc")?;
     let said = String::from_utf8(output.stdout)?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host
-        .context("rustc does not say for what it builds")?
-        .to_owned())
+    Ok(host.context("rustc does not print its host")?.to_owned())
 }
 
 fn run(command: &mut Command) -> Result<()> {

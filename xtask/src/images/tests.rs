@@ -1,4 +1,4 @@
-//! What images hold.
+//! The content of images.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
@@ -65,7 +65,7 @@ fn the_runner_finds_what_its_flags_mean_by_default() {
     let runner = image("function-runner");
     assert_eq!(runner.run.entrypoint, ["/home/nonroot/server"]);
     assert_eq!(runner.run.working_dir, "/home/nonroot");
-    // Kubernetes can tell that a number is not root.
+    // Kubernetes can check that a number is not root.
     assert_eq!(runner.run.user, "10001:10001");
     holds(&runner, "home/nonroot/server", "runner");
     holds(&runner, "home/nonroot/grpc-health-probe", "wrapper");
@@ -132,7 +132,7 @@ fn the_same_ingredients_make_the_same_image() {
     }
 }
 
-/// What another program makes of an archive. None, and a loud word about it, if it is not installed.
+/// The output of another program for an archive; `None`, with a SKIPPED line, if the program is not installed.
 fn skopeo(words: &[&str]) -> Option<String> {
     let ran = Command::new("skopeo")
         .arg("--insecure-policy")
@@ -174,7 +174,7 @@ fn others_can_read_the_archives() {
         ] {
             assert!(config.contains(line), "{}: {config}", recipe.name);
         }
-        // A copy unpacks layers, and looks whether they are what the config says.
+        // A copy unpacks layers and compares them with the config.
         let copy = format!("docker-archive:{}.docker", path.display());
         skopeo(&["copy", "--quiet", &archive, &copy]).unwrap();
     }

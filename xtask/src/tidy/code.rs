@@ -1,10 +1,25 @@
-//! Rust text with comments and the insides of literals blanked out, and the paths that occur in it.
+//! Rust text with comments and literals blanked out, and the paths that occur in it.
 //!
-//! Not a parser: enough to tell `std::fs` in code from `std::fs` in a sentence, and to see through
+//! Not a parser: enough to distinguish `std::fs` in code from `std::fs` in a sentence, and to resolve
 //! `use std::{fs, io}`.
 
-/// A copy of the same length in lines, in which comments and literals are spaces.
+/// A copy with the same lines, in which comments and literals are spaces.
 pub(super) fn code_only(text: &str) -> String {
+    blank(text, Kept::Code)
+}
+
+/// A copy with the same lines, in which literals are spaces.
+pub(super) fn code_and_comments(text: &str) -> String {
+    blank(text, Kept::CodeAndComments)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Code,
+    CodeAndComments,
+}
+
+fn blank(text: &str, kept: Kept) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut previous = ' ';
@@ -23,12 +38,47 @@ pub(super) fn code_only(text: &str) -> String {
             rest = &rest[c.len_utf8()..];
         } else {
             let (blanked, after) = rest.split_at(length);
-            out.extend(blanked.chars().map(|c| if c == '\n' { c } else { ' ' }));
+            if c == '/' && kept == Kept::CodeAndComments {
+                out.push_str(blanked);
+            } else {
+                out.extend(blanked.chars().map(|c| if c == '\n' { c } else { ' ' }));
+            }
             previous = ' ';
             rest = after;
         }
     }
     out
+}
+
+/// Code, as [`code_only`] returns it, in which inline modules for tests are blank lines.
+pub(super) fn without_test_modules(code: &str) -> String {
+    let mut out = String::with_capacity(code.len());
+    let mut rest = code;
+    while let Some(at) = rest.find("#[cfg(test)]") {
+        let (before, attributed) = rest.split_at(at);
+        out.push_str(before);
+        let length = inline_module(attributed).unwrap_or(1);
+        let (module, after) = attributed.split_at(length);
+        out.extend(module.matches('\n'));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The length of the module in braces that follows the attribute at the beginning of `code`.
+fn inline_module(code: &str) -> Option<usize> {
+    let open = code
+        .find(['{', ';'])
+        .filter(|at| code[*at..].starts_with('{'))?;
+    let mut words = code[..open].split_whitespace().rev();
+    words.nth(1).filter(|word| *word == "mod")?;
+    let mut depth = 0;
+    let braces = code.match_indices(['{', '}']).find(|(_, brace)| {
+        depth += if *brace == "{" { 1 } else { -1 };
+        depth == 0
+    });
+    braces.map(|(at, _)| at + 1)
 }
 
 fn block_comment(text: &str) -> usize {
@@ -66,7 +116,7 @@ fn quoted(text: &str) -> usize {
     text.len()
 }
 
-/// The length of `r#"…"#`, `b"…"`, `br"…"`, `c"…"`, `b'x'`; zero if `text` begins with none of them.
+/// The length of `r#"…"#`, `b"…"`, `br"…"`, `c"…"`, `b'x'`; zero if `text` does not begin with one.
 fn prefixed_literal(text: &str) -> usize {
     let after_prefix = text.trim_start_matches(['b', 'c']);
     let prefix = text.len() - after_prefix.len();
@@ -170,7 +220,7 @@ fn use_tree(tokens: &mut Tokens<'_>, found: &mut Vec<(usize, String)>) {
                 flush(&path, line, found);
                 path = outer.last().cloned().unwrap_or_default();
             }
-            // What follows is a new name for the path, not part of it.
+            // The next token is a new name for the path, not part of it.
             "as" => {
                 tokens.next();
             }

@@ -1,4 +1,4 @@
-//! What every source file keeps to: length, a first line that says what it is for, no loose ends.
+//! Rules for every source file: length, a first line with its purpose, no loose ends.
 
 use super::Violation;
 use super::code::code_only;
@@ -6,7 +6,7 @@ use super::tree::Tree;
 
 const MAX_LINES: usize = 800;
 
-/// Code that promises something for later, and tests that do not tell.
+/// Unfinished code, and tests that hide their result.
 const LOOSE_ENDS: &[&str] = &["todo!", "unimplemented!", "#[ignore", "#[should_panic"];
 
 /// Checks all Rust files.
@@ -34,7 +34,7 @@ fn check_file(path: &str, text: &str, violations: &mut Vec<Violation>) {
     }
 }
 
-/// A test file that no module declares is never run.
+/// A test file that no module declares never runs.
 fn check_declared(path: &str, tree: &Tree, violations: &mut Vec<Violation>) {
     let in_tests = path.contains("/tests/it/") && !path.ends_with("/tests/it/main.rs");
     if !in_tests && !path.ends_with("/tests.rs") {
@@ -60,7 +60,7 @@ fn check_declared(path: &str, tree: &Tree, violations: &mut Vec<Violation>) {
     }
 }
 
-/// The directory whose module declares a file, and the file's module name.
+/// The directory of the module that declares a file, and the file's module name.
 fn module_place(path: &str) -> Option<(&str, &str)> {
     let path = path.strip_suffix(".rs")?;
     let path = path.strip_suffix("/mod").unwrap_or(path);
@@ -77,7 +77,7 @@ fn declares(code: &str, name: &str) -> bool {
         .any(|pair| pair[0] == "mod" && pair[1] == declaration)
 }
 
-/// The places of marks in code, for those that begin with a letter only where a word begins.
+/// The lines of marks in code. A mark that begins with a letter counts only where a word begins.
 pub(super) fn occurrences(code: &str, marks: &[&'static str]) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     for (index, line) in code.lines().enumerate() {
@@ -95,7 +95,7 @@ pub(super) fn occurrences(code: &str, marks: &[&'static str]) -> Vec<(usize, &'s
     found
 }
 
-/// Whether a file is compiled into tests only.
+/// Whether a file is compiled for tests only.
 pub(super) fn is_test_code(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs")
 }

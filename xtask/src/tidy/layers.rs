@@ -3,10 +3,10 @@
 //! | layer | may |
 //! |---|---|
 //! | L4 programs | print, read the environment, exit, use `anyhow` and `clap` |
-//! | L3, L2, L1 | reach the world through what they are given |
+//! | L3, L2, L1 | use files, network and processes as their callers configure |
 //! | L0 | compute: no files, no environment, no network, no processes, no clock |
 //!
-//! Dev-dependencies and test code are held to the direction of dependencies only.
+//! For dev-dependencies and test code only the direction of dependencies is checked.
 
 use super::code::{code_only, paths};
 use super::tree::{Crate, Tree};
@@ -21,7 +21,7 @@ enum Layer {
     Program,
 }
 
-/// Every crate there is or will be. One that is not here fails.
+/// All crates, also planned ones. A crate that is not listed is a violation.
 const LAYERS: &[(&str, Layer)] = &[
     ("kiln-go", Layer::Pure),
     ("kiln-yaml", Layer::Pure),
@@ -58,12 +58,12 @@ const SIBLINGS: &[(&str, &str)] = &[
     ("kiln-krm", "kiln-go"),
     ("kiln-krm", "kiln-yaml"),
     ("kiln-starlark", "kiln-go"),
-    // Whoever starts processes confines them.
+    // The crate that starts processes also confines them.
     ("kiln-runtime", "kiln-sandbox"),
     // One place builds the TLS configurations of clients.
     ("kiln-oci", "kiln-tls"),
     ("kiln-task", "kiln-render"),
-    // Whoever counts calls is told of them by the server.
+    // The server reports calls to the observer of telemetry.
     ("kiln-telemetry", "kiln-server"),
     // For its tests, which run recorded cases.
     ("kiln", "conformance"),
@@ -71,7 +71,7 @@ const SIBLINGS: &[(&str, &str)] = &[
     ("kiln", "function-runner"),
 ];
 
-/// Who may not know whom, although the layers would let them: a runner of functions knows nothing of packages.
+/// Forbidden dependencies that the layers would allow: a runner of functions knows nothing about packages.
 const STRANGERS: &[(&str, &[&str])] = &[
     (
         "kiln-server",
@@ -149,7 +149,7 @@ const IMPURE: &[&str] = &[
 /// Only programs use these.
 const PROGRAM_ONLY: &[&str] = &["anyhow", "clap"];
 
-/// A path that may not be used, and what using it means.
+/// A forbidden path, and what its use means.
 type Ban = (&'static str, &'static str);
 
 /// What only programs do.
@@ -169,7 +169,7 @@ const TALKING: &[Ban] = &[
     ("io::stderr", "prints"),
 ];
 
-/// What a pure crate does not do, besides.
+/// What a pure crate does not do either.
 const WORLDLY: &[Ban] = &[
     ("std::fs", "uses files"),
     ("std::net", "uses the network"),
@@ -183,7 +183,7 @@ const WORLDLY: &[Ban] = &[
     ("Instant::now", "reads the clock"),
 ];
 
-/// Values and constants that happen to live in banned modules.
+/// Values and constants in banned modules.
 const HARMLESS: &[&str] = &[
     "std::env::consts",
     "std::net::AddrParseError",
@@ -200,7 +200,7 @@ fn layer_of(name: &str) -> Option<Layer> {
     entry.map(|(_, layer)| *layer)
 }
 
-/// A crate's dependencies in manifest and table.
+/// Checks a crate's dependencies.
 pub(super) fn check_dependencies(
     crate_: &Crate,
     members: &[Crate],
@@ -261,7 +261,7 @@ struct Dependency {
     for_tests: bool,
 }
 
-/// The dependencies of all sections, `[target.…]` ones too, under their real names.
+/// The dependencies of all sections, also of `[target.…]`, under their real names.
 fn dependencies(manifest: &toml::Table) -> Vec<Dependency> {
     let mut found = Vec::new();
     let targets = manifest.get("target").and_then(toml::Value::as_table);
@@ -282,7 +282,7 @@ fn dependencies(manifest: &toml::Table) -> Vec<Dependency> {
     found
 }
 
-/// What a library's code does.
+/// Checks what a library's code uses.
 pub(super) fn check_sources(crate_: &Crate, tree: &Tree, violations: &mut Vec<Violation>) {
     let layer = layer_of(&crate_.name).unwrap_or(Layer::Pure);
     if layer == Layer::Program {
@@ -319,7 +319,7 @@ pub(super) fn check_sources(crate_: &Crate, tree: &Tree, violations: &mut Vec<Vi
     }
 }
 
-/// Whether `path` is `prefix` or something in it.
+/// Whether `path` is `prefix` or an item in it.
 fn is_below(path: &str, prefix: &str) -> bool {
     path.strip_prefix(prefix)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))

@@ -1,4 +1,4 @@
-//! What every manifest keeps to, and the lock file.
+//! Rules for manifests and the lock file.
 
 use super::Violation;
 use super::tree::{Crate, Tree};
@@ -68,7 +68,7 @@ fn declares_test(manifest: &toml::Table) -> bool {
     paths.any(|path| path.as_str() == Some("tests/it/main.rs"))
 }
 
-/// The lock file is what makes two builds the same.
+/// The lock file makes builds reproducible.
 pub(super) fn check_lock(tree: &Tree, violations: &mut Vec<Violation>) {
     let tracked = tree
         .tracked

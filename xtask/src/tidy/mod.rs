@@ -1,17 +1,21 @@
-//! The rules of the workspace that neither the compiler nor clippy holds.
+//! The rules of the workspace that neither the compiler nor clippy checks.
 //!
-//! A rule is a function from a [`Tree`] (all files in memory) to violations, so that each can be shown to fail on a
-//! tree made up for it. Reading the disk happens in one place, [`Tree::read`].
+//! A rule is a function from a [`Tree`] (all files in memory) to violations, so that tests can break each rule with a
+//! small tree. Only [`Tree::read`] reads the disk.
 
 mod code;
 mod files;
 mod layers;
 mod manifests;
+mod names;
 mod tree;
+mod words;
 
 use std::fmt;
+use std::fs;
 use std::path::Path;
 
+use anyhow::Context as _;
 pub use tree::Tree;
 
 /// A broken rule.
@@ -19,9 +23,9 @@ pub use tree::Tree;
 pub struct Violation {
     /// The file, from the root of the workspace.
     pub path: String,
-    /// The line, from 1; none if the whole file is meant.
+    /// The line, from 1; `None` for the whole file.
     pub line: Option<usize>,
-    /// What is wrong and what is wanted instead.
+    /// What is wrong and how to fix it.
     pub message: String,
 }
 
@@ -67,8 +71,23 @@ pub fn check_tree(tree: &Tree) -> anyhow::Result<Vec<Violation>> {
     }
     manifests::check_lock(tree, &mut violations);
     files::check(tree, &mut violations);
+    names::check(tree, &mut violations);
+    words::check(tree, &mut violations);
     violations.sort();
     Ok(violations)
+}
+
+/// Writes the lists of type names and files that do not follow the rules yet, from the current state.
+pub fn write_lists(root: &Path) -> anyhow::Result<()> {
+    let tree = Tree::read(root)?;
+    let lists = [
+        (names::LIST, names::list(&tree)),
+        (words::LIST, words::list(&tree)),
+    ];
+    for (path, list) in lists {
+        fs::write(root.join(path), list).with_context(|| format!("cannot write {path}"))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Every rule on a tree that breaks it, and all of them on this workspace.
+//! Every rule on a tree that breaks it, and all rules on this workspace.
 
 use std::collections::BTreeSet;
 
 use super::{Tree, check, check_tree};
 
-/// The messages for a tree of these files, besides a sound root.
+/// The messages for a tree of these files and a correct root.
 #[track_caller]
 fn violations(files: &[(&str, &str)]) -> Vec<String> {
     let mut tree = Tree::default();
@@ -359,6 +359,71 @@ fn loose_ends() {
             &format!("crates/kiln/src/a.rs:3: no {name}"),
         );
     }
+}
+
+/// Checks sources of the crate kiln, each a file of its own.
+#[track_caller]
+fn check_files(sources: &[&str], wanted: &[&str]) {
+    let manifest = manifest("kiln", "");
+    let texts = sources.iter().map(|source| format!("//! x\n{source}\n"));
+    let paths = (0..).map(|number| format!("crates/kiln/src/{number}.rs"));
+    let files: Vec<(String, String)> = paths.zip(texts).collect();
+    let files = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()));
+    let manifest = ("crates/kiln/Cargo.toml", manifest.as_str());
+    let files: Vec<(&str, &str)> = files.chain([manifest]).collect();
+    assert_eq!(violations(&files), wanted);
+}
+
+#[test]
+fn name_of_too_many_types() {
+    let wanted = "crates/kiln/src/0.rs: 3 types have the name Lamp, at most 2 may; \
+                  rename one in: crates/kiln/src/0.rs, crates/kiln/src/1.rs, crates/kiln/src/2.rs";
+    check_files(
+        &[
+            "pub(crate) struct Lamp;",
+            "records! {\n    pub enum Lamp {}\n}",
+            "type Lamp<T> = Vec<T>;",
+        ],
+        &[wanted],
+    );
+    let two = ["struct Lamp;", "pub trait Lamp {}"];
+    check_files(&two, &[]);
+    for harmless in [
+        "// struct Lamp;",
+        "impl A for B {\n    type Lamp = C;\n}",
+        "#[cfg(test)]\nmod tests {\n    struct Lamp { a: u8 }\n}",
+        "struct LampShade; fn f(lamp: Lamp) {}",
+    ] {
+        check_files(&[two[0], two[1], harmless], &[]);
+    }
+    check_files(
+        &[two[0], two[1], "#[cfg(test)]\nmod tests;\nstruct Lamp;"],
+        &[wanted],
+    );
+    check_files(&["struct Args;", "struct Args;", "struct Args;"], &[]);
+}
+
+#[test]
+fn retired_words() {
+    let wanted = |word: &str| {
+        format!("crates/kiln/src/0.rs:2: the word {word:?} is retired; use a plain one")
+    };
+    for (source, word) in [
+        ("// It tells the caller.", "tells"),
+        ("/// Whoever reads this.", "whoever"),
+        ("fn call_told() {}", "told"),
+        ("struct CallTold;", "told"),
+        ("/* Somebody */", "somebody"),
+    ] {
+        check_files(&[source], &[&wanted(word)]);
+    }
+    check_files(&["const A: &str = \"told\"; // teller, foretell"], &[]);
+    check_one(
+        &[("docs/page.md", "# Page\n\nWe tell you.\n")],
+        "docs/page.md:3: the word \"tell\" is retired; use a plain one",
+    );
 }
 
 const WITH_TESTS: &str =

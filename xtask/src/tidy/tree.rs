@@ -7,14 +7,34 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-/// Where code lives; other directories have rules of their own.
-const CODE_DIRECTORIES: [&str; 2] = ["crates", "xtask"];
+/// Directories with code and documents.
+const DIRECTORIES: [&str; 6] = [
+    "crates",
+    "xtask",
+    "docs",
+    "bench",
+    "conformance",
+    "examples",
+];
+
+/// Directories whose manifests and Rust files are not checked: they follow other rules.
+const DOCUMENTS_ONLY: [&str; 3] = ["bench", "conformance", "examples"];
+
+/// Files of the root directory.
+const ROOT_FILES: [&str; 6] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+];
 
 /// Texts by path from the root, with `/` between names.
 #[derive(Default, Debug)]
 pub struct Tree {
     pub(super) files: BTreeMap<String, String>,
-    /// What git tracks; none where there is no repository, as in a source archive.
+    /// What git tracks; `None` without a repository, as in a source archive.
     pub(super) tracked: Option<BTreeSet<String>>,
 }
 
@@ -33,13 +53,13 @@ impl Crate {
 }
 
 impl Tree {
-    /// Reads manifests and sources below `root`.
+    /// Reads manifests, sources and documents below `root`.
     pub fn read(root: &Path) -> anyhow::Result<Tree> {
         let mut tree = Tree::default();
-        for name in ["Cargo.toml", "Cargo.lock"] {
+        for name in ROOT_FILES {
             tree.read_file(root, name)?;
         }
-        for directory in CODE_DIRECTORIES {
+        for directory in DIRECTORIES {
             tree.read_directory(root, directory)?;
         }
         if root.join(".git").exists() {
@@ -65,7 +85,9 @@ impl Tree {
                 if name != "target" && name != "fixtures" {
                     self.read_directory(root, &path)?;
                 }
-            } else if name.ends_with(".rs") || name == "Cargo.toml" {
+            } else if name.ends_with(".md")
+                || (name.ends_with(".rs") || name == "Cargo.toml") && !has_only_documents(directory)
+            {
                 self.read_file(root, &path)?;
             }
         }
@@ -103,6 +125,11 @@ impl Tree {
             .filter(move |(path, _)| path.starts_with(&below) && path.ends_with(".rs"))
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
+}
+
+fn has_only_documents(directory: &str) -> bool {
+    let top = directory.split('/').next().unwrap_or(directory);
+    DOCUMENTS_ONLY.contains(&top)
 }
 
 fn tracked(root: &Path) -> anyhow::Result<BTreeSet<String>> {

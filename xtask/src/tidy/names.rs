@@ -1,0 +1,106 @@
+//! One name, one concept: outside tests, at most two types of the workspace have the same name.
+//!
+//! Structs, enums, traits, unions and type aliases count, also inside macros. Associated types do not count.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::Violation;
+use super::code::{code_only, without_test_modules};
+use super::files::is_test_code;
+use super::tree::Tree;
+
+const LIMIT: usize = 2;
+
+/// Names with a fixed meaning that each program, crate or function needs for itself.
+const EXCEPTED: &[&str] = &[
+    // clap: the arguments of a sub-command, and the sub-commands of a program.
+    "Args",
+    "Command",
+    // The configuration of a program or of a catalog function, and what is wrong with it.
+    "Config",
+    "ConfigError",
+    // The command line of a program with Go's flags.
+    "Flags",
+    // The usual names of a crate's error and options.
+    "Error",
+    "Options",
+];
+
+/// Types that are still to be renamed: `NAME COUNT` per line. No entry may be added.
+pub(super) const LIST: &str = "xtask/src/tidy/type_names.txt";
+const LISTED: &str = include_str!("type_names.txt");
+
+/// Checks the names of all types.
+pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
+    for (name, paths) in frequent(tree) {
+        let limit = listed(name).unwrap_or(LIMIT);
+        if paths.len() > limit {
+            let message = format!(
+                "{} types have the name {name}, at most {limit} may; rename one in: {}",
+                paths.len(),
+                paths.join(", ")
+            );
+            violations.push(Violation::file(paths[0], message));
+        }
+    }
+}
+
+/// The content of [`LIST`] for the current state of the tree.
+pub(super) fn list(tree: &Tree) -> String {
+    let mut list = String::new();
+    for (name, paths) in frequent(tree) {
+        let _ = writeln!(list, "{name} {}", paths.len());
+    }
+    list
+}
+
+fn listed(name: &str) -> Option<usize> {
+    let mut entries = LISTED.lines().filter_map(|line| line.split_once(' '));
+    let (_, count) = entries.find(|(listed, _)| *listed == name)?;
+    count.parse().ok()
+}
+
+/// Names that too many types have, with the file of each type.
+fn frequent(tree: &Tree) -> BTreeMap<&str, Vec<&str>> {
+    let mut types: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (path, text) in &tree.files {
+        if !path.ends_with(".rs") || is_test_code(path) {
+            continue;
+        }
+        let code = without_test_modules(&code_only(text));
+        for (line, text) in code.lines().zip(text.lines()) {
+            // Code and text have the same characters up to the name; the text outlives this loop.
+            if let Some((start, end)) = type_name(line)
+                && let Some(name) = text.get(start..end)
+            {
+                types.entry(name).or_default().push(path);
+            }
+        }
+    }
+    types.retain(|name, paths| paths.len() > LIMIT && !EXCEPTED.contains(name));
+    types
+}
+
+/// Where a line of code has the name of the type that it defines.
+fn type_name(line: &str) -> Option<(usize, usize)> {
+    let definition = line.trim_start();
+    let is_nested = definition.len() < line.len();
+    let definition = match definition.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(')')?.1.trim_start(),
+        Some(rest) => rest.trim_start(),
+        None => definition,
+    };
+    let (keyword, rest) = definition.split_once(' ')?;
+    let defines = match keyword {
+        "struct" | "enum" | "trait" | "union" => true,
+        // A nested one is an associated type.
+        "type" => !is_nested,
+        _ => false,
+    };
+    let length = rest
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .unwrap_or(rest.len());
+    let start = line.len() - rest.len();
+    (defines && rest.starts_with(char::is_uppercase)).then_some((start, start + length))
+}
