@@ -12,7 +12,7 @@ pub(crate) fn go_peers(scratch: &str) -> Option<&'static Path> {
 }
 
 /// Prints that something was not tested.
-#[expect(clippy::print_stderr, reason = "what is skipped is said loudly")]
+#[expect(clippy::print_stderr, reason = "skipped tests are printed")]
 pub(crate) fn skipped(why: &str) {
     eprintln!("{why}");
 }
@@ -22,13 +22,13 @@ fn build(scratch: &str) -> Option<PathBuf> {
     let directory = Path::new(scratch).join("go-peers");
     let output = Command::new(script).arg(&directory).output();
     let output = output.expect("the script starts");
-    let told = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     match output.status.code() {
         Some(0) => Some(directory),
         Some(77) => {
-            skipped(&told);
+            skipped(&printed);
             None
         }
-        _ => panic!("{told}{}", String::from_utf8_lossy(&output.stderr)),
+        _ => panic!("{printed}{}", String::from_utf8_lossy(&output.stderr)),
     }
 }

@@ -1,5 +1,5 @@
-// A function runner as Porch's exec evaluator is built: grpc-go in front, os/exec with buffers behind. It is what kiln's
-// runner is measured against. Messages are taken apart by hand, which costs Go less than generated code would.
+// A function runner like Porch's exec evaluator, with grpc-go and buffered os/exec, to compare kiln's runner with. Messages
+// are decoded by hand, which is faster than generated code.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 // message has the two fields that request and response have: bytes 1, and bytes or string 2.
 type message struct{ first, second []byte }
 
-// codec passes all messages but ours on to the usual one.
+// codec passes all other messages to the default codec.
 type codec struct{ encoding.CodecV2 }
 
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {

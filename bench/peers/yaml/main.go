@@ -75,7 +75,7 @@ func load(set, file string) ([][]byte, error) {
 	return nil, errors.New("give either -set or -file")
 }
 
-// loadSet leaves out the inputs that go-yaml refuses.
+// loadSet skips the inputs that go-yaml refuses.
 func loadSet(path string) ([][]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -152,7 +152,7 @@ func rewrite(in []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// peakRSS is 0 where the system does not tell.
+// peakRSS is 0 if the system does not report it.
 func peakRSS() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -1,4 +1,4 @@
-//! A function of your own: it wants every resource to have an owner, and gives one to those that have none.
+//! A function of your own: every resource must have an owner.
 //!
 //! Without a configuration it only checks. With a `ConfigMap` that has an `owner` it sets the annotation where it is
 //! missing.

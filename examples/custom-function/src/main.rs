@@ -1,4 +1,4 @@
-//! The function as a program: a ResourceList on standard input, the answer on standard output.
+//! The function as a program: reads a ResourceList from standard input and writes one to standard output.
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;

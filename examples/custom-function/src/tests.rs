@@ -1,4 +1,4 @@
-//! A test of a function takes ten lines.
+//! Tests of the function, with a small list each.
 
 use kiln_functions::{Context, NoFiles, wire};
 use kiln_runtime::RunContext;
@@ -21,7 +21,7 @@ fn check(config: &str, exit_code: i32, expected: &str) {
 }
 
 #[test]
-fn who_has_no_owner_gets_one() {
+fn a_missing_owner_is_set() {
     check(
         "functionConfig: {kind: ConfigMap, data: {owner: shop}}\n",
         0,
@@ -30,6 +30,6 @@ fn who_has_no_owner_gets_one() {
 }
 
 #[test]
-fn who_has_no_owner_is_reported() {
+fn a_missing_owner_is_reported() {
     check("", 1, "- message: web has no owner\n  severity: error");
 }

@@ -1,5 +1,5 @@
-// A Go client of kiln's servers: what Porch does, and what Kubernetes does. Each check says its name; the exit code is
-// the number of those that failed.
+// A Go client of kiln's servers: the calls of Porch and of Kubernetes. Each check prints its name; the exit code is the
+// number of failed checks.
 package main
 
 import (

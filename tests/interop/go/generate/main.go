@@ -1,6 +1,5 @@
-// Generates the Go code of the evaluator protocol from the descriptors that kiln offers to those who ask, so that
-// neither protoc nor checked-in code is needed: `go run ./generate DESCRIPTORS` from the module's root. The stubs are
-// few enough to be written by hand, in package rpc.
+// Generates the Go code of the evaluator protocol from the descriptors of kiln's reflection, without protoc and without
+// checked-in code: `go run ./generate DESCRIPTORS` from the module's root. The few stubs are written by hand, in package rpc.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package rpc has the stubs of the one service there is.
+// Package rpc has the stubs of the one service.
 package rpc
 
 import (
@@ -27,7 +27,7 @@ func Evaluate(ctx context.Context, conn *grpc.ClientConn, image string, list []b
 // Evaluator answers calls.
 type Evaluator func(context.Context, *evaluator.EvaluateFunctionRequest) (*evaluator.EvaluateFunctionResponse, error)
 
-// Register makes a server answer calls.
+// Register adds the service to a server.
 func Register(server *grpc.Server, evaluate Evaluator) {
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: Service,

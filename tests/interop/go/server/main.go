@@ -1,5 +1,5 @@
-// A runner in Go, as far as clients can tell: what Porch's runner answers, without running anything. It tells its port
-// on the first line of standard output and ends when its standard input does.
+// A fake runner in Go: returns the responses of Porch's runner, without running anything. It prints its port on the first
+// line of standard output and ends when its standard input does.
 package main
 
 import (
