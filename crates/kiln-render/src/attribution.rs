@@ -1,10 +1,10 @@
-//! The mark on resources of the Config Connector that says which commands they have passed through.
+//! kpt's attribution annotation on resources of the Config Connector: which commands have processed them.
 
 use kiln_krm::Resource;
 
 const KEY: &str = "cnrm.cloud.google.com/blueprint";
 
-/// Marks a resource as having passed through functions. What cannot be marked is left alone.
+/// Adds the annotation. Resources that cannot have annotations stay as they are.
 pub(crate) fn attribute(resource: &mut Resource) {
     if !resource.api_version().contains(".cnrm.") {
         return;
@@ -17,7 +17,7 @@ pub(crate) fn attribute(resource: &mut Resource) {
     let _ = resource.set_annotation(KEY, &value);
 }
 
-/// The mark's new value.
+/// The new value of the annotation.
 fn with_function(value: &str) -> String {
     if value.is_empty() {
         return "krm-fn".to_owned();

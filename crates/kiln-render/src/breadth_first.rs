@@ -1,5 +1,5 @@
-//! Breadth-first: all packages are read, then their functions run from the root down; each package's functions see it
-//! and all that is below it, and what they return goes back to the packages it belongs to.
+//! Breadth-first: all packages are read, then their functions run from the root down. The functions of a package get its
+//! resources and those of all packages in it; what they return goes back to the packages it belongs to.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,82 +7,92 @@ use kiln_krm::Resource;
 use kiln_krm::annotations::PACKAGE_PATH;
 use kiln_krm::package::FileSource;
 
-use crate::error::Trace;
-use crate::hydrate::{OPERATION, State, Unhydrated};
-use crate::lane::Lane;
+use crate::error::{Raised, Trace};
+use crate::hydrate::{HydrateError, OPERATION, RenderState};
 use crate::log::Log;
-use crate::options::{Behaviour, RenderOptions};
+use crate::options::{RenderCompat, RenderOptions};
 use crate::package::Package;
-use crate::pipeline::{Runner, Stopped, paths_of};
+use crate::pipeline::{PipelineRun, Stopped, paths_of};
+use crate::task::TaskContext;
 
-/// A package and what it holds at the moment.
-struct Node {
+/// A package with its current resources.
+struct PackageNode {
     package: Package,
     resources: Vec<Resource>,
     own_paths: Vec<String>,
     children: Vec<usize>,
 }
 
-/// Renders all packages.
-///
-/// One after the other, however much may be done at the same time: what a package's functions return may belong to any
-/// package, so that each depends on all that come before it.
+/// Renders all packages, always in sequence: what functions return may belong to any package, so each package depends on
+/// all earlier ones.
 pub(crate) fn hydrate(
     files: &dyn FileSource,
     options: &RenderOptions<'_>,
     log: &dyn Log,
     root: Package,
-) -> (Result<Vec<Resource>, Unhydrated>, State) {
-    let lane = Lane::Direct {
+) -> (Result<Vec<Resource>, HydrateError>, RenderState) {
+    let context = TaskContext {
         log,
-        cancel: options.functions.cancel.clone(),
+        cancel: &options.functions.cancel,
+        await_turn: None,
     };
-    let runner = Runner {
-        files,
-        options,
-        lane: &lane,
-        keeps_consumed: options.functions.behaviour == Behaviour::Kpt,
+    let mut state = RenderState::default();
+    let root_path = root.path.clone();
+    let nodes = match discover(files, options, root, &mut state) {
+        Ok(nodes) => nodes,
+        Err(raised) => {
+            let error = HydrateError {
+                trace: Trace::new(OPERATION, &root_path, raised),
+                resources: None,
+            };
+            return (Err(error), state);
+        }
     };
-    let mut state = State::default();
-    let hydrated = run_all(&runner, root, &mut state);
+    let hydrated = run_all(files, options, &context, nodes, &mut state);
+    let hydrated = hydrated.map_err(|stopped| HydrateError {
+        trace: Trace::new(OPERATION, &root_path, stopped.raised),
+        resources: Some(stopped.resources),
+    });
     (hydrated, state)
 }
 
 fn run_all(
-    runner: &Runner<'_>,
-    root: Package,
-    state: &mut State,
-) -> Result<Vec<Resource>, Unhydrated> {
-    let root_path = root.path.clone();
-    let mut nodes = discover(runner, root, state).map_err(|raised| Unhydrated {
-        trace: Trace::new(OPERATION, &root_path, raised),
-        resources: None,
-    })?;
-    for place in 0..nodes.len() {
-        let (input, owners) = gather(&mut nodes, place);
-        let previous = match runner.options.functions.behaviour {
-            Behaviour::Kiln => Some(input.clone()),
-            Behaviour::Kpt => None,
+    files: &dyn FileSource,
+    options: &RenderOptions<'_>,
+    context: &TaskContext<'_>,
+    mut nodes: Vec<PackageNode>,
+    state: &mut RenderState,
+) -> Result<Vec<Resource>, Stopped> {
+    let compat = options.functions.compat;
+    for index in 0..nodes.len() {
+        let (input, owners) = gather(&mut nodes, index);
+        let previous = match compat {
+            RenderCompat::Kiln => Some(input.clone()),
+            RenderCompat::Kpt => None,
         };
-        let Some(node) = nodes.get(place) else {
+        let Some(node) = nodes.get(index) else {
             break;
         };
-        let ran = runner.run(&node.package, input, &node.own_paths, &mut state.progress);
-        match ran {
+        let pipeline = PipelineRun {
+            files,
+            options,
+            context,
+            package: &node.package,
+            keeps_consumed: compat == RenderCompat::Kpt,
+        };
+        match pipeline.run(input, &node.own_paths, &mut state.progress) {
             Ok(finished) => {
                 let mut consumed = finished.consumed;
                 if let Some(previous) = previous {
                     consumed = previous.into_iter().enumerate().collect();
                 }
-                distribute(&mut nodes, place, finished.resources, runner);
-                keep_undeletable(&mut nodes, place, &owners, consumed);
+                distribute(&mut nodes, index, finished.resources, compat);
+                keep_undeletable(&mut nodes, index, &owners, consumed);
             }
             Err(Stopped { raised, resources }) => {
-                distribute(&mut nodes, place, resources, runner);
-                return Err(Unhydrated {
-                    trace: Trace::new(OPERATION, &root_path, raised),
-                    resources: Some(all(nodes)),
-                });
+                distribute(&mut nodes, index, resources, compat);
+                let resources = all(nodes);
+                return Err(Stopped { raised, resources });
             }
         }
     }
@@ -90,27 +100,28 @@ fn run_all(
 }
 
 fn discover(
-    runner: &Runner<'_>,
+    files: &dyn FileSource,
+    options: &RenderOptions<'_>,
     root: Package,
-    state: &mut State,
-) -> Result<Vec<Node>, crate::error::Raised> {
-    let mut nodes: Vec<Node> = Vec::new();
-    // A package and the place of the one around it.
+    state: &mut RenderState,
+) -> Result<Vec<PackageNode>, Raised> {
+    let mut nodes: Vec<PackageNode> = Vec::new();
+    // A package and the index of its parent.
     let mut queue = VecDeque::from([(root, None::<usize>)]);
     while let Some((package, parent)) = queue.pop_front() {
-        let place = nodes.len();
+        let index = nodes.len();
         if let Some(parent) = parent.and_then(|parent| nodes.get_mut(parent)) {
-            parent.children.push(place);
+            parent.children.push(index);
         }
         state.packages += 1;
-        let resources = package.read(runner.files, &runner.options.functions)?;
+        let resources = package.read(files, &options.functions)?;
         state.read.add(&resources);
-        for directory in package.below(runner.files, runner.options)? {
+        for directory in package.sub_packages(files, options)? {
             let name = Some(package.name.as_str());
-            let inner = Package::open(runner.files, runner.options, &directory, name)?;
-            queue.push_back((inner, Some(place)));
+            let inner = Package::open(files, options, &directory, name)?;
+            queue.push_back((inner, Some(index)));
         }
-        nodes.push(Node {
+        nodes.push(PackageNode {
             package,
             own_paths: paths_of(&resources),
             resources,
@@ -120,14 +131,15 @@ fn discover(
     Ok(nodes)
 }
 
-/// What a package's functions see: its own resources, then, depth first, those of all below it; and whose each is.
-fn gather(nodes: &mut [Node], place: usize) -> (Vec<Resource>, Vec<usize>) {
+/// The input of a package's functions: its own resources, then those of all packages in it, depth first; and the index
+/// of the package that owns each.
+fn gather(nodes: &mut [PackageNode], index: usize) -> (Vec<Resource>, Vec<usize>) {
     let mut input = Vec::new();
     let mut owners = Vec::new();
-    let mut pending = vec![place];
-    while let Some(place) = pending.pop() {
-        if let Some(node) = nodes.get_mut(place) {
-            owners.extend(std::iter::repeat_n(place, node.resources.len()));
+    let mut pending = vec![index];
+    while let Some(index) = pending.pop() {
+        if let Some(node) = nodes.get_mut(index) {
+            owners.extend(std::iter::repeat_n(index, node.resources.len()));
             input.append(&mut node.resources);
             pending.extend(node.children.iter().rev());
         }
@@ -135,12 +147,17 @@ fn gather(nodes: &mut [Node], place: usize) -> (Vec<Resource>, Vec<usize>) {
     (input, owners)
 }
 
-/// Gives the output of a package's functions to the packages it belongs to.
-fn distribute(nodes: &mut [Node], current: usize, output: Vec<Resource>, runner: &Runner<'_>) {
+/// Distributes the output of a package's functions to the packages that own it.
+fn distribute(
+    nodes: &mut [PackageNode],
+    current: usize,
+    output: Vec<Resource>,
+    compat: RenderCompat,
+) {
     let by_path: HashMap<String, usize> = nodes
         .iter()
         .enumerate()
-        .map(|(place, node)| (node.package.path.clone(), place))
+        .map(|(index, node)| (node.package.path.clone(), index))
         .collect();
     let mut received: HashMap<usize, Vec<Resource>> = HashMap::new();
     for resource in output {
@@ -148,40 +165,40 @@ fn distribute(nodes: &mut [Node], current: usize, output: Vec<Resource>, runner:
             "" => Some(current),
             path => by_path.get(path).copied(),
         };
-        // kpt loses what belongs to no package.
-        let target = match runner.options.functions.behaviour {
-            Behaviour::Kiln => Some(target.unwrap_or(current)),
-            Behaviour::Kpt => target,
+        // kpt drops resources that belong to no package.
+        let target = match compat {
+            RenderCompat::Kiln => Some(target.unwrap_or(current)),
+            RenderCompat::Kpt => target,
         };
         if let Some(target) = target {
             received.entry(target).or_default().push(resource);
         }
     }
-    for (place, resources) in received {
-        if let Some(node) = nodes.get_mut(place) {
+    for (index, resources) in received {
+        if let Some(node) = nodes.get_mut(index) {
             node.resources = resources;
         }
     }
 }
 
-/// A package below that got nothing back keeps what it had, as in kpt: its last resource cannot be deleted from above.
+/// A sub-package that got nothing back keeps its resources, as in kpt: a parent cannot delete the last one.
 fn keep_undeletable(
-    nodes: &mut [Node],
+    nodes: &mut [PackageNode],
     current: usize,
     owners: &[usize],
     mut consumed: HashMap<usize, Resource>,
 ) {
     let empty: Vec<bool> = nodes.iter().map(|node| node.resources.is_empty()).collect();
-    for (place, owner) in owners.iter().enumerate() {
+    for (index, owner) in owners.iter().enumerate() {
         if *owner != current
             && empty.get(*owner) == Some(&true)
-            && let (Some(node), Some(resource)) = (nodes.get_mut(*owner), consumed.remove(&place))
+            && let (Some(node), Some(resource)) = (nodes.get_mut(*owner), consumed.remove(&index))
         {
             node.resources.push(resource);
         }
     }
 }
 
-fn all(nodes: Vec<Node>) -> Vec<Resource> {
+fn all(nodes: Vec<PackageNode>) -> Vec<Resource> {
     nodes.into_iter().flat_map(|node| node.resources).collect()
 }

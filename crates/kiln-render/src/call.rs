@@ -1,4 +1,4 @@
-//! One function called on one list of resources: everything that is done around it, in kpt's order.
+//! One call of a function on a list of resources: all steps before and after it, in kpt's order.
 
 use std::time::Instant;
 
@@ -12,26 +12,18 @@ use kiln_yaml::{Document, NodeRef};
 
 use crate::error::{Exit, Failure};
 use crate::function::ReadyFunction;
-use crate::lane::Lane;
-use crate::log::{Event, Log};
-use crate::options::{Behaviour, FunctionOptions};
+use crate::log::Event;
+use crate::options::{FunctionOptions, RenderCompat};
+use crate::package::Package;
 use crate::restore::{Returned, materialize, restore, set_ids};
+use crate::task::TaskContext;
 
-/// The package on whose behalf a function is called.
-#[derive(Clone, Copy)]
-pub(crate) struct CallingPackage<'a> {
-    /// Its absolute path.
-    pub(crate) path: &'a str,
-    /// Its name in messages.
-    pub(crate) name: &'a str,
-}
-
-/// What a function is configured by.
+/// The configuration of a function.
 #[derive(Clone, Copy)]
 pub(crate) enum Config<'a> {
     Nothing,
     Document(&'a Document),
-    /// One of its own inputs, which it gets with the marks that inputs get.
+    /// The input with this index, with its id.
     Input(usize),
 }
 
@@ -44,7 +36,7 @@ impl<'a> Config<'a> {
         match self {
             Config::Nothing => None,
             Config::Document(document) => Some(document),
-            Config::Input(place) => inputs.get(place).map(Resource::document),
+            Config::Input(index) => inputs.get(index).map(Resource::document),
         }
     }
 }
@@ -53,55 +45,56 @@ impl<'a> Config<'a> {
 pub(crate) struct Call<'a> {
     pub(crate) function: &'a ReadyFunction,
     pub(crate) config: Config<'a>,
-    pub(crate) package: Option<CallingPackage<'a>>,
-    /// Whether the function gets a selection, so that its size is worth telling.
+    /// The package whose pipeline it belongs to.
+    pub(crate) package: Option<&'a Package>,
+    /// Whether the function gets a selection, whose size is logged.
     pub(crate) is_selection: bool,
-    /// Whether only its results and its exit code count: no resource is lost if it prints none.
+    /// Whether only its results and its exit code count, so that it may print no resources.
     pub(crate) is_validator: bool,
     pub(crate) options: &'a FunctionOptions<'a>,
-    pub(crate) lane: &'a Lane<'a>,
+    pub(crate) context: &'a TaskContext<'a>,
 }
 
 impl Call<'_> {
-    /// Calls the function. What it reports is added to `results` if it got far enough.
+    /// Calls the function and adds what it reports to `results`, unless it fails before.
     ///
-    /// The inputs are marked on the way. After a success those are gone that the function left as they were: they are
-    /// part of the output.
+    /// The inputs get ids. After a success, inputs that the function left unchanged are moved to the output.
     pub(crate) fn run(
         &self,
         inputs: &mut Vec<Resource>,
         results: &mut FunctionResultList,
     ) -> Result<Vec<Resource>, Failure> {
-        let function = self.function.name();
-        if !self.function.runner.is_native() {
-            let turn = self.lane.await_outside();
-            turn.map_err(|error| Failure::Text(error.to_string()))?;
+        if !self.function.runner.is_native()
+            && let Some(await_turn) = self.context.await_turn
+        {
+            await_turn().map_err(|error| Failure::Text(error.to_string()))?;
         }
-        self.lane.event(&Event::Running {
-            function,
+        let log = self.context.log;
+        let function = self.function.name().to_owned();
+        log.event(Event::Running {
+            function: function.clone(),
             resources: self.is_selection.then_some(inputs.len()),
-            package: self.package.map(|package| package.name),
+            package: self.package.map(|package| package.name.clone()),
         });
         let started = Instant::now();
-        let mut result = self.function.new_result();
+        let mut result = Box::new(self.function.new_result());
         let done = self.perform(inputs, &mut result, results);
         let elapsed = started.elapsed();
         match done {
             Ok(returned) => {
-                self.lane.event(&Event::Passed {
+                log.event(Event::Passed {
                     function,
                     elapsed,
-                    result: &result,
+                    result,
                 });
                 Ok(materialize(returned, inputs))
             }
             Err(error) => {
-                let by_exit_code = matches!(error, CallError::Exit(_));
-                self.lane.event(&Event::Failed {
+                log.event(Event::Failed {
                     function,
                     elapsed,
-                    result: &result,
-                    by_exit_code,
+                    result,
+                    by_exit_code: matches!(error, CallError::Exit(_)),
                 });
                 Err(match error {
                     CallError::Exit(exit) => Failure::Exit(exit),
@@ -124,7 +117,7 @@ impl Call<'_> {
             error,
         } = self.filter(inputs, result);
         if let Some(package) = self.package {
-            set_package(&mut returned, inputs, package.path)?;
+            set_package(&mut returned, inputs, &package.path)?;
         }
         let roots = || -> Vec<NodeRef<'_>> {
             returned
@@ -155,9 +148,9 @@ impl Call<'_> {
         }
     }
 
-    /// An error among what a function reports that says it succeeded.
+    /// An error in the results of a function that exited with 0.
     fn reported_error(&self, result: &FunctionResult) -> Option<CallError> {
-        if self.options.behaviour == Behaviour::Kpt {
+        if self.options.compat == RenderCompat::Kpt {
             return None;
         }
         let is_error =
@@ -171,7 +164,7 @@ impl Call<'_> {
         })
     }
 
-    /// Runs the function and reads its answer.
+    /// Runs the function and reads its output.
     fn filter(&self, inputs: &mut [Resource], result: &mut FunctionResult) -> Filtered {
         if let Err(error) = set_ids(inputs) {
             return Filtered::failed(text(error));
@@ -180,12 +173,12 @@ impl Call<'_> {
         let config_path = config.map_or("", |config| meta::file_place(config.root()).0);
         let directory = paths::generation_directory(config_path);
         let input = Input::new(Dialect::Current, inputs, config);
-        let input = match self.options.behaviour {
-            Behaviour::Kiln => input.with_quoted_texts(),
-            Behaviour::Kpt => input,
+        let input = match self.options.compat {
+            RenderCompat::Kiln => input.with_quoted_texts(),
+            RenderCompat::Kpt => input,
         };
-        let ctx = self.options.context(self.lane.cancel());
-        // Those that run elsewhere look themselves; those that run here need not.
+        let ctx = self.options.context(self.context.cancel);
+        // Runners of native functions need not check it.
         let ran = match ctx.cancel.is_cancelled() {
             true => Err(RunError::Cancelled),
             false => self.function.runner.run(&input, &ctx),
@@ -196,7 +189,7 @@ impl Call<'_> {
             Output::List(list) => Ok(list),
             Output::Wire(bytes) => self.read_answer(bytes.into()),
         };
-        let prefers_exit = self.options.behaviour == Behaviour::Kiln;
+        let prefers_exit = self.options.compat == RenderCompat::Kiln;
         let list = match (list, exit) {
             (Ok(list), exit) => (list, exit),
             (Err(_), Some(exit)) if prefers_exit => return Filtered::failed(exit),
@@ -208,11 +201,10 @@ impl Call<'_> {
             }
         };
         let (ResourceList { items, results, .. }, exit) = list;
-        let mut returned =
-            match restore(items, inputs, self.options.behaviour, self.options.threads) {
-                Ok(returned) => returned,
-                Err(error) => return Filtered::failed(text(error)),
-            };
+        let mut returned = match restore(items, inputs, self.options.compat, self.options.threads) {
+            Ok(returned) => returned,
+            Err(error) => return Filtered::failed(text(error)),
+        };
         if exit.is_none()
             && let Err(error) = set_default_paths(&mut returned, inputs, &directory)
         {
@@ -231,7 +223,7 @@ impl Call<'_> {
 
     /// The list that the function printed.
     fn read_answer(&self, bytes: Vec<u8>) -> Result<ResourceList, CallError> {
-        if self.options.behaviour == Behaviour::Kpt || self.is_validator {
+        if self.options.compat == RenderCompat::Kpt || self.is_validator {
             let list = read_function_output(bytes, Dialect::Current);
             return list.map_err(bad_output);
         }
@@ -244,7 +236,7 @@ impl Call<'_> {
         })
     }
 
-    /// What the function answered, and how it failed if it did.
+    /// The output of the function, and its failure.
     fn take_outcome(
         &self,
         ran: Result<Outcome, RunError>,
@@ -255,8 +247,8 @@ impl Call<'_> {
             Ok(outcome) => {
                 result.stderr = outcome.stderr_text().into_owned();
                 result.exit_code = i64::from(outcome.exit_code);
-                if outcome.signal.is_some() && self.options.behaviour == Behaviour::Kiln {
-                    // kpt says -1 and leaves the reader to guess.
+                if outcome.signal.is_some() && self.options.compat == RenderCompat::Kiln {
+                    // kpt reports -1 without the signal.
                     if !result.stderr.is_empty() && !result.stderr.ends_with('\n') {
                         result.stderr.push('\n');
                     }
@@ -265,7 +257,7 @@ impl Call<'_> {
                 let error = (!outcome.is_success()).then(|| CallError::Exit(Exit::of(&outcome)));
                 (outcome.output, error)
             }
-            Err(RunError::TimedOut { stderr, .. }) if self.options.behaviour == Behaviour::Kpt => {
+            Err(RunError::TimedOut { stderr, .. }) if self.options.compat == RenderCompat::Kpt => {
                 result.stderr = String::from_utf8_lossy(&stderr).into_owned();
                 result.exit_code = -1;
                 // kpt reports the signal with which it ends the function.
@@ -296,7 +288,7 @@ impl Call<'_> {
     }
 }
 
-/// What came of running a function.
+/// The output of a function before it is checked.
 struct Filtered {
     returned: Vec<Returned>,
     reported: Option<Document>,
@@ -337,7 +329,7 @@ fn not_krm(error: ListNotKrm) -> CallError {
     CallError::Failure(Failure::NotKrm(Box::new(error)))
 }
 
-/// What was returned belongs to the calling package unless it says otherwise.
+/// Assigns returned resources to the calling package unless they name another.
 fn set_package(
     returned: &mut [Returned],
     inputs: &mut [Resource],
@@ -360,7 +352,7 @@ fn set_package(
     Ok(())
 }
 
-/// Gives a path to what has none.
+/// Sets the path of resources that have none.
 fn set_default_paths(
     returned: &mut [Returned],
     inputs: &mut [Resource],

@@ -1,8 +1,8 @@
 //! Packages that lost all their resources, or their Kptfile, to one function.
 //!
-//! A function may remove whatever it gets, so this is not a failure. It is also what a function does that is broken, so
-//! the user is to see it. Resources that the function adds are not what it got. Kptfiles are counted apart: they describe
-//! the package, and a directory without one is not a package any more.
+//! A function may remove any resource, so this is not a failure. A broken function does so too, so the user is warned.
+//! Resources that the function adds do not count. Kptfiles are counted separately: they describe the package, and a
+//! directory without one is no longer a package.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,40 +19,40 @@ use crate::error::paths_relative;
 pub struct Emptied {
     /// The image or command line.
     pub function: String,
-    /// The package: the name of the root's directory, and the path from there.
+    /// The name of the root's directory, then the path of the package in it.
     pub package: String,
-    /// What is gone.
+    /// What the function removed.
     pub lost: Lost,
 }
 
-/// What a package lost.
+/// What a function removed from a package.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lost {
-    /// All its resources, of which it had so many.
+    /// All resources, with their number.
     Resources(usize),
-    /// Its Kptfile.
+    /// The Kptfile.
     Kptfile,
 }
 
-/// The resources of packages before a function, by the package's absolute path.
+/// The resources of packages before a function runs, by the package's absolute path.
 pub struct Inventory(BTreeMap<String, Held>);
 
-/// What a package has.
+/// The resources of one package.
 #[derive(Default)]
 struct Held {
     resources: usize,
     kptfiles: usize,
-    /// Whether one of them comes from no file, so that nothing shows what became of it.
+    /// Whether one of them comes from no file, so that it cannot be recognised in the output.
     has_new: bool,
-    /// Some of them by type and name, for functions that return resources without the numbers they got.
+    /// Hashes of some types and names, for functions that return resources without their ids.
     known: Vec<u64>,
 }
 
-/// How many resources of a package are remembered by name. A function that removes all removes these.
+/// How many resources of a package are recorded in `known`. A function that removes all removes these.
 const MOST_KNOWN: usize = 64;
 
 impl Inventory {
-    /// What is there before a function.
+    /// Takes the inventory before a function runs.
     pub fn of(resources: &[Resource]) -> Inventory {
         let mut packages: BTreeMap<String, Held> = BTreeMap::new();
         for resource in resources {
@@ -74,7 +74,7 @@ impl Inventory {
         Inventory(packages)
     }
 
-    /// What one package, or all packages taken as one, lost to a function.
+    /// What a function removed from all packages taken as one.
     pub fn lost(self, after: &[Resource]) -> Vec<Lost> {
         let (mut resources, mut kptfiles) = (0, false);
         let held: usize = self.0.values().map(|held| held.resources).sum();
@@ -89,7 +89,7 @@ impl Inventory {
         all.into_iter().chain(kptfile).collect()
     }
 
-    /// What packages lost to a function.
+    /// What a function removed from each package.
     pub(crate) fn emptied(self, after: &[Resource], function: &str, root: &str) -> Vec<Emptied> {
         let gone = self.gone(after).into_iter();
         gone.map(|(package, lost)| Emptied {

@@ -1,4 +1,4 @@
-//! Calling one function on one list of resources, outside of any pipeline.
+//! Calling one function on one list of resources, without a pipeline.
 
 use kiln_krm::Resource;
 use kiln_krm::kptfile::Selector;
@@ -10,19 +10,19 @@ use kiln_yaml::{Document, NodeRef};
 use crate::call::{Call, Config};
 use crate::error::Failure;
 use crate::function::ReadyFunction;
-use crate::lane::Lane;
 use crate::log::Log;
 use crate::options::FunctionOptions;
 use crate::pipeline::mutate_list;
-use crate::selection::{Rest, set_resource_ids};
+use crate::selection::{Unselected, set_resource_ids};
+use crate::task::TaskContext;
 
-/// What is to be called, and on what.
+/// A function to call, and which resources it gets.
 pub struct Evaluation<'a> {
-    /// The function, by its final name.
+    /// The function, by its resolved name.
     pub target: Target,
     /// `NAME=value` or `NAME`, for images.
     pub env: Vec<String>,
-    /// Its configuration.
+    /// The configuration of the function.
     pub config: Option<Document>,
     /// Which resources it gets; all if empty.
     pub selector: Selector,
@@ -49,9 +49,10 @@ pub fn evaluate(
     } = evaluation;
     let function = ReadyFunction::find(target, env, config, options)?;
     let is_selection = !selector.is_empty() || !exclusion.is_empty();
-    let lane = Lane::Direct {
+    let context = TaskContext {
         log,
-        cancel: options.cancel.clone(),
+        cancel: &options.cancel,
+        await_turn: None,
     };
     let call = Call {
         function: &function,
@@ -60,7 +61,7 @@ pub fn evaluate(
         is_selection,
         is_validator: false,
         options,
-        lane: &lane,
+        context: &context,
     };
     if !is_selection {
         return mutate_list(&call, &mut resources, results);
@@ -68,14 +69,9 @@ pub fn evaluate(
     let text = |error: kiln_yaml::EditError| Failure::Text(error.to_string());
     set_resource_ids(&mut resources).map_err(text)?;
     let roots: Vec<NodeRef<'_>> = resources.iter().map(Resource::root).collect();
-    let taken = select(
-        &roots,
-        &[selector],
-        &[exclusion],
-        options.behaviour.overlap(),
-    );
-    let (mut selected, rest) = Rest::split(resources, taken);
+    let taken = select(&roots, &[selector], &[exclusion], options.compat.overlap());
+    let (mut selected, unselected) = Unselected::split(resources, taken);
     let output = mutate_list(&call, &mut selected, results)?;
-    let merged = rest.merge(output).map_err(text)?;
+    let merged = unselected.merge(output).map_err(text)?;
     Ok(merged.into_iter().map(|(resource, _)| resource).collect())
 }

@@ -1,4 +1,4 @@
-//! A function of a pipeline made ready: its name resolved, its runner found, its configuration read.
+//! A function that is ready to run: its name is resolved, its runner found, its configuration read.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use kiln_yaml::{Document, Style};
 
 use crate::error::Failure;
 use crate::log::{Event, Log};
-use crate::options::{Behaviour, FunctionOptions};
+use crate::options::{FunctionOptions, RenderCompat};
 
-/// What names begin with that are no images but part of the program.
+/// The prefix of names that are not images but functions of this program.
 const BUILTIN_PREFIX: &str = "builtins/";
 
 /// A function that can be run.
 pub(crate) struct ReadyFunction {
-    /// The image as it was resolved; excludes `exec`.
+    /// The resolved image; empty if there is an `exec`.
     pub(crate) image: String,
     /// The whole command line.
     pub(crate) exec: String,
@@ -26,7 +26,7 @@ pub(crate) struct ReadyFunction {
 }
 
 impl ReadyFunction {
-    /// Finds what runs a function that has its final name.
+    /// Finds the runner of a function by its resolved name.
     pub(crate) fn find(
         target: Target,
         env: Vec<String>,
@@ -51,7 +51,7 @@ impl ReadyFunction {
         })
     }
 
-    /// What the function is called in messages.
+    /// The name of the function in messages.
     pub(crate) fn name(&self) -> &str {
         match self.image.as_str() {
             "" => &self.exec,
@@ -59,7 +59,7 @@ impl ReadyFunction {
         }
     }
 
-    /// A report without anything in it yet.
+    /// An empty result.
     pub(crate) fn new_result(&self) -> FunctionResult {
         FunctionResult {
             image: self.image.clone(),
@@ -78,14 +78,14 @@ fn find_failure(error: FindError) -> Failure {
 
 /// The image that a function of a pipeline runs, with prefix and tag.
 ///
-/// Gives what is known of the name even if it cannot be resolved, because the render status tells it.
+/// An error holds what is known of the image, for the render status.
 pub(crate) fn resolve_image(
     function: &Function,
     options: &FunctionOptions<'_>,
     log: &dyn Log,
 ) -> Result<String, (String, Failure)> {
     let prefixed = image::with_prefix(options.image_prefix, &function.image);
-    let is_builtin = options.behaviour == Behaviour::Kiln && prefixed.starts_with(BUILTIN_PREFIX);
+    let is_builtin = options.compat == RenderCompat::Kiln && prefixed.starts_with(BUILTIN_PREFIX);
     if is_builtin {
         return Ok(prefixed);
     }
@@ -104,7 +104,7 @@ pub(crate) fn resolve_image(
     reference.digest = None;
     let request = TagRequest::parse(&function.tag).map_err(|error| failed(error.to_string()))?;
     if let Some(warning) = request.warning() {
-        log.event(&Event::Warning(&warning));
+        log.event(Event::Warning(warning));
     }
     let tag = match request {
         TagRequest::Exact(tag) | TagRequest::Literal { tag, .. } => tag,
@@ -126,12 +126,12 @@ pub(crate) fn resolve_image(
     Ok(reference.to_string())
 }
 
-/// The image that a function of a pipeline runs; none if it is not known.
+/// The image that a function of a pipeline runs; `None` if it cannot be resolved.
 pub fn resolved_image(function: &Function, options: &FunctionOptions<'_>) -> Option<String> {
     resolve_image(function, options, &crate::log::Silent).ok()
 }
 
-/// The configuration that a `configMap` stands for; none if it is empty.
+/// The configuration that a `configMap` stands for; `None` if it is empty.
 pub(crate) fn config_map(function: &Function) -> Option<Document> {
     if function.config_map.is_empty() {
         return None;

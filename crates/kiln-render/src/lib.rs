@@ -1,9 +1,9 @@
-//! Package in, pipeline, package out.
+//! Renders packages.
 //!
-//! [`render`] runs the pipelines of a package and of those inside it over any [`kiln_krm::package::FileSource`];
-//! [`evaluate`] calls one function on a list. Both tell a [`Log`] what happens and give back what is to be written;
-//! neither prints, writes or reads anything but the files it was given. Which texts are kpt's is said in [`error`];
-//! where kiln does otherwise hangs on [`Behaviour`].
+//! [`render`] runs the pipelines of a package and its sub-packages over any [`kiln_krm::package::FileSource`];
+//! [`evaluate`] calls one function on a list. Both send events to a [`Log`] and return what is to be written. They print
+//! and write nothing and read only the files of their caller. [`error`] lists the texts that are kpt's; [`RenderCompat`]
+//! selects what kiln does differently.
 
 mod attribution;
 mod breadth_first;
@@ -11,30 +11,29 @@ mod call;
 pub mod emptied;
 mod error;
 mod evaluate;
-mod feet;
+mod foot_comments;
 mod function;
 mod hydrate;
-mod lane;
 mod log;
 mod options;
 mod package;
 mod package_context;
 mod pipeline;
-mod place;
 mod prepare;
+mod queue;
 mod render;
 mod restore;
-mod schedule;
 mod selection;
 mod status;
-mod stray_marks;
+mod stray_annotations;
+mod task;
 
 pub use emptied::{Emptied, Inventory, Lost};
 pub use error::{Exit, Failure, FunctionPlace, RenderError, Trace, UnreadableFile};
 pub use evaluate::{Evaluation, evaluate};
 pub use function::resolved_image;
 pub use log::{Event, Log, Silent};
-pub use options::{Behaviour, FunctionOptions, Jobs, Outside, RenderOptions, Tags};
+pub use options::{ExternalFunctions, FunctionOptions, Jobs, RenderCompat, RenderOptions, Tags};
 pub use package_context::{Builtins, GENERATE_PACKAGE_CONTEXT};
-pub use render::{Rendered, render};
+pub use render::{RenderOutput, RenderPlan, RenderReport, Rendered, render};
 pub use restore::{RestoreError, restore_list};

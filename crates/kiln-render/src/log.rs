@@ -1,62 +1,62 @@
-//! What happens during a render, for whoever wants to tell the user. Nothing is printed here.
+//! The events of a render, for the caller to print. Nothing is printed here.
 
 use std::time::Duration;
 
 use kiln_krm::results::FunctionResult;
 
-/// Gets to know what happens, in order.
+/// Receives events, in order.
 pub trait Log {
-    /// Something happened.
-    fn event(&self, event: &Event<'_>);
+    /// Receives one event.
+    fn event(&self, event: Event);
 }
 
 /// Something that happens during a render.
-#[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
-    /// A package's turn has come.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The pipeline of a package starts.
     Package {
         /// The names of the packages from the root down.
-        name: &'a str,
+        name: String,
     },
     /// All functions of a package have run.
     PackageDone,
     /// A function starts.
     Running {
         /// The image or command line.
-        function: &'a str,
+        function: String,
         /// The number of resources it gets, if it does not get all.
         resources: Option<usize>,
         /// The package, if there is one.
-        package: Option<&'a str>,
+        package: Option<String>,
     },
     /// A function has succeeded.
     Passed {
         /// The image or command line.
-        function: &'a str,
-        /// How long it took, with all that is done around it.
+        function: String,
+        /// How long the call took, reading and writing included.
         elapsed: Duration,
         /// What it reported.
-        result: &'a FunctionResult,
+        result: Box<FunctionResult>,
     },
-    /// A function has failed, or what it answered was no good.
+    /// A function has failed, or its output is invalid.
     Failed {
         /// The image or command line.
-        function: &'a str,
-        /// How long it took, with all that is done around it.
+        function: String,
+        /// How long the call took, reading and writing included.
         elapsed: Duration,
         /// What it reported.
-        result: &'a FunctionResult,
-        /// Whether the function itself said so, by its exit code.
+        result: Box<FunctionResult>,
+        /// Whether the function itself failed, by its exit code.
         by_exit_code: bool,
     },
     /// Something the user should know.
-    Warning(&'a str),
+    Warning(String),
 }
 
-/// Tells nobody.
+/// Drops all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
 impl Log for Silent {
-    fn event(&self, _: &Event<'_>) {}
+    fn event(&self, _: Event) {}
 }

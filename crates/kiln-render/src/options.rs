@@ -1,4 +1,4 @@
-//! What a render or an evaluation is to be done with.
+//! The options of a render or an evaluation.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -7,33 +7,33 @@ use kiln_krm::record::UnknownKeys;
 use kiln_krm::selector::Overlap;
 use kiln_runtime::{CancelToken, Deadline, Evaluator, Limits, Network, RunContext};
 
-/// Whose behaviour where they differ.
+/// The compatibility mode: what happens where kiln and kpt differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Behaviour {
-    /// What nothing changed stays as it was, results of severity error are failures, and a function's exit code
-    /// counts more than an answer nobody can read.
+pub enum RenderCompat {
+    /// Unchanged text stays as it was, results of severity error are failures, and a function's exit code counts more
+    /// than an unreadable output.
     #[default]
     Kiln,
-    /// As kpt does it.
+    /// As in kpt.
     Kpt,
 }
 
-impl Behaviour {
+impl RenderCompat {
     /// What happens to a resource that several selectors match.
     pub(crate) fn overlap(self) -> Overlap {
         match self {
-            Behaviour::Kiln => Overlap::Once,
-            Behaviour::Kpt => Overlap::Repeated,
+            RenderCompat::Kiln => Overlap::Once,
+            RenderCompat::Kpt => Overlap::Repeated,
         }
     }
 }
 
-/// Knows the tags of images.
+/// Finds the tags of images.
 pub trait Tags: Sync {
-    /// All that are known of an image without tag; none if it cannot be found out.
+    /// The known tags of an image; empty if they cannot be determined.
     fn of(&self, image: &str) -> Vec<String>;
 
-    /// Those that take longer to find out. Asked for if none of the others will do.
+    /// Tags that take longer to find. Called if none of the others matches.
     fn elsewhere(&self, image: &str) -> Vec<String> {
         let _ = image;
         Vec::new()
@@ -42,28 +42,28 @@ pub trait Tags: Sync {
 
 /// How functions are run.
 pub struct FunctionOptions<'a> {
-    /// Whose behaviour.
-    pub behaviour: Behaviour,
+    /// The compatibility mode.
+    pub compat: RenderCompat,
     /// What runs the functions.
     pub evaluator: &'a dyn Evaluator,
-    /// What stands before the short names of images.
+    /// The prefix of short image names.
     pub image_prefix: &'a str,
-    /// Finds the tags of an image, for functions that ask for a range of versions.
+    /// Finds the tags of an image, for functions with a range of versions.
     pub tags: &'a dyn Tags,
     /// The network of containers.
     pub network: Network,
-    /// The time that each function has; all the time in the world if not given.
+    /// The time limit of each function.
     pub timeout: Option<Duration>,
     /// What each function may use.
     pub limits: Limits,
-    /// How many threads may work on one list of resources, besides what functions do themselves.
+    /// The number of threads that read or restore one list of resources.
     pub threads: NonZeroUsize,
-    /// Tells that the user has given up.
+    /// Cancelled when the user interrupts the command.
     pub cancel: CancelToken,
 }
 
 impl FunctionOptions<'_> {
-    /// The circumstances of a function that starts now.
+    /// The context of a function that starts now.
     pub(crate) fn context(&self, cancel: &CancelToken) -> RunContext {
         RunContext {
             deadline: self.timeout.and_then(Deadline::after),
@@ -74,47 +74,46 @@ impl FunctionOptions<'_> {
     }
 }
 
-/// How much is done at the same time. What comes of it, and what the log is told, is the same in any case.
+/// How much runs in parallel. The result and the log are the same in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Jobs {
     /// How many packages are rendered at a time, at most.
     pub count: NonZeroUsize,
-    /// Which functions run beside others.
-    pub outside: Outside,
+    /// Whether functions that are not native run in parallel as well.
+    pub external: ExternalFunctions,
 }
 
 impl Jobs {
     /// One package after the other.
     pub const ONE: Jobs = Jobs {
         count: NonZeroUsize::MIN,
-        outside: Outside::InOrder,
+        external: ExternalFunctions::InOrder,
     };
 }
 
-/// What happens to functions that may do more than to answer: those that are not native.
+/// When functions run that are not native and may have side effects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outside {
-    /// They run one at a time, and only when everything before them has come to a good end, as if nothing were done at
-    /// the same time.
+pub enum ExternalFunctions {
+    /// One at a time, and only after everything before them has succeeded, as if packages were rendered in sequence.
     InOrder,
-    /// They run beside others, even beside some that come before them and then fail.
-    Beside,
+    /// In parallel, even with earlier ones that fail later.
+    Parallel,
 }
 
 /// How a package is rendered.
 pub struct RenderOptions<'a> {
     /// How functions are run.
     pub functions: FunctionOptions<'a>,
-    /// The package's absolute path, by which functions and messages know it.
+    /// The absolute path of the package, for functions and messages.
     pub root: &'a str,
-    /// Where the user is; messages name packages as seen from there.
+    /// Messages name packages relative to this directory.
     pub working_directory: &'a str,
-    /// Whether command lines may be run.
+    /// Whether executables may be run.
     pub allow_exec: bool,
-    /// How much is done at the same time.
+    /// How much runs in parallel.
     pub jobs: Jobs,
-    /// Whether resources of the Config Connector are marked as having passed through functions.
+    /// Whether resources of the Config Connector get kpt's attribution annotation.
     pub attribution: bool,
-    /// What becomes of fields that Kptfiles do not have.
+    /// What happens to unknown fields of Kptfiles.
     pub unknown_fields: UnknownKeys,
 }

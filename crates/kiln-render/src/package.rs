@@ -1,4 +1,4 @@
-//! A package of the tree that is rendered: its Kptfile, its own resources, the packages directly below it.
+//! A package to render: its Kptfile, its own resources and its direct sub-packages.
 
 use kiln_krm::kptfile::{Kptfile, KptfileError, KptfileProblem, OpenConfigError, Pipeline};
 use kiln_krm::package::{
@@ -12,21 +12,21 @@ use kiln_krm::{Dialect, Resource, paths};
 use kiln_yaml::Document;
 
 use crate::error::{Failure, Raised, Trace, UnreadableFile};
-use crate::options::{Behaviour, FunctionOptions, RenderOptions};
+use crate::options::{FunctionOptions, RenderCompat, RenderOptions};
 
-/// A directory below which everything is relative to it.
-pub(crate) struct Below<'a> {
+/// The files of one directory, by paths relative to it.
+struct Subdirectory<'a> {
     source: &'a dyn FileSource,
     directory: &'a str,
 }
 
-impl<'a> Below<'a> {
-    pub(crate) fn new(source: &'a dyn FileSource, directory: &'a str) -> Below<'a> {
-        Below { source, directory }
+impl<'a> Subdirectory<'a> {
+    fn new(source: &'a dyn FileSource, directory: &'a str) -> Subdirectory<'a> {
+        Subdirectory { source, directory }
     }
 }
 
-impl FileSource for Below<'_> {
+impl FileSource for Subdirectory<'_> {
     fn list(&self, dir: &str) -> Result<Vec<Entry>, FileError> {
         self.source.list(&paths::join(&[self.directory, dir]))
     }
@@ -38,7 +38,7 @@ impl FileSource for Below<'_> {
 
 /// A package whose Kptfile has been read and checked.
 pub(crate) struct Package {
-    /// Relative to the root package; empty for that itself.
+    /// Relative to the root package; empty for the root package.
     pub(crate) directory: String,
     /// The absolute path.
     pub(crate) path: String,
@@ -80,14 +80,14 @@ impl Package {
         }
     }
 
-    /// The functions; none if there is no pipeline.
+    /// The pipeline; `None` if it has no functions.
     pub(crate) fn pipeline(&self) -> Option<&Pipeline> {
         let pipeline = self.kptfile.pipeline.as_ref();
         pipeline.filter(|pipeline| !pipeline.is_empty())
     }
 
     /// A file's path relative to the root package.
-    pub(crate) fn outer(&self, path: &str) -> String {
+    pub(crate) fn from_root(&self, path: &str) -> String {
         paths::join(&[&self.directory, path])
     }
 
@@ -96,7 +96,7 @@ impl Package {
         files: &dyn FileSource,
         path: &str,
     ) -> Result<Vec<Document>, OpenConfigError> {
-        let outer = self.outer(path);
+        let outer = self.from_root(path);
         let absolute = paths::join(&[&self.path, path]);
         let bytes = files.read(&outer).map_err(|error| match error {
             FileError::NotFound(_) => {
@@ -114,7 +114,7 @@ impl Package {
         Ok(resources.into_iter().map(Resource::into_document).collect())
     }
 
-    /// The package's own resources, without those of packages below.
+    /// The package's own resources, without those of sub-packages.
     pub(crate) fn read(
         &self,
         files: &dyn FileSource,
@@ -129,7 +129,7 @@ impl Package {
         files: &dyn FileSource,
         functions: &FunctionOptions<'_>,
     ) -> Result<Vec<Resource>, Failure> {
-        let own = Below::new(files, &self.directory);
+        let own = Subdirectory::new(files, &self.directory);
         let list = ListOptions::new(Dialect::Current, Subpackages::Skip);
         let absolute = |path: &str| paths::join(&[&self.path, path]);
         let listed = list_package_files(&own, &list);
@@ -143,9 +143,9 @@ impl Package {
         let options = FileOptions {
             dialect: Dialect::Current,
             package_path: Some(&self.path),
-            trailing_text: match functions.behaviour {
-                Behaviour::Kiln => TrailingText::Refused,
-                Behaviour::Kpt => TrailingText::Ignored,
+            trailing_text: match functions.compat {
+                RenderCompat::Kiln => TrailingText::Refused,
+                RenderCompat::Kpt => TrailingText::Ignored,
             },
         };
         let read = try_map(listed, functions.threads, Worth::Files, |file| {
@@ -158,7 +158,7 @@ impl Package {
                     error => format!("{absolute}: open {absolute}: {}", parts(error).1),
                 })
             })?;
-            let outer = self.outer(&file.path);
+            let outer = self.from_root(&file.path);
             let read = read_inner_file(&outer, &file.path, bytes, &options);
             read.map_err(|error| {
                 Failure::File(Box::new(UnreadableFile {
@@ -171,8 +171,8 @@ impl Package {
         Ok(read.into_iter().flatten().collect())
     }
 
-    /// The directories of the packages directly below, relative to the root package, in order.
-    pub(crate) fn below(
+    /// The directories of the direct sub-packages, relative to the root package, in order.
+    pub(crate) fn sub_packages(
         &self,
         files: &dyn FileSource,
         options: &RenderOptions<'_>,
@@ -260,7 +260,7 @@ fn parts(error: &FileError) -> (&str, &str) {
     }
 }
 
-/// The absolute path of something that is named relative to the root package.
+/// The absolute path of a file that is named relative to the root package.
 fn absolute_of(package: &str, directory: &str, path: &str) -> String {
     let inner = path.strip_prefix(directory).unwrap_or(path);
     paths::join(&[package, inner.trim_start_matches('/')])

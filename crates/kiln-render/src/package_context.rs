@@ -1,4 +1,4 @@
-//! The one builtin function: it writes down what a package is called, for functions that want to know.
+//! The only builtin function: it writes the name of a package into a ConfigMap, for other functions.
 
 use std::time::Instant;
 
@@ -10,13 +10,13 @@ use kiln_runtime::{
 };
 use kiln_yaml::Document;
 
-/// The name by which pipelines call it.
+/// The image name of the function in pipelines.
 pub const GENERATE_PACKAGE_CONTEXT: &str = "builtins/gen-pkg-context";
 
 const RESOURCE_NAME: &str = "kptfile.kpt.dev";
 const FILE: &str = "package-context.yaml";
 
-/// Knows [`GENERATE_PACKAGE_CONTEXT`] and nothing else.
+/// The evaluator of [`GENERATE_PACKAGE_CONTEXT`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Builtins;
 
@@ -69,7 +69,7 @@ impl Runner for Generator {
     }
 }
 
-/// The resource that tells a package's name. Its text is our own, so that it can always be read.
+/// The resource with the name of a package; `None` never happens, because its text is constant.
 fn context(package: &str) -> Option<Resource> {
     let text = format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {RESOURCE_NAME}\n  annotations:\n    {LOCAL_CONFIG}: \"true\"\ndata:\n  name: example\n"

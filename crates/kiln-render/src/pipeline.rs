@@ -1,4 +1,4 @@
-//! The pipeline of one package: mutators, then validators, stop at the first failure.
+//! The pipeline of one package: mutators, then validators. It stops at the first failure.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,18 @@ use kiln_krm::selector::select;
 use kiln_krm::{Resource, paths};
 use kiln_yaml::NodeRef;
 
-use crate::call::{Call, CallingPackage, Config};
+use crate::call::{Call, Config};
 use crate::emptied::{Emptied, Inventory};
 use crate::error::{Failure, FunctionPlace, Raised, Trace};
 use crate::function::ReadyFunction;
-use crate::lane::Lane;
-use crate::log::{Event, Log};
+use crate::log::Event;
 use crate::options::RenderOptions;
 use crate::package::Package;
-use crate::selection::{Rest, set_resource_ids};
+use crate::selection::{Unselected, set_resource_ids};
+use crate::task::TaskContext;
 
-/// What the functions of packages have come to.
-pub(crate) struct Progress {
+/// The results of the functions that have run.
+pub(crate) struct PipelineProgress {
     pub(crate) results: FunctionResultList,
     pub(crate) mutation_steps: Vec<Step>,
     pub(crate) validation_steps: Vec<Step>,
@@ -30,9 +30,9 @@ pub(crate) struct Progress {
     pub(crate) emptied: Vec<Emptied>,
 }
 
-impl Default for Progress {
-    fn default() -> Progress {
-        Progress {
+impl Default for PipelineProgress {
+    fn default() -> PipelineProgress {
+        PipelineProgress {
             results: FunctionResultList::new(),
             mutation_steps: Vec::new(),
             validation_steps: Vec::new(),
@@ -42,9 +42,8 @@ impl Default for Progress {
     }
 }
 
-impl Progress {
-    /// Adds what came later.
-    pub(crate) fn add(&mut self, later: Progress) {
+impl PipelineProgress {
+    pub(crate) fn add(&mut self, later: PipelineProgress) {
         self.results.exit_code = self.results.exit_code.max(later.results.exit_code);
         self.results.items.extend(later.results.items);
         self.mutation_steps.extend(later.mutation_steps);
@@ -54,52 +53,55 @@ impl Progress {
     }
 }
 
-/// Why a pipeline stopped, and what there was at that moment.
+/// Why a pipeline stopped, and the resources at that moment.
 pub(crate) struct Stopped {
     pub(crate) raised: Raised,
     pub(crate) resources: Vec<Resource>,
 }
 
-/// What the pipelines of all packages share.
-pub(crate) struct Runner<'a> {
-    pub(crate) files: &'a dyn FileSource,
-    pub(crate) options: &'a RenderOptions<'a>,
-    pub(crate) lane: &'a Lane<'a>,
-    /// Whether inputs that functions have consumed are wanted back.
-    pub(crate) keeps_consumed: bool,
-}
-
-/// A list on its way through the mutators.
-struct Current {
-    resources: Vec<Resource>,
-    /// The place among the pipeline's inputs, for what no function has had yet.
-    places: Vec<Option<usize>>,
-}
-
-/// What went through a pipeline.
+/// The output of a pipeline.
+#[derive(Default)]
 pub(crate) struct Finished {
     pub(crate) resources: Vec<Resource>,
-    /// The inputs that functions have consumed, by their place, with the marks they got for it.
+    /// The inputs that functions have consumed, by their index, with the ids they got for it.
     pub(crate) consumed: HashMap<usize, Resource>,
 }
 
-impl Runner<'_> {
-    /// Runs the pipeline of a package; `own_paths` are those of the package's own resources as they were read.
+/// The pipeline of one package.
+pub(crate) struct PipelineRun<'a> {
+    pub(crate) files: &'a dyn FileSource,
+    pub(crate) options: &'a RenderOptions<'a>,
+    pub(crate) context: &'a TaskContext<'a>,
+    pub(crate) package: &'a Package,
+    /// Whether the caller needs the inputs that functions have consumed.
+    pub(crate) keeps_consumed: bool,
+}
+
+/// The resources between two mutators.
+struct Current {
+    resources: Vec<Resource>,
+    /// The index among the inputs of the pipeline, for resources that no function has had yet.
+    input_indices: Vec<Option<usize>>,
+    consumed: HashMap<usize, Resource>,
+}
+
+impl PipelineRun<'_> {
+    /// Runs the pipeline; `own_paths` are those of the package's own resources as they were read.
     pub(crate) fn run(
         &self,
-        package: &Package,
         input: Vec<Resource>,
         own_paths: &[String],
-        progress: &mut Progress,
+        progress: &mut PipelineProgress,
     ) -> Result<Finished, Stopped> {
-        self.lane.event(&Event::Package {
-            name: &package.name,
+        let package = self.package;
+        self.context.log.event(Event::Package {
+            name: package.name.clone(),
         });
         let Some(pipeline) = package.pipeline() else {
             return match check_list(input.iter().map(Resource::root), ListKind::Input) {
                 Ok(()) => Ok(Finished {
                     resources: input,
-                    consumed: HashMap::new(),
+                    ..Finished::default()
                 }),
                 Err(error) => Err(Stopped {
                     raised: Failure::NotKrm(Box::new(error)).into(),
@@ -120,30 +122,29 @@ impl Runner<'_> {
                 resources,
             }
         };
-        let mutated = self.run_mutators(package, pipeline, input, progress);
+        let mutated = self.run_mutators(pipeline, input, progress);
         let mut finished = mutated.map_err(|(index, failure, resources)| {
             traced(FunctionKind::Mutator, index, failure, resources)
         })?;
-        let validated = self.run_validators(package, pipeline, &finished.resources, progress);
+        let validated = self.run_validators(pipeline, &finished.resources, progress);
         if let Err((index, failure)) = validated {
             let resources = std::mem::take(&mut finished.resources);
             return Err(traced(FunctionKind::Validator, index, failure, resources));
         }
-        self.lane.event(&Event::PackageDone);
+        self.context.log.event(Event::PackageDone);
         Ok(finished)
     }
 
-    /// After a failure: which mutator, why, and what there was.
+    /// An error holds the index of the mutator, its failure, and the resources at that moment.
     fn run_mutators(
         &self,
-        package: &Package,
         pipeline: &Pipeline,
         input: Vec<Resource>,
-        progress: &mut Progress,
+        progress: &mut PipelineProgress,
     ) -> Result<Finished, (usize, Failure, Vec<Resource>)> {
         let mut ready = Vec::new();
         for (index, function) in pipeline.mutators.iter().enumerate() {
-            match self.make_ready(package, function) {
+            match self.make_ready(function) {
                 Ok(function) => ready.push(function),
                 Err((step, failure)) => {
                     progress.mutation_steps.push(*step);
@@ -151,15 +152,18 @@ impl Runner<'_> {
                 }
             }
         }
-        let mut consumed = HashMap::new();
         let mut current = Current {
-            places: (0..input.len()).map(Some).collect(),
+            input_indices: (0..input.len()).map(Some).collect(),
             resources: input,
+            consumed: HashMap::new(),
         };
         for (index, (function, ready)) in pipeline.mutators.iter().zip(ready).enumerate() {
             let before = progress.results.items.len();
             let inventory = Inventory::of(&current.resources);
-            let mutated = self.mutate(package, function, &ready, current, progress, &mut consumed);
+            let mutated = match is_selection(function) {
+                true => self.mutate_selection(function, &ready, current, &mut progress.results),
+                false => self.mutate_all(function, &ready, current, &mut progress.results),
+            };
             let failure = mutated.as_ref().err().map(|(failure, _)| failure);
             let step = step(function, &ready, &progress.results, before, failure);
             progress.mutation_steps.push(step);
@@ -170,130 +174,127 @@ impl Runner<'_> {
         }
         Ok(Finished {
             resources: current.resources,
-            consumed,
+            consumed: current.consumed,
         })
     }
 
-    fn mutate(
+    /// Calls a mutator on all resources.
+    fn mutate_all(
         &self,
-        package: &Package,
         function: &Function,
         ready: &ReadyFunction,
-        current: Current,
-        progress: &mut Progress,
-        consumed: &mut HashMap<usize, Resource>,
+        mut current: Current,
+        results: &mut FunctionResultList,
     ) -> Result<Current, (Failure, Vec<Resource>)> {
-        let is_selection = is_selection(function);
-        let Current {
-            mut resources,
-            places,
-        } = current;
-        if is_selection && let Err(error) = set_resource_ids(&mut resources) {
+        let config = match self.find_config(function, &current.resources) {
+            None => Config::of(ready.config.as_ref()),
+            Some(index) => Config::Input(index),
+        };
+        let call = self.call(ready, config);
+        match mutate_list(&call, &mut current.resources, results) {
+            Ok(output) => {
+                let input = std::mem::take(&mut current.resources);
+                let input_indices = std::mem::take(&mut current.input_indices);
+                self.keep_consumed(&mut current, input, &input_indices);
+                current.input_indices = vec![None; output.len()];
+                current.resources = output;
+                Ok(current)
+            }
+            Err(failure) => {
+                clear_ids(&mut current.resources);
+                Err((failure, current.resources))
+            }
+        }
+    }
+
+    /// Calls a mutator on the resources that it selects.
+    fn mutate_selection(
+        &self,
+        function: &Function,
+        ready: &ReadyFunction,
+        mut current: Current,
+        results: &mut FunctionResultList,
+    ) -> Result<Current, (Failure, Vec<Resource>)> {
+        let mut resources = std::mem::take(&mut current.resources);
+        if let Err(error) = set_resource_ids(&mut resources) {
             return Err((Failure::Text(error.to_string()), resources));
         }
-        let config_place = find_config(package, function, &resources);
-        let config = config_place.and_then(|place| resources.get(place));
-        let unselected_config = config
-            .filter(|_| is_selection)
-            .map(|config| config.document().clone());
-        let (mut selected, rest) = match is_selection {
-            true => {
-                let chosen = self.choose(&resources, function);
-                Rest::split(resources, chosen)
-            }
-            false => (resources, Rest::default()),
-        };
-        let config = match config_place {
+        let config_index = self.find_config(function, &resources);
+        let chosen = self.choose(&resources, function);
+        let (mut selected, unselected) = Unselected::split(resources, chosen);
+        let config = match config_index {
             None => Config::of(ready.config.as_ref()),
-            Some(place) if !is_selection => Config::Input(place),
-            Some(place) => match rest.taken().iter().rposition(|taken| *taken == place) {
-                Some(selected) => Config::Input(selected),
-                None => Config::of(unselected_config.as_ref()),
+            Some(index) => match unselected.get(index) {
+                Some(config) => Config::Document(config.document()),
+                None => unselected
+                    .taken()
+                    .iter()
+                    .rposition(|taken| *taken == index)
+                    .map_or(Config::Nothing, Config::Input),
             },
         };
         let call = Call {
-            function: ready,
-            config,
-            package: Some(CallingPackage {
-                path: &package.path,
-                name: &package.name,
-            }),
-            is_selection,
-            is_validator: false,
-            options: &self.options.functions,
-            lane: self.lane,
+            is_selection: true,
+            ..self.call(ready, config)
         };
-        let output = mutate_list(&call, &mut selected, &mut progress.results);
-        let output = match output {
+        let output = match mutate_list(&call, &mut selected, results) {
             Ok(output) => output,
             Err(failure) => {
-                let mut resources = rest.put_back(selected);
-                clear_marks(&mut resources);
+                let mut resources = unselected.put_back(selected);
+                clear_ids(&mut resources);
                 return Err((failure, resources));
             }
         };
-        if !is_selection {
-            if self.keeps_consumed {
-                remember(consumed, selected, &places);
-            }
-            let places = vec![None; output.len()];
-            return Ok(Current {
-                resources: output,
-                places,
-            });
-        }
-        if self.keeps_consumed {
-            let place_of = |place: &usize| places.get(*place).copied().flatten();
-            let taken: Vec<Option<usize>> = rest.taken().iter().map(place_of).collect();
-            remember(consumed, selected, &taken);
-        }
-        let merged = rest
+        let input_indices = std::mem::take(&mut current.input_indices);
+        let input_index = |index: usize| input_indices.get(index).copied().flatten();
+        let taken = unselected.taken().iter().map(|index| input_index(*index));
+        self.keep_consumed(&mut current, selected, &taken.collect::<Vec<_>>());
+        let merged = unselected
             .merge(output)
             .map_err(|error| (Failure::Text(error.to_string()), Vec::new()))?;
-        let mut current = Current {
-            resources: Vec::with_capacity(merged.len()),
-            places: Vec::with_capacity(merged.len()),
-        };
-        for (resource, place) in merged {
+        for (resource, index) in merged {
             current.resources.push(resource);
-            let place = place.and_then(|place| places.get(place).copied());
-            current.places.push(place.flatten());
+            current.input_indices.push(index.and_then(input_index));
         }
         Ok(current)
     }
 
-    /// After a failure: which validator, and why.
+    fn keep_consumed(
+        &self,
+        current: &mut Current,
+        inputs: Vec<Resource>,
+        input_indices: &[Option<usize>],
+    ) {
+        if self.keeps_consumed {
+            let indexed = inputs.into_iter().zip(input_indices);
+            let indexed = indexed.filter_map(|(input, index)| Some(((*index)?, input)));
+            current.consumed.extend(indexed);
+        }
+    }
+
+    /// An error holds the index of the validator and its failure.
     fn run_validators(
         &self,
-        package: &Package,
         pipeline: &Pipeline,
         input: &[Resource],
-        progress: &mut Progress,
+        progress: &mut PipelineProgress,
     ) -> Result<(), (usize, Failure)> {
         for (index, function) in pipeline.validators.iter().enumerate() {
             let before = progress.results.items.len();
-            let ready = self
-                .make_ready(package, function)
-                .map_err(|(step, failure)| {
-                    progress.validation_steps.push(*step);
-                    (index, failure)
-                })?;
-            let config = find_config(package, function, input).and_then(|place| input.get(place));
+            let ready = self.make_ready(function).map_err(|(step, failure)| {
+                progress.validation_steps.push(*step);
+                (index, failure)
+            })?;
+            let config = self.find_config(function, input);
+            let config = config.and_then(|index| input.get(index));
             let config = config.map(Resource::document).or(ready.config.as_ref());
             let chosen = self.choose(input, function).into_iter();
-            let chosen = chosen.filter_map(|place| input.get(place));
+            let chosen = chosen.filter_map(|index| input.get(index));
             let mut selected: Vec<Resource> = chosen.cloned().collect();
             let call = Call {
-                function: &ready,
-                config: Config::of(config),
-                package: Some(CallingPackage {
-                    path: &package.path,
-                    name: &package.name,
-                }),
                 is_selection: is_selection(function),
                 is_validator: true,
-                options: &self.options.functions,
-                lane: self.lane,
+                ..self.call(&ready, Config::of(config))
             };
             let validated = call.run(&mut selected, &mut progress.results);
             let failure = validated.as_ref().err();
@@ -305,15 +306,40 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// The places of what a function gets.
+    /// The indices of the resources that a function gets.
     fn choose(&self, resources: &[Resource], function: &Function) -> Vec<usize> {
         let roots: Vec<NodeRef<'_>> = resources.iter().map(Resource::root).collect();
-        let overlap = self.options.functions.behaviour.overlap();
+        let overlap = self.options.functions.compat.overlap();
         select(&roots, &function.selectors, &function.exclusions, overlap)
+    }
+
+    /// The index of a function's configuration as earlier functions left it, if it still exists.
+    fn find_config(&self, function: &Function, resources: &[Resource]) -> Option<usize> {
+        let path = function.config_path.as_str();
+        if path.is_empty() {
+            return None;
+        }
+        resources.iter().position(|resource| {
+            resource.file_place().0 == path
+                && resource.annotation(PACKAGE_PATH) == Some(&self.package.path)
+        })
+    }
+
+    /// A call of a mutator on all resources.
+    fn call<'a>(&'a self, ready: &'a ReadyFunction, config: Config<'a>) -> Call<'a> {
+        Call {
+            function: ready,
+            config,
+            package: Some(self.package),
+            is_selection: false,
+            is_validator: false,
+            options: &self.options.functions,
+            context: self.context,
+        }
     }
 }
 
-/// Runs a function that changes what it gets, keeping the two families of annotations in step.
+/// Calls a mutator, keeping the two families of annotations consistent.
 pub(crate) fn mutate_list(
     call: &Call<'_>,
     selected: &mut Vec<Resource>,
@@ -322,51 +348,28 @@ pub(crate) fn mutate_list(
     let text = |error: annotations::FamilyError| Failure::Text(error.to_string());
     let snapshot = annotations::prepare(selected).map_err(text)?;
     let mut output = call.run(selected, results)?;
-    // kpt's renderer looks no further at a list without resources; its evaluation does.
+    // kpt's `render` skips this for an empty list; its `eval` does not.
     if !output.is_empty() || call.package.is_none() {
         annotations::reconcile(&mut output, &snapshot).map_err(text)?;
     }
     Ok(output)
 }
 
-/// The place of a function's configuration as earlier functions left it, if it is still there.
-fn find_config(package: &Package, function: &Function, resources: &[Resource]) -> Option<usize> {
-    let path = function.config_path.as_str();
-    if path.is_empty() {
-        return None;
-    }
-    resources.iter().position(|resource| {
-        resource.file_place().0 == path && resource.annotation(PACKAGE_PATH) == Some(&package.path)
-    })
-}
-
 fn is_selection(function: &Function) -> bool {
     !function.selectors.is_empty() || !function.exclusions.is_empty()
 }
 
-/// Removes what was put on resources for a function that then failed.
-pub(crate) fn clear_marks(resources: &mut [Resource]) {
+/// Removes the ids of resources after a function has failed.
+pub(crate) fn clear_ids(resources: &mut [Resource]) {
     for resource in resources {
         for key in [LEGACY_ID, MIGRATION_ID, ID, RESOURCE_ID] {
-            // What cannot carry annotations has none.
+            // It fails only where there are no annotations.
             let _ = resource.remove_annotation(key);
         }
     }
 }
 
-fn remember(
-    consumed: &mut HashMap<usize, Resource>,
-    selected: Vec<Resource>,
-    places: &[Option<usize>],
-) {
-    for (resource, place) in selected.into_iter().zip(places) {
-        if let Some(place) = place {
-            consumed.insert(*place, resource);
-        }
-    }
-}
-
-/// How a function's run went, for the render status.
+/// The step of a function in the render status.
 fn step(
     function: &Function,
     ready: &ReadyFunction,

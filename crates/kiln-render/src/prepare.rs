@@ -1,4 +1,4 @@
-//! Making the functions of a pipeline ready, before any of them runs.
+//! Resolving the functions of a pipeline, before any of them runs.
 
 use kiln_krm::kptfile::{Function, Step};
 use kiln_runtime::Target;
@@ -6,14 +6,12 @@ use kiln_yaml::Document;
 
 use crate::error::Failure;
 use crate::function::{ReadyFunction, config_map, resolve_image};
-use crate::package::Package;
-use crate::pipeline::Runner;
+use crate::pipeline::PipelineRun;
 
-impl Runner<'_> {
+impl PipelineRun<'_> {
     /// Resolves a function's name, finds its runner and reads its configuration.
     pub(crate) fn make_ready(
         &self,
-        package: &Package,
         function: &Function,
     ) -> Result<ReadyFunction, (Box<Step>, Failure)> {
         let failed = |image: String, failure: Failure| {
@@ -31,13 +29,13 @@ impl Runner<'_> {
             return Err(failed(function.image.clone(), Failure::ExecNotAllowed));
         }
         let config = self
-            .read_config(package, function)
+            .read_config(function)
             .map_err(|failure| failed(function.image.clone(), failure))?;
         let options = &self.options.functions;
         let target = if function.image.is_empty() {
             Target::Exec(function.exec.clone())
         } else {
-            let image = resolve_image(function, options, self.lane);
+            let image = resolve_image(function, options, self.context.log);
             Target::Image(image.map_err(|(image, failure)| failed(image, failure))?)
         };
         let image = match &target {
@@ -49,11 +47,7 @@ impl Runner<'_> {
     }
 
     /// The configuration as it is in the package's files, before any function has changed it.
-    fn read_config(
-        &self,
-        package: &Package,
-        function: &Function,
-    ) -> Result<Option<Document>, Failure> {
+    fn read_config(&self, function: &Function) -> Result<Option<Document>, Failure> {
         let path = &function.config_path;
         if path.is_empty() {
             return Ok(config_map(function));
@@ -61,7 +55,7 @@ impl Runner<'_> {
         let quoted = kiln_go::quote(path);
         let bytes = self
             .files
-            .read(&package.outer(path))
+            .read(&self.package.from_root(path))
             .map_err(|_| Failure::Text(format!("missing function config {quoted}")))?;
         kiln_yaml::parse_first(&bytes)
             .map_err(|error| Failure::Text(format!("invalid function config {quoted} {error}")))

@@ -16,32 +16,60 @@ use crate::emptied::Emptied;
 use crate::error::{RenderError, Trace, paths_relative};
 use crate::hydrate::hydrate;
 use crate::log::Log;
-use crate::options::{Behaviour, RenderOptions};
+use crate::options::{RenderCompat, RenderOptions};
 use crate::package::Package;
 use crate::status::RenderOutcome;
 
-/// What a render came to. It is there after a failure too, because results and status tell about it.
+/// The result of a render. It exists after a failure too, because results and status report the failure.
 pub struct Rendered {
+    /// What to print.
+    pub report: RenderReport,
+    /// What to write.
+    pub output: RenderOutput,
+}
+
+/// How a render went.
+pub struct RenderReport {
     /// Why it failed.
     pub error: Option<RenderError>,
-    /// What all functions reported.
+    /// The results of all functions.
     pub results: FunctionResultList,
-    /// How many functions have run to a good end.
+    /// The number of functions that succeeded.
     pub functions: usize,
-    /// How many packages were begun.
+    /// The number of packages whose rendering began.
     pub packages: usize,
     /// The functions that removed all resources of a package.
     pub emptied: Vec<Emptied>,
-    /// The resources with paths relative to the root package; after a failure, what is to be saved.
-    pub resources: Option<Vec<Resource>>,
-    read: ReadSet,
-    outcome: RenderOutcome,
-    behaviour: Behaviour,
-    root: String,
-    threads: NonZeroUsize,
 }
 
-/// Renders the package at the root of `files`. An error means that not even its status can be written.
+/// The rendered resources and the render status, before they are written.
+pub struct RenderOutput {
+    /// The resources with paths relative to the root package; after a failure, those to save.
+    pub resources: Option<Vec<Resource>>,
+    /// The files that the resources were read from.
+    pub read: ReadSet,
+    is_failure: bool,
+    threads: NonZeroUsize,
+    status: StatusUpdate,
+}
+
+/// The changes to the files of a package.
+pub struct RenderPlan {
+    /// The resources, if they are to be written, and the status in the Kptfile.
+    pub changes: Vec<FileChange>,
+    /// Whether resources are written, not only the status.
+    pub has_resources: bool,
+    status: StatusUpdate,
+}
+
+/// The outcome to write into the root Kptfile.
+struct StatusUpdate {
+    outcome: RenderOutcome,
+    compat: RenderCompat,
+    root: String,
+}
+
+/// Renders the package at the root of `files`. After an error not even its status can be written.
 pub fn render(
     files: &dyn FileSource,
     options: &RenderOptions<'_>,
@@ -51,7 +79,6 @@ pub fn render(
         .map_err(|trace| Trace::new("fn.render", options.root, trace))?;
     let saves = root.kptfile.is_annotated_true(SAVE_ON_RENDER_FAILURE);
     let is_breadth_first = root.kptfile.is_annotated_true(BFS_RENDERING);
-    let behaviour = options.functions.behaviour;
     let (hydrated, state) = if is_breadth_first {
         breadth_first::hydrate(files, options, log, root)
     } else {
@@ -73,22 +100,30 @@ pub fn render(
         (Err(text), _) => (None, Some(text.clone()), Some(RenderError::Plain(text))),
     };
     let message = message.map(|message| message.replace(options.root, "."));
+    let outcome = RenderOutcome::new(&state.progress, message.as_deref());
     Ok(Rendered {
-        error,
-        outcome: RenderOutcome::new(&state.progress, message.as_deref()),
-        results: state.progress.results,
-        functions: state.progress.functions,
-        emptied: state.progress.emptied,
-        packages: state.packages,
-        resources,
-        read: state.read,
-        behaviour,
-        root: options.root.to_owned(),
-        threads: options.functions.threads,
+        output: RenderOutput {
+            resources,
+            read: state.read,
+            is_failure: error.is_some(),
+            threads: options.functions.threads,
+            status: StatusUpdate {
+                outcome,
+                compat: options.functions.compat,
+                root: options.root.to_owned(),
+            },
+        },
+        report: RenderReport {
+            error,
+            results: state.progress.results,
+            functions: state.progress.functions,
+            packages: state.packages,
+            emptied: state.progress.emptied,
+        },
     })
 }
 
-/// Makes paths relative to the root package, and marks what is to be marked.
+/// Makes paths relative to the root package and adds attribution annotations.
 fn finish(
     mut resources: Vec<Resource>,
     options: &RenderOptions<'_>,
@@ -134,51 +169,51 @@ fn from_root(root: &str, package: &str, path: &str) -> Result<String, String> {
     Ok(paths::join(&[&relative, &paths::clean(path)]))
 }
 
-impl Rendered {
-    /// The files that the resources were read from.
-    pub fn read_set(&self) -> &ReadSet {
-        &self.read
-    }
-
-    /// Notes a failure that came after rendering in the Kptfile that `changes` leave behind. Those stay as they are
-    /// otherwise.
-    pub fn note_failure(
-        &mut self,
-        message: &str,
-        changes: &mut Vec<FileChange>,
-        files: &dyn FileSource,
-    ) {
-        let message = message.replace(&self.root, ".");
-        self.outcome.condition = Condition::render_failed(&message);
-        let kptfile = files.read(FILE_NAME).ok();
-        self.outcome.add_to(changes, kptfile, self.behaviour);
-    }
-
-    /// What is to be changed in the package: the resources, if they are to be written, and the Kptfile's status.
-    ///
-    /// `files` is what was rendered. If the resources cannot be written, not even the status is.
-    pub fn plan(&mut self, files: &dyn FileSource) -> Result<Vec<FileChange>, WriteError> {
-        let mut changes = match self.resources.take() {
+impl RenderOutput {
+    /// Plans the changes; `files` is what was rendered. If the resources cannot be written, neither is the status.
+    pub fn plan(self, files: &dyn FileSource) -> Result<RenderPlan, WriteError> {
+        let status = self.status;
+        let has_resources = self.resources.is_some();
+        let mut changes = match self.resources {
             None => Vec::new(),
             Some(resources) => {
                 let options = WriteOptions {
                     dialect: Dialect::Current,
-                    bytes: match self.behaviour {
-                        Behaviour::Kiln => Bytes::Keep,
-                        Behaviour::Kpt => Bytes::Reencode,
+                    bytes: match status.compat {
+                        RenderCompat::Kiln => Bytes::Keep,
+                        RenderCompat::Kpt => Bytes::Reencode,
                     },
-                    emptied_files: match &self.error {
-                        None => EmptiedFiles::Delete,
-                        Some(_) => EmptiedFiles::Leave,
+                    emptied_files: match self.is_failure {
+                        false => EmptiedFiles::Delete,
+                        true => EmptiedFiles::Leave,
                     },
-                    package: self.root.clone(),
+                    package: status.root.clone(),
                     threads: self.threads,
                 };
                 plan_write(resources, &self.read, &options)?
             }
         };
+        status.add_to(&mut changes, files);
+        Ok(RenderPlan {
+            changes,
+            has_resources,
+            status,
+        })
+    }
+}
+
+impl RenderPlan {
+    /// Sets the status to a failure that happened after rendering. The other changes stay.
+    pub fn note_failure(&mut self, message: &str, files: &dyn FileSource) {
+        let message = message.replace(&self.status.root, ".");
+        self.status.outcome.condition = Condition::render_failed(&message);
+        self.status.add_to(&mut self.changes, files);
+    }
+}
+
+impl StatusUpdate {
+    fn add_to(&self, changes: &mut Vec<FileChange>, files: &dyn FileSource) {
         let kptfile = files.read(FILE_NAME).ok();
-        self.outcome.add_to(&mut changes, kptfile, self.behaviour);
-        Ok(changes)
+        self.outcome.add_to(changes, kptfile, self.compat);
     }
 }

@@ -1,6 +1,6 @@
-//! Giving what a function returned the comments and the field order of what it got.
+//! Restoring the comments and the field order of a function's input in its output.
 //!
-//! Input and output are matched by the number that the function got with each resource. Each pair is walked once.
+//! Input and output are matched by the id annotation that each input gets. Each pair is walked once.
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -15,20 +15,20 @@ use kiln_yaml::{
     sync_matching_order, sync_order,
 };
 
-use crate::feet::{
-    Moved, SLOTS, foot_lines, has_comment_above, keep_foot, remove_repeated_heads,
-    remove_strange_feet,
+use crate::foot_comments::{
+    MovedComments, SLOTS, foot_lines, has_comment_above, keep_foot, remove_foreign_feet,
+    remove_repeated_heads,
 };
-use crate::options::Behaviour;
-use crate::stray_marks::GivenMarks;
+use crate::options::RenderCompat;
+use crate::stray_annotations::GivenAnnotations;
 
-/// Why comments or order cannot be given back.
+/// Why comments or order cannot be restored.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RestoreError {
     /// A tree has an unexpected shape.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The order is lost.
+    /// The order cannot be restored.
     #[error(transparent)]
     Order(#[from] SyncOrderError),
 }
@@ -37,7 +37,7 @@ pub enum RestoreError {
 pub(crate) enum Returned {
     /// New or changed.
     New(Box<Resource>),
-    /// The input at this place, as it was.
+    /// The input with this index, unchanged.
     Kept(usize),
 }
 
@@ -45,7 +45,7 @@ impl Returned {
     pub(crate) fn root<'a>(&'a self, inputs: &'a [Resource]) -> Option<NodeRef<'a>> {
         match self {
             Returned::New(resource) => Some(resource.root()),
-            Returned::Kept(place) => inputs.get(*place).map(Resource::root),
+            Returned::Kept(index) => inputs.get(*index).map(Resource::root),
         }
     }
 
@@ -55,93 +55,92 @@ impl Returned {
     ) -> Option<&'a mut Resource> {
         match self {
             Returned::New(resource) => Some(resource),
-            Returned::Kept(place) => inputs.get_mut(*place),
+            Returned::Kept(index) => inputs.get_mut(*index),
         }
     }
 }
 
-/// Numbers what a function gets.
+/// Gives each input its id annotations.
 pub(crate) fn set_ids(inputs: &mut [Resource]) -> Result<(), EditError> {
-    for (place, resource) in inputs.iter_mut().enumerate() {
-        let id = (place + 1).to_string();
+    for (index, resource) in inputs.iter_mut().enumerate() {
+        let id = (index + 1).to_string();
         resource.set_annotation(ID, &id)?;
         resource.set_annotation(LEGACY_ID, &id)?;
     }
     Ok(())
 }
 
-/// The outputs of a function with the comments and the order of its inputs, which are known by their number. An output that
-/// is as its input was is that input.
+/// Restores comments and order in the outputs of a function. An unchanged output is replaced by its input.
 pub fn restore_list(
     outputs: Vec<Resource>,
     mut inputs: Vec<Resource>,
     threads: NonZeroUsize,
 ) -> Result<Vec<Resource>, RestoreError> {
-    let returned = restore(outputs, &mut inputs, Behaviour::Kiln, threads)?;
+    let returned = restore(outputs, &mut inputs, RenderCompat::Kiln, threads)?;
     Ok(materialize(returned, &mut inputs))
 }
 
-/// The resources that were returned. The inputs among them are gone from `inputs` then.
+/// The returned resources. Unchanged inputs are moved out of `inputs`.
 pub(crate) fn materialize(returned: Vec<Returned>, inputs: &mut Vec<Resource>) -> Vec<Resource> {
     let mut slots: Vec<Option<Resource>> = std::mem::take(inputs).into_iter().map(Some).collect();
     let mut outputs = Vec::with_capacity(returned.len());
     for item in returned {
         match item {
             Returned::New(resource) => outputs.push(*resource),
-            Returned::Kept(place) => outputs.extend(slots.get_mut(place).and_then(Option::take)),
+            Returned::Kept(index) => outputs.extend(slots.get_mut(index).and_then(Option::take)),
         }
     }
     inputs.extend(slots.into_iter().flatten());
     outputs
 }
 
-/// Brings back comments and order, and finds what did not change.
+/// Restores comments and order, and finds unchanged outputs.
 pub(crate) fn restore(
     outputs: Vec<Resource>,
     inputs: &mut [Resource],
-    behaviour: Behaviour,
+    compat: RenderCompat,
     threads: NonZeroUsize,
 ) -> Result<Vec<Returned>, RestoreError> {
     let outputs: Vec<(Resource, Option<usize>)> = outputs
         .into_iter()
         .map(|output| {
             let [id, legacy_id] = meta::several_annotations(output.root(), [ID, LEGACY_ID]);
-            let place = id.or(legacy_id).and_then(place_of);
-            (output, place.filter(|place| *place < inputs.len()))
+            let index = id.or(legacy_id).and_then(index_of);
+            (output, index.filter(|index| *index < inputs.len()))
         })
         .collect();
     let restorer = Restorer {
         inputs,
-        behaviour,
+        compat,
         feet: OnceLock::new(),
-        marks: GivenMarks::default(),
+        annotations: GivenAnnotations::default(),
     };
-    let mut places = HashSet::new();
+    let mut seen = HashSet::new();
     let is_repeated =
-        |(_, place): &(Resource, Option<usize>)| place.is_some_and(|place| !places.insert(place));
+        |(_, index): &(Resource, Option<usize>)| index.is_some_and(|index| !seen.insert(index));
     let restored = if outputs.iter().any(is_repeated) {
-        // Only one of those with the same number can be the input, and which one depends on those before it.
+        // Only one output with the same id can be the input, and which one depends on those before it.
         let mut kept = HashSet::new();
         let mut restored = Vec::with_capacity(outputs.len());
-        for (output, place) in outputs {
-            let one = restorer.one(output, place, !kept.contains(&place))?;
-            kept.extend(one.is_kept.then_some(place));
+        for (output, index) in outputs {
+            let one = restorer.one(output, index, !kept.contains(&index))?;
+            kept.extend(one.is_kept.then_some(index));
             restored.push(one);
         }
         restored
     } else {
-        try_map(outputs, threads, Worth::Resources, |(output, place)| {
-            restorer.one(output, place, true)
+        try_map(outputs, threads, Worth::Resources, |(output, index)| {
+            restorer.one(output, index, true)
         })?
     };
     let mut returned = Vec::with_capacity(restored.len());
     for one in restored {
-        returned.push(match one.place.filter(|_| one.is_kept) {
-            Some(place) => {
-                if let Some(input) = inputs.get_mut(place) {
+        returned.push(match one.index.filter(|_| one.is_kept) {
+            Some(index) => {
+                if let Some(input) = inputs.get_mut(index) {
                     remove_ids(input)?;
                 }
-                Returned::Kept(place)
+                Returned::Kept(index)
             }
             None => Returned::New(Box::new(one.output)),
         });
@@ -149,52 +148,52 @@ pub(crate) fn restore(
     Ok(returned)
 }
 
-/// An output that has got back what it had lost.
+/// An output with restored comments and order.
 struct Restored {
     output: Resource,
-    /// The place of its input.
-    place: Option<usize>,
-    /// Whether it is its input, which is taken instead.
+    /// The index of its input.
+    index: Option<usize>,
+    /// Whether it is unchanged, so that its input is used instead.
     is_kept: bool,
 }
 
 /// What is needed to restore one output.
 struct Restorer<'a> {
     inputs: &'a [Resource],
-    behaviour: Behaviour,
-    /// The lines of all comments below inputs, once they are needed.
+    compat: RenderCompat,
+    /// The lines of all foot comments of inputs, computed on first use.
     feet: OnceLock<HashSet<String>>,
-    marks: GivenMarks,
+    annotations: GivenAnnotations,
 }
 
 impl Restorer<'_> {
     fn one(
         &self,
         mut output: Resource,
-        place: Option<usize>,
+        index: Option<usize>,
         may_keep: bool,
     ) -> Result<Restored, RestoreError> {
-        let Some(input) = place.and_then(|place| self.inputs.get(place)) else {
-            self.remove_strange_feet(&mut output, None);
-            if self.behaviour == Behaviour::Kiln {
-                self.marks.remove_strays(&mut output, self.inputs);
-                // kpt writes a number that it did not give out into the file. What cannot carry annotations has none.
+        let Some(input) = index.and_then(|index| self.inputs.get(index)) else {
+            self.remove_foreign_feet(&mut output, None);
+            if self.compat == RenderCompat::Kiln {
+                self.annotations.remove_strays(&mut output, self.inputs);
+                // kpt writes an id that it did not assign into the file. Removing fails only without annotations.
                 let _ = remove_ids(&mut output);
             }
             return Ok(Restored {
                 output,
-                place: None,
+                index: None,
                 is_kept: false,
             });
         };
-        let may_keep = may_keep && self.behaviour == Behaviour::Kiln;
-        // What came back as it went needs nothing from its input: it is the input.
+        let may_keep = may_keep && self.compat == RenderCompat::Kiln;
+        // An unchanged output needs nothing restored.
         let is_kept = may_keep && is_unchanged(input.root(), output.root()) || {
-            self.remove_strange_feet(&mut output, Some(input));
-            if self.behaviour == Behaviour::Kiln {
-                self.marks.remove_strays(&mut output, self.inputs);
+            self.remove_foreign_feet(&mut output, Some(input));
+            if self.compat == RenderCompat::Kiln {
+                self.annotations.remove_strays(&mut output, self.inputs);
             }
-            restore_one(&mut output, input, self.behaviour)?;
+            restore_one(&mut output, input, self.compat)?;
             may_keep && is_unchanged(input.root(), output.root())
         };
         if !is_kept {
@@ -202,15 +201,15 @@ impl Restorer<'_> {
         }
         Ok(Restored {
             output,
-            place,
+            index,
             is_kept,
         })
     }
 
-    fn remove_strange_feet(&self, output: &mut Resource, input: Option<&Resource>) {
-        if self.behaviour == Behaviour::Kiln && has_comment_above(output) {
+    fn remove_foreign_feet(&self, output: &mut Resource, input: Option<&Resource>) {
+        if self.compat == RenderCompat::Kiln && has_comment_above(output) {
             let feet = self.feet.get_or_init(|| foot_lines(self.inputs));
-            remove_strange_feet(output, input, feet);
+            remove_foreign_feet(output, input, feet);
         }
     }
 }
@@ -221,8 +220,8 @@ fn remove_ids(resource: &mut Resource) -> Result<(), EditError> {
     Ok(())
 }
 
-/// The place of the input with this number. Only numbers as they were given out count.
-fn place_of(id: &str) -> Option<usize> {
+/// The index of the input with this id. Ids that are written differently than assigned do not count.
+fn index_of(id: &str) -> Option<usize> {
     let number: usize = id.parse().ok()?;
     (number.to_string() == id)
         .then(|| number.checked_sub(1))
@@ -232,27 +231,27 @@ fn place_of(id: &str) -> Option<usize> {
 fn restore_one(
     output: &mut Resource,
     input: &Resource,
-    behaviour: Behaviour,
+    compat: RenderCompat,
 ) -> Result<(), RestoreError> {
     let origin = input.origin().cloned();
     let from = input.document();
     let start = output.start();
-    let moved = match behaviour {
-        Behaviour::Kiln => {
+    let moved = match compat {
+        RenderCompat::Kiln => {
             remove_repeated_heads(output, input);
-            Some(Moved::take(output, input))
+            Some(MovedComments::take(output, input))
         }
-        Behaviour::Kpt => None,
+        RenderCompat::Kpt => None,
     };
     let document = output.document_mut();
     let (before, after) = ((from, input.start()), (&mut *document, start));
-    match behaviour {
-        Behaviour::Kpt => {
+    match compat {
+        RenderCompat::Kpt => {
             copy_comments(before, after, Schema::builtin())?;
             sync_order(from.root(), document, start)?;
         }
-        // A function may turn a list into a null or a text into a map: the rest is restored all the same.
-        Behaviour::Kiln => {
+        // A function may turn a list into a null or a text into a map; the rest is still restored.
+        RenderCompat::Kiln => {
             copy_matching_comments(before, after, Schema::builtin());
             sync_matching_order(from.root(), document, start)?;
             keep_foot(from, document);
@@ -268,14 +267,14 @@ fn restore_one(
     Ok(())
 }
 
-/// Plain equality, but what is not there is not compared: an empty text points nowhere, and the vector instructions of
-/// some C libraries take longer to find that out than to compare a kilobyte.
+/// Plain equality, but empty texts are not compared: they point nowhere, and the vector instructions of some C libraries
+/// take longer on such a pointer than to compare a kilobyte.
 fn is_same_text(a: &str, b: &str) -> bool {
     a.len() == b.len() && (a.is_empty() || a == b)
 }
 
-/// Whether each line of a comment stands at the same node of the input, or at its document, whose comments an item of a
-/// list has at its nodes.
+/// Whether each line of a comment is at the same node of the input, or at its document: an item of a list has the
+/// document's comments at its nodes.
 fn adds_nothing(input: NodeRef<'_>, output: NodeRef<'_>, slot: Slot) -> bool {
     let (before, after) = (input.comment(slot), output.comment(slot));
     is_same_text(before, after)
@@ -288,7 +287,7 @@ fn adds_nothing(input: NodeRef<'_>, output: NodeRef<'_>, slot: Slot) -> bool {
         })
 }
 
-/// Whether the output means the same as the input, in the same order, and adds no comment to it. Styles do not count.
+/// Whether the output has the values of the input in the same order and adds no comment. Styles do not count.
 fn is_unchanged(input: NodeRef<'_>, output: NodeRef<'_>) -> bool {
     let mut pending = vec![(input, output)];
     while let Some((input, output)) = pending.pop() {

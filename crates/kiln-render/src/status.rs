@@ -1,12 +1,12 @@
-//! What the root Kptfile says about the last render.
+//! The status of the last render in the root Kptfile.
 
 use kiln_krm::kptfile::{Condition, Kptfile, KptfileText, RenderStatus, Step, edit};
 use kiln_krm::package::{FileAction, FileChange, PACKAGE_FILE};
 
-use crate::options::Behaviour;
-use crate::pipeline::Progress;
+use crate::options::RenderCompat;
+use crate::pipeline::PipelineProgress;
 
-/// The outcome of a render as the Kptfile tells it.
+/// The outcome of a render in the form of the Kptfile.
 pub(crate) struct RenderOutcome {
     pub(crate) condition: Condition,
     pub(crate) render_status: Option<RenderStatus>,
@@ -14,7 +14,7 @@ pub(crate) struct RenderOutcome {
 
 impl RenderOutcome {
     /// `message` is the chain of causes of a failure.
-    pub(crate) fn new(progress: &Progress, message: Option<&str>) -> RenderOutcome {
+    pub(crate) fn new(progress: &PipelineProgress, message: Option<&str>) -> RenderOutcome {
         let (mutation_steps, validation_steps) =
             (&progress.mutation_steps, &progress.validation_steps);
         let has_steps = !mutation_steps.is_empty() || !validation_steps.is_empty();
@@ -39,10 +39,10 @@ impl RenderOutcome {
         }
     }
 
-    /// The Kptfile with the outcome in it; none if it cannot be changed, which is no reason to fail.
-    fn applied_to(&self, kptfile: &[u8], behaviour: Behaviour) -> Option<Vec<u8>> {
-        match behaviour {
-            Behaviour::Kpt => {
+    /// The Kptfile with the outcome; `None` if it cannot be changed, which is not an error.
+    fn applied_to(&self, kptfile: &[u8], compat: RenderCompat) -> Option<Vec<u8>> {
+        match compat {
+            RenderCompat::Kpt => {
                 let mut decoded = Kptfile::read(kptfile).ok()?;
                 edit::set_outcome(
                     &mut decoded,
@@ -51,7 +51,7 @@ impl RenderOutcome {
                 );
                 Some(decoded.to_struct_yaml().into_bytes())
             }
-            Behaviour::Kiln => {
+            RenderCompat::Kiln => {
                 let mut text = KptfileText::read(kptfile)?;
                 let document = text.document_mut();
                 edit::set_condition(document, &self.condition).ok()?;
@@ -61,29 +61,29 @@ impl RenderOutcome {
         }
     }
 
-    /// Puts the outcome into the Kptfile that the changes leave behind.
+    /// Puts the outcome into the Kptfile as the changes leave it.
     pub(crate) fn add_to(
         &self,
         changes: &mut Vec<FileChange>,
         current: Option<Vec<u8>>,
-        behaviour: Behaviour,
+        compat: RenderCompat,
     ) {
-        let place = changes
+        let index = changes
             .iter()
             .position(|change| change.path == PACKAGE_FILE);
-        let written = match place.and_then(|place| changes.get(place)) {
+        let written = match index.and_then(|index| changes.get(index)) {
             Some(change) => match &change.action {
                 FileAction::Write(bytes) => Some(bytes.clone()),
                 FileAction::Delete => None,
             },
             None => current,
         };
-        let applied = written.and_then(|bytes| self.applied_to(&bytes, behaviour));
+        let applied = written.and_then(|bytes| self.applied_to(&bytes, compat));
         let Some(bytes) = applied else {
             return;
         };
         let action = FileAction::Write(bytes);
-        match place.and_then(|place| changes.get_mut(place)) {
+        match index.and_then(|index| changes.get_mut(index)) {
             Some(change) => change.action = action,
             None => {
                 changes.push(FileChange {

@@ -9,7 +9,8 @@ use kiln_krm::package::FileChange;
 use kiln_krm::record::UnknownKeys;
 use kiln_krm::results::FunctionResultList;
 use kiln_render::{
-    Behaviour, Event, FunctionOptions, Jobs, Log, RenderError, RenderOptions, Tags, Trace, render,
+    Event, FunctionOptions, Jobs, Log, RenderCompat, RenderError, RenderOptions, Rendered, Tags,
+    Trace, render,
 };
 use kiln_runtime::{CancelToken, Evaluator, Limits, Network};
 
@@ -75,7 +76,7 @@ fn warn_of_unknown_fields(contents: &Contents, log: &dyn Log) {
             continue;
         };
         if Kptfile::read_with(bytes, UnknownKeys::Ignore).is_ok() {
-            log.event(&Event::Warning(&format!("{path}: {problem}")));
+            log.event(Event::Warning(format!("{path}: {problem}")));
         }
     }
 }
@@ -109,7 +110,7 @@ pub(crate) fn render_contents(
     let max_output = overrides.max_output.or(runner.max_output);
     let options = RenderOptions {
         functions: FunctionOptions {
-            behaviour: Behaviour::Kiln,
+            compat: RenderCompat::Kiln,
             evaluator: &*evaluator,
             image_prefix: settings.image_prefix,
             tags: settings.tags,
@@ -135,23 +136,20 @@ pub(crate) fn render_contents(
     };
     warn_of_unknown_fields(contents, settings.log);
     let files = contents.to_files_below(directory);
-    let mut rendered = match render(&files, &options, settings.log) {
+    let Rendered { report, output } = match render(&files, &options, settings.log) {
         Ok(rendered) => rendered,
         Err(error) => return Ok(untouched(error_text(&error, &root))),
     };
-    let error = rendered
-        .error
-        .as_ref()
-        .map(|error| error_text(error, &root));
+    let error = report.error.map(|error| error_text(&error, &root));
     let mut status = RenderStatus {
-        result: std::mem::take(&mut rendered.results),
+        result: report.results,
         error: error.unwrap_or_default(),
     };
     let mut changed = contents.clone();
-    match rendered.plan(&files) {
+    match output.plan(&files) {
         Err(error) => status.error = error.to_string(),
-        Ok(changes) => {
-            let changes = with_directory(directory, changes);
+        Ok(plan) => {
+            let changes = with_directory(directory, plan.changes);
             if let Err(error) = changed.apply(&changes) {
                 status.error = error.to_string();
                 changed = contents.clone();

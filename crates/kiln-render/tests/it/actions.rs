@@ -105,7 +105,7 @@ pub(crate) struct Doing {
 impl fmt::Display for Doing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let crossing = if self.is_wire { "wire" } else { "tree" };
-        let place = if self.is_native { "native" } else { "outside" };
+        let place = if self.is_native { "native" } else { "external" };
         write!(f, "{} {crossing} {place}", self.action)
     }
 }
@@ -127,7 +127,7 @@ impl Doing {
 /// Runs [`Doing`]s and remembers those that were not native, with what they got, in the order in which they ran.
 #[derive(Clone, Default)]
 pub(crate) struct Actions {
-    pub(crate) outside: Arc<Mutex<Vec<String>>>,
+    pub(crate) external: Arc<Mutex<Vec<String>>>,
 }
 
 impl Evaluator for Actions {
@@ -138,14 +138,14 @@ impl Evaluator for Actions {
         };
         Ok(Found::blocking(Acting {
             doing: doing.ok_or_else(|| FindError::not_found(function))?,
-            outside: self.outside.clone(),
+            external: self.external.clone(),
         }))
     }
 }
 
 struct Acting {
     doing: Doing,
-    outside: Arc<Mutex<Vec<String>>>,
+    external: Arc<Mutex<Vec<String>>>,
 }
 
 impl Runner for Acting {
@@ -153,7 +153,7 @@ impl Runner for Acting {
         if !self.doing.is_native {
             let names: Vec<&str> = input.items().iter().map(Resource::name).collect();
             let line = format!("{} {}", self.doing, names.join(" "));
-            self.outside.lock().expect("not poisoned").push(line);
+            self.external.lock().expect("not poisoned").push(line);
         }
         // Others get a chance to come first.
         thread::yield_now();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kiln_krm::package::MemoryFiles;
 use kiln_krm::read::read_function_output;
 use kiln_krm::{Dialect, Resource, ResourceList, Wrapper, write_list};
-use kiln_render::{Behaviour, Jobs};
+use kiln_render::{Jobs, RenderCompat};
 use kiln_runtime::{
     CancelToken, Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext,
     RunError, Runner, Target,
@@ -14,7 +14,7 @@ use kiln_runtime::{
 use proptest::prelude::*;
 
 use crate::properties::config;
-use crate::world::{After, World, kptfile};
+use crate::setup::{After, RenderSetup, kptfile};
 
 /// How a function reads its list and writes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,13 +99,13 @@ fn render(ways: &[Way], content: &str) -> After {
     let mut files = MemoryFiles::new();
     files.insert("Kptfile", kptfile("root", &pipeline));
     files.insert("all.yaml", content);
-    let world = World {
-        behaviour: Behaviour::Kiln,
+    let setup = RenderSetup {
+        compat: RenderCompat::Kiln,
         jobs: Jobs::ONE,
         evaluator: &Functions,
         cancel: CancelToken::new(),
     };
-    world.render(files)
+    setup.render(files)
 }
 
 /// Renders and expects the file to differ in the value only, and a second render to change nothing.

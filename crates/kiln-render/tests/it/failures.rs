@@ -1,15 +1,15 @@
 //! What a render does when something goes wrong.
 
-use kiln_render::Behaviour;
+use kiln_render::RenderCompat;
 
-use crate::world::{config_map, fail, kptfile, pass, rendered, replace};
+use crate::setup::{config_map, fail, kptfile, pass, rendered, replace};
 
 const PIPELINE: &str = "pipeline:\n  mutators:\n  - exec: replace\n  - exec: fail\n";
 
 #[test]
 fn a_failure_changes_the_status_only() {
     let after = rendered(
-        Behaviour::Kiln,
+        RenderCompat::Kiln,
         &[
             ("Kptfile", &kptfile("r", PIPELINE)),
             ("a.yaml", &config_map("a", "old")),
@@ -32,7 +32,7 @@ fn a_failure_changes_the_status_only() {
 fn a_failure_saves_what_there_is_if_asked() {
     let annotated = "  annotations:\n    kpt.dev/save-on-render-failure: \"true\"\n";
     let after = rendered(
-        Behaviour::Kiln,
+        RenderCompat::Kiln,
         &[
             ("Kptfile", &kptfile("r", &format!("{annotated}{PIPELINE}"))),
             ("a.yaml", &config_map("a", "old")),
@@ -59,12 +59,12 @@ fn an_error_in_results_is_a_failure_but_not_for_kpt() {
     let pipeline = "pipeline:\n  validators:\n  - exec: complain\n";
     let root = kptfile("r", pipeline);
     let files = [("Kptfile", root.as_str())];
-    let after = rendered(Behaviour::Kiln, &files, &[("complain", complain)]);
+    let after = rendered(RenderCompat::Kiln, &files, &[("complain", complain)]);
     assert_eq!(
         after.message(),
         "Error: function \"complain\" reported 1 error(s) in its results "
     );
-    let after = rendered(Behaviour::Kpt, &files, &[("complain", complain)]);
+    let after = rendered(RenderCompat::Kpt, &files, &[("complain", complain)]);
     assert!(after.rendered.error.is_none());
 }
 
@@ -75,17 +75,17 @@ fn the_exit_code_counts_more_than_garbage_but_not_for_kpt() {
     }
     let root = kptfile("r", "pipeline:\n  mutators:\n  - exec: garbage\n");
     let files = [("Kptfile", root.as_str())];
-    let after = rendered(Behaviour::Kiln, &files, &[("garbage", garbage)]);
+    let after = rendered(RenderCompat::Kiln, &files, &[("garbage", garbage)]);
     assert_eq!(after.message(), "");
     assert!(after.file("Kptfile").contains("exitCode: 3"));
-    let after = rendered(Behaviour::Kpt, &files, &[("garbage", garbage)]);
+    let after = rendered(RenderCompat::Kpt, &files, &[("garbage", garbage)]);
     assert!(after.message().contains("MalformedYAMLError"));
 }
 
 #[test]
 fn the_chain_of_causes_names_the_package() {
     let after = rendered(
-        Behaviour::Kpt,
+        RenderCompat::Kpt,
         &[
             ("Kptfile", &kptfile("r", "")),
             ("a/Kptfile", &kptfile("a", "")),
@@ -108,7 +108,7 @@ fn every_mutator_is_found_before_the_first_runs() {
         "r",
         "pipeline:\n  mutators:\n  - exec: pass\n  - exec: nowhere\n",
     );
-    let after = rendered(Behaviour::Kiln, &[("Kptfile", &root)], &[("pass", pass)]);
+    let after = rendered(RenderCompat::Kiln, &[("Kptfile", &root)], &[("pass", pass)]);
     assert_eq!(after.log, ["package root"]);
     assert_eq!(after.message(), "Error: function \"nowhere\" not found ");
 }
@@ -119,7 +119,7 @@ fn a_path_that_leads_out_is_refused() {
         (0, input.replace("a.yaml", "../a.yaml"), "")
     }
     let after = rendered(
-        Behaviour::Kiln,
+        RenderCompat::Kiln,
         &[
             (
                 "Kptfile",

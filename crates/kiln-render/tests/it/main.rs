@@ -1,11 +1,11 @@
 //! Renders of packages in memory, with functions that are closures, actions or programs.
 
 mod actions;
-mod beside;
 mod comments;
 mod failures;
+mod parallel;
 mod properties;
 mod rendering;
 mod returned;
+mod setup;
 mod trees;
-mod world;

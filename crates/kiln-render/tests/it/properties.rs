@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 
 use kiln_krm::kptfile::{BFS_RENDERING, SAVE_ON_RENDER_FAILURE};
 use kiln_krm::package::MemoryFiles;
-use kiln_render::{Behaviour, Jobs, Outside};
+use kiln_render::{ExternalFunctions, Jobs, RenderCompat};
 use kiln_runtime::CancelToken;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::actions::Actions;
+use crate::setup::{After, RenderSetup};
 use crate::trees::{faulty, harmless};
-use crate::world::{After, World};
 
 /// The same cases every time.
 pub(crate) fn config(cases: u32) -> ProptestConfig {
@@ -25,15 +25,18 @@ pub(crate) fn config(cases: u32) -> ProptestConfig {
 }
 
 fn jobs() -> impl Strategy<Value = Jobs> {
-    let outside = prop_oneof![Just(Outside::InOrder), Just(Outside::Beside)];
-    (2..6_usize, outside).prop_map(|(count, outside)| Jobs {
+    let external = prop_oneof![
+        Just(ExternalFunctions::InOrder),
+        Just(ExternalFunctions::Parallel)
+    ];
+    (2..6_usize, external).prop_map(|(count, external)| Jobs {
         count: NonZeroUsize::new(count).expect("is not zero"),
-        outside,
+        external,
     })
 }
 
-fn behaviour() -> impl Strategy<Value = Behaviour> {
-    prop_oneof![Just(Behaviour::Kiln), Just(Behaviour::Kpt)]
+fn compat() -> impl Strategy<Value = RenderCompat> {
+    prop_oneof![Just(RenderCompat::Kiln), Just(RenderCompat::Kpt)]
 }
 
 fn annotations() -> impl Strategy<Value = Vec<&'static str>> {
@@ -41,17 +44,17 @@ fn annotations() -> impl Strategy<Value = Vec<&'static str>> {
 }
 
 /// Renders with [`Actions`]; also gives those that were not native in the order in which they ran.
-fn render(behaviour: Behaviour, jobs: Jobs, files: MemoryFiles) -> (After, Vec<String>) {
+fn render(compat: RenderCompat, jobs: Jobs, files: MemoryFiles) -> (After, Vec<String>) {
     let actions = Actions::default();
-    let world = World {
-        behaviour,
+    let setup = RenderSetup {
+        compat,
         jobs,
         evaluator: &actions,
         cancel: CancelToken::new(),
     };
-    let after = world.render(files);
-    let outside = actions.outside.lock().expect("not poisoned").clone();
-    (after, outside)
+    let after = setup.render(files);
+    let external = actions.external.lock().expect("not poisoned").clone();
+    (after, external)
 }
 
 fn memory(after: &After) -> MemoryFiles {
@@ -75,11 +78,11 @@ proptest! {
     fn nothing_is_lost_and_nothing_comes_back(
         tree in harmless(),
         jobs in jobs(),
-        behaviour in behaviour(),
+        compat in compat(),
         annotations in annotations(),
     ) {
         let expected = tree.build(&annotations);
-        let (after, _) = render(behaviour, jobs, expected.files);
+        let (after, _) = render(compat, jobs, expected.files);
         prop_assert_eq!(after.rendered.error.as_ref(), None);
         for resource in expected.resources {
             let number = resource.number;
@@ -92,7 +95,7 @@ proptest! {
             prop_assert_eq!(names.iter().sum::<usize>(), is_kept, "resource {}", number);
             // JSON has no comments.
             let is_json = count(&after, &format!("\"name\": \"r{number}")) > 0;
-            if behaviour == Behaviour::Kiln && !is_json {
+            if compat == RenderCompat::Kiln && !is_json {
                 let comments = count(&after, &format!(" of {number};\n"));
                 let expected = resource.comments * is_kept;
                 prop_assert_eq!(comments, expected, "comments of resource {}", number);
@@ -105,7 +108,7 @@ proptest! {
 
     #[test]
     fn nothing_is_written_outside(tree in faulty(), jobs in jobs(), annotations in annotations()) {
-        let (after, _) = render(Behaviour::Kiln, jobs, tree.build(&annotations).files);
+        let (after, _) = render(RenderCompat::Kiln, jobs, tree.build(&annotations).files);
         for path in &after.changed {
             let is_inside = !path.starts_with('/') && path.split('/').all(|part| part != "..");
             prop_assert!(is_inside, "{}", path);
@@ -122,9 +125,9 @@ proptest! {
         jobs in jobs(),
         annotations in annotations(),
     ) {
-        let (first, _) = render(Behaviour::Kiln, jobs, tree.build(&annotations).files);
+        let (first, _) = render(RenderCompat::Kiln, jobs, tree.build(&annotations).files);
         prop_assert_eq!(first.rendered.error.as_ref(), None);
-        let (second, _) = render(Behaviour::Kiln, jobs, memory(&first));
+        let (second, _) = render(RenderCompat::Kiln, jobs, memory(&first));
         prop_assert_eq!(second.rendered.error.as_ref(), None);
         let of_changed = |after: &After| -> Vec<String> {
             let files = second.changed.iter().map(|path| after.files.get(path).cloned());
@@ -138,20 +141,20 @@ proptest! {
     fn what_is_done_at_the_same_time_makes_no_difference(
         tree in faulty(),
         jobs in jobs(),
-        behaviour in behaviour(),
+        compat in compat(),
         annotations in annotations(),
     ) {
         let files = || tree.build(&annotations).files;
-        let (one, one_outside) = render(behaviour, Jobs::ONE, files());
-        let (many, many_outside) = render(behaviour, jobs, files());
-        prop_assert_eq!(one.told, many.told);
+        let (one, one_outside) = render(compat, Jobs::ONE, files());
+        let (many, many_outside) = render(compat, jobs, files());
+        prop_assert_eq!(one.events, many.events);
         prop_assert_eq!(one.files, many.files);
         prop_assert_eq!(one.changed, many.changed);
         prop_assert_eq!(&one.rendered.error, &many.rendered.error);
         prop_assert_eq!(&one.rendered.results, &many.rendered.results);
         prop_assert_eq!(one.rendered.functions, many.rendered.functions);
         prop_assert_eq!(one.rendered.packages, many.rendered.packages);
-        if jobs.outside == Outside::InOrder {
+        if jobs.external == ExternalFunctions::InOrder {
             prop_assert_eq!(one_outside, many_outside);
         }
     }

@@ -1,15 +1,15 @@
 //! What a render does when all goes well.
 
-use kiln_render::Behaviour;
+use kiln_render::RenderCompat;
 
-use crate::world::{config_map, kptfile, pass, rendered, replace};
+use crate::setup::{config_map, kptfile, pass, rendered, replace};
 
 #[test]
 fn packages_below_come_first_and_the_root_sees_all() {
     let pipeline = "pipeline:\n  mutators:\n  - exec: pass\n";
     let root = kptfile("r", "pipeline:\n  mutators:\n  - exec: replace\n");
     let after = rendered(
-        Behaviour::Kiln,
+        RenderCompat::Kiln,
         &[
             ("Kptfile", &root),
             ("b/Kptfile", &kptfile("b", pipeline)),
@@ -45,11 +45,11 @@ fn what_no_function_changed_keeps_its_bytes() {
         "pipeline:\n  mutators:\n  - exec: pass\n  - exec: pass\n",
     );
     let files = [("Kptfile", root.as_str()), ("a.yaml", text)];
-    let after = rendered(Behaviour::Kiln, &files, &[("pass", pass)]);
+    let after = rendered(RenderCompat::Kiln, &files, &[("pass", pass)]);
     assert_eq!(after.changed, ["Kptfile"]);
     assert!(after.file("Kptfile").contains("name: r # mine"));
     assert!(after.file("Kptfile").contains("status: \"True\""));
-    let after = rendered(Behaviour::Kpt, &files, &[("pass", pass)]);
+    let after = rendered(RenderCompat::Kpt, &files, &[("pass", pass)]);
     assert_eq!(after.changed, ["Kptfile", "a.yaml"]);
     assert!(!after.file("Kptfile").contains("# mine"));
 }
@@ -64,13 +64,13 @@ fn a_second_render_changes_nothing() {
             "apiVersion: v1\nkind: K\nmetadata:\n  name: old\n",
         ),
     ];
-    let first = rendered(Behaviour::Kiln, &files, &[("replace", replace)]);
+    let first = rendered(RenderCompat::Kiln, &files, &[("replace", replace)]);
     let files: Vec<(&str, &str)> = first
         .files
         .iter()
         .map(|(path, content)| (path.as_str(), content.as_str()))
         .collect();
-    let second = rendered(Behaviour::Kiln, &files, &[("replace", replace)]);
+    let second = rendered(RenderCompat::Kiln, &files, &[("replace", replace)]);
     assert_eq!(second.changed, [""; 0]);
 }
 
@@ -79,7 +79,7 @@ fn a_selection_goes_back_to_its_place() {
     let pipeline = "pipeline:\n  mutators:\n  - exec: replace\n    selectors:\n    - name: b\n";
     let all = ["a", "b", "c"].map(|name| config_map(name, "old"));
     let after = rendered(
-        Behaviour::Kiln,
+        RenderCompat::Kiln,
         &[
             ("Kptfile", &kptfile("r", pipeline)),
             ("all.yaml", &all.join("---\n")),
@@ -110,7 +110,7 @@ fn what_a_function_generates_and_deletes() {
     let pipeline =
         "pipeline:\n  mutators:\n  - exec: generate\n    exclude:\n    - kind: Kptfile\n";
     let after = rendered(
-        Behaviour::Kiln,
+        RenderCompat::Kiln,
         &[
             ("Kptfile", &kptfile("r", pipeline)),
             ("a.yaml", &config_map("a", "old")),
@@ -127,13 +127,17 @@ fn what_a_function_generates_and_deletes() {
 fn the_package_context_can_be_generated() {
     let pipeline = "pipeline:\n  mutators:\n  - image: builtins/gen-pkg-context\n";
     let after = rendered(
-        Behaviour::Kiln,
+        RenderCompat::Kiln,
         &[("Kptfile", &kptfile("r", pipeline))],
         &[],
     );
     let expected = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: r\n";
     assert_eq!(after.file("package-context.yaml"), expected);
-    let after = rendered(Behaviour::Kpt, &[("Kptfile", &kptfile("r", pipeline))], &[]);
+    let after = rendered(
+        RenderCompat::Kpt,
+        &[("Kptfile", &kptfile("r", pipeline))],
+        &[],
+    );
     assert_eq!(
         after.message(),
         "Error: function \"builtins/gen-pkg-context:latest\" not found "
@@ -144,7 +148,7 @@ fn the_package_context_can_be_generated() {
 fn validators_change_nothing() {
     let pipeline = "pipeline:\n  validators:\n  - exec: replace\n";
     let after = rendered(
-        Behaviour::Kiln,
+        RenderCompat::Kiln,
         &[
             ("Kptfile", &kptfile("r", pipeline)),
             ("a.yaml", &config_map("a", "old")),

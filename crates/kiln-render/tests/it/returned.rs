@@ -1,8 +1,8 @@
 //! What functions return that is not shaped as what they got.
 
-use kiln_render::Behaviour;
+use kiln_render::RenderCompat;
 
-use crate::world::{After, Body, kptfile, rendered};
+use crate::setup::{After, Body, kptfile, rendered};
 
 const YAML: &str = "\
 # about
@@ -32,14 +32,14 @@ const JSON: &str = "\
 ";
 
 #[track_caller]
-fn render(behaviour: Behaviour, function: Body) -> After {
+fn render(compat: RenderCompat, function: Body) -> After {
     let root = kptfile("r", "pipeline:\n  mutators:\n  - exec: function\n");
     let files = [
         ("Kptfile", root.as_str()),
         ("a.yaml", YAML),
         ("j.json", JSON),
     ];
-    rendered(behaviour, &files, &[("function", function)])
+    rendered(compat, &files, &[("function", function)])
 }
 
 /// Replaces the values of `map`, `list` and `text` of both resources.
@@ -56,7 +56,7 @@ fn with_values(input: &str, [map, list, text]: [&str; 3]) -> (i32, String, &'sta
 
 #[track_caller]
 fn check(function: Body, fields: &[&str]) {
-    let after = render(Behaviour::Kiln, function);
+    let after = render(RenderCompat::Kiln, function);
     assert_eq!(after.message(), "");
     for path in ["a.yaml", "j.json"] {
         let text = after.file(path).replace('"', "");
@@ -100,7 +100,7 @@ fn fields_may_change_between_maps_lists_and_scalars() {
 
 #[test]
 fn kpt_refuses_a_field_of_another_kind() {
-    let after = render(Behaviour::Kpt, |input| {
+    let after = render(RenderCompat::Kpt, |input| {
         with_values(input, ["one", "[]", "t"])
     });
     let message = after.message();
@@ -113,10 +113,10 @@ const MARKS: [&str; 3] = [
     "config.kubernetes.io/path",
 ];
 
-/// Whatever a function does to the lines of its list, no mark gets into a file.
+/// Whatever a function does to the lines of its list, no internal annotation gets into a file.
 #[track_caller]
 fn check_marks(function: Body) {
-    let after = render(Behaviour::Kiln, function);
+    let after = render(RenderCompat::Kiln, function);
     for (path, text) in &after.files {
         for mark in MARKS {
             assert!(!text.contains(mark), "{path}: {text}");
@@ -167,7 +167,7 @@ fn marks_in_the_users_own_text_stay() {
     let stored = "apiVersion: v1\nkind: Stored\nmetadata:\n  name: old\nspec:\n  config.kubernetes.io/path: 'a.yaml'\n";
     let files = [("Kptfile", root.as_str()), ("a.yaml", stored)];
     let after = rendered(
-        Behaviour::Kiln,
+        RenderCompat::Kiln,
         &files,
         &[("function", |input| (0, input.replace("old", "new"), ""))],
     );
@@ -203,7 +203,7 @@ fn an_item_inserted_first_takes_no_comments() {
     };
     let root = kptfile("r", "pipeline:\n  mutators:\n  - exec: function\n");
     let files = [("Kptfile", root.as_str()), ("a.yaml", COMMENTED_LIST)];
-    let after = rendered(Behaviour::Kiln, &files, &[("function", function)]);
+    let after = rendered(RenderCompat::Kiln, &files, &[("function", function)]);
     assert_eq!(after.message(), "");
     let expected = COMMENTED_LIST
         .replace("# before one\n", "- name: zero\n# before one\n")
@@ -223,7 +223,7 @@ fn a_comment_of_a_first_field_is_not_doubled() {
     };
     let root = kptfile("r", "pipeline:\n  mutators:\n  - exec: function\n");
     let files = [("Kptfile", root.as_str()), ("a.yaml", COMMENTED_LIST)];
-    let after = rendered(Behaviour::Kiln, &files, &[("function", function)]);
+    let after = rendered(RenderCompat::Kiln, &files, &[("function", function)]);
     assert_eq!(after.message(), "");
     let expected = COMMENTED_LIST.replace("image: y", "image: z");
     assert_eq!(after.file("a.yaml"), expected);
@@ -236,7 +236,7 @@ fn the_second_of_two_equal_keys_keeps_its_value() {
     let yaml =
         "metadata:\n  name: a\napiVersion: v1\nkind: Thing\nx: 1\nmetadata:\n  name: b # second\n";
     let files = [("Kptfile", root.as_str()), ("a.yaml", yaml)];
-    let after = rendered(Behaviour::Kiln, &files, &[("function", function)]);
+    let after = rendered(RenderCompat::Kiln, &files, &[("function", function)]);
     assert_eq!(after.message(), "");
     assert_eq!(after.file("a.yaml"), yaml.replace("x: 1", "x: 2"));
 }
@@ -250,7 +250,7 @@ fn folded_text_with_indented_lines_keeps_its_value() {
     );
     let yaml = "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\nx: 1\ntext: >\n  one\n\n    indented\n\n  two\n";
     let files = [("Kptfile", root.as_str()), ("a.yaml", yaml)];
-    let after = rendered(Behaviour::Kiln, &files, &[("function", function)]);
+    let after = rendered(RenderCompat::Kiln, &files, &[("function", function)]);
     assert_eq!(after.message(), "");
     assert_eq!(after.file("a.yaml"), yaml.replace("x: 1", "x: 2"));
 }

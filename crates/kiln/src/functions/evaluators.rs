@@ -12,7 +12,7 @@ use kiln_functions::registry::Registry;
 use kiln_krm::image::with_prefix;
 use kiln_krm::kptfile::Function;
 use kiln_package::available_threads;
-use kiln_render::{Behaviour, Builtins, FunctionOptions, Tags, resolved_image};
+use kiln_render::{Builtins, FunctionOptions, RenderCompat, Tags, resolved_image};
 use kiln_runtime::{
     CancelToken, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Evaluator, EvaluatorChain, FunctionSpec,
     Limits, Network, RunContext,
@@ -61,7 +61,7 @@ pub(crate) struct EvaluatorSetup {
     /// Whether images can be pulled, so that tags in registries can be selected.
     may_pull: bool,
     registry_tags: RegistryTags,
-    behaviour: Behaviour,
+    behaviour: RenderCompat,
     timeout: Option<Duration>,
     limits: Limits,
     threads: NonZeroUsize,
@@ -83,15 +83,15 @@ impl EvaluatorFlags {
         let prefix = self.functions.prefix()?;
         let timeout = self.functions.timeout.unwrap_or(DEFAULT_TIMEOUT);
         let behaviour = match ui.compat() {
-            Compat::Kiln => Behaviour::Kiln,
-            Compat::Kpt | Compat::KptV039 => Behaviour::Kpt,
+            Compat::Kiln => RenderCompat::Kiln,
+            Compat::Kpt | Compat::KptV039 => RenderCompat::Kpt,
         };
         let exec = self.functions.exec(container.network)?;
         let native = self.functions.native().map(|native| NativeOptions {
             // The exact output of kpt requires that every item is encoded and parsed again.
             form: match behaviour {
-                Behaviour::Kiln => NativeForm::Trees,
-                Behaviour::Kpt => NativeForm::Wire,
+                RenderCompat::Kiln => NativeForm::Trees,
+                RenderCompat::Kpt => NativeForm::Wire,
             },
             files: Some(Arc::new(MountedFiles::new(&container.mounts))),
             ..native
@@ -105,8 +105,8 @@ impl EvaluatorFlags {
             engine: std::env::var(KRM_FN_RUNTIME).unwrap_or_default(),
             search_path: std::env::var_os(PATH).unwrap_or_default(),
             style: match behaviour {
-                Behaviour::Kiln => CommandStyle::Kiln,
-                Behaviour::Kpt => CommandStyle::Kpt,
+                RenderCompat::Kiln => CommandStyle::Kiln,
+                RenderCompat::Kpt => CommandStyle::Kpt,
             },
             pull_policy: self.image_pull_policy,
             mounts: container.mounts,
@@ -127,7 +127,7 @@ impl EvaluatorFlags {
             container,
             native_tags,
             // kpt asks registries even then.
-            may_pull: self.image_pull_policy != PullPolicy::Never || behaviour == Behaviour::Kpt,
+            may_pull: self.image_pull_policy != PullPolicy::Never || behaviour == RenderCompat::Kpt,
             registry_tags: RegistryTags::new(cancel.clone()),
             behaviour,
             timeout: (!timeout.is_zero()).then_some(timeout),
@@ -144,7 +144,7 @@ impl EvaluatorFlags {
 impl EvaluatorSetup {
     pub(crate) fn options(&self, network: Network) -> FunctionOptions<'_> {
         FunctionOptions {
-            behaviour: self.behaviour,
+            compat: self.behaviour,
             evaluator: &self.evaluators,
             image_prefix: &self.prefix,
             tags: self,
@@ -186,7 +186,7 @@ impl EvaluatorSetup {
         &self.cancel
     }
 
-    pub(crate) fn behaviour(&self) -> Behaviour {
+    pub(crate) fn behaviour(&self) -> RenderCompat {
         self.behaviour
     }
 }

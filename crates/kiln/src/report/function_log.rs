@@ -62,25 +62,25 @@ impl<'a> FunctionLog<'a> {
 }
 
 impl Log for FunctionLog<'_> {
-    fn event(&self, event: &Event<'_>) {
-        let ended_on = match event {
+    fn event(&self, event: Event) {
+        let ended_on = match &event {
             Event::Passed { function, .. } | Event::Failed { function, .. } => self.end(function),
             _ => None,
         };
-        if let Some(text) = message(event, self.is_quiet) {
-            self.ui.log(&record(event, ended_on.as_deref()), &text);
+        if let Some(text) = message(&event, self.is_quiet) {
+            self.ui.log(&record(&event, ended_on.as_deref()), &text);
         }
         if let Event::Running {
             function, package, ..
-        } = event
+        } = &event
         {
-            self.begin(function, *package);
+            self.begin(function, package.as_deref());
         }
     }
 }
 
 /// The record of an event. `ended_on` is the package of the function that ended.
-fn record<'a>(event: &Event<'a>, ended_on: Option<&'a str>) -> Record<'a> {
+fn record<'a>(event: &'a Event, ended_on: Option<&'a str>) -> Record<'a> {
     let ended = |name, function, elapsed: &std::time::Duration, result: &'a FunctionResult| {
         let given = |text: &'a str| Some(text).filter(|text| !text.is_empty());
         Record {
@@ -96,7 +96,7 @@ fn record<'a>(event: &Event<'a>, ended_on: Option<&'a str>) -> Record<'a> {
             ..Record::default()
         }
     };
-    match *event {
+    match event {
         Event::Warning(text) => Record {
             level: Level::Warning,
             event: "warning",
@@ -118,19 +118,19 @@ fn record<'a>(event: &Event<'a>, ended_on: Option<&'a str>) -> Record<'a> {
             package,
         } => Record {
             event: "running",
-            package,
+            package: package.as_deref(),
             function: Some(function),
-            resources,
+            resources: *resources,
             ..Record::default()
         },
         Event::Passed {
             function,
-            ref elapsed,
+            elapsed,
             result,
         } => ended("passed", function, elapsed, result),
         Event::Failed {
             function,
-            ref elapsed,
+            elapsed,
             result,
             ..
         } => Record {
@@ -140,7 +140,7 @@ fn record<'a>(event: &Event<'a>, ended_on: Option<&'a str>) -> Record<'a> {
     }
 }
 
-fn message(event: &Event<'_>, is_quiet: bool) -> Option<String> {
+fn message(event: &Event, is_quiet: bool) -> Option<String> {
     match event {
         Event::Warning(text) => Some(format!("[WARN] {text}")),
         Event::Failed {

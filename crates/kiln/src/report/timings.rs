@@ -44,16 +44,16 @@ impl<'a> Timings<'a> {
 }
 
 impl Log for Timings<'_> {
-    fn event(&self, event: &Event<'_>) {
+    fn event(&self, event: Event) {
         if let Event::Passed {
             function, elapsed, ..
         }
         | Event::Failed {
             function, elapsed, ..
-        } = event
+        } = &event
         {
             let mut functions = self.functions.borrow_mut();
-            functions.push(((*function).to_owned(), *elapsed));
+            functions.push((function.clone(), *elapsed));
         }
         self.log.event(event);
     }

@@ -16,7 +16,7 @@ use kiln_functions::registry::Registry;
 use kiln_krm::image::DEFAULT_PREFIX;
 use kiln_package::available_threads;
 use kiln_remote::{Address, RemoteEvaluator, RemoteOptions};
-use kiln_render::{Builtins, Jobs, Log, Outside, Tags};
+use kiln_render::{Builtins, ExternalFunctions, Jobs, Log, Tags};
 use kiln_runtime::{CancelToken, DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Evaluator, Limits, Network};
 use kiln_task::{RenderSettings, RepositoryConfig, RepositoryEvaluators, RunnerOptions};
 
@@ -113,7 +113,7 @@ impl RenderSetup {
             },
             jobs: Jobs {
                 count,
-                outside: Outside::InOrder,
+                external: ExternalFunctions::InOrder,
             },
             attribution: !is_attribution_disabled(),
             cancel: self.cancel.clone(),

@@ -10,7 +10,10 @@ use kiln_krm::kptfile::{FILE_NAME, KptfileError, KptfileProblem};
 use kiln_krm::package::FileChange;
 use kiln_krm::record::UnknownKeys;
 use kiln_package::{Access, ApplyOptions, DiskFiles, available_threads};
-use kiln_render::{Emptied, Jobs, Lost, Outside, RenderError, RenderOptions, Rendered, render};
+use kiln_render::{
+    Emptied, ExternalFunctions, Jobs, Lost, RenderError, RenderOptions, RenderReport, Rendered,
+    render,
+};
 use kiln_runtime::Network;
 
 use crate::compat::Compat;
@@ -184,11 +187,11 @@ fn jobs(compat: Compat, given: Option<NonZeroUsize>) -> Jobs {
         (Compat::Kpt | Compat::KptV039, _) => Jobs::ONE,
         (Compat::Kiln, Some(count)) => Jobs {
             count,
-            outside: Outside::Beside,
+            external: ExternalFunctions::Parallel,
         },
         (Compat::Kiln, None) => Jobs {
             count: available_threads(),
-            outside: Outside::InOrder,
+            external: ExternalFunctions::InOrder,
         },
     }
 }
@@ -226,42 +229,48 @@ fn finish_in_place(
     args: &RenderArgs,
     root: &Path,
     files: &DiskFiles,
-    mut rendered: Rendered,
+    rendered: Rendered,
     written: &mut Vec<FileChange>,
     failed: &ToCommandError<'_>,
 ) -> Result<()> {
-    let saves = rendered.resources.is_some();
-    let mut changes = rendered
+    let Rendered { report, output } = rendered;
+    let mut plan = output
         .plan(files)
-        .map_err(|error| not_saved(&rendered, &error.to_string()))?;
+        .map_err(|error| not_saved(&report, &error.to_string()))?;
     if args.dry_run || args.check {
         package::check_read_at_once(ui, files)?;
-        return finish_preview(ui, args, files, &changes, &rendered, failed);
+        return finish_preview(ui, args, files, &plan.changes, &report, failed);
     }
-    let results = results_file(args, &rendered);
+    let results = results_file(args, &report);
     if let Err(error) = &results {
-        rendered.note_failure(&format!("{error:#}"), &mut changes, files);
+        plan.note_failure(&format!("{error:#}"), files);
     }
-    if let Err(error) = write(ui, root, Some(files), &changes, ApplyOptions::default()) {
-        return Err(not_saved(&rendered, &format!("{error:#}")));
+    if let Err(error) = write(
+        ui,
+        root,
+        Some(files),
+        &plan.changes,
+        ApplyOptions::default(),
+    ) {
+        return Err(not_saved(&report, &format!("{error:#}")));
     }
-    written.extend(changes);
-    if saves && !args.quiet {
-        let message = summary(&rendered);
+    written.extend(plan.changes);
+    if plan.has_resources && !args.quiet {
+        let message = summary(&report);
         let record = Record {
             event: "summary",
-            functions: Some(rendered.functions),
-            packages: Some(rendered.packages),
+            functions: Some(report.functions),
+            packages: Some(report.packages),
             message: Some(&message),
             ..Record::default()
         };
         ui.log(&record, &message);
     }
-    warn_about_emptied(ui, &rendered);
+    warn_about_emptied(ui, &report);
     if let Some(path) = results? {
         report_results(ui, &path, "");
     }
-    outcome(&rendered, failed)
+    outcome(&report, failed)
 }
 
 /// Prints the changes, or fails if there are any. Writes nothing.
@@ -270,11 +279,11 @@ fn finish_preview(
     args: &RenderArgs,
     files: &DiskFiles,
     changes: &[FileChange],
-    rendered: &Rendered,
+    report: &RenderReport,
     failed: &ToCommandError<'_>,
 ) -> Result<()> {
-    outcome(rendered, failed)?;
-    warn_about_emptied(ui, rendered);
+    outcome(report, failed)?;
+    warn_about_emptied(ui, report);
     if args.dry_run {
         return preview::show(ui, files, changes);
     }
@@ -288,24 +297,25 @@ fn finish_elsewhere(
     ui: &Ui,
     args: &RenderArgs,
     destination: &Destination,
-    mut rendered: Rendered,
+    rendered: Rendered,
     failed: &ToCommandError<'_>,
 ) -> Result<()> {
-    if let Some(path) = results_file(args, &rendered)? {
+    let Rendered { report, output } = rendered;
+    if let Some(path) = results_file(args, &report)? {
         report_results(ui, &path, "");
     }
-    let resources = rendered.resources.take().unwrap_or_default();
-    outcome(&rendered, failed)?;
-    warn_about_emptied(ui, &rendered);
-    destination.write(ui, resources, rendered.read_set())
+    outcome(&report, failed)?;
+    warn_about_emptied(ui, &report);
+    let resources = output.resources.unwrap_or_default();
+    destination.write(ui, resources, &output.read)
 }
 
 /// Warns about functions that removed all resources of a package, or its Kptfile. kpt does not.
-fn warn_about_emptied(ui: &Ui, rendered: &Rendered) {
+fn warn_about_emptied(ui: &Ui, report: &RenderReport) {
     if ui.compat() != Compat::Kiln {
         return;
     }
-    for emptied in &rendered.emptied {
+    for emptied in &report.emptied {
         let Emptied {
             function,
             package,
@@ -325,19 +335,19 @@ fn warn_about_emptied(ui: &Ui, rendered: &Rendered) {
 }
 
 /// Writes the results file and returns its path, if there is one.
-fn results_file(args: &RenderArgs, rendered: &Rendered) -> Result<Option<String>> {
-    if matches!(rendered.error, Some(RenderError::Plain(_))) {
+fn results_file(args: &RenderArgs, report: &RenderReport) -> Result<Option<String>> {
+    if matches!(report.error, Some(RenderError::Plain(_))) {
         return Ok(None);
     }
-    match save_results(&args.results_dir, &rendered.results) {
+    match save_results(&args.results_dir, &report.results) {
         // The error of the render matters more.
-        Err(_) if rendered.error.is_some() => Ok(None),
+        Err(_) if report.error.is_some() => Ok(None),
         saved => saved,
     }
 }
 
-fn outcome(rendered: &Rendered, failed: &ToCommandError<'_>) -> Result<()> {
-    match &rendered.error {
+fn outcome(report: &RenderReport, failed: &ToCommandError<'_>) -> Result<()> {
+    match &report.error {
         None => Ok(()),
         Some(error) => Err(failed(error)),
     }
@@ -346,8 +356,8 @@ fn outcome(rendered: &Rendered, failed: &ToCommandError<'_>) -> Result<()> {
 /// Converts the error of a render.
 type ToCommandError<'a> = dyn Fn(&RenderError) -> anyhow::Error + 'a;
 
-fn not_saved(rendered: &Rendered, text: &str) -> anyhow::Error {
-    match &rendered.error {
+fn not_saved(report: &RenderReport, text: &str) -> anyhow::Error {
+    match &report.error {
         None => anyhow!("failed to save resources: {text}"),
         Some(error) => {
             anyhow!("failed to save resources: {text} (original render error: {error})")
@@ -355,9 +365,9 @@ fn not_saved(rendered: &Rendered, text: &str) -> anyhow::Error {
     }
 }
 
-fn summary(rendered: &Rendered) -> String {
-    let (functions, packages) = (rendered.functions, rendered.packages);
-    match (&rendered.error, functions) {
+fn summary(report: &RenderReport) -> String {
+    let (functions, packages) = (report.functions, report.packages);
+    match (&report.error, functions) {
         (None, _) => {
             format!("Successfully executed {functions} function(s) in {packages} package(s).")
         }

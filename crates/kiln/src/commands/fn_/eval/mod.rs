@@ -18,7 +18,7 @@ use kiln_krm::read::{read_input, read_loose_file};
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_package::{ApplyOptions, DiskFiles, available_threads};
-use kiln_render::{Behaviour, Evaluation, Inventory, Lost, evaluate};
+use kiln_render::{Evaluation, Inventory, Lost, RenderCompat, evaluate};
 use kiln_runtime::{FunctionSpec, Target};
 use kiln_yaml::{Document, SequenceStyle};
 
@@ -79,7 +79,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
     let inventory = Inventory::of(&input);
     let output = evaluate(evaluation, input, &mut results, &FunctionLog::new(ui));
     // kpt does not check.
-    if let (Behaviour::Kiln, Ok(output)) = (setup.behaviour(), &output) {
+    if let (RenderCompat::Kiln, Ok(output)) = (setup.behaviour(), &output) {
         for lost in inventory.lost(output) {
             ui.warn(&match lost {
                 Lost::Resources(count) => {
@@ -138,7 +138,7 @@ pub(crate) fn cmd_eval(ui: &Ui, args: &EvalArgs) -> Result<()> {
         Ok(None) => {}
     }
     // kpt ignores this error.
-    if setup.behaviour() == Behaviour::Kiln {
+    if setup.behaviour() == RenderCompat::Kiln {
         saved_results?;
     }
     match (saved_message, saving) {
@@ -253,13 +253,13 @@ fn plan_output(
     source: &InputPackage,
     output: Vec<Resource>,
     before: &ReadSet,
-    behaviour: Behaviour,
+    behaviour: RenderCompat,
 ) -> Result<Vec<FileChange>> {
     let options = WriteOptions {
         dialect: Dialect::Current,
         bytes: match behaviour {
-            Behaviour::Kiln => Bytes::Keep,
-            Behaviour::Kpt => Bytes::Reencode,
+            RenderCompat::Kiln => Bytes::Keep,
+            RenderCompat::Kpt => Bytes::Reencode,
         },
         emptied_files: EmptiedFiles::Delete,
         package: source.path.display().to_string(),
@@ -300,14 +300,14 @@ fn saved_function(
 struct Saving {
     kind: FunctionKind,
     function: Function,
-    behaviour: Behaviour,
+    behaviour: RenderCompat,
 }
 
 impl Saving {
     /// Adds the function to the Kptfile in the changes, so that all is written or nothing, and returns the message to print.
     /// `None` if there is no Kptfile, and for kpt, which writes the resources even if the function cannot be saved.
     fn add_to(&self, changes: &mut Vec<FileChange>, directory: &Path) -> Result<Option<String>> {
-        if self.behaviour == Behaviour::Kpt {
+        if self.behaviour == RenderCompat::Kpt {
             return Ok(None);
         }
         let at = changes.iter().position(|change| change.path == FILE_NAME);
@@ -350,7 +350,7 @@ impl Saving {
             return Ok(None);
         };
         let saved = match self.behaviour {
-            Behaviour::Kpt => {
+            RenderCompat::Kpt => {
                 let Some(document) = kiln_yaml::parse_first(&original)? else {
                     return Ok(None);
                 };
@@ -359,7 +359,7 @@ impl Saving {
                     (text.into_bytes(), saved)
                 })
             }
-            Behaviour::Kiln => {
+            RenderCompat::Kiln => {
                 let Some(mut text) = KptfileText::read(&original) else {
                     return Ok(None);
                 };

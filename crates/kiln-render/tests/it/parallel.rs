@@ -1,4 +1,4 @@
-//! What is done at the same time, what is not, and how it ends.
+//! What runs in parallel, what does not, and how it ends.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kiln_exec::ExecEvaluator;
 use kiln_krm::package::MemoryFiles;
-use kiln_render::{Behaviour, Jobs, Outside};
+use kiln_render::{ExternalFunctions, Jobs, RenderCompat};
 use kiln_runtime::{
     CancelToken, Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext,
     RunError, Runner,
@@ -17,9 +17,9 @@ use kiln_runtime::{
 use proptest::prelude::*;
 
 use crate::properties::config;
-use crate::world::{After, World, config_map, kptfile};
+use crate::setup::{After, RenderSetup, config_map, kptfile};
 
-/// Nobody waits that long unless something is wrong.
+/// No wait takes that long unless something is wrong.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
 type Body = dyn Fn(&str, &RunContext) -> i32 + Send + Sync;
@@ -76,10 +76,10 @@ fn scripted(
     }
 }
 
-fn jobs(count: usize, outside: Outside) -> Jobs {
+fn jobs(count: usize, external: ExternalFunctions) -> Jobs {
     Jobs {
         count: NonZeroUsize::new(count).expect("is not zero"),
-        outside,
+        external,
     }
 }
 
@@ -97,13 +97,13 @@ fn packages(names: &[&str]) -> MemoryFiles {
 }
 
 fn render(files: MemoryFiles, jobs: Jobs, evaluator: &dyn Evaluator, cancel: CancelToken) -> After {
-    let world = World {
-        behaviour: Behaviour::Kiln,
+    let setup = RenderSetup {
+        compat: RenderCompat::Kiln,
         jobs,
         evaluator,
         cancel,
     };
-    world.render(files)
+    setup.render(files)
 }
 
 /// Lets functions wait for each other.
@@ -136,17 +136,17 @@ fn wait_for_cancel(ctx: &RunContext) -> bool {
 }
 
 #[test]
-fn native_functions_run_beside_each_other_and_others_if_asked() {
-    for (is_native, outside) in [
-        (true, Outside::InOrder),
-        (true, Outside::Beside),
-        (false, Outside::Beside),
+fn native_functions_run_in_parallel_and_others_if_asked() {
+    for (is_native, external) in [
+        (true, ExternalFunctions::InOrder),
+        (true, ExternalFunctions::Parallel),
+        (false, ExternalFunctions::Parallel),
     ] {
         let meeting = Meeting::default();
         let evaluator = scripted(is_native, move |_, _| i32::from(!meeting.wait_for(3)));
         // Three threads are needed, one of them for a package further down.
         let files = packages(&["p0", "p1/q", "p2"]);
-        let after = render(files, jobs(3, outside), &evaluator, CancelToken::new());
+        let after = render(files, jobs(3, external), &evaluator, CancelToken::new());
         assert_eq!(after.rendered.error, None);
     }
 }
@@ -154,7 +154,10 @@ fn native_functions_run_beside_each_other_and_others_if_asked() {
 #[test]
 fn no_more_than_asked_for_run_at_the_same_time() {
     let names = ["a", "a/b", "a/c", "a/c/d", "e", "f/g", "f/h", "i"];
-    for (count, outside, most) in [(3, Outside::Beside, 3), (3, Outside::InOrder, 1)] {
+    for (count, external, most) in [
+        (3, ExternalFunctions::Parallel, 3),
+        (3, ExternalFunctions::InOrder, 1),
+    ] {
         let running = Arc::new(AtomicUsize::new(0));
         let highest = Arc::new(AtomicUsize::new(0));
         let (now, top) = (running.clone(), highest.clone());
@@ -166,7 +169,7 @@ fn no_more_than_asked_for_run_at_the_same_time() {
         });
         let after = render(
             packages(&names),
-            jobs(count, outside),
+            jobs(count, external),
             &evaluator,
             CancelToken::new(),
         );
@@ -188,7 +191,7 @@ fn a_failure_ends_what_runs_later() {
     let files = packages(&["p0", "p1", "p2"]);
     let after = render(
         files,
-        jobs(2, Outside::Beside),
+        jobs(2, ExternalFunctions::Parallel),
         &evaluator,
         CancelToken::new(),
     );
@@ -217,7 +220,7 @@ fn an_earlier_failure_counts_more_than_a_later_one() {
     let files = packages(&["p0", "p1"]);
     let after = render(
         files,
-        jobs(2, Outside::InOrder),
+        jobs(2, ExternalFunctions::InOrder),
         &evaluator,
         CancelToken::new(),
     );
@@ -246,28 +249,33 @@ fn giving_up_ends_all_that_runs() {
             i32::from(!wait_for_cancel(ctx))
         });
         let files = packages(&["p0", "p1", "p2"]);
-        let after = render(files, jobs(2, Outside::Beside), &evaluator, cancel);
+        let after = render(
+            files,
+            jobs(2, ExternalFunctions::Parallel),
+            &evaluator,
+            cancel,
+        );
         assert_eq!(after.message(), "Error: function was interrupted ");
     }
 }
 
 #[test]
-fn a_function_that_panics_leaves_nobody_waiting() {
+fn a_function_that_panics_leaves_no_thread_waiting() {
     let evaluator = scripted(false, |name, _| match name {
         "p1" => panic!("on purpose"),
         _ => 0,
     });
-    for outside in [Outside::InOrder, Outside::Beside] {
+    for external in [ExternalFunctions::InOrder, ExternalFunctions::Parallel] {
         let files = packages(&["p0", "p1", "p2", "p3"]);
         let rendered = catch_unwind(AssertUnwindSafe(|| {
-            render(files, jobs(3, outside), &evaluator, CancelToken::new())
+            render(files, jobs(3, external), &evaluator, CancelToken::new())
         }));
         assert!(rendered.is_err());
     }
 }
 
 #[test]
-fn a_tree_as_deep_as_it_likes() {
+fn packages_nested_to_any_depth() {
     let mut names = Vec::new();
     for depth in 1..400 {
         names.push(vec!["p"; depth].join("/"));
@@ -277,7 +285,7 @@ fn a_tree_as_deep_as_it_likes() {
     let evaluator = scripted(true, |_, _| 0);
     let after = render(
         packages(&names[..40]),
-        jobs(4, Outside::InOrder),
+        jobs(4, ExternalFunctions::InOrder),
         &evaluator,
         CancelToken::new(),
     );
@@ -288,7 +296,7 @@ fn a_tree_as_deep_as_it_likes() {
     }
     let after = render(
         files,
-        jobs(4, Outside::InOrder),
+        jobs(4, ExternalFunctions::InOrder),
         &evaluator,
         CancelToken::new(),
     );
@@ -296,7 +304,7 @@ fn a_tree_as_deep_as_it_likes() {
     assert_eq!(after.rendered.error, None);
 }
 
-/// Programs that are everywhere; the first that fails ends the render.
+/// Programs of every system; the first that fails ends the render.
 const PROGRAMS: [&str; 4] = [
     "cat",
     "sed s/old/new/",
@@ -330,10 +338,10 @@ proptest! {
             files.insert(format!("{name}/Kptfile"), kptfile("p", &pipeline));
             files.insert(format!("{name}/a.yaml"), config_map("a", "old"));
         }
-        let outside = if is_asked { Outside::Beside } else { Outside::InOrder };
+        let external = if is_asked { ExternalFunctions::Parallel } else { ExternalFunctions::InOrder };
         let one = render(files.clone(), Jobs::ONE, &evaluator, CancelToken::new());
-        let many = render(files, jobs(count, outside), &evaluator, CancelToken::new());
-        prop_assert_eq!(one.told, many.told);
+        let many = render(files, jobs(count, external), &evaluator, CancelToken::new());
+        prop_assert_eq!(one.events, many.events);
         prop_assert_eq!(one.files, many.files);
         prop_assert_eq!(&one.rendered.error, &many.rendered.error);
         prop_assert_eq!(&one.rendered.results, &many.rendered.results);

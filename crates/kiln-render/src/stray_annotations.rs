@@ -1,9 +1,9 @@
-//! Removing marks that a function returned where nothing else removes them.
+//! Removing internal annotations that a function returned in unexpected positions.
 //!
-//! Resources go to a function with annotations about their place, one of which is a directory of the machine. They are
-//! removed from `metadata.annotations` before files are written. A function that edits lines, or that puts one resource
-//! into another, can return them anywhere: under another key, twice, or deep in a field. What the inputs themselves have
-//! outside of their annotations belongs to the user and stays.
+//! Resources go to a function with internal annotations, one of which is a directory of the machine. They are removed
+//! from `metadata.annotations` before files are written. A function that edits lines, or that puts one resource into
+//! another, can return them anywhere: under another key, twice, or deep in a field. Those that the inputs have outside
+//! of their annotations belong to the user and stay.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -15,8 +15,8 @@ use kiln_krm::annotations::{
 };
 use kiln_yaml::{NodeId, NodeRef};
 
-/// The keys of all marks.
-const MARKS: [&str; 10] = [
+/// The keys of all internal annotations.
+const KEYS: [&str; 10] = [
     PATH,
     INDEX,
     SEQINDENT,
@@ -29,30 +29,30 @@ const MARKS: [&str; 10] = [
     LEGACY_ID,
 ];
 
-/// The marks of a function's inputs, collected when the first output needs them.
+/// The internal annotations of a function's inputs, collected when the first output needs them.
 #[derive(Default)]
-pub(crate) struct GivenMarks {
-    marks: OnceLock<Marks>,
+pub(crate) struct GivenAnnotations {
+    collected: OnceLock<Collected>,
 }
 
 /// Keys with their values.
 type Pairs = HashSet<(String, String)>;
 
-struct Marks {
-    /// Those that the function got as marks.
+struct Collected {
+    /// Those in the annotations of inputs.
     given: Pairs,
-    /// Those that stand elsewhere in the user's own text.
+    /// Those elsewhere in the inputs.
     of_the_user: Pairs,
 }
 
-impl GivenMarks {
-    /// Removes from an output what the function got as marks and returned elsewhere.
+impl GivenAnnotations {
+    /// Removes internal annotations that the function got and returned elsewhere.
     pub(crate) fn remove_strays(&self, output: &mut Resource, inputs: &[Resource]) {
         let found = strays(output.root());
         if found.is_empty() {
             return;
         }
-        let Marks { given, of_the_user } = self.marks.get_or_init(|| Marks::of(inputs));
+        let Collected { given, of_the_user } = self.collected.get_or_init(|| Collected::of(inputs));
         let is_ours =
             |stray: &&Stray| given.contains(&stray.pair) && !of_the_user.contains(&stray.pair);
         let keys: HashSet<NodeId> = found
@@ -83,24 +83,24 @@ impl GivenMarks {
     }
 }
 
-impl Marks {
-    fn of(inputs: &[Resource]) -> Marks {
-        let mut marks = Marks {
+impl Collected {
+    fn of(inputs: &[Resource]) -> Collected {
+        let mut collected = Collected {
             given: HashSet::new(),
             of_the_user: HashSet::new(),
         };
         for input in inputs {
-            let own = input.annotations().filter(|(key, _)| MARKS.contains(key));
+            let own = input.annotations().filter(|(key, _)| KEYS.contains(key));
             let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
-            marks.given.extend(own);
+            collected.given.extend(own);
             let strays = strays(input.root()).into_iter();
-            marks.of_the_user.extend(strays.map(|stray| stray.pair));
+            collected.of_the_user.extend(strays.map(|stray| stray.pair));
         }
-        marks
+        collected
     }
 }
 
-/// A mark outside of a resource's annotations, or one that is there a second time.
+/// An internal annotation outside of a resource's annotations, or a second one with the same key.
 struct Stray {
     mapping: NodeId,
     key: NodeId,
@@ -115,7 +115,7 @@ fn strays(root: NodeRef<'_>) -> Vec<Stray> {
     for mapping in mappings_of(root) {
         let id = mapping.id();
         for (key, value) in mapping.entries() {
-            if !MARKS.contains(&key.value()) {
+            if !KEYS.contains(&key.value()) {
                 continue;
             }
             let is_first = || {
@@ -149,7 +149,7 @@ fn mappings_of(root: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
     .filter(|node| node.is_mapping())
 }
 
-/// Removes entries of a mapping; true if that left none.
+/// Removes entries of a mapping and returns whether that removed the last one.
 fn remove_entries(
     resource: &mut Resource,
     mapping: NodeId,

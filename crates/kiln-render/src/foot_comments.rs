@@ -1,8 +1,8 @@
-//! Comments below something, which do not stay where they are on the way to a function and back.
+//! Foot comments, which move to other nodes on the way to a function and back.
 //!
-//! In a list, the comment below a resource stands before the next one, and the parser finds it there, or at another node
-//! than in the file. So a comment that comes back at another node is not a change: it goes back to where it was. What
-//! the input has nowhere is the function's own and stays. No comment is lost, and none is there twice.
+//! In a list, the foot comment of a resource stands before the next resource, and the parser assigns it there, or to
+//! another node than in the file. So a comment that comes back at another node is not a change: it is moved back. A
+//! comment that the input does not have is the function's own and stays. No comment is lost or duplicated.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use kiln_yaml::{Document, NodeId, NodeRef, Slot};
 
 pub(crate) const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
 
-/// Keeps the last comment of a document where it is not in the way.
+/// Keeps the last comment as the foot comment of the document.
 ///
-/// kpt loses it, or puts it below the resource's tree, from where it gets to the next function and there to the next
-/// resource of the list, which go-yaml cannot always write after it.
+/// kpt loses it, or attaches it to the root node. From there it gets to the next function and to the next resource of
+/// the list, which go-yaml cannot always write after it.
 pub(crate) fn keep_foot(from: &Document, to: &mut Document) {
     let feet = |document: &Document| {
         let both = [
@@ -32,7 +32,7 @@ pub(crate) fn keep_foot(from: &Document, to: &mut Document) {
     to.set_document_comment(Slot::Foot, &foot);
 }
 
-/// All lines of comments below something.
+/// All lines of foot comments.
 pub(crate) fn foot_lines(inputs: &[Resource]) -> HashSet<String> {
     let mut lines = HashSet::new();
     for input in inputs {
@@ -41,8 +41,8 @@ pub(crate) fn foot_lines(inputs: &[Resource]) -> HashSet<String> {
     lines
 }
 
-/// Removes the comment below a resource from the one that follows it: in a list the two look the same.
-pub(crate) fn remove_strange_feet(
+/// Removes foot comments of the resource before, which look like head comments in a list.
+pub(crate) fn remove_foreign_feet(
     output: &mut Resource,
     input: Option<&Resource>,
     feet: &HashSet<String>,
@@ -56,12 +56,12 @@ pub(crate) fn remove_strange_feet(
         }
         None => HashSet::new(),
     };
-    let is_strange = |line: &str| feet.contains(line) && !own.contains(line);
+    let is_foreign = |line: &str| feet.contains(line) && !own.contains(line);
     let mut changed = Vec::new();
     for node in tops(output.root()) {
         let comment = node.comment(Slot::Head);
-        if comment.lines().any(is_strange) {
-            let left: Vec<&str> = comment.lines().filter(|line| !is_strange(line)).collect();
+        if comment.lines().any(is_foreign) {
+            let left: Vec<&str> = comment.lines().filter(|line| !is_foreign(line)).collect();
             let left = left.join("\n").trim_matches('\n').to_owned();
             changed.push((node.id(), left));
         }
@@ -121,18 +121,17 @@ fn without(comment: String, other: &str) -> String {
     }
 }
 
-/// The nodes that have the comment above a resource: itself or its first key.
+/// The nodes that can have the head comment of a resource: the root or its first key.
 fn tops(root: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
     std::iter::once(root).chain(root.children().next())
 }
 
-/// Comments that were taken off an output because its input has them, perhaps elsewhere.
-pub(crate) struct Moved(Vec<(NodeId, Slot, String)>);
+/// Comments that were removed from an output because its input has them, perhaps at another node.
+pub(crate) struct MovedComments(Vec<(NodeId, Slot, String)>);
 
-impl Moved {
-    /// Takes off the comments below something that the input has anywhere, and those above something that the input has
-    /// below something else.
-    pub(crate) fn take(output: &mut Resource, input: &Resource) -> Moved {
+impl MovedComments {
+    /// Removes foot comments that the input has anywhere, and head comments that are foot comments in the input.
+    pub(crate) fn take(output: &mut Resource, input: &Resource) -> MovedComments {
         let all: HashSet<&str> = lines_of(input, &SLOTS).collect();
         let feet: HashSet<&str> = lines_of(input, &[Slot::Foot]).collect();
         let heads: HashSet<&str> = lines_of(input, &[Slot::Head]).collect();
@@ -156,10 +155,10 @@ impl Moved {
         for (node, slot, _) in &moved {
             output.document_mut().set_comment(*node, *slot, "");
         }
-        Moved(moved)
+        MovedComments(moved)
     }
 
-    /// Puts back those that have not come from the input since, because the node they were at is gone.
+    /// Puts back those that were not restored from the input because their node no longer exists.
     pub(crate) fn put_back(self, output: &mut Resource) {
         if self.0.is_empty() {
             return;
@@ -183,12 +182,12 @@ fn lines_of<'a>(resource: &'a Resource, slots: &'a [Slot]) -> impl Iterator<Item
     document.chain(nodes).flat_map(filled)
 }
 
-/// The lines of a comment that hold something.
+/// The lines of a comment that are not blank.
 fn filled(comment: &str) -> impl Iterator<Item = &str> {
     comment.lines().filter(|line| !line.trim().is_empty())
 }
 
-/// A node and all below it.
+/// A node and all its descendants.
 fn nodes(root: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
     let mut pending = vec![root];
     std::iter::from_fn(move || {

@@ -8,14 +8,15 @@ use std::time::Duration;
 use kiln_krm::package::{FileAction, MemoryFiles};
 use kiln_krm::record::UnknownKeys;
 use kiln_render::{
-    Behaviour, Builtins, Event, FunctionOptions, Jobs, Log, RenderOptions, Rendered, Tags, render,
+    Builtins, Event, FunctionOptions, Jobs, Log, RenderCompat, RenderOptions, RenderReport, Tags,
+    render,
 };
 use kiln_runtime::{
     CancelToken, Evaluator, EvaluatorChain, FindError, Found, FunctionSpec, Input, Limits, Network,
     Outcome, Output, RunContext, RunError, Runner, Target,
 };
 
-/// A function on the text of its input: exit code, answer, what it says besides.
+/// A function on the text of its input: exit code, output, stderr.
 pub(crate) type Body = fn(&str) -> (i32, String, &'static str);
 
 struct Closure(Body);
@@ -54,7 +55,7 @@ impl Tags for NoTags {
     }
 }
 
-/// Remembers what it was told, in short and all of it but the times.
+/// Records events, in short and in full without the times.
 #[derive(Default)]
 struct Remembering {
     short: RefCell<Vec<String>>,
@@ -62,8 +63,8 @@ struct Remembering {
 }
 
 impl Log for Remembering {
-    fn event(&self, event: &Event<'_>) {
-        let text = match event {
+    fn event(&self, event: Event) {
+        let text = match &event {
             Event::Package { name } => format!("package {name}"),
             Event::PackageDone => "done".to_owned(),
             Event::Running {
@@ -79,7 +80,7 @@ impl Log for Remembering {
             Event::Warning(text) => format!("warning {text}"),
         };
         self.short.borrow_mut().push(text);
-        let whole = match event {
+        let whole = match &event {
             Event::Passed {
                 function, result, ..
             } => format!("pass {function}: {result:?}"),
@@ -95,13 +96,13 @@ impl Log for Remembering {
     }
 }
 
-/// What became of a package.
+/// A package after a render.
 pub(crate) struct After {
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) changed: Vec<String>,
     pub(crate) log: Vec<String>,
-    pub(crate) told: Vec<String>,
-    pub(crate) rendered: Rendered,
+    pub(crate) events: Vec<String>,
+    pub(crate) rendered: RenderReport,
 }
 
 impl After {
@@ -117,7 +118,7 @@ impl After {
 
 /// Renders files and makes the changes in memory.
 pub(crate) fn rendered(
-    behaviour: Behaviour,
+    compat: RenderCompat,
     files: &[(&str, &str)],
     functions: &[(&'static str, Body)],
 ) -> After {
@@ -127,29 +128,29 @@ pub(crate) fn rendered(
     }
     let closures = Arc::new(Closures(functions.to_vec()));
     let evaluator = EvaluatorChain::new(vec![("builtin", Arc::new(Builtins)), ("test", closures)]);
-    let world = World {
-        behaviour,
+    let setup = RenderSetup {
+        compat,
         jobs: Jobs::ONE,
         evaluator: &evaluator,
         cancel: CancelToken::new(),
     };
-    world.render(memory)
+    setup.render(memory)
 }
 
-/// What a render depends on besides the package.
-pub(crate) struct World<'a> {
-    pub(crate) behaviour: Behaviour,
+/// The options of a render.
+pub(crate) struct RenderSetup<'a> {
+    pub(crate) compat: RenderCompat,
     pub(crate) jobs: Jobs,
     pub(crate) evaluator: &'a dyn Evaluator,
     pub(crate) cancel: CancelToken,
 }
 
-impl World<'_> {
+impl RenderSetup<'_> {
     /// Renders files and makes the changes to them.
     pub(crate) fn render(&self, mut memory: MemoryFiles) -> After {
         let options = RenderOptions {
             functions: FunctionOptions {
-                behaviour: self.behaviour,
+                compat: self.compat,
                 evaluator: self.evaluator,
                 image_prefix: "",
                 tags: &NoTags,
@@ -167,10 +168,10 @@ impl World<'_> {
             unknown_fields: UnknownKeys::Refuse,
         };
         let log = Remembering::default();
-        let mut rendered = render(&memory, &options, &log).expect("the root package is valid");
-        let changes = rendered.plan(&memory).expect("can be written");
+        let rendered = render(&memory, &options, &log).expect("the root package is valid");
+        let plan = rendered.output.plan(&memory).expect("can be written");
         let mut changed = Vec::new();
-        for change in changes {
+        for change in plan.changes {
             match change.action {
                 FileAction::Write(content) => memory.insert(change.path.clone(), content),
                 FileAction::Delete => {
@@ -187,8 +188,8 @@ impl World<'_> {
             files: files.collect(),
             changed,
             log: log.short.into_inner(),
-            told: log.whole.into_inner(),
-            rendered,
+            events: log.whole.into_inner(),
+            rendered: rendered.report,
         }
     }
 }
