@@ -1,8 +1,8 @@
 //! An open directory and the system calls on its entries.
 //!
 //! Names given to [`Dir`] are single components and no method follows a symbolic link, so that a path walked
-//! through `Dir`s cannot be led astray, not even by somebody who swaps a directory for a link meanwhile.
-//! Every call that changes the disk first asks [`Steps`], by which tests stop the world at any of them.
+//! through `Dir`s stays inside, even if another process swaps a directory for a link meanwhile.
+//! Every call that changes the disk first calls [`Steps`], by which tests interrupt at any of them.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -23,26 +23,26 @@ pub(crate) struct Dir {
     steps: Steps,
 }
 
-/// What an entry is, links not followed.
+/// The type of an entry, links not followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum EntryType {
     File,
     Directory,
     Symlink,
     Other,
 }
 
-/// What the directory knows of an entry, links not followed.
+/// The metadata of an entry, links not followed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meta {
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryType,
     pub(crate) size: u64,
     pub(crate) inode: u64,
     /// The file system it is on.
     pub(crate) device: u64,
     /// How many names it has.
     pub(crate) links: u64,
-    /// How many bytes can be written to its beginning without asking for room on the disk.
+    /// How many bytes can be written to its beginning without allocating blocks.
     pub(crate) allocated: u64,
     modified: (i64, i64),
     mode: Mode,
@@ -50,7 +50,7 @@ pub(crate) struct Meta {
     group: fs::Gid,
 }
 
-/// By what a file is known to be the one that was read: replacing it or writing to it gives another.
+/// Identifies the version of a file that was read: replacing it or writing to it gives another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp {
     inode: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Stamp {
     modified: (i64, i64),
 }
 
-/// As a journal has it.
+/// The form in journals.
 impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, nanoseconds) = self.modified;
@@ -80,7 +80,7 @@ impl Stamp {
 /// A step that is about to change the disk: the call's name and the entry it is about.
 pub(crate) type Hook = dyn Fn(&'static str, &OsStr) -> io::Result<()> + Send + Sync;
 
-/// Asked before every change of the disk; outside tests it says yes.
+/// Called before every change of the disk; only tests return an error.
 #[derive(Clone, Default)]
 pub(crate) struct Steps(Option<Arc<Hook>>);
 
@@ -111,7 +111,7 @@ impl Dir {
         })
     }
 
-    /// Opens an entry that is a directory itself, not a link to one.
+    /// Opens an entry that is a directory, not a link to one.
     pub(crate) fn open_dir(&self, name: impl AsRef<OsStr>) -> io::Result<Dir> {
         let fd = fs::openat(&self.fd, name.as_ref(), DIRECTORY, Mode::empty())?;
         Ok(Dir {
@@ -120,7 +120,7 @@ impl Dir {
         })
     }
 
-    /// What is at `name`; none if nothing is.
+    /// The metadata of an entry; `None` if it does not exist.
     pub(crate) fn meta(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Meta>> {
         match fs::statat(&self.fd, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(Meta::of(&stat))),
@@ -129,12 +129,12 @@ impl Dir {
         }
     }
 
-    /// What the directory itself is.
+    /// The metadata of the directory.
     pub(crate) fn own_meta(&self) -> io::Result<Meta> {
         Ok(Meta::of(&fs::fstat(&self.fd)?))
     }
 
-    /// Whether the file system is known to put what is written over a file's blocks into the same blocks.
+    /// Whether the file system is known to write over the blocks of a file.
     pub(crate) fn writes_in_place(&self) -> bool {
         #[cfg(target_os = "linux")]
         {
@@ -167,7 +167,7 @@ impl Dir {
         self.read_stamped(name).map(|(bytes, _)| bytes)
     }
 
-    /// The same, and what the file was when it was opened.
+    /// The same, with the metadata of the file when it was opened.
     pub(crate) fn read_stamped(&self, name: impl AsRef<OsStr>) -> io::Result<(Vec<u8>, Stamp)> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = fs::openat(&self.fd, name.as_ref(), flags, Mode::empty())?;
@@ -175,7 +175,7 @@ impl Dir {
     }
 
     /// The entries in the order of their bytes.
-    pub(crate) fn entries(&self) -> io::Result<Vec<(OsString, Kind)>> {
+    pub(crate) fn entries(&self) -> io::Result<Vec<(OsString, EntryType)>> {
         let mut entries = Vec::new();
         for entry in fs::Dir::read_from(&self.fd)? {
             let entry = entry?;
@@ -185,12 +185,12 @@ impl Dir {
             }
             let name = OsString::from_vec(name.to_vec());
             let kind = match entry.file_type() {
-                // Some file systems do not say; gone since it was listed is as good as never there.
+                // Some file systems do not report it. An entry that was deleted since it was listed is skipped.
                 FileType::Unknown => match self.meta(&name)? {
                     Some(meta) => meta.kind,
                     None => continue,
                 },
-                known => Kind::of(known),
+                known => EntryType::of(known),
             };
             entries.push((name, kind));
         }
@@ -198,7 +198,7 @@ impl Dir {
         Ok(entries)
     }
 
-    /// Makes a directory; the process' umask applies.
+    /// Creates a directory; the process' umask applies.
     pub(crate) fn make_dir(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<()> {
         self.steps.before("mkdir", name.as_ref())?;
         Ok(fs::mkdirat(
@@ -208,7 +208,7 @@ impl Dir {
         )?)
     }
 
-    /// Makes a new file, which must not exist; the process' umask applies.
+    /// Creates a file, which must not exist; the process' umask applies.
     pub(crate) fn create(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<NewFile> {
         self.steps.before("create", name.as_ref())?;
         let flags =
@@ -222,7 +222,7 @@ impl Dir {
         })
     }
 
-    /// Writes over the beginning of a file, which must still be what it was.
+    /// Writes over the beginning of a file, which must be unchanged.
     pub(crate) fn overwrite(&self, name: &OsStr, old: &Stamp, content: &[u8]) -> io::Result<()> {
         self.steps.before("overwrite", name)?;
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -233,7 +233,7 @@ impl Dir {
         file.write_all_at(content, 0)
     }
 
-    /// Gives an entry another name in the same directory, replacing what had it.
+    /// Renames an entry in the same directory, replacing another.
     pub(crate) fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         self.steps.before("rename", to.as_ref())?;
         Ok(fs::renameat(
@@ -264,7 +264,7 @@ impl Dir {
 }
 
 impl Meta {
-    /// Tells this file from what may take its place.
+    /// Identifies this version of the file.
     pub(crate) fn stamp(&self) -> Stamp {
         Stamp {
             inode: self.inode,
@@ -279,7 +279,7 @@ impl Meta {
     )]
     pub(crate) fn of(stat: &fs::Stat) -> Meta {
         Meta {
-            kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
+            kind: EntryType::of(FileType::from_raw_mode(stat.st_mode)),
             size: u64::try_from(stat.st_size).unwrap_or(0),
             inode: stat.st_ino,
             device: stat.st_dev as u64,
@@ -295,13 +295,13 @@ impl Meta {
     }
 }
 
-impl Kind {
-    fn of(file_type: FileType) -> Kind {
+impl EntryType {
+    fn of(file_type: FileType) -> EntryType {
         match file_type {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Directory,
-            FileType::Symlink => Kind::Symlink,
-            _ => Kind::Other,
+            FileType::RegularFile => EntryType::File,
+            FileType::Directory => EntryType::Directory,
+            FileType::Symlink => EntryType::Symlink,
+            _ => EntryType::Other,
         }
     }
 }
@@ -319,12 +319,12 @@ impl NewFile {
         self.file.write_all(bytes)
     }
 
-    /// Takes on the permissions of the file that this one is to replace.
+    /// Copies the permissions of the file that this one replaces.
     pub(crate) fn take_after(&self, old: &Meta) -> io::Result<()> {
         self.steps.before("chmod", &self.name)?;
         let own = Meta::of(&fs::fstat(&self.file)?);
         if (own.owner, own.group) != (old.owner, old.group) {
-            // Only root may give files away. Others get a file of their own, as from any editor.
+            // Only root may change owners. Other users own the new file, as with any editor.
             let _ = fs::fchown(&self.file, Some(old.owner), Some(old.group));
         }
         Ok(fs::fchmod(&self.file, old.mode)?)
@@ -337,20 +337,20 @@ impl NewFile {
     }
 }
 
-/// Reads an open file if it is a regular one; also what it was before.
+/// Reads an open file if it is a regular one; also returns its metadata before.
 pub(crate) fn read_regular(mut file: File) -> io::Result<(Vec<u8>, Stamp)> {
     let meta = Meta::of(&fs::fstat(&file)?);
     match meta.kind {
-        Kind::File => {}
-        Kind::Directory => return Err(io::ErrorKind::IsADirectory.into()),
-        Kind::Symlink | Kind::Other => {
+        EntryType::File => {}
+        EntryType::Directory => return Err(io::ErrorKind::IsADirectory.into()),
+        EntryType::Symlink | EntryType::Other => {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "not a regular file",
             ));
         }
     }
-    // One byte more than expected: if that stays free, the end has been seen without asking again.
+    // One byte more than expected: if it stays unused, the end was reached without another read.
     let expected = usize::try_from(meta.size).unwrap_or(0);
     let mut bytes = Vec::with_capacity(expected.saturating_add(1));
     if rustix::io::read(&file, rustix::buffer::spare_capacity(&mut bytes))? != expected {

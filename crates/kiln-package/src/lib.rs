@@ -1,7 +1,7 @@
 //! Packages on disk: walk, ignore rules, parallel read, atomic write, prune, path safety.
 //!
 //! [`DiskFiles`] is the disk as a [`kiln_krm`] file source, [`read_files`] reads many of them on every core,
-//! [`apply`] changes many files at once or none, and [`recover`] finishes or undoes what a killed command left.
+//! [`apply`] changes many files at once or none, and [`recover`] finishes or undoes the changes of a killed command.
 //!
 //! Nothing in a package, no path in an annotation, no symbolic link, no journal, makes this crate read or
 //! write outside it: every path is walked one component at a time from an open directory, never by name.

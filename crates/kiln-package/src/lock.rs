@@ -1,4 +1,4 @@
-//! Keeping other kiln commands off a package.
+//! Locking a package against other kiln commands.
 //!
 //! The lock is on the root directory itself, so that it leaves no file behind, and the kernel drops it when the
 //! process ends, however that happens. It is advisory: editors and other tools do not see it. Where a file
@@ -8,16 +8,16 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// What a command is going to do with a package.
+/// What a command does with a package.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Others may read too.
+    /// Other commands may read too.
     Read,
-    /// Nobody else may do anything.
+    /// No other command may read or write.
     Write,
 }
 
-/// A package that is kept from other commands until this is dropped.
+/// A locked package. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct Lock {
     directory: File,
@@ -33,7 +33,7 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Turns the lock into one of another kind. Others may come in between.
+    /// Changes the kind of the lock. Another command may get the lock in between.
     pub fn change(&self, access: Access, on_wait: impl FnOnce()) -> io::Result<()> {
         let tried = match access {
             Access::Read => self.directory.try_lock_shared(),
@@ -57,7 +57,7 @@ impl Lock {
     }
 }
 
-/// Whether the file system cannot lock directories at all: NFS wants a handle for writing, others say so.
+/// Whether the file system cannot lock directories: NFS wants a handle for writing, others report it.
 fn is_unsupported(error: &io::Error) -> bool {
     use rustix::io::Errno;
     error.kind() == io::ErrorKind::Unsupported
@@ -76,9 +76,9 @@ mod tests {
     #[test]
     fn a_writer_waits_for_readers_and_says_so() {
         let root = tempfile::tempdir().expect("a temporary directory");
-        let nobody = || panic!("nobody else is there");
-        let first = Lock::acquire(root.path(), Access::Read, nobody).expect("locks");
-        let second = Lock::acquire(root.path(), Access::Read, nobody).expect("locks");
+        let never = || panic!("never else is there");
+        let first = Lock::acquire(root.path(), Access::Read, never).expect("locks");
+        let second = Lock::acquire(root.path(), Access::Read, never).expect("locks");
         let written = AtomicBool::new(false);
         let (waiting, waits) = mpsc::channel();
         std::thread::scope(|scope| {

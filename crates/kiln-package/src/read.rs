@@ -1,6 +1,6 @@
-//! Reading many files at once, with the outcome of reading them one after the other.
+//! Reading many files in parallel, with the result of reading them in sequence.
 //!
-//! Resources come in the order of the paths, and of several failures the one of the first path is told.
+//! Resources come in the order of the paths; of several failures the one of the first path is returned.
 
 use std::num::NonZeroUsize;
 use std::thread;
@@ -19,7 +19,7 @@ pub fn read_files(
     read_on_threads(files, paths, options, available_threads())
 }
 
-/// How many threads this process may keep busy.
+/// The number of threads that can run in parallel.
 pub fn available_threads() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

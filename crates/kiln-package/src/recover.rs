@@ -1,8 +1,8 @@
-//! Finishing or undoing what a killed command left in a package.
+//! Finishing or undoing the changes of a killed command.
 //!
-//! A journal may have been put there by anybody. It is obeyed only if it was written for this very directory,
-//! its paths are walked like any others, and of temporary files only those are touched that have the names and
-//! the content that the journal promises: whatever it says, nothing outside the package is reached.
+//! A journal may be forged. It is followed only if it was written for this very directory, its paths are walked
+//! like any others, and only those temporary files are touched that have the names and the content of the
+//! journal: no journal reaches anything outside of the package.
 
 use std::fmt;
 use std::io;
@@ -10,25 +10,25 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use crate::dir::{Dir, Kind, Meta, Steps};
-use crate::journal::{Fingerprint, Journal, Overwrite, Put, State};
-use crate::tree::{Inside, PathError, Tree, Walker};
+use crate::dir::{Dir, EntryType, Meta, Steps};
+use crate::journal::{Fingerprint, Journal, JournalState, Overwrite, Put};
+use crate::tree::{PackagePath, PackageTree, PathError, Walker};
 
-/// The journal's name in the package's root. No reader of packages takes it for a resource.
+/// The journal's name in the package's root. Its name is not that of a resource file.
 pub const JOURNAL: &str = ".kiln-journal";
 
-/// A journal larger than this was not written by us: it would be about millions of files.
+/// A larger journal was not written by kiln: it would list millions of files.
 const LARGEST_JOURNAL: u64 = 1 << 30;
 
 /// What was done about an interrupted command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Recovery {
-    /// The command had decided to replace these files, and now they are.
+    /// The command had committed its changes, and they are now complete.
     Finished {
-        /// Files that have their new content or are gone.
+        /// Files that were written or deleted.
         files: Vec<String>,
     },
-    /// The command had not replaced anything, and its temporary files are gone.
+    /// The command had not replaced anything, and its temporary files were removed.
     Undone {
         /// Files that keep their old content.
         files: Vec<String>,
@@ -65,15 +65,15 @@ pub enum RecoverError {
     Open {
         /// The package as it was named.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The journal says nothing that can be followed.
+    /// The journal cannot be read.
     #[error(
         "{JOURNAL} is damaged; compare the package with what it should be, then delete the file"
     )]
     Damaged,
-    /// The journal came with the package from elsewhere.
+    /// The journal was copied along with the package.
     #[error(
         "{JOURNAL} was written for another directory and is not followed; \
          compare the package with what it should be, then delete the file"
@@ -85,7 +85,7 @@ pub enum RecoverError {
          compare the package with what it should be, then delete the file"
     )]
     NotOurs,
-    /// New content that was written before the interruption is not as it was.
+    /// New content that was written before the interruption has changed.
     #[error(
         "the new content of {path} was damaged after an interrupted command; \
          compare the package with what it should be, then delete {JOURNAL} and the .kiln-*.tmp files"
@@ -94,7 +94,7 @@ pub enum RecoverError {
         /// The file.
         path: String,
     },
-    /// A file that was to be written over is neither what it was nor what it was to become.
+    /// A file to be written over has neither its old nor its new content.
     #[error(
         "{path} was changed after an interrupted command; \
          compare the package with what it should be, then delete {JOURNAL}"
@@ -103,7 +103,7 @@ pub enum RecoverError {
         /// The file.
         path: String,
     },
-    /// A path of the journal leads nowhere good.
+    /// A path of the journal cannot be used.
     #[error("cannot finish the interrupted change of {path}")]
     Path {
         /// The path.
@@ -113,9 +113,9 @@ pub enum RecoverError {
     },
 }
 
-/// Finishes or undoes what an interrupted command left in the package at `root`; none if there was nothing.
+/// Finishes or undoes the changes of an interrupted command in the package at `root`; `None` if there are none.
 ///
-/// An exclusive lock must be held if other kiln commands may be at work on the package.
+/// An exclusive lock must be held if other kiln commands may use the package.
 pub fn recover(root: &Path) -> Result<Option<Recovery>, RecoverError> {
     recover_stepwise(root, Steps::default())
 }
@@ -128,11 +128,11 @@ pub(crate) fn recover_stepwise(
         path: root.display().to_string(),
         source,
     };
-    let tree = Tree::open(root, steps).map_err(open_error)?;
+    let tree = PackageTree::open(root, steps).map_err(open_error)?;
     let Some(meta) = tree.root().meta(JOURNAL).map_err(open_error)? else {
         return Ok(None);
     };
-    if meta.kind != Kind::File || meta.size > LARGEST_JOURNAL {
+    if meta.kind != EntryType::File || meta.size > LARGEST_JOURNAL {
         return Err(RecoverError::Damaged);
     }
     let root = tree.root().own_meta().map_err(open_error)?;
@@ -142,15 +142,17 @@ pub(crate) fn recover_stepwise(
     let text = tree.root().read(JOURNAL).map_err(open_error)?;
     let inode = root.inode;
     match Journal::read(&text) {
-        State::Damaged => Err(RecoverError::Damaged),
-        State::Planned(journal) | State::Committed(journal, _) if journal.package != inode => {
+        JournalState::Damaged => Err(RecoverError::Damaged),
+        JournalState::Planned(journal) | JournalState::Committed(journal, _)
+            if journal.package != inode =>
+        {
             Err(RecoverError::Foreign)
         }
-        State::Unplanned => {
+        JournalState::Unplanned => {
             tree.root().remove(JOURNAL).map_err(open_error)?;
             Ok(Some(Recovery::Undone { files: Vec::new() }))
         }
-        State::Planned(journal) => {
+        JournalState::Planned(journal) => {
             let done = only_change_is_done(&tree, &journal)?;
             undo(&tree, &journal)?;
             let files = files_of(&journal);
@@ -159,7 +161,7 @@ pub(crate) fn recover_stepwise(
                 false => Recovery::Undone { files },
             }))
         }
-        State::Committed(journal, contents) => {
+        JournalState::Committed(journal, contents) => {
             finish(&tree, &journal, &contents)?;
             let files = files_of(&journal);
             Ok(Some(Recovery::Finished { files }))
@@ -167,8 +169,8 @@ pub(crate) fn recover_stepwise(
     }
 }
 
-/// Whether whoever wrote the journal could have done by themselves what it says: in a directory that many may write to,
-/// somebody else's would have us replace files with our permissions.
+/// Whether the author of the journal could have made its changes without us: in a directory that several users may write
+/// to, a journal of another user would make us replace files with our permissions.
 fn is_trusted(journal: &Meta, root: &Meta) -> bool {
     let us = rustix::process::geteuid();
     [us, root.owner, rustix::fs::Uid::ROOT].contains(&journal.owner)
@@ -179,12 +181,12 @@ fn files_of(journal: &Journal) -> Vec<String> {
     let overwrites = journal.overwrites.iter().map(|over| &over.path);
     puts.chain(overwrites)
         .chain(&journal.deletes)
-        .map(Inside::show)
+        .map(PackagePath::show)
         .collect()
 }
 
-/// Whether the plan is about one file only and that has been replaced, for which no commit line is written.
-fn only_change_is_done(tree: &Tree, journal: &Journal) -> Result<bool, RecoverError> {
+/// Whether the plan replaces only one file, which needs no commit line, and the file has been replaced.
+fn only_change_is_done(tree: &PackageTree, journal: &Journal) -> Result<bool, RecoverError> {
     if !journal.is_single() {
         return Ok(false);
     }
@@ -211,7 +213,7 @@ fn only_change_is_done(tree: &Tree, journal: &Journal) -> Result<bool, RecoverEr
 }
 
 /// Removes temporary files, then directories that were made for them and are empty, then the journal.
-pub(crate) fn undo(tree: &Tree, journal: &Journal) -> Result<(), RecoverError> {
+pub(crate) fn undo(tree: &PackageTree, journal: &Journal) -> Result<(), RecoverError> {
     let walker = &mut tree.walker();
     for put in &journal.puts {
         if let Some(dir) = existing(walker, &put.path)? {
@@ -221,7 +223,7 @@ pub(crate) fn undo(tree: &Tree, journal: &Journal) -> Result<(), RecoverError> {
     }
     for path in journal.directories.iter().rev() {
         if let Some(dir) = existing(walker, path)? {
-            // Somebody may have put something into it since; then it stays.
+            // It stays if it is no longer empty.
             let _ = dir.remove_dir(path.name());
         }
     }
@@ -229,8 +231,8 @@ pub(crate) fn undo(tree: &Tree, journal: &Journal) -> Result<(), RecoverError> {
 }
 
 /// Renames the temporary files that have not been renamed yet, writes over what has not been written over yet, deletes
-/// what is to be deleted, then the journal. Everything is looked at before anything is changed.
-fn finish(tree: &Tree, journal: &Journal, contents: &[&[u8]]) -> Result<(), RecoverError> {
+/// what is to be deleted, then the journal. Everything is checked before anything is changed.
+fn finish(tree: &PackageTree, journal: &Journal, contents: &[&[u8]]) -> Result<(), RecoverError> {
     // No open directories are kept: there may be thousands of files.
     let walker = &mut tree.walker();
     let mut renames: Vec<&Put> = Vec::new();
@@ -282,14 +284,14 @@ fn finish(tree: &Tree, journal: &Journal, contents: &[&[u8]]) -> Result<(), Reco
     forget(tree)
 }
 
-/// Whether a file is still to be written over; not if that was done, or if it is gone.
+/// Whether a file must still be written over: not if that was done or the file was deleted.
 fn is_still_old(dir: &Dir, over: &Overwrite) -> Result<bool, RecoverError> {
     let name = over.path.name();
     let on_file = |source: io::Error| path_error(&over.path, source.into());
     let Some(meta) = dir.meta(name).map_err(on_file)? else {
         return Ok(false);
     };
-    if meta.kind == Kind::File && meta.stamp() == over.old {
+    if meta.kind == EntryType::File && meta.stamp() == over.old {
         return Ok(true);
     }
     let is_done = dir
@@ -303,7 +305,7 @@ fn is_still_old(dir: &Dir, over: &Overwrite) -> Result<bool, RecoverError> {
     }
 }
 
-fn forget(tree: &Tree) -> Result<(), RecoverError> {
+fn forget(tree: &PackageTree) -> Result<(), RecoverError> {
     let root = tree.root();
     remove_if_there(root, JOURNAL)
         .and_then(|()| root.sync())
@@ -314,7 +316,7 @@ fn forget(tree: &Tree) -> Result<(), RecoverError> {
 }
 
 /// The directory that a path is in, if it exists; links on the way are an error.
-fn existing(walker: &mut Walker<'_>, path: &Inside) -> Result<Option<Dir>, RecoverError> {
+fn existing(walker: &mut Walker<'_>, path: &PackagePath) -> Result<Option<Dir>, RecoverError> {
     match walker.directory(path.directories()) {
         Ok(dir) => Ok(Some(dir)),
         Err(PathError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -329,7 +331,7 @@ fn remove_if_there(dir: &Dir, name: impl AsRef<std::ffi::OsStr>) -> io::Result<(
     }
 }
 
-fn path_error(path: &Inside, source: PathError) -> RecoverError {
+fn path_error(path: &PackagePath, source: PathError) -> RecoverError {
     RecoverError::Path {
         path: path.show(),
         source,

@@ -1,7 +1,7 @@
 //! A package's directory tree and how a path in it is walked.
 //!
-//! Paths come from annotations, links and journals, so nothing about them is believed: they are cut into
-//! components and each is looked at in the directory that is already open. A path's own directories must be
+//! Paths come from annotations, links and journals and are not trusted: they are split into
+//! components, and each is opened in the directory that is already open. A path's own directories must be
 //! real directories. A link at its end is followed as long as it stays in the package.
 
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::dir::{Dir, Kind, Meta, Steps};
+use crate::dir::{Dir, EntryType, Meta, Steps};
 
 /// Why a path in a package cannot be used.
 #[derive(Debug, Error)]
@@ -37,16 +37,16 @@ pub enum PathError {
     /// Links point to links without end.
     #[error("too many levels of symbolic links")]
     TooManyLinks,
-    /// A directory stands where a file is to be.
+    /// The path of a file is a directory.
     #[error("config.kubernetes.io/path cannot be a directory: {0}")]
     IsDirectory(String),
-    /// A file stands where a directory is to be.
+    /// The path of a directory is a file.
     #[error("{0} is not a directory")]
     NotADirectory(String),
-    /// A pipe, socket or device stands where a file is to be.
+    /// The path of a file is a pipe, socket or device.
     #[error("not a regular file")]
     NotAFile,
-    /// The operating system refused to look.
+    /// The operating system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -55,43 +55,43 @@ pub enum PathError {
 const MOST_LINKS: usize = 40;
 
 /// A package's root directory, held open.
-pub(crate) struct Tree {
+pub(crate) struct PackageTree {
     root: Dir,
     /// The root's path without links, to recognise links that come back into the package.
     path: PathBuf,
 }
 
-/// Walks a tree for many paths, with the directory of the last one at hand.
+/// Walks a tree for many paths, keeping the directory of the last one open.
 ///
-/// For one pass over paths that are in order: what somebody does to the directories meanwhile need not be noticed.
+/// For one pass over sorted paths: changes of the directories meanwhile need not be noticed.
 pub(crate) struct Walker<'t> {
-    tree: &'t Tree,
+    tree: &'t PackageTree,
     last: Option<(Vec<OsString>, Dir)>,
 }
 
 /// A path's components below the root. Never empty, never `.` or `..`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub(crate) struct Inside(Vec<OsString>);
+pub(crate) struct PackagePath(Vec<OsString>);
 
-/// Where a path leads: the deepest directory that exists, and what is to come below it.
-pub(crate) struct Place {
+/// The file of a path: the deepest directory that exists, and what is missing below it.
+pub(crate) struct ResolvedPath {
     /// The path of the file itself, links resolved.
-    pub(crate) path: Inside,
+    pub(crate) path: PackagePath,
     /// The directory that the file is in, unless directories are missing on the way.
     pub(crate) dir: Dir,
     /// How many directories at the end of `path` do not exist.
     pub(crate) missing: usize,
-    /// What is there now; a regular file or nothing.
+    /// The existing regular file, if any.
     pub(crate) old: Option<Meta>,
 }
 
-impl Inside {
+impl PackagePath {
     /// Checks a path as written in an annotation, a change or a file source.
-    pub(crate) fn new(path: &str) -> Result<Inside, PathError> {
-        Inside::from_os(OsStr::new(path))
+    pub(crate) fn new(path: &str) -> Result<PackagePath, PathError> {
+        PackagePath::from_os(OsStr::new(path))
     }
 
-    pub(crate) fn from_os(path: &OsStr) -> Result<Inside, PathError> {
+    pub(crate) fn from_os(path: &OsStr) -> Result<PackagePath, PathError> {
         if path.as_bytes().contains(&0) {
             return Err(PathError::Nul);
         }
@@ -106,7 +106,7 @@ impl Inside {
         }
         match components.is_empty() {
             true => Err(PathError::Empty),
-            false => Ok(Inside(components)),
+            false => Ok(PackagePath(components)),
         }
     }
 
@@ -125,10 +125,10 @@ impl Inside {
         self.0.last().map_or(OsStr::new(""), OsString::as_os_str)
     }
 
-    /// The path of a directory on the way: its first `count` components; none if that is the root.
-    pub(crate) fn ancestor(&self, count: usize) -> Option<Inside> {
+    /// The path of a parent directory: the first `count` components; `None` for the root.
+    pub(crate) fn ancestor(&self, count: usize) -> Option<PackagePath> {
         let components = self.0.get(..count)?;
-        (!components.is_empty()).then(|| Inside(components.to_vec()))
+        (!components.is_empty()).then(|| PackagePath(components.to_vec()))
     }
 
     /// The path as one string for the operating system.
@@ -136,18 +136,18 @@ impl Inside {
         self.0.iter().collect()
     }
 
-    /// The path for people.
+    /// The path for messages.
     pub(crate) fn show(&self) -> String {
         self.to_path().to_string_lossy().into_owned()
     }
 }
 
-impl Tree {
+impl PackageTree {
     /// Opens a package; `path` may be or go through links, because the user named it.
-    pub(crate) fn open(path: &Path, steps: Steps) -> io::Result<Tree> {
+    pub(crate) fn open(path: &Path, steps: Steps) -> io::Result<PackageTree> {
         let path = std::fs::canonicalize(path)?;
         let root = Dir::open(&path, steps)?;
-        Ok(Tree { root, path })
+        Ok(PackageTree { root, path })
     }
 
     /// The root directory.
@@ -189,8 +189,10 @@ impl Tree {
                         path.to_string_lossy().into_owned()
                     };
                     return Err(match dir.meta(name)?.map(|meta| meta.kind) {
-                        Some(Kind::Symlink) => PathError::LinkedDirectory(shown()),
-                        Some(Kind::File | Kind::Other) => PathError::NotADirectory(shown()),
+                        Some(EntryType::Symlink) => PathError::LinkedDirectory(shown()),
+                        Some(EntryType::File | EntryType::Other) => {
+                            PathError::NotADirectory(shown())
+                        }
                         _ => PathError::Io(error),
                     });
                 }
@@ -200,12 +202,12 @@ impl Tree {
     }
 
     /// Follows the link at the end of a path to a file in the package, which need not exist.
-    pub(crate) fn follow(&self, path: &Inside) -> Result<Place, PathError> {
+    pub(crate) fn follow(&self, path: &PackagePath) -> Result<ResolvedPath, PathError> {
         let root: Vec<&OsStr> = normal_components(&self.path);
         // Directories of the package on the way, and how many of the root's own components `..` has undone.
         let mut stack: Vec<(OsString, Dir)> = Vec::new();
         let mut above = 0;
-        // What is still to be walked, last component first.
+        // The components that are left, last one first.
         let mut pending: Vec<OsString> = path.0.iter().rev().cloned().collect();
         let mut links = 0;
         let mut last_target = OsString::new();
@@ -228,7 +230,7 @@ impl Tree {
             let dir = stack.last().map_or(&self.root, |(_, dir)| dir);
             let meta = dir.meta(&name)?;
             match meta.map(|meta| meta.kind) {
-                Some(Kind::Symlink) => {
+                Some(EntryType::Symlink) => {
                     links += 1;
                     if links > MOST_LINKS {
                         return Err(PathError::TooManyLinks);
@@ -240,24 +242,24 @@ impl Tree {
                     }
                     push_reversed(&mut pending, Path::new(&last_target));
                 }
-                Some(Kind::Directory) => {
+                Some(EntryType::Directory) => {
                     let opened = dir.open_dir(&name)?;
                     stack.push((name, opened));
                 }
-                Some(Kind::Other) => return Err(PathError::NotAFile),
-                Some(Kind::File) | None if pending.is_empty() => {
+                Some(EntryType::Other) => return Err(PathError::NotAFile),
+                Some(EntryType::File) | None if pending.is_empty() => {
                     let dir = dir.clone();
                     let mut components: Vec<OsString> =
                         stack.into_iter().map(|(name, _)| name).collect();
                     components.push(name);
-                    return Ok(Place {
-                        path: Inside(components),
+                    return Ok(ResolvedPath {
+                        path: PackagePath(components),
                         dir,
                         missing: 0,
                         old: meta,
                     });
                 }
-                Some(Kind::File) => return Err(PathError::NotADirectory(path.show())),
+                Some(EntryType::File) => return Err(PathError::NotADirectory(path.show())),
                 None => return Err(PathError::Io(io::ErrorKind::NotFound.into())),
             }
         }
@@ -277,11 +279,11 @@ impl Walker<'_> {
         existing(dir, missing)
     }
 
-    /// Where a file is to be written.
-    pub(crate) fn place(&mut self, path: Inside) -> Result<Place, PathError> {
+    /// Resolves the path of a file to write.
+    pub(crate) fn place(&mut self, path: PackagePath) -> Result<ResolvedPath, PathError> {
         let (dir, missing) = self.walk(path.directories())?;
         if missing > 0 {
-            return Ok(Place {
+            return Ok(ResolvedPath {
                 path,
                 dir,
                 missing,
@@ -290,15 +292,15 @@ impl Walker<'_> {
         }
         let old = dir.meta(path.name())?;
         match old.map(|meta| meta.kind) {
-            None | Some(Kind::File) => Ok(Place {
+            None | Some(EntryType::File) => Ok(ResolvedPath {
                 path,
                 dir,
                 missing: 0,
                 old,
             }),
-            Some(Kind::Directory) => Err(PathError::IsDirectory(path.show())),
-            Some(Kind::Other) => Err(PathError::NotAFile),
-            Some(Kind::Symlink) => self.tree.follow(&path),
+            Some(EntryType::Directory) => Err(PathError::IsDirectory(path.show())),
+            Some(EntryType::Other) => Err(PathError::NotAFile),
+            Some(EntryType::Symlink) => self.tree.follow(&path),
         }
     }
 

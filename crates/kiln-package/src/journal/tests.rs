@@ -3,7 +3,7 @@
 use super::*;
 
 fn sample() -> Journal {
-    let inside = |path: &str| Inside::new(path).expect("a good path");
+    let inside = |path: &str| PackagePath::new(path).expect("a good path");
     Journal {
         package: 4711,
         directories: vec![inside("new"), inside("new/deep")],
@@ -54,11 +54,11 @@ fn a_journal_cut_off_anywhere_still_means_something() {
     let (whole, plan_end, _) = sample_bytes();
     for end in 0..=whole.len() {
         let expected = if end == whole.len() {
-            State::Committed(journal.clone(), CONTENTS.to_vec())
+            JournalState::Committed(journal.clone(), CONTENTS.to_vec())
         } else if end >= plan_end {
-            State::Planned(journal.clone())
+            JournalState::Planned(journal.clone())
         } else {
-            State::Unplanned
+            JournalState::Unplanned
         };
         assert_eq!(Journal::read(&whole[..end]), expected, "at {end}");
     }
@@ -72,13 +72,16 @@ fn a_changed_byte_is_noticed() {
         bad[place] ^= 1;
         let state = Journal::read(&bad);
         assert!(
-            matches!(state, State::Damaged | State::Unplanned | State::Planned(_)),
+            matches!(
+                state,
+                JournalState::Damaged | JournalState::Unplanned | JournalState::Planned(_)
+            ),
             "at {place}: {state:?}"
         );
         if place < plan_end {
-            assert!(!matches!(state, State::Planned(_)), "at {place}");
+            assert!(!matches!(state, JournalState::Planned(_)), "at {place}");
         } else if place < contents_end {
-            assert_eq!(state, State::Damaged, "at {place}");
+            assert_eq!(state, JournalState::Damaged, "at {place}");
         }
     }
 }
@@ -101,8 +104,16 @@ fn paths_that_lead_out_are_no_plan() {
     ] {
         let body = format!("{HEADER}\npackage 1\n{line}\n");
         let text = format!("{body}plan {:016x}\n", checksum(body.as_bytes()));
-        assert_eq!(Journal::read(text.as_bytes()), State::Unplanned, "{line}");
+        assert_eq!(
+            Journal::read(text.as_bytes()),
+            JournalState::Unplanned,
+            "{line}"
+        );
         let text = format!("{text}{}", Journal::commit(&text));
-        assert_eq!(Journal::read(text.as_bytes()), State::Damaged, "{line}");
+        assert_eq!(
+            Journal::read(text.as_bytes()),
+            JournalState::Damaged,
+            "{line}"
+        );
     }
 }

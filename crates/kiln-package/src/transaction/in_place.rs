@@ -2,13 +2,13 @@
 //!
 //! A new file and a rename over an old one cost a file system many times what writing over its one block does, and in
 //! a package of a thousand files that is most of the time. Content that is in the journal first is as safe, if nothing
-//! can go wrong once it is committed and if even a reader that knows nothing of journals never sees half of it after a
+//! can go wrong once it is committed, and if no reader sees half of it after a
 //! kill. So a file is written over only if
 //!
 //! - old and new content are within one page, which Linux copies without looking at signals;
 //! - it does not get shorter, because cutting off the rest would be a second step;
-//! - its blocks are there, on a file system that writes to the same blocks again, so that no disk is too full;
-//! - it has one name: whoever made a second one by a hard link wants to keep what it was.
+//! - its blocks exist, on a file system that writes to the same blocks again, so that the disk cannot be too full;
+//! - it has one name: a hard link is a second name that should keep the old content.
 
 use crate::dir::{Dir, Meta};
 
@@ -17,7 +17,7 @@ const PAGE: u64 = 4096;
 
 /// The rule for the files of one package.
 pub(super) struct InPlace {
-    /// The file system it is allowed on; none if on no file system.
+    /// The only file system where it is allowed.
     device: Option<u64>,
 }
 
@@ -27,7 +27,7 @@ impl InPlace {
         InPlace { device: None }
     }
 
-    /// Files on the package's own file system may be, if that is one that is known to write to the same place.
+    /// Allowed on the package's file system if that is known to write to the same blocks.
     pub(super) fn on_file_system_of(root: &Dir, own: &Meta) -> InPlace {
         InPlace {
             device: root.writes_in_place().then_some(own.device),

@@ -1,4 +1,4 @@
-//! What a set of changes comes to, checked against the disk as it is. Nothing is changed here.
+//! Planning changes and checking them against the disk. Nothing is changed here.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -8,14 +8,14 @@ use kiln_krm::package::{FileAction, FileChange};
 
 use super::in_place::InPlace;
 use super::{Applied, ApplyError};
-use crate::dir::{Kind, Meta};
+use crate::dir::{EntryType, Meta};
 use crate::journal::{Fingerprint, Journal, Overwrite, Put, temporary_name};
-use crate::tree::{Inside, PathError, Place, Walker};
+use crate::tree::{PackagePath, PathError, ResolvedPath, Walker};
 
-/// What is to be done, checked against the disk as it is.
+/// The changes to make, checked against the disk.
 pub(super) struct Plan<'a> {
     pub(super) journal: Journal,
-    /// What each of the journal's puts needs besides. No open directories: there may be thousands of files.
+    /// The content for each of the journal's puts. No open directories: there may be thousands of files.
     pub(super) puts: Vec<Staging<'a>>,
     /// The contents of the journal's overwrites.
     pub(super) contents: Vec<&'a [u8]>,
@@ -30,7 +30,7 @@ pub(super) struct Staging<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Looks at everything that the changes are about; what the result will say once the plan is carried out.
+    /// Checks all files of the changes; also returns the result of carrying out the plan.
     pub(super) fn new(
         walker: &mut Walker<'_>,
         changes: &'a [FileChange],
@@ -50,7 +50,7 @@ impl<'a> Plan<'a> {
             contents: Vec::new(),
         };
         let mut applied = Applied::default();
-        let mut files: HashMap<Inside, &FileChange> = HashMap::new();
+        let mut files: HashMap<PackagePath, &FileChange> = HashMap::new();
         for change in changes {
             let FileChange { path, action } = change;
             let path_error = |source| match source {
@@ -60,7 +60,7 @@ impl<'a> Plan<'a> {
                     source,
                 },
             };
-            let inside = Inside::new(path).map_err(path_error)?;
+            let inside = PackagePath::new(path).map_err(path_error)?;
             let file = match action {
                 FileAction::Write(content) => {
                     let place = walker.place(inside).map_err(path_error)?;
@@ -94,7 +94,7 @@ impl<'a> Plan<'a> {
                     inside
                 }
             };
-            // To write and to delete one file is a contradiction even where there is nothing to delete.
+            // Writing and deleting one file is a contradiction even if there is nothing to delete.
             if let Some(first) = files.insert(file, change) {
                 return Err(ApplyError::Twice {
                     path: path.clone(),
@@ -106,7 +106,7 @@ impl<'a> Plan<'a> {
         Ok((plan, applied))
     }
 
-    fn put(&mut self, place: Place, temporary: String, content: &'a [u8]) {
+    fn put(&mut self, place: ResolvedPath, temporary: String, content: &'a [u8]) {
         self.journal.puts.push(Put {
             path: place.path,
             temporary,
@@ -119,7 +119,7 @@ impl<'a> Plan<'a> {
         });
     }
 
-    fn overwrite(&mut self, path: Inside, old: &Meta, content: &'a [u8]) {
+    fn overwrite(&mut self, path: PackagePath, old: &Meta, content: &'a [u8]) {
         self.journal.overwrites.push(Overwrite {
             path,
             old: old.stamp(),
@@ -129,7 +129,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Lists the directories to be made, none of which may be a file of the same set.
-    fn check_directories(&mut self, files: &HashSet<Inside>) -> Result<(), ApplyError> {
+    fn check_directories(&mut self, files: &HashSet<PackagePath>) -> Result<(), ApplyError> {
         let mut known = HashSet::new();
         for (put, staging) in self.journal.puts.iter().zip(&self.puts) {
             let depth = put.path.directories().len();
@@ -151,7 +151,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Whether everything is as it is wanted.
+    /// Whether nothing has to be changed.
     pub(super) fn is_empty(&self) -> bool {
         let journal = &self.journal;
         journal.puts.is_empty() && journal.overwrites.is_empty() && journal.deletes.is_empty()
@@ -159,20 +159,20 @@ impl<'a> Plan<'a> {
 }
 
 /// Whether the file exists with this very content. A file that may not be written is an error if it differs.
-fn has_content(place: &Place, content: &[u8]) -> io::Result<bool> {
+fn has_content(place: &ResolvedPath, content: &[u8]) -> io::Result<bool> {
     let Some(old) = place.old else {
         return Ok(false);
     };
     if old.size == content.len() as u64 && place.dir.read(place.path.name())? == content {
         return Ok(true);
     }
-    // A rename would replace a read-only file without asking.
+    // A rename would replace a read-only file.
     place.dir.check_writable(place.path.name())?;
     Ok(false)
 }
 
 /// Whether there is a file, or a link, to delete.
-fn is_deletable(walker: &mut Walker<'_>, path: &Inside) -> Result<bool, PathError> {
+fn is_deletable(walker: &mut Walker<'_>, path: &PackagePath) -> Result<bool, PathError> {
     let dir = match walker.directory(path.directories()) {
         Ok(dir) => dir,
         Err(PathError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -180,9 +180,9 @@ fn is_deletable(walker: &mut Walker<'_>, path: &Inside) -> Result<bool, PathErro
     };
     match dir.meta(path.name())?.map(|meta| meta.kind) {
         None => Ok(false),
-        Some(Kind::Directory) => Err(PathError::IsDirectory(path.show())),
+        Some(EntryType::Directory) => Err(PathError::IsDirectory(path.show())),
         Some(_) => {
-            // Once other files are changed it would be too late to find out.
+            // It must be known before other files are changed.
             dir.check_writable(".")?;
             Ok(true)
         }

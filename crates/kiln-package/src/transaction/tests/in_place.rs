@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::*;
-use crate::tree::Tree;
+use crate::tree::PackageTree;
 
 fn inode(path: &Path) -> u64 {
     fs::metadata(path).expect("a file").ino()
@@ -24,7 +24,7 @@ fn stays(old: &str, new: &str, options: ApplyOptions) -> bool {
 #[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn is_possible() -> bool {
     let root = package(&[]);
-    let tree = Tree::open(root.path(), Steps::default()).expect("opens");
+    let tree = PackageTree::open(root.path(), Steps::default()).expect("opens");
     let possible = tree.root().writes_in_place();
     if !possible {
         eprintln!("SKIPPED: the file system of temporary files is not one to write to in place");

@@ -145,8 +145,8 @@ fn forge(root: &Path, edit: impl FnOnce(&mut Journal)) {
     fs::write(root.join(JOURNAL), text).expect("a journal");
 }
 
-fn inside(path: &str) -> Inside {
-    Inside::new(path).expect("a good path")
+fn inside(path: &str) -> PackagePath {
+    PackagePath::new(path).expect("a good path")
 }
 
 fn put(path: &str, content: &str) -> Put {

@@ -1,9 +1,10 @@
 //! Changing many files of a package at once or not at all.
 //!
 //! New content is written to temporary files beside the files it is for, or, for small changes of small files
-//! (`in_place` says which), to the journal. Only when all of it stands there are files renamed in or written over, and
-//! files deleted after that. The journal in the package's root says at every moment what [`recover`](crate::recover())
-//! has to do if this process is killed: remove the temporaries, or do the rest.
+//! (`in_place` says which), to the journal. Only when all of it is complete are files renamed in or written over, and
+//! files deleted after that. At every moment the journal in the package's root
+//! records what [`recover`](crate::recover()) has to do if this process is killed: remove the temporary files, or do the
+//! rest.
 //!
 //! What this does not do: keep extended attributes or hard links of files that are replaced, or an open reader's view of
 //! the old file.
@@ -25,7 +26,7 @@ use plan::{Plan, Staging};
 use crate::dir::{Dir, NewFile, Steps};
 use crate::journal::{Journal, Overwrite, Put};
 use crate::recover::{JOURNAL, undo};
-use crate::tree::{Inside, PathError, Tree, Walker};
+use crate::tree::{PackagePath, PackageTree, PathError, Walker};
 
 /// What a crash of the machine may undo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,7 +44,7 @@ pub enum NewFiles {
     /// 0666 and 0777 less the process' umask.
     #[default]
     Umask,
-    /// 0600 and 0700, for the owner alone.
+    /// 0600 and 0700: only for the owner.
     Private,
 }
 
@@ -63,7 +64,7 @@ pub struct Applied {
     pub written: Vec<String>,
     /// Files that had the wanted content already and were not touched.
     pub unchanged: Vec<String>,
-    /// Files that are gone.
+    /// Files that were deleted.
     pub deleted: Vec<String>,
 }
 
@@ -79,7 +80,7 @@ impl Applied {
     }
 }
 
-/// Why a set of changes was not made.
+/// Why changes were not made.
 #[derive(Debug, Error)]
 pub enum ApplyError {
     /// The package itself cannot be opened.
@@ -87,7 +88,7 @@ pub enum ApplyError {
     Open {
         /// The package as it was named.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A path cannot be written to. Nothing was changed.
@@ -104,7 +105,7 @@ pub enum ApplyError {
         /// The path as it was given.
         path: String,
     },
-    /// Two changes are about the same file, perhaps through a link, and are not the same. Nothing was changed.
+    /// Two different changes of the same file, perhaps through a link. Nothing was changed.
     #[error(
         "cannot write {path}: it is the same file as {first}, which is to be changed in another way; \
          name one of the two in .krmignore, or make it a file of its own"
@@ -120,7 +121,7 @@ pub enum ApplyError {
     Stage {
         /// The file.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// All content was written, but not all of it could be put in place.
@@ -128,14 +129,14 @@ pub enum ApplyError {
     Unfinished {
         /// The file.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 /// Makes all changes to the package at `root`, or none.
 ///
-/// [`recover`](crate::recover()) must have been called, and a lock be held, if other kiln commands may be at work on it.
+/// [`recover`](crate::recover()) must have been called, and a lock be held, if other kiln commands may use the package.
 pub fn apply(
     root: &Path,
     changes: &[FileChange],
@@ -154,7 +155,7 @@ pub(crate) fn apply_stepwise(
         path: root.display().to_string(),
         source,
     };
-    let tree = Tree::open(root, steps).map_err(open_error)?;
+    let tree = PackageTree::open(root, steps).map_err(open_error)?;
     let own = tree.root().own_meta().map_err(open_error)?;
     let in_place = match options.durability {
         Durability::Fast => InPlace::on_file_system_of(tree.root(), &own),
@@ -175,37 +176,37 @@ pub(crate) fn apply_stepwise(
 
 /// A plan being carried out.
 struct Transaction<'a> {
-    tree: &'a Tree,
+    tree: &'a PackageTree,
     plan: &'a Plan<'a>,
     options: ApplyOptions,
 }
 
 /// What failed, on which file.
-struct Failure {
+struct FileFailure {
     path: String,
     source: io::Error,
 }
 
 impl Transaction<'_> {
     fn run(&self) -> Result<(), ApplyError> {
-        let stage_error = |Failure { path, source }| ApplyError::Stage { path, source };
-        // A journal that is there already is somebody else's and stays.
+        let stage_error = |FileFailure { path, source }| ApplyError::Stage { path, source };
+        // An existing journal belongs to another command and stays.
         let file = self
             .tree
             .root()
             .create(JOURNAL, 0o600)
             .map_err(|source| stage_error(failed(JOURNAL, source)))?;
         self.stage(file).map_err(|failure| {
-            // If this fails as well, the journal is still there and the next command does it.
+            // If this fails as well, the journal stays and the next command does it.
             let _ = undo(self.tree, &self.plan.journal);
             stage_error(failure)
         })?;
         self.replace()
-            .map_err(|Failure { path, source }| ApplyError::Unfinished { path, source })
+            .map_err(|FileFailure { path, source }| ApplyError::Unfinished { path, source })
     }
 
     /// Writes the journal and all temporary files.
-    fn stage(&self, mut file: NewFile) -> Result<(), Failure> {
+    fn stage(&self, mut file: NewFile) -> Result<(), FileFailure> {
         let journal = &self.plan.journal;
         let plan = journal.plan();
         let on_journal = |source| failed(JOURNAL, source);
@@ -228,7 +229,10 @@ impl Transaction<'_> {
                 .map_err(|source| failed(&put.path.show(), source))?;
         }
         let puts = journal.puts.iter().map(|put| &put.path);
-        self.sync_directories(puts.chain(&journal.directories).map(Inside::directories))?;
+        self.sync_directories(
+            puts.chain(&journal.directories)
+                .map(PackagePath::directories),
+        )?;
         // With one file to replace, its rename is the point of no return.
         if !journal.is_single() {
             let mut rest = self.plan.contents.concat();
@@ -247,7 +251,7 @@ impl Transaction<'_> {
     ) -> io::Result<()> {
         let dir = directory_of(walker, &put.path)?;
         if staging.missing > 0 {
-            // The first look at a name in a directory that has only just been made: it may be too long.
+            // The directory is new, so the name was not checked before: it may be too long.
             dir.meta(put.path.name())?;
         }
         let mode = match self.options.new_files {
@@ -262,8 +266,8 @@ impl Transaction<'_> {
         self.sync_file(&file)
     }
 
-    /// Puts everything in place and forgets the journal.
-    fn replace(&self) -> Result<(), Failure> {
+    /// Puts everything in place and deletes the journal.
+    fn replace(&self) -> Result<(), FileFailure> {
         let journal = &self.plan.journal;
         let walker = &mut self.tree.walker();
         for put in &journal.puts {
@@ -278,7 +282,7 @@ impl Transaction<'_> {
                 .and_then(|dir| dir.overwrite(path.name(), old, content))
                 .map_err(|source| failed(&path.show(), source))?;
         }
-        // The new must be safe before the old is gone: a resource may have moved from one file to another.
+        // New content must be safe before old content is deleted: a resource may have moved to another file.
         let puts = journal.puts.iter().map(|put| put.path.directories());
         self.sync_directories(puts)?;
         for path in &journal.deletes {
@@ -286,7 +290,7 @@ impl Transaction<'_> {
                 .and_then(|dir| dir.remove(path.name()))
                 .map_err(|source| failed(&path.show(), source))?;
         }
-        self.sync_directories(journal.deletes.iter().map(Inside::directories))?;
+        self.sync_directories(journal.deletes.iter().map(PackagePath::directories))?;
         self.tree
             .root()
             .remove(JOURNAL)
@@ -305,7 +309,7 @@ impl Transaction<'_> {
     fn sync_directories<'p>(
         &self,
         directories: impl IntoIterator<Item = &'p [OsString]>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), FileFailure> {
         if self.options.durability == Durability::Fast {
             return Ok(());
         }
@@ -326,7 +330,7 @@ impl Transaction<'_> {
 }
 
 /// Opens the directory that a file is in.
-fn directory_of(walker: &mut Walker<'_>, path: &Inside) -> io::Result<Dir> {
+fn directory_of(walker: &mut Walker<'_>, path: &PackagePath) -> io::Result<Dir> {
     match walker.directory(path.directories()) {
         Ok(dir) => Ok(dir),
         Err(PathError::Io(error)) => Err(error),
@@ -334,8 +338,8 @@ fn directory_of(walker: &mut Walker<'_>, path: &Inside) -> io::Result<Dir> {
     }
 }
 
-fn failed(path: &str, source: io::Error) -> Failure {
-    Failure {
+fn failed(path: &str, source: io::Error) -> FileFailure {
+    FileFailure {
         path: path.to_owned(),
         source,
     }

@@ -10,43 +10,43 @@ use std::sync::{Mutex, PoisonError};
 
 use kiln_krm::package::{Entry, EntryKind, FileError, FileSource};
 
-use crate::dir::{Kind, Meta, Stamp, Steps, read_regular};
+use crate::dir::{EntryType, Meta, Stamp, Steps, read_regular};
 use crate::recover::JOURNAL;
-use crate::tree::{Inside, PathError, Tree, Walker};
+use crate::tree::{PackagePath, PackageTree, PathError, Walker};
 
-/// What becomes of symbolic links to files that are not in the package.
+/// How symbolic links to files outside of the package are treated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutsideLinks {
-    /// They are not read: a package says nothing about what lies around it.
+    /// They are not read: a package gives no access to files outside of it.
     Refuse,
-    /// They are read wherever they lead, as kpt does.
+    /// They are read, as in kpt.
     Follow,
 }
 
 /// The files below a directory. Directories that are symbolic links are listed, never entered.
 ///
-/// It remembers which files were read, and can tell later whether they still are what they were.
+/// It records which files were read, so that later changes to them can be detected.
 pub struct DiskFiles {
-    tree: Tree,
+    tree: PackageTree,
     outside_links: OutsideLinks,
     /// Files that are not listed.
     hidden: BTreeSet<String>,
-    /// What each file was when it was first read.
+    /// The version of each file when it was first read.
     seen: Mutex<BTreeMap<String, Stamp>>,
 }
 
 impl DiskFiles {
-    /// Opens a directory, whatever links lead to it.
+    /// Opens a directory; its path may contain links.
     pub fn open(root: &Path, outside_links: OutsideLinks) -> io::Result<DiskFiles> {
         Ok(DiskFiles {
-            tree: Tree::open(root, Steps::default())?,
+            tree: PackageTree::open(root, Steps::default())?,
             outside_links,
             hidden: BTreeSet::new(),
             seen: Mutex::default(),
         })
     }
 
-    /// The same without some files, by their paths below the directory: they are not listed.
+    /// Excludes some files, by their paths below the directory, from listings.
     #[must_use]
     pub fn without(self, hidden: impl IntoIterator<Item = String>) -> DiskFiles {
         DiskFiles {
@@ -60,10 +60,10 @@ impl DiskFiles {
         self.tree.path()
     }
 
-    /// The first file, by name, that somebody has changed, replaced or removed since it was read; an empty name
-    /// stands for the directory itself.
+    /// The first file, by name, that was changed, replaced or removed since it was read; an empty name stands for the
+    /// directory itself.
     ///
-    /// Known by size, time and inode, so that it costs little; a file that was only touched counts as changed.
+    /// Compares size, time and inode, which is fast; a file that was only touched counts as changed.
     pub fn changed_since_read(&self) -> Option<String> {
         let own = self.tree.root().own_meta().ok().map(|meta| meta.inode);
         let named = std::fs::metadata(self.tree.path()).ok();
@@ -78,14 +78,14 @@ impl DiskFiles {
         changed.map(|(path, _)| path.clone())
     }
 
-    /// What a file is now; none if it is gone or cannot be reached.
+    /// The current version of a file; `None` if it does not exist or cannot be reached.
     fn stamp(&self, walker: &mut Walker<'_>, path: &str) -> Option<Stamp> {
-        let path = Inside::new(path).ok()?;
+        let path = PackagePath::new(path).ok()?;
         let dir = walker.directory(path.directories()).ok()?;
         let meta = dir.meta(path.name()).ok()??;
         let meta = match (meta.kind, self.outside_links) {
-            (Kind::Symlink, OutsideLinks::Refuse) => self.tree.follow(&path).ok()?.old?,
-            (Kind::Symlink, OutsideLinks::Follow) => {
+            (EntryType::Symlink, OutsideLinks::Refuse) => self.tree.follow(&path).ok()?.old?,
+            (EntryType::Symlink, OutsideLinks::Follow) => {
                 Meta::of(&rustix::fs::stat(self.full_path(&path)).ok()?)
             }
             _ => meta,
@@ -93,7 +93,7 @@ impl DiskFiles {
         Some(meta.stamp())
     }
 
-    fn link_kind(&self, path: &Inside) -> EntryKind {
+    fn link_kind(&self, path: &PackagePath) -> EntryKind {
         match self.outside_links {
             OutsideLinks::Refuse => match self.tree.follow(path) {
                 Ok(place) if place.old.is_some() => EntryKind::SymlinkToFile,
@@ -108,26 +108,26 @@ impl DiskFiles {
         }
     }
 
-    fn full_path(&self, path: &Inside) -> PathBuf {
+    fn full_path(&self, path: &PackagePath) -> PathBuf {
         self.tree.path().join(path.to_path())
     }
 
-    fn read_inside(&self, path: &Inside) -> Result<(Vec<u8>, Stamp), PathError> {
+    fn read_inside(&self, path: &PackagePath) -> Result<(Vec<u8>, Stamp), PathError> {
         let dir = self.tree.directory(path.directories())?;
-        // Nearly all are regular files: what else it may be is looked at only if it is not.
+        // Nearly all are regular files, so other types are checked only after a failure.
         let error = match dir.read_stamped(path.name()) {
             Ok(read) => return Ok(read),
             Err(error) => error,
         };
         match dir.meta(path.name())?.map(|meta| meta.kind) {
-            Some(Kind::Symlink) => self.read_link(path),
-            Some(Kind::Directory) => Err(PathError::IsDirectory(path.show())),
-            Some(Kind::Other) => Err(PathError::NotAFile),
-            Some(Kind::File) | None => Err(error.into()),
+            Some(EntryType::Symlink) => self.read_link(path),
+            Some(EntryType::Directory) => Err(PathError::IsDirectory(path.show())),
+            Some(EntryType::Other) => Err(PathError::NotAFile),
+            Some(EntryType::File) | None => Err(error.into()),
         }
     }
 
-    fn read_link(&self, path: &Inside) -> Result<(Vec<u8>, Stamp), PathError> {
+    fn read_link(&self, path: &PackagePath) -> Result<(Vec<u8>, Stamp), PathError> {
         match self.outside_links {
             OutsideLinks::Refuse => {
                 let place = self.tree.follow(path)?;
@@ -147,16 +147,16 @@ impl DiskFiles {
 impl FileSource for DiskFiles {
     fn list(&self, dir: &str) -> Result<Vec<Entry>, FileError> {
         let wrong = |error| file_error(dir, error);
-        let parent = match Inside::new(dir) {
+        let parent = match PackagePath::new(dir) {
             Ok(path) => Some(path),
             Err(PathError::Empty) => None,
             Err(error) => return Err(wrong(error)),
         };
-        let components = parent.as_ref().map_or(&[][..], Inside::components);
+        let components = parent.as_ref().map_or(&[][..], PackagePath::components);
         let directory = self.tree.directory(components).map_err(wrong)?;
         let mut entries = Vec::new();
         for (name, kind) in directory.entries().map_err(|error| wrong(error.into()))? {
-            // The root's own is put right before anything is read; one further down belongs to a command on a part.
+            // The root's journal is recovered before anything is read; one further down belongs to a command there.
             if name == JOURNAL && !dir.is_empty() {
                 return Err(FileError::Failed {
                     path: join(dir, JOURNAL),
@@ -179,13 +179,13 @@ impl FileSource for DiskFiles {
                 continue;
             }
             let kind = match kind {
-                Kind::File => EntryKind::File,
-                Kind::Directory => EntryKind::Directory,
-                Kind::Symlink => {
-                    let path = Inside::new(&join(dir, text)).map_err(wrong)?;
+                EntryType::File => EntryKind::File,
+                EntryType::Directory => EntryKind::Directory,
+                EntryType::Symlink => {
+                    let path = PackagePath::new(&join(dir, text)).map_err(wrong)?;
                     self.link_kind(&path)
                 }
-                Kind::Other => EntryKind::Other,
+                EntryType::Other => EntryKind::Other,
             };
             entries.push(Entry {
                 name: text.to_owned(),
@@ -196,7 +196,7 @@ impl FileSource for DiskFiles {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, FileError> {
-        let (bytes, stamp) = Inside::new(path)
+        let (bytes, stamp) = PackagePath::new(path)
             .and_then(|inside| self.read_inside(&inside))
             .map_err(|error| file_error(path, error))?;
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,9 +206,9 @@ impl FileSource for DiskFiles {
 }
 
 /// Whether an entry that cannot be named in an annotation could hold resources.
-fn matters(name: &OsStr, kind: Kind) -> bool {
+fn matters(name: &OsStr, kind: EntryType) -> bool {
     let bytes = name.as_encoded_bytes();
-    kind == Kind::Directory
+    kind == EntryType::Directory
         || [&b".yaml"[..], b".yml", b".json"]
             .iter()
             .any(|suffix| bytes.ends_with(suffix))

@@ -1,12 +1,12 @@
-//! The journal of a change of many files: what it says and how it is written.
+//! The journal of a change of many files, and its format.
 //!
 //! A journal has three parts. The *plan* is text, complete before the first temporary file is made, and names
 //! everything that will be made. The *contents* are the new bytes of the files that are written over in place, one
-//! after the other. The *commit* line is added when everything else stands. Plan and commit end in a checksum, and the
-//! plan has those of all contents, so that a journal cut off at any byte still means something: no complete plan,
+//! after the other. The *commit* line is added when everything else is written. Plan and commit end in a checksum, and the
+//! plan has those of all contents, so that a journal cut off at any byte has a meaning: no complete plan,
 //! nothing was made; no commit line, nothing was replaced.
 //!
-//! A journal is also just a file in a directory that others may have filled. Reading it gives paths that are
+//! A journal may also be written by another user or program. Reading it gives paths that are
 //! inside the package by their form, and [`Journal::package`] ties it to one directory of one file system;
 //! what the paths lead to is checked when they are used.
 
@@ -14,30 +14,30 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::dir::Stamp;
-use crate::tree::Inside;
+use crate::tree::PackagePath;
 
 /// The first line: format and version.
 const HEADER: &str = "kiln-journal 2";
 
-/// What a change of many files is going to do.
+/// The planned changes of many files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Journal {
-    /// The inode of the package's root, so that a journal copied along with a package is not obeyed.
+    /// The inode of the package's root, so that a journal copied along with a package is not used.
     pub(crate) package: u64,
     /// Directories that are made, parents first.
-    pub(crate) directories: Vec<Inside>,
+    pub(crate) directories: Vec<PackagePath>,
     /// Files that are replaced by others.
     pub(crate) puts: Vec<Put>,
     /// Files that are written over in place.
     pub(crate) overwrites: Vec<Overwrite>,
     /// Files that are deleted.
-    pub(crate) deletes: Vec<Inside>,
+    pub(crate) deletes: Vec<PackagePath>,
 }
 
 /// A file to be replaced by a temporary file beside it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Put {
-    pub(crate) path: Inside,
+    pub(crate) path: PackagePath,
     pub(crate) temporary: String,
     pub(crate) content: Fingerprint,
 }
@@ -45,8 +45,8 @@ pub(crate) struct Put {
 /// A file to be written over with content that is in the journal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Overwrite {
-    pub(crate) path: Inside,
-    /// What the file was: one that is something else was written over already, or changed by somebody.
+    pub(crate) path: PackagePath,
+    /// The content before: a file with another content was written over already, or changed by another program.
     pub(crate) old: Stamp,
     pub(crate) content: Fingerprint,
 }
@@ -60,14 +60,14 @@ pub(crate) struct Fingerprint {
 
 /// How far the command that wrote a journal came.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum State<'t> {
+pub(crate) enum JournalState<'t> {
     /// The plan is not whole: nothing had been made.
     Unplanned,
     /// Temporary files may exist; no file had been replaced, except the only one of a plan of one.
     Planned(Journal),
     /// All new content was whole; some of it may be in place. With the contents of the overwrites.
     Committed(Journal, Vec<&'t [u8]>),
-    /// The journal's parts do not fit together, which no interruption explains.
+    /// The parts contradict each other, which cannot result from an interruption.
     Damaged,
 }
 
@@ -132,7 +132,7 @@ impl Journal {
         text
     }
 
-    /// Whether the plan is about one file and making it happen is one step, so that no commit line is needed.
+    /// Whether the plan replaces one file in one step, so that no commit line is needed.
     pub(crate) fn is_single(&self) -> bool {
         self.overwrites.is_empty() && self.puts.len() + self.deletes.len() <= 1
     }
@@ -142,37 +142,37 @@ impl Journal {
         format!("commit {:016x}\n", checksum(plan.as_bytes()))
     }
 
-    /// Reads a journal back, however far it was written.
-    pub(crate) fn read(text: &[u8]) -> State<'_> {
+    /// Reads a journal, complete or not.
+    pub(crate) fn read(text: &[u8]) -> JournalState<'_> {
         // The plan's last line and all before it; what follows can only be contents and the commit line.
         let Some(plan_end) = end_of_plan(text) else {
-            return State::Unplanned;
+            return JournalState::Unplanned;
         };
         let (plan, rest) = text.split_at(plan_end);
         let Some(journal) = std::str::from_utf8(plan).ok().and_then(parse_plan) else {
             return match rest.is_empty() {
-                true => State::Unplanned,
-                false => State::Damaged,
+                true => JournalState::Unplanned,
+                false => JournalState::Damaged,
             };
         };
         let Some((contents, rest)) = journal.split_contents(rest) else {
-            return State::Planned(journal);
+            return JournalState::Planned(journal);
         };
         let commit = format!("commit {:016x}\n", checksum(plan));
         if rest == commit.as_bytes() {
             let fingerprints = contents.iter().map(|content| Fingerprint::of(content));
             match fingerprints.eq(journal.overwrites.iter().map(|over| over.content)) {
-                true => State::Committed(journal, contents),
-                false => State::Damaged,
+                true => JournalState::Committed(journal, contents),
+                false => JournalState::Damaged,
             }
         } else if commit.as_bytes().starts_with(rest) {
-            State::Planned(journal)
+            JournalState::Planned(journal)
         } else {
-            State::Damaged
+            JournalState::Damaged
         }
     }
 
-    /// The contents of the overwrites and what follows them; none if they are cut off.
+    /// The contents of the overwrites and what follows them; `None` if they are cut off.
     fn split_contents<'t>(&self, mut text: &'t [u8]) -> Option<(Vec<&'t [u8]>, &'t [u8])> {
         let mut contents = Vec::new();
         for over in &self.overwrites {
@@ -197,7 +197,7 @@ fn end_of_plan(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// The journal behind a whole plan; none if anything in it is not as [`Journal::plan`] writes it.
+/// The journal of a complete plan; `None` if it differs from what [`Journal::plan`] writes.
 fn parse_plan(plan: &str) -> Option<Journal> {
     let mut lines = plan.lines();
     if lines.next()? != HEADER {
@@ -244,12 +244,12 @@ fn parse_plan(plan: &str) -> Option<Journal> {
             _ => return None,
         }
     }
-    // Writing it again checks everything that was not looked at: order, spelling, checksum.
+    // Writing it again checks the rest: order, spelling, checksum.
     (journal.plan() == plan).then_some(journal)
 }
 
 /// A path on one line, in ASCII without spaces.
-fn escape(path: &Inside) -> String {
+fn escape(path: &PackagePath) -> String {
     let mut out = String::new();
     for &byte in path.to_path().as_os_str().as_bytes() {
         match byte {
@@ -260,7 +260,7 @@ fn escape(path: &Inside) -> String {
     out
 }
 
-fn unescape(text: &str) -> Option<Inside> {
+fn unescape(text: &str) -> Option<PackagePath> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -273,7 +273,7 @@ fn unescape(text: &str) -> Option<Inside> {
         }
     }
     let path = OsString::from_vec(bytes);
-    Inside::from_os(OsStr::new(&path)).ok()
+    PackagePath::from_os(OsStr::new(&path)).ok()
 }
 
 /// 64-bit FNV-1a, eight bytes at a time where there are as many, because all that is written goes through it.
