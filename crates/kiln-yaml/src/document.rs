@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::allowance::Charge;
 use crate::error::Position;
 use crate::lines::LineIndex;
-use crate::node::{Content, Extra, KnownTag, Node, NodeId, Style, Tag, Text};
+use crate::node::{Extra, KnownTag, NodeContent, NodeData, NodeId, Style, Tag, Text};
 use crate::noderef::NodeRef;
 use crate::tags::TagTable;
 
@@ -21,13 +21,13 @@ use crate::tags::TagTable;
 pub struct Document {
     pub(crate) source: Arc<str>,
     pub(crate) pool: String,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<NodeData>,
     pub(crate) extras: Vec<Extra>,
     pub(crate) tags: TagTable,
     pub(crate) root: NodeId,
     pub(crate) head: Text,
     pub(crate) foot: Text,
-    /// The part of the source that this document was read from.
+    /// The part of the source that the document was read from.
     pub(crate) span: Range<usize>,
     /// Where the document begins for go-yaml: at its `---`, or at its first node.
     pub(crate) begin: usize,
@@ -36,7 +36,7 @@ pub struct Document {
     pub(crate) charge: Charge,
 }
 
-/// Where a comment stands in relation to its node.
+/// The position of a comment relative to its node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Slot {
     /// On lines of its own above the node.
@@ -49,7 +49,7 @@ pub enum Slot {
 
 impl Clone for Document {
     fn clone(&self) -> Document {
-        let nodes = self.nodes.len() * size_of::<Node>();
+        let nodes = self.nodes.len() * size_of::<NodeData>();
         let extras = self.extras.len() * size_of::<Extra>();
         let charge = Charge::of(size_of::<Document>() + self.pool.len() + nodes + extras);
         Document {
@@ -74,8 +74,8 @@ impl Document {
     /// A new document whose root is an empty block mapping.
     pub fn new_mapping() -> Document {
         let mut doc = Document::with_source(Arc::from(""));
-        doc.root = doc.add(Node::new(
-            Content::MAPPING,
+        doc.root = doc.add(NodeData::new(
+            NodeContent::MAPPING,
             Tag::Known(KnownTag::Map),
             Style::NONE,
         ));
@@ -163,7 +163,7 @@ impl Document {
     pub fn new_scalar(&mut self, value: &str, tag: &str) -> NodeId {
         let text = self.intern(value);
         let tag = self.intern_tag(tag);
-        self.add(Node::new(Content::Scalar(text), tag, Style::NONE))
+        self.add(NodeData::new(NodeContent::Scalar(text), tag, Style::NONE))
     }
 
     /// A new string: written in a way that reads back as a string.
@@ -173,8 +173,8 @@ impl Document {
 
     /// A new empty block mapping, not yet part of the tree.
     pub fn new_mapping_node(&mut self) -> NodeId {
-        self.add(Node::new(
-            Content::MAPPING,
+        self.add(NodeData::new(
+            NodeContent::MAPPING,
             Tag::Known(KnownTag::Map),
             Style::NONE,
         ))
@@ -182,8 +182,8 @@ impl Document {
 
     /// A new empty block sequence, not yet part of the tree.
     pub fn new_sequence_node(&mut self) -> NodeId {
-        self.add(Node::new(
-            Content::SEQUENCE,
+        self.add(NodeData::new(
+            NodeContent::SEQUENCE,
             Tag::Known(KnownTag::Seq),
             Style::NONE,
         ))
@@ -213,7 +213,7 @@ impl Document {
 
     fn import_one(&mut self, node: NodeRef<'_>, shared: bool) -> NodeId {
         let from = node.doc;
-        let record = *from.record(node.id);
+        let data = *from.node_data(node.id);
         let copy_text = |doc: &mut Document, text: Text| {
             if shared && !text.in_pool() {
                 text
@@ -221,25 +221,25 @@ impl Document {
                 doc.intern(from.text(text))
             }
         };
-        let content = match record.content {
-            Content::Scalar(text) => Content::Scalar(copy_text(self, text)),
-            Content::Alias(text) => Content::Alias(copy_text(self, text)),
-            Content::Mapping { .. } => Content::MAPPING,
-            Content::Sequence { .. } => Content::SEQUENCE,
+        let content = match data.content {
+            NodeContent::Scalar(text) => NodeContent::Scalar(copy_text(self, text)),
+            NodeContent::Alias(text) => NodeContent::Alias(copy_text(self, text)),
+            NodeContent::Mapping { .. } => NodeContent::MAPPING,
+            NodeContent::Sequence { .. } => NodeContent::SEQUENCE,
         };
-        let tag = match record.tag.unpack() {
-            Tag::Custom(_) => self.intern_tag(from.tag_text(record.tag.unpack())),
-            // Without its place a node no longer shows that it was read, and so has the tag that its text resolves to.
+        let tag = match data.tag.unpack() {
+            Tag::Custom(_) => self.intern_tag(from.tag_text(data.tag.unpack())),
+            // Without its position a node does not count as read, and so has the tag that its text resolves to.
             Tag::Implicit if !shared && node.span().is_some() => node.resolved_tag(),
             other => other,
         };
-        let mut copy = Node::new(content, tag, record.style);
+        let mut copy = NodeData::new(content, tag, data.style);
         if shared {
-            (copy.start, copy.end) = (record.start, record.end);
+            (copy.start, copy.end) = (data.start, data.end);
         }
         let id = self.add(copy);
-        if record.extra != Node::NO_EXTRA {
-            let extra = from.extras[record.extra as usize];
+        if data.extra != NodeData::NO_EXTRA {
+            let extra = from.extras[data.extra as usize];
             let extra = Extra {
                 head: copy_text(self, extra.head),
                 line: copy_text(self, extra.line),
@@ -263,27 +263,27 @@ impl Document {
     pub fn set_value(&mut self, node: NodeId, value: &str) {
         let tag = self.node(node).resolved_tag();
         let text = self.intern(value);
-        let record = self.record_mut(node);
-        if let Content::Scalar(old) | Content::Alias(old) = &mut record.content {
+        let data = self.node_data_mut(node);
+        if let NodeContent::Scalar(old) | NodeContent::Alias(old) = &mut data.content {
             *old = text;
-            record.tag = tag.into();
+            data.tag = tag.into();
         }
     }
 
     /// Sets a node's tag; empty means "whatever the text resolves to".
     pub fn set_tag(&mut self, node: NodeId, tag: &str) {
         let tag = self.intern_tag(tag);
-        self.record_mut(node).tag = tag.into();
+        self.node_data_mut(node).tag = tag.into();
     }
 
     /// Sets how a node is written.
     pub fn set_style(&mut self, node: NodeId, style: Style) {
-        self.record_mut(node).style = style;
+        self.node_data_mut(node).style = style;
     }
 
     /// Sets one of a node's comments; empty removes it. The text includes the `#`.
     pub fn set_comment(&mut self, node: NodeId, slot: Slot, comment: &str) {
-        if comment.is_empty() && self.record(node).extra == Node::NO_EXTRA {
+        if comment.is_empty() && self.node_data(node).extra == NodeData::NO_EXTRA {
             return;
         }
         let text = self.intern(comment);
@@ -311,14 +311,14 @@ impl Document {
         self.changed = true;
     }
 
-    /// Appends a pair to a mapping, whatever keys it has already.
+    /// Appends a pair to a mapping without looking for the key.
     pub fn push_entry(&mut self, mapping: NodeId, key: NodeId, value: NodeId) {
         self.append_child(mapping, key);
         self.append_child(mapping, value);
         self.changed = true;
     }
 
-    /// Puts `new` where `old` is among the children of `parent`; false if `old` is not there.
+    /// Replaces `old` among the children of `parent` by `new`; returns false if `old` is not among them.
     pub fn replace_child(&mut self, parent: NodeId, old: NodeId, new: NodeId) -> bool {
         let mut children = self.child_ids(parent);
         let Some(place) = children.iter().position(|child| *child == old) else {
@@ -336,12 +336,12 @@ impl Document {
 
     /// Makes `children` the children of a collection, in this order.
     pub fn set_children(&mut self, parent: NodeId, children: &[NodeId]) {
-        match &mut self.record_mut(parent).content {
-            Content::Mapping { first, last } | Content::Sequence { first, last } => {
+        match &mut self.node_data_mut(parent).content {
+            NodeContent::Mapping { first, last } | NodeContent::Sequence { first, last } => {
                 *first = children.first().copied().unwrap_or(NodeId::NIL);
                 *last = children.last().copied().unwrap_or(NodeId::NIL);
             }
-            Content::Scalar(_) | Content::Alias(_) => return,
+            NodeContent::Scalar(_) | NodeContent::Alias(_) => return,
         }
         for pair in children.windows(2) {
             self.nodes[pair[0].index()].next = pair[1];
@@ -354,12 +354,12 @@ impl Document {
     // ---- storage ---------------------------------------------------------------------------------------
 
     /// Adds a node even when the allowance is exceeded: an id must always be that of a node of its own, or else trees
-    /// could become circles.
-    pub(crate) fn add(&mut self, node: Node) -> NodeId {
-        self.charge.take(size_of::<Node>());
+    /// could become cycles.
+    pub(crate) fn add(&mut self, node: NodeData) -> NodeId {
+        self.charge.take(size_of::<NodeData>());
         let id = NodeId(self.nodes.len() as u32);
         if self.nodes.len() == self.nodes.capacity() {
-            // Most documents get a few more nodes after they were read: twice as many would be never used.
+            // Most documents get only a few more nodes after they were read; doubling would waste memory.
             self.nodes.reserve_exact((self.nodes.len() / 4).max(16));
         }
         self.nodes.push(node);
@@ -368,7 +368,7 @@ impl Document {
 
     pub(crate) fn append_child(&mut self, parent: NodeId, child: NodeId) {
         let previous = match &mut self.nodes[parent.index()].content {
-            Content::Mapping { first, last } | Content::Sequence { first, last } => {
+            NodeContent::Mapping { first, last } | NodeContent::Sequence { first, last } => {
                 let previous = *last;
                 *last = child;
                 if previous == NodeId::NIL {
@@ -376,7 +376,7 @@ impl Document {
                 }
                 previous
             }
-            Content::Scalar(_) | Content::Alias(_) => return,
+            NodeContent::Scalar(_) | NodeContent::Alias(_) => return,
         };
         if let Some(previous) = previous.get() {
             self.nodes[previous.index()].next = child;
@@ -384,19 +384,19 @@ impl Document {
         self.nodes[child.index()].next = NodeId::NIL;
     }
 
-    pub(crate) fn record(&self, id: NodeId) -> &Node {
+    pub(crate) fn node_data(&self, id: NodeId) -> &NodeData {
         &self.nodes[id.index()]
     }
 
-    /// For changes that a user asked for: marks the document as changed.
-    pub(crate) fn record_mut(&mut self, id: NodeId) -> &mut Node {
+    /// Marks the document as changed.
+    pub(crate) fn node_data_mut(&mut self, id: NodeId) -> &mut NodeData {
         self.changed = true;
         &mut self.nodes[id.index()]
     }
 
     pub(crate) fn extra_mut(&mut self, id: NodeId) -> &mut Extra {
         let node = &mut self.nodes[id.index()];
-        if node.extra == Node::NO_EXTRA {
+        if node.extra == NodeData::NO_EXTRA {
             self.charge.take(size_of::<Extra>());
             node.extra = self.extras.len() as u32;
             self.extras.push(Extra::default());

@@ -1,8 +1,8 @@
-//! Two questions about two trees: do they mean the same, and are they the same.
+//! Comparing two trees: by value, and by everything that is written.
 //!
-//! Equality by value gives every node a class number such that two nodes have the same number exactly if they mean the
-//! same. A node is looked at once, an alias takes the class of what it stands for, and nothing is expanded, so a
-//! "billion laughs" document costs no more than its text. Neither question recurses.
+//! Equality by value gives every node a class number such that two nodes have the same number exactly if their
+//! values are equal. Each node is visited once, an alias has the class of its target, and nothing is expanded, so a
+//! "billion laughs" document costs no more than its text. Nothing recurses.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use crate::noderef::NodeRef;
 use crate::resolve::{float_value, int_value};
 
 impl NodeRef<'_> {
-    /// Whether two nodes mean the same: the order of fields, styles, comments and spellings of numbers do not count.
+    /// Whether the values of two nodes are equal: field order, styles, comments and spellings of numbers do not count.
     ///
     /// Tags do: `1` and `"1"` differ, and so do `1` and `1.0`. Aliases stand for their nodes; `<<` is a key like others.
     pub fn value_eq(self, other: NodeRef<'_>) -> bool {
@@ -68,7 +68,7 @@ impl Document {
     }
 }
 
-/// What a node means, in terms of the classes of its children.
+/// The value of a node, in terms of the classes of its children.
 #[derive(PartialEq, Eq, Hash)]
 enum Meaning<'a> {
     Null,
@@ -80,7 +80,7 @@ enum Meaning<'a> {
     Map(&'a str, Vec<(u32, u32)>),
     /// An alias whose anchor is not in this document.
     Unknown(&'a str),
-    /// An alias inside of what it stands for, by how many levels up that is.
+    /// An alias inside of its target, by how many levels up that is.
     Loop(usize),
 }
 
@@ -129,8 +129,8 @@ impl<'a> Classes<'a> {
             Kind::Alias => match anchors.target(node) {
                 None => Entered::Done(self.number(Meaning::Unknown(node.value()))),
                 Some(target) => match anchors.state.get(&target) {
-                    Some(State::Done(class)) => Entered::Done(*class),
-                    Some(State::Open(at)) => {
+                    Some(VisitState::Done(class)) => Entered::Done(*class),
+                    Some(VisitState::Open(at)) => {
                         Entered::Done(self.number(Meaning::Loop(depth.saturating_sub(*at))))
                     }
                     None => Entered::Alias(node.document().node(target)),
@@ -139,8 +139,8 @@ impl<'a> Classes<'a> {
             Kind::Mapping | Kind::Sequence => {
                 if !node.anchor().is_empty() {
                     match anchors.state.get(&node.id()) {
-                        Some(State::Done(class)) => return Entered::Done(*class),
-                        _ => anchors.state.insert(node.id(), State::Open(depth)),
+                        Some(VisitState::Done(class)) => return Entered::Done(*class),
+                        _ => anchors.state.insert(node.id(), VisitState::Open(depth)),
                     };
                 }
                 Entered::Open
@@ -167,7 +167,7 @@ impl<'a> Classes<'a> {
         };
         let class = self.number(meaning);
         if !node.anchor().is_empty() {
-            anchors.state.insert(node.id(), State::Done(class));
+            anchors.state.insert(node.id(), VisitState::Done(class));
         }
         class
     }
@@ -204,7 +204,7 @@ fn scalar_meaning(node: NodeRef<'_>) -> Meaning<'_> {
         }
         Tag::Known(KnownTag::Float) => {
             if let Some(value) = float_value(text) {
-                // Both zeros are one value.
+                // Both zeros are equal.
                 return Meaning::Float((value + 0.0).to_bits());
             }
         }
@@ -216,15 +216,15 @@ fn scalar_meaning(node: NodeRef<'_>) -> Meaning<'_> {
     Meaning::Text(node.tag(), text.into())
 }
 
-/// What the aliases of one document stand for.
+/// The targets of the aliases of one document.
 #[derive(Default)]
 struct Anchors {
-    /// Filled when the first alias is met.
+    /// Filled at the first alias.
     targets: Option<HashMap<NodeId, NodeId>>,
-    state: HashMap<NodeId, State>,
+    state: HashMap<NodeId, VisitState>,
 }
 
-enum State {
+enum VisitState {
     /// On the way down at this depth.
     Open(usize),
     Done(u32),

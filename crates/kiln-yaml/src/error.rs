@@ -1,8 +1,8 @@
-//! What a reader of bad YAML is told: where, what was expected, and the text around it.
+//! Errors of invalid YAML: the position, what was expected, and the text around it.
 
 use std::fmt;
 
-/// A place in a text, counted from one; columns count characters.
+/// A position in a text, counted from one; columns count characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// Line, from 1.
@@ -14,7 +14,7 @@ pub struct Position {
 /// Why a text is not acceptable YAML.
 ///
 /// `Display` gives go-yaml's own message (`yaml: line 3: could not find expected ':'`), because tools and
-/// people search for it. Its line number is sometimes the line before or the line where the construct began;
+/// users search for it. Its line number is sometimes the line before or the line where the construct began;
 /// [`Error::position`] is exact, and [`Error::report`] shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Error {
@@ -26,12 +26,12 @@ pub struct Error {
 }
 
 impl Error {
-    /// What is wrong, without a place.
+    /// The message, without a position.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The exact place of the problem.
+    /// The exact position of the problem.
     pub fn position(&self) -> Position {
         self.position
     }
@@ -41,7 +41,7 @@ impl Error {
         self.go_line
     }
 
-    /// A message for people: `file:line:column: what`, the line in question and a caret below the place.
+    /// A detailed message: `file:line:column: what`, then the line with a caret below the column.
     ///
     /// `lines_before` is how many lines of the file stand before the text that was parsed.
     pub fn report(&self, file: &str, lines_before: usize) -> String {
@@ -59,7 +59,7 @@ impl Error {
     }
 }
 
-/// The part of a line that a message shows, and the number of characters before the place in question.
+/// The part of a line that a message shows, and the number of characters before the position.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Snippet {
     text: String,
@@ -67,11 +67,11 @@ pub(crate) struct Snippet {
 }
 
 impl Snippet {
-    /// Most characters shown before the place and from it on.
+    /// The maximum of characters shown before the position and from it on.
     const REACH: usize = 80;
 
-    /// Cuts a part out of a line of any length. Control characters are replaced: nothing in a file may speak to a
-    /// terminal.
+    /// Cuts a part out of a line of any length. Control characters are replaced, so that no file can
+    /// control a terminal.
     pub(crate) fn around(line: &str, column: usize) -> Snippet {
         let place = column.saturating_sub(1);
         let skipped = place.saturating_sub(Self::REACH);

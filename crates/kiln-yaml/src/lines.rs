@@ -63,7 +63,7 @@ pub(crate) fn break_width(bytes: &[u8], at: usize) -> usize {
 /// Where the first line break begins, or the end.
 pub(crate) fn first_break(bytes: &[u8]) -> usize {
     let end = memchr::memchr2(b'\n', b'\r', bytes).unwrap_or(bytes.len());
-    // The others begin with a byte that is rare, but not theirs alone.
+    // The others begin with a byte that is rare but also begins other characters.
     let mut at = 0;
     while let Some(step) = memchr::memchr2(0xC2, 0xE2, &bytes[at..end]) {
         at += step;

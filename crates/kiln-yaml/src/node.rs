@@ -1,9 +1,9 @@
-//! The building blocks of a tree: ids, kinds, styles, tags and the arena record behind each node.
+//! The building blocks of a tree: ids, kinds, styles, tags and the data of each node.
 //!
 //! A node is a 32-byte record in its document's arena. Children form a singly linked list, so that
 //! insertion and removal never move other nodes; a mapping's children alternate key, value.
 
-/// A node's place in its document's arena. Only meaningful together with that document.
+/// The index of a node in its document's arena. Only meaningful together with that document.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct NodeId(pub(crate) u32);
 
@@ -19,7 +19,7 @@ impl NodeId {
     }
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// Key-value pairs in order; duplicate keys are possible.
@@ -82,7 +82,7 @@ impl Style {
     }
 }
 
-/// A node's tag. `Implicit` is "whatever the plain text resolves to", decided when asked.
+/// A node's tag. `Implicit` is the tag that the plain text resolves to, computed on demand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Tag {
     Implicit,
@@ -210,7 +210,7 @@ impl Text {
     }
 }
 
-/// What only few nodes have: comments and an anchor. Kept apart so that the others stay small.
+/// Comments and an anchor. Few nodes have them, so they are stored separately to keep nodes small.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Extra {
     pub(crate) head: Text,
@@ -220,27 +220,27 @@ pub(crate) struct Extra {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Content {
+pub(crate) enum NodeContent {
     Scalar(Text),
     Alias(Text),
     Mapping { first: NodeId, last: NodeId },
     Sequence { first: NodeId, last: NodeId },
 }
 
-impl Content {
-    pub(crate) const MAPPING: Content = Content::Mapping {
+impl NodeContent {
+    pub(crate) const MAPPING: NodeContent = NodeContent::Mapping {
         first: NodeId::NIL,
         last: NodeId::NIL,
     };
-    pub(crate) const SEQUENCE: Content = Content::Sequence {
+    pub(crate) const SEQUENCE: NodeContent = NodeContent::Sequence {
         first: NodeId::NIL,
         last: NodeId::NIL,
     };
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
-    pub(crate) content: Content,
+pub(crate) struct NodeData {
+    pub(crate) content: NodeContent,
     pub(crate) style: Style,
     pub(crate) tag: PackedTag,
     /// Index into the document's extras, or `NO_EXTRA`.
@@ -251,30 +251,30 @@ pub(crate) struct Node {
     pub(crate) end: u32,
 }
 
-impl Node {
+impl NodeData {
     pub(crate) const NO_EXTRA: u32 = u32::MAX;
     pub(crate) const NO_PLACE: u32 = u32::MAX;
 
-    pub(crate) fn new(content: Content, tag: Tag, style: Style) -> Node {
-        Node {
+    pub(crate) fn new(content: NodeContent, tag: Tag, style: Style) -> NodeData {
+        NodeData {
             content,
             style,
             tag: tag.into(),
-            extra: Node::NO_EXTRA,
+            extra: NodeData::NO_EXTRA,
             next: NodeId::NIL,
-            start: Node::NO_PLACE,
-            end: Node::NO_PLACE,
+            start: NodeData::NO_PLACE,
+            end: NodeData::NO_PLACE,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KnownTag, Node, PackedTag, Tag};
+    use super::{KnownTag, NodeData, PackedTag, Tag};
 
     #[test]
     fn a_node_has_32_bytes() {
-        assert_eq!(size_of::<Node>(), 32);
+        assert_eq!(size_of::<NodeData>(), 32);
     }
 
     #[test]

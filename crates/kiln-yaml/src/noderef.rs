@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::document::{Document, Slot};
 use crate::error::Position;
-use crate::node::{Content, Kind, KnownTag, Node, NodeId, Style, Tag, Text};
+use crate::node::{Kind, KnownTag, NodeContent, NodeData, NodeId, Style, Tag, Text};
 use crate::resolve::resolve;
 
 /// A node of a document, for reading. Cheap to copy.
@@ -25,17 +25,17 @@ impl<'a> NodeRef<'a> {
         self.doc
     }
 
-    fn record(self) -> &'a Node {
-        self.doc.record(self.id)
+    fn node_data(self) -> &'a NodeData {
+        self.doc.node_data(self.id)
     }
 
-    /// What the node is.
+    /// The kind of the node.
     pub fn kind(self) -> Kind {
-        match self.record().content {
-            Content::Scalar(_) => Kind::Scalar,
-            Content::Alias(_) => Kind::Alias,
-            Content::Mapping { .. } => Kind::Mapping,
-            Content::Sequence { .. } => Kind::Sequence,
+        match self.node_data().content {
+            NodeContent::Scalar(_) => Kind::Scalar,
+            NodeContent::Alias(_) => Kind::Alias,
+            NodeContent::Mapping { .. } => Kind::Mapping,
+            NodeContent::Sequence { .. } => Kind::Sequence,
         }
     }
 
@@ -56,9 +56,9 @@ impl<'a> NodeRef<'a> {
 
     /// A scalar's text, an alias' name; empty for collections.
     pub fn value(self) -> &'a str {
-        match self.record().content {
-            Content::Scalar(text) | Content::Alias(text) => self.doc.text(text),
-            Content::Mapping { .. } | Content::Sequence { .. } => "",
+        match self.node_data().content {
+            NodeContent::Scalar(text) | NodeContent::Alias(text) => self.doc.text(text),
+            NodeContent::Mapping { .. } | NodeContent::Sequence { .. } => "",
         }
     }
 
@@ -74,7 +74,7 @@ impl<'a> NodeRef<'a> {
 
     /// How the node is written.
     pub fn style(self) -> Style {
-        self.record().style
+        self.node_data().style
     }
 
     /// The tag in short form (`!!str`); for plain scalars without one, what the text resolves to. Empty for aliases.
@@ -83,12 +83,12 @@ impl<'a> NodeRef<'a> {
     }
 
     pub(crate) fn stored_tag(self) -> Tag {
-        self.record().tag.unpack()
+        self.node_data().tag.unpack()
     }
 
     pub(crate) fn resolved_tag(self) -> Tag {
-        match (self.record().tag.unpack(), self.record().content) {
-            (Tag::Implicit, Content::Scalar(text)) => Tag::Known(resolve(self.doc.text(text))),
+        match (self.node_data().tag.unpack(), self.node_data().content) {
+            (Tag::Implicit, NodeContent::Scalar(text)) => Tag::Known(resolve(self.doc.text(text))),
             (tag, _) => tag,
         }
     }
@@ -108,29 +108,29 @@ impl<'a> NodeRef<'a> {
     }
 
     fn extra_text(self, pick: impl Fn(&crate::node::Extra) -> Text) -> &'a str {
-        match self.record().extra {
-            Node::NO_EXTRA => "",
+        match self.node_data().extra {
+            NodeData::NO_EXTRA => "",
             index => self.doc.text(pick(&self.doc.extras[index as usize])),
         }
     }
 
     /// Whether the node has any comment or an anchor.
     pub(crate) fn has_extra(self) -> bool {
-        self.record().extra != Node::NO_EXTRA
+        self.node_data().extra != NodeData::NO_EXTRA
     }
 
     /// Whether the text is not simply a part of the source: folded, unescaped, or new.
     pub(crate) fn is_put_together(self) -> bool {
-        match self.record().content {
-            Content::Scalar(text) | Content::Alias(text) => text.in_pool(),
-            Content::Mapping { .. } | Content::Sequence { .. } => false,
+        match self.node_data().content {
+            NodeContent::Scalar(text) | NodeContent::Alias(text) => text.in_pool(),
+            NodeContent::Mapping { .. } | NodeContent::Sequence { .. } => false,
         }
     }
 
-    /// Where the node begins; none for nodes that were not read from text.
+    /// Where the node begins; `None` for nodes that were not read from text.
     pub fn position(self) -> Option<Position> {
-        let start = self.record().start;
-        (start != Node::NO_PLACE).then(|| {
+        let start = self.node_data().start;
+        (start != NodeData::NO_PLACE).then(|| {
             self.doc
                 .line_index()
                 .position(&self.doc.source, start as usize)
@@ -139,22 +139,22 @@ impl<'a> NodeRef<'a> {
 
     /// The bytes of the decoded source that the node was read from.
     pub fn span(self) -> Option<Range<usize>> {
-        let record = self.record();
+        let data = self.node_data();
         let within = |offset: u32| (offset as usize).min(self.doc.source.len());
-        (record.start != Node::NO_PLACE).then(|| within(record.start)..within(record.end))
+        (data.start != NodeData::NO_PLACE).then(|| within(data.start)..within(data.end))
     }
 
     pub(crate) fn first_child(self) -> Option<NodeRef<'a>> {
-        match self.record().content {
-            Content::Mapping { first, .. } | Content::Sequence { first, .. } => {
+        match self.node_data().content {
+            NodeContent::Mapping { first, .. } | NodeContent::Sequence { first, .. } => {
                 first.get().map(|id| self.doc.node(id))
             }
-            Content::Scalar(_) | Content::Alias(_) => None,
+            NodeContent::Scalar(_) | NodeContent::Alias(_) => None,
         }
     }
 
     pub(crate) fn next_sibling(self) -> Option<NodeRef<'a>> {
-        self.record().next.get().map(|id| self.doc.node(id))
+        self.node_data().next.get().map(|id| self.doc.node(id))
     }
 
     /// The children in order; a mapping's alternate key, value.

@@ -1,4 +1,5 @@
-//! What a plain scalar means: go-yaml's resolution, and YAML 1.1's for strings that older readers would take for something else.
+//! The type and value of plain scalars: go-yaml's resolution, and YAML 1.1's for strings that older readers would not
+//! read as strings.
 
 use crate::node::{Kind, KnownTag, Tag};
 use crate::noderef::NodeRef;
@@ -111,7 +112,7 @@ fn unsigned(digits: &str, radix: u32) -> Option<u64> {
         .flatten()
 }
 
-/// go-yaml's own look at `0b`, `-0b`, `0o` and `-0o`, which also takes a sign behind the prefix.
+/// go-yaml's own rule for `0b`, `-0b`, `0o` and `-0o`, which also accepts a sign behind the prefix.
 fn prefixed_int(text: &str) -> Option<i128> {
     let negative = text.starts_with('-');
     let rest = text.strip_prefix('-').unwrap_or(text);
@@ -167,7 +168,7 @@ fn has_float_form(text: &str) -> bool {
 /// A date, or a date and time in one of go-yaml's forms.
 fn is_timestamp(text: &str) -> bool {
     let bytes = text.as_bytes();
-    // A quick look: four digits and a dash.
+    // A quick test: four digits and a dash.
     if bytes.len() < 8 || bytes[4] != b'-' || !bytes[..4].iter().all(u8::is_ascii_digit) {
         return false;
     }
@@ -274,9 +275,9 @@ fn days_in(year: u32, month: u32) -> u32 {
     }
 }
 
-/// Whether a YAML 1.1 reader would take this text for something other than a string.
+/// Whether a YAML 1.1 reader would not read this text as a string.
 ///
-/// kyaml quotes such strings when it sets a field, because Kubernetes' own decoders still follow YAML 1.1. It asks by
+/// kyaml quotes such strings when it sets a field, because Kubernetes' own decoders still follow YAML 1.1. It does so by
 /// reading the text as a document, so `a: b` and `[x]` count too; text of several lines never does.
 pub fn is_yaml_1_1_non_string(text: &str) -> bool {
     if text.is_empty() || text.contains('\n') {
@@ -297,7 +298,7 @@ pub fn is_yaml_1_1_non_string(text: &str) -> bool {
         return true;
     };
     let root = doc.root();
-    // What Go cannot decode counts as a string.
+    // A text that Go cannot decode counts as a string.
     if !is_decodable(root) {
         return false;
     }
@@ -336,7 +337,7 @@ fn resolve_yaml_1_1(text: &str) -> KnownTag {
     ];
     match resolve(text) {
         KnownTag::Str if BOOLS.contains(&text) => KnownTag::Bool,
-        // A sign behind `0o` is a novelty.
+        // YAML 1.1 has no sign behind `0o`.
         KnownTag::Int if base_zero_int(&text.replace('_', "")).is_none() && text.contains('o') => {
             KnownTag::Str
         }

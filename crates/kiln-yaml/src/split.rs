@@ -1,22 +1,22 @@
-//! Taking a tree apart into documents of its parts, without holding all nodes twice.
+//! Splitting a tree into documents, without holding all nodes twice.
 //!
-//! A parsed document has the nodes of a subtree side by side, in the order of the text. So a part is a stretch of the arena
-//! that only needs its links moved. Where edits have put nodes elsewhere, parts are copied node by node instead.
+//! A parsed document has the nodes of a subtree in one range of the arena, in the order of the text. So a part is a range
+//! whose links are adjusted. Where edits have put nodes elsewhere, parts are copied node by node instead.
 
 use std::ops::Range;
 
 use crate::document::Document;
-use crate::node::{Content, Extra, Node, NodeId, Tag, Text};
+use crate::node::{Extra, NodeContent, NodeData, NodeId, Tag, Text};
 
 /// Room for what is usually added to a part, in nodes.
 const SPARE: usize = 8;
 
-/// Memory is given back when this many nodes have gone.
+/// Memory is released when this many nodes were taken.
 const GIVEN_BACK: usize = 1 << 16;
 
 impl Document {
-    /// The entries of a sequence as documents of their own, as [`Document::from_node`] would make them. Everything else is
-    /// given up.
+    /// The entries of a sequence as documents of their own, as [`Document::from_node`] makes them. Everything else is
+    /// dropped.
     pub fn into_items(mut self, sequence: NodeId) -> Vec<Document> {
         let ids = self.child_ids(sequence);
         let Some(ranges) = self.stretches(&ids) else {
@@ -24,7 +24,7 @@ impl Document {
             return copies.collect();
         };
         let mut items = Vec::with_capacity(ids.len());
-        // From the end, so that what has been taken can be given back.
+        // From the end, so that memory can be released.
         for range in ranges.into_iter().rev() {
             let start = range.start;
             items.push(self.copy_of(range));
@@ -37,7 +37,7 @@ impl Document {
         items
     }
 
-    /// Where in the arena the trees below some nodes are, if each is a stretch of its own and they follow each other.
+    /// The ranges of some subtrees in the arena, if each is a range of its own and they follow each other.
     fn stretches(&self, ids: &[NodeId]) -> Option<Vec<Range<usize>>> {
         let last = *ids.last()?;
         let mut ranges = Vec::with_capacity(ids.len());
@@ -51,10 +51,9 @@ impl Document {
             let is_inside = |link: NodeId| link == NodeId::NIL || range.contains(&link.index());
             let is_closed = nodes.iter().enumerate().all(|(place, node)| {
                 let links = match node.content {
-                    Content::Mapping { first, last } | Content::Sequence { first, last } => {
-                        is_inside(first) && is_inside(last)
-                    }
-                    Content::Scalar(_) | Content::Alias(_) => true,
+                    NodeContent::Mapping { first, last }
+                    | NodeContent::Sequence { first, last } => is_inside(first) && is_inside(last),
+                    NodeContent::Scalar(_) | NodeContent::Alias(_) => true,
                 };
                 links && (place == 0 || is_inside(node.next))
             });
@@ -66,12 +65,13 @@ impl Document {
         Some(ranges)
     }
 
-    /// The place behind the last node of the tree below `node`, if that is a stretch.
+    /// The end of the range of the tree below `node`, if it is one.
     fn end_of(&self, node: NodeId) -> usize {
         let mut last = node;
         loop {
-            last = match self.record(last).content {
-                Content::Mapping { last: inner, .. } | Content::Sequence { last: inner, .. }
+            last = match self.node_data(last).content {
+                NodeContent::Mapping { last: inner, .. }
+                | NodeContent::Sequence { last: inner, .. }
                     if inner != NodeId::NIL =>
                 {
                     inner
@@ -81,7 +81,7 @@ impl Document {
         }
     }
 
-    /// A document of a stretch of nodes, whose first is the top.
+    /// A document of a range of nodes, the first of which is the root.
     fn copy_of(&self, range: Range<usize>) -> Document {
         let offset = range.start as u32;
         let nodes = self.nodes.get(range).unwrap_or_default();
@@ -98,13 +98,13 @@ impl Document {
                 false => text,
             };
             let content = match node.content {
-                Content::Scalar(value) => Content::Scalar(text(value)),
-                Content::Alias(name) => Content::Alias(text(name)),
-                Content::Mapping { first, last } => Content::Mapping {
+                NodeContent::Scalar(value) => NodeContent::Scalar(text(value)),
+                NodeContent::Alias(name) => NodeContent::Alias(text(name)),
+                NodeContent::Mapping { first, last } => NodeContent::Mapping {
                     first: moved(first),
                     last: moved(last),
                 },
-                Content::Sequence { first, last } => Content::Sequence {
+                NodeContent::Sequence { first, last } => NodeContent::Sequence {
                     first: moved(first),
                     last: moved(last),
                 },
@@ -124,11 +124,11 @@ impl Document {
                 _ => moved(node.next),
             };
             let number = copy.extras.len() as u32;
-            copy.nodes.push(Node {
+            copy.nodes.push(NodeData {
                 content,
                 tag,
                 next,
-                extra: extra.map_or(Node::NO_EXTRA, |_| number),
+                extra: extra.map_or(NodeData::NO_EXTRA, |_| number),
                 ..*node
             });
             copy.extras.extend(extra);
@@ -171,7 +171,7 @@ rest: {a: b}
         items.iter().map(text).collect()
     }
 
-    /// What the parts are to be: copies, node by node.
+    /// The expected parts: copies, node by node.
     fn copies(list: &Document) -> Vec<Document> {
         let items = list.root().get("items").unwrap();
         items.items().map(Document::from_node).collect()

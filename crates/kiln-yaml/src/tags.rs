@@ -26,7 +26,7 @@ impl TagTable {
             .map_or("", |name| name.as_ref())
     }
 
-    /// The number of a tag, new or known; none if it is new and there is no room.
+    /// The number of a tag, new or known; `None` if it is new and there is no room.
     pub(crate) fn number_of(&mut self, name: Box<str>) -> Option<u32> {
         let known = self.find(&name);
         if known.is_some() || self.is_full() {

@@ -10,11 +10,11 @@ use crate::noderef::NodeRef;
 /// Why an edit is not possible.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EditError {
-    /// A node on the way is of another kind than the path or the edit needs.
+    /// A node is of another kind than the path or the edit needs.
     WrongKind {
         /// What was needed.
         expected: Kind,
-        /// What is there.
+        /// What was found.
         found: Kind,
         /// The node as text.
         contents: String,

@@ -1,8 +1,8 @@
-//! Setting and removing the fields of one mapping, and the small facts about nodes that kyaml's rules rest on.
+//! Setting and removing the fields of one mapping, and the properties of nodes that kyaml's rules use.
 
 use super::error::{EditError, expect_kind};
 use crate::document::Document;
-use crate::node::{Content, Kind, KnownTag, Node, NodeId, Style, Tag};
+use crate::node::{Kind, KnownTag, NodeContent, NodeData, NodeId, Style, Tag};
 use crate::noderef::NodeRef;
 use crate::resolve::is_yaml_1_1_non_string;
 
@@ -73,7 +73,7 @@ impl Document {
         Ok(Some(value))
     }
 
-    /// Removes the first field of this name; false if there is none.
+    /// Removes the first field of this name; returns false if it does not exist.
     pub(super) fn clear_field(&mut self, parent: NodeId, name: &str) -> Result<bool, EditError> {
         self.clear_field_if(parent, name, |_| true)
     }
@@ -102,7 +102,7 @@ impl Document {
         Ok(place.is_some())
     }
 
-    /// Appends a field, whatever fields there are.
+    /// Appends a field without looking for the name.
     pub(super) fn push_field(&mut self, mapping: NodeId, name: &str, value: NodeId) {
         let key = self.new_scalar(name, "");
         self.push_entry(mapping, key, value);
@@ -116,29 +116,29 @@ impl Document {
         }
     }
 
-    /// Puts `new` in the place of `old`, which keeps its style and its id; `new` must not be used any more.
+    /// Replaces the content of `old` by `new`. `old` keeps its style and its id; `new` must not be used any more.
     fn overwrite(&mut self, old: NodeId, new: NodeId) {
-        let kept = *self.record(old);
-        let record = *self.record(new);
-        *self.record_mut(old) = Node {
+        let kept = *self.node_data(old);
+        let data = *self.node_data(new);
+        *self.node_data_mut(old) = NodeData {
             next: kept.next,
             style: kept.style,
-            ..record
+            ..data
         };
     }
 
-    /// Sets the style of a node that is not part of the tree yet, which is no change of the document.
+    /// Sets the style of a node that is not part of the tree yet, which does not change the document.
     pub(super) fn set_new_style(&mut self, node: NodeId, style: Style) {
         self.nodes[node.index()].style = style;
     }
 
     /// Takes the pair that follows `previous` out of the list of children.
     fn unlink(&mut self, parent: NodeId, previous: Option<NodeId>, key: NodeId, value: NodeId) {
-        let after = self.record(value).next;
+        let after = self.node_data(value).next;
         if let Some(previous) = previous {
-            self.record_mut(previous).next = after;
+            self.node_data_mut(previous).next = after;
         }
-        if let Content::Mapping { first, last } = &mut self.record_mut(parent).content {
+        if let NodeContent::Mapping { first, last } = &mut self.node_data_mut(parent).content {
             if *first == key {
                 *first = after;
             }

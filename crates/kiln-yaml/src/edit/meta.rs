@@ -23,7 +23,7 @@ impl NodeMut<'_> {
         self.set_quoted(LABELS, key, value)
     }
 
-    /// Removes an annotation; false if there is none. An empty `annotations` stays.
+    /// Removes an annotation; returns false if it does not exist. An empty `annotations` stays.
     pub fn clear_annotation(&mut self, key: &str) -> Result<bool, EditError> {
         self.remove(&[METADATA, ANNOTATIONS, key])
     }

@@ -3,7 +3,7 @@
 //! [`NodeMut`] is a node together with its document, for changing. Invariants: a change marks the document as changed
 //! and touches nothing but the node asked for; an edit that finds nothing to do leaves the document unchanged.
 //! Where kyaml writes into a null (`metadata:` without a value) the result is never seen; here such an edit does
-//! nothing and says so by returning `None`. Aliases are not followed: to kyaml they are nodes of a kind of their own.
+//! nothing and returns `None`. Aliases are not followed: to kyaml they are nodes of a kind of their own.
 
 mod error;
 mod fields;
@@ -67,8 +67,8 @@ impl NodeMut<'_> {
 
     /// Sets the field at a path to a new node, creating the mappings on the way; a null removes the field.
     ///
-    /// A replaced value passes its style on and nothing else: its comments and anchor go with it. A new string that a
-    /// YAML 1.1 reader would take for something else gets double quotes. Returns the node now in place.
+    /// The new value keeps the style of the old one, but not its comments and its anchor. A new string that a YAML 1.1
+    /// reader would not read as a string gets double quotes. Returns the node now in place.
     pub fn set(&mut self, path: &[&str], value: NodeId) -> Result<Option<NodeId>, EditError> {
         let Some((name, parents)) = path.split_last() else {
             return Err(EditError::EmptyPath);
@@ -88,7 +88,7 @@ impl NodeMut<'_> {
         self.set(path, node)
     }
 
-    /// Removes the field at a path; false if there is none.
+    /// Removes the field at a path; returns false if it does not exist.
     pub fn remove(&mut self, path: &[&str]) -> Result<bool, EditError> {
         let Some((name, parents)) = path.split_last() else {
             return Err(EditError::EmptyPath);

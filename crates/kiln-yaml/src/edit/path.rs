@@ -5,7 +5,7 @@ use crate::node::Kind;
 
 /// One element of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step<'p> {
+pub(super) enum PathElement<'p> {
     Key(&'p str),
     Index(usize),
     Last,
@@ -15,26 +15,26 @@ pub(super) enum Step<'p> {
     Field(&'p str, &'p str),
 }
 
-impl<'p> Step<'p> {
-    pub(super) fn parse(element: &'p str) -> Result<Step<'p>, EditError> {
+impl<'p> PathElement<'p> {
+    pub(super) fn parse(element: &'p str) -> Result<PathElement<'p>, EditError> {
         if let Ok(index) = element.parse::<i64>() {
             return usize::try_from(index)
-                .map(Step::Index)
+                .map(PathElement::Index)
                 .map_err(|_| EditError::NegativeIndex(index));
         }
         match element {
-            "-" => Ok(Step::Last),
+            "-" => Ok(PathElement::Last),
             "*" => Err(EditError::Wildcard),
             _ if is_item(element) => {
                 let inner = element.strip_suffix(']').unwrap_or(element);
                 let inner = inner.strip_prefix('[').unwrap_or(inner);
                 match inner.split_once('=') {
-                    Some(("", text)) => Ok(Step::Text(text)),
-                    Some((name, value)) => Ok(Step::Field(name, value)),
+                    Some(("", text)) => Ok(PathElement::Text(text)),
+                    Some((name, value)) => Ok(PathElement::Field(name, value)),
                     None => Err(EditError::ItemWithoutValue),
                 }
             }
-            key => Ok(Step::Key(key)),
+            key => Ok(PathElement::Key(key)),
         }
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn clean<'p>(path: &[&'p str]) -> Vec<&'p str> {
         .collect()
 }
 
-/// What a missing node must be so that `next` can be found in it.
+/// The kind that a missing node must have to contain `next`.
 pub(super) fn kind_for(next: Option<&str>, last: Kind) -> Kind {
     match next {
         None => last,

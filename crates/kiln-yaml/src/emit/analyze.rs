@@ -240,7 +240,7 @@ pub(super) fn width(byte: u8) -> usize {
     }
 }
 
-/// Whether the character at a place may stand in the text as it is. Those of four bytes never may.
+/// Whether the character at an offset may be written as it is. Those of four bytes never may.
 pub(super) fn is_printable(bytes: &[u8], at: usize) -> bool {
     match bytes[at] {
         b'\n' | 0x20..=0x7E => true,

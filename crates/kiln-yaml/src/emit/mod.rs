@@ -18,7 +18,7 @@ use crate::document::Document;
 use crate::node::NodeId;
 use crate::noderef::NodeRef;
 use sink::Sink;
-use walk::{Later, Part, Walk};
+use walk::{EmitWalk, Later, Part};
 
 /// Fewer items than this are not worth another thread.
 const ITEMS_PER_THREAD: usize = 64;
@@ -76,7 +76,7 @@ impl Encoder {
         self.write(doc, style, None, VecDeque::new(), &carried);
     }
 
-    /// Writes a document in which the sequence `list` has `items` (of any documents) in place of its own.
+    /// Writes a document in which the sequence `list` has `items` (of any documents) instead of its own.
     ///
     /// This is how a list of resources goes out without being copied into one tree first.
     /// Several threads write it if there are enough items; the text does not depend on how many.
@@ -133,7 +133,7 @@ impl Encoder {
         let bytes = doc.span.len() + items;
         self.sink.out.reserve(bytes.min(self.sink.limit));
         let carried = carried.each_ref().map(String::as_str);
-        let walk = Walk::new(&mut self.sink, style, replaced, carried).with_later(later);
+        let walk = EmitWalk::new(&mut self.sink, style, replaced, carried).with_later(later);
         let left_over = walk.document(doc, self.has_documents);
         self.left_over = left_over.map(str::to_owned);
         self.has_documents = true;

@@ -9,13 +9,13 @@ use crate::noderef::NodeRef;
 use crate::resolve::is_yaml_1_1_non_string;
 
 /// A key and its value.
-pub(super) type Entry<'a> = (NodeRef<'a>, NodeRef<'a>);
+pub(super) type FieldEntry<'a> = (NodeRef<'a>, NodeRef<'a>);
 
 /// The fields that either mapping has, sorted by name, each with its first pair on both sides.
 pub(super) fn union<'a>(
     from: NodeRef<'a>,
     to: Option<NodeRef<'a>>,
-) -> Vec<(&'a str, Option<Entry<'a>>, Option<Entry<'a>>)> {
+) -> Vec<(&'a str, Option<FieldEntry<'a>>, Option<FieldEntry<'a>>)> {
     let left = sorted(Some(from));
     let right = sorted(to);
     let mut out = Vec::with_capacity(left.len().max(right.len()));
@@ -32,7 +32,7 @@ pub(super) fn union<'a>(
     }
 }
 
-fn sorted(node: Option<NodeRef<'_>>) -> Vec<(&str, Entry<'_>)> {
+fn sorted(node: Option<NodeRef<'_>>) -> Vec<(&str, FieldEntry<'_>)> {
     let mut fields: Vec<_> = node
         .into_iter()
         .flat_map(NodeRef::entries)

@@ -79,7 +79,7 @@ fn first_by_text<'a>(items: &[NodeRef<'a>]) -> HashMap<&'a str, NodeRef<'a>> {
     out
 }
 
-/// Whether kyaml takes an item for nothing at all.
+/// Whether kyaml treats an item as missing.
 fn is_void(item: NodeRef<'_>) -> bool {
     item.is_tagged_null() || (item.is_mapping() && item.is_empty())
 }
@@ -178,7 +178,7 @@ fn key_values<'a>(item: NodeRef<'a>, keys: &[&str]) -> Values<'a> {
         .collect()
 }
 
-/// Takes items for the same where one lacks what the other has, as with a port whose protocol is not said.
+/// Treats items as the same if one lacks a key field of the other, such as a port without a protocol.
 fn complete(all: &mut [Values<'_>]) {
     let has_blank = |values: &Values<'_>| values.iter().any(|value| value.is_empty());
     if !all.iter().any(has_blank) {
@@ -240,13 +240,13 @@ fn merged<'a>(one: &Values<'a>, other: &Values<'a>) -> Option<Values<'a>> {
 }
 
 /// A table by a set of keys (as places in the list of keys): the values of those keys to the first item that has them.
-type Table<'a> = HashMap<Values<'a>, NodeRef<'a>>;
+type ItemsByKey<'a> = HashMap<Values<'a>, NodeRef<'a>>;
 
 /// The items of a list by the values of some of their keys.
 struct Index<'a, 'k> {
     items: Vec<NodeRef<'a>>,
     keys: &'k [&'k str],
-    tables: HashMap<Vec<usize>, Table<'a>>,
+    tables: HashMap<Vec<usize>, ItemsByKey<'a>>,
 }
 
 impl<'a, 'k> Index<'a, 'k> {
@@ -261,7 +261,7 @@ impl<'a, 'k> Index<'a, 'k> {
     /// The first item that has these values in all wanted keys.
     fn first(&mut self, wanted: &[usize], values: &Values<'_>) -> Option<NodeRef<'a>> {
         if !self.tables.contains_key(wanted) {
-            let mut table = Table::new();
+            let mut table = ItemsByKey::new();
             for item in &self.items {
                 if let Some(values) = self.raw_values(*item, wanted) {
                     table.entry(values).or_insert(*item);

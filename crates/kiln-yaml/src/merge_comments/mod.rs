@@ -1,9 +1,9 @@
 //! Bringing the comments of an original tree to a changed one.
 //!
 //! Functions written with other libraries drop comments; this puts them back on the nodes they stood at. A comment
-//! that the changed tree has wins. Fields are matched by name, list items by place and, where [`ListKeys`] knows the
+//! that the changed tree has wins. Fields are matched by name, list items by index and, where [`ListKeys`] knows the
 //! list, also by key. The rules are those of kyaml's `CopyComments`, with its errors and its turning of folded
-//! scalars into double-quoted ones. What Kubernetes' types look like is not known here: a [`ListKeys`] tells.
+//! scalars into double-quoted ones. Kubernetes' types are not known here: a [`ListKeys`] provides them.
 //!
 //! Time is near linear: fields and items are found through sorted lists and hash maps.
 
@@ -46,7 +46,7 @@ impl Start {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct TypeId(pub u32);
 
-/// Which lists have items that are told apart by keys.
+/// Which lists have items that are identified by keys.
 ///
 /// Types are looked up on the way down from a resource, so an implementation is a graph of types.
 pub trait ListKeys {
@@ -59,7 +59,7 @@ pub trait ListKeys {
     /// The type of a list's items.
     fn item(&self, of: TypeId) -> Option<TypeId>;
 
-    /// The fields that tell the items of a list apart; no names for a set of scalars, `None` for a list that is only a
+    /// The fields that identify the items of a list; no names for a set of scalars, `None` for a list that is only a
     /// sequence.
     fn keys(&self, of: TypeId) -> Option<&[&str]>;
 
@@ -67,7 +67,7 @@ pub trait ListKeys {
     fn declared(&self, comment: &str) -> Option<TypeId>;
 }
 
-/// Knows no type, so that lists are matched by place alone.
+/// Knows no type, so that lists are matched by index only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoListKeys;
 
@@ -95,7 +95,7 @@ impl ListKeys for NoListKeys {
 
 /// Copies the comments of `from` to the same places of `to` where `to` has none.
 ///
-/// Fails where a field is of another kind than it was, where a mapping has a key without text (a sequence, say), and
+/// Fails where a field is of another kind than before, where a mapping has a key without text (such as a sequence), and
 /// where a list that is keyed holds something without fields. After an error some comments have been copied.
 pub fn copy_comments(
     from: (&Document, Start),
@@ -103,7 +103,7 @@ pub fn copy_comments(
     keys: &dyn ListKeys,
 ) -> Result<(), EditError> {
     copy_own_comments(from, (&mut *to.0, to.1));
-    walk::Walk::new(from, to, keys, Mismatch::Fail).run()
+    walk::CommentMerge::new(from, to, keys, Mismatch::Fail).run()
 }
 
 /// The same, but items of lists are those that [`crate::pair_items`] finds, and what cannot be compared is passed over: a
@@ -115,7 +115,7 @@ pub fn copy_matching_comments(
 ) {
     copy_own_comments(from, (&mut *to.0, to.1));
     // Every error is a mismatch, which is passed over.
-    let _ = walk::Walk::new(from, to, keys, Mismatch::PassOver).run();
+    let _ = walk::CommentMerge::new(from, to, keys, Mismatch::PassOver).run();
 }
 
 /// What happens where two trees cannot be compared.

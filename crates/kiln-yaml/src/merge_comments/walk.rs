@@ -12,18 +12,18 @@ use crate::list_pairs::pair_items;
 use crate::node::{Kind, NodeId, Style};
 use crate::noderef::NodeRef;
 
-pub(super) struct Walk<'a> {
+pub(super) struct CommentMerge<'a> {
     from: &'a Document,
     to: &'a mut Document,
     keys: &'a dyn ListKeys,
     mismatch: Mismatch,
-    /// The roots that stand behind a document, which takes and gives comments in their place.
+    /// The roots of documents, whose comments are copied instead of theirs.
     hidden_from: Option<NodeId>,
     hidden_to: Option<NodeId>,
-    tasks: Vec<Task>,
+    tasks: Vec<MergeTask>,
 }
 
-enum Task {
+enum MergeTask {
     /// Two nodes that stand for each other; one of them may be missing.
     Pair {
         from: Option<NodeId>,
@@ -36,7 +36,7 @@ enum Task {
         to: Option<(NodeId, NodeId)>,
         of: Option<TypeId>,
     },
-    /// Items by place, from these on.
+    /// Items by index, from these on.
     Items { from: NodeId, to: NodeId },
     /// Items by key.
     Keyed {
@@ -54,22 +54,22 @@ enum Task {
     },
 }
 
-impl<'a> Walk<'a> {
+impl<'a> CommentMerge<'a> {
     pub(super) fn new(
         (from, from_start): (&'a Document, Start),
         (to, to_start): (&'a mut Document, Start),
         keys: &'a dyn ListKeys,
         mismatch: Mismatch,
-    ) -> Walk<'a> {
+    ) -> CommentMerge<'a> {
         let (top_from, top_to) = (from_start.node(from), to_start.node(to));
-        Walk {
+        CommentMerge {
             from,
             to,
             keys,
             mismatch,
             hidden_from: (from_start == Start::Document).then_some(top_from),
             hidden_to: (to_start == Start::Document).then_some(top_to),
-            tasks: vec![Task::Pair {
+            tasks: vec![MergeTask::Pair {
                 from: Some(top_from),
                 to: Some(top_to),
                 of: None,
@@ -80,20 +80,20 @@ impl<'a> Walk<'a> {
     pub(super) fn run(mut self) -> Result<(), EditError> {
         while let Some(task) = self.tasks.pop() {
             match task {
-                Task::Pair { from, to, of } => self.pair(from, to, of)?,
-                Task::Field { from, to, of } => self.field(from, to, of),
-                Task::Items { from, to } => self.items(from, to),
-                Task::Keyed { from, to, of } => self.keyed(from, to, of),
-                Task::Nameless(_) | Task::Unkeyed { .. } if self.mismatch == Mismatch::PassOver => {
-                }
-                Task::Nameless(mapping) => {
+                MergeTask::Pair { from, to, of } => self.pair(from, to, of)?,
+                MergeTask::Field { from, to, of } => self.field(from, to, of),
+                MergeTask::Items { from, to } => self.items(from, to),
+                MergeTask::Keyed { from, to, of } => self.keyed(from, to, of),
+                MergeTask::Nameless(_) | MergeTask::Unkeyed { .. }
+                    if self.mismatch == Mismatch::PassOver => {}
+                MergeTask::Nameless(mapping) => {
                     return Err(EditError::WrongKind {
                         expected: Kind::Scalar,
                         found: Kind::Mapping,
                         contents: nameless_text(self.from.node(mapping)),
                     });
                 }
-                Task::Unkeyed {
+                MergeTask::Unkeyed {
                     expected,
                     item,
                     contents,
@@ -153,13 +153,13 @@ impl<'a> Walk<'a> {
         let ids = |(key, value): (NodeRef<'_>, NodeRef<'_>)| (key.id(), value.id());
         let first = self.tasks.len();
         for (name, from_entry, to_entry) in fields {
-            self.tasks.push(Task::Field {
+            self.tasks.push(MergeTask::Field {
                 from: from_entry.map(ids),
                 to: to_entry.map(ids),
                 of: of.and_then(|of| self.keys.field(of, name)),
             });
             if name.is_empty() && !from_node.is_tagged_null() {
-                self.tasks.push(Task::Nameless(from));
+                self.tasks.push(MergeTask::Nameless(from));
                 break;
             }
         }
@@ -173,13 +173,13 @@ impl<'a> Walk<'a> {
             return self.push_same_items(from, to);
         }
         if let Some(of) = of.filter(|of| self.keys.keys(*of).is_some()) {
-            self.tasks.push(Task::Keyed { from, to, of });
+            self.tasks.push(MergeTask::Keyed { from, to, of });
         }
         let first_from = self.from.node(from).first_child();
         let first_to = to.and_then(|to| self.to.node(to).first_child());
         if let (Some(from), Some(to)) = (first_from, first_to) {
             let (from, to) = (from.id(), to.id());
-            self.tasks.push(Task::Items { from, to });
+            self.tasks.push(MergeTask::Items { from, to });
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
         };
         let pairs = pair_items(self.from.node(from), self.to.node(to));
         for (from, to) in pairs.iter().rev() {
-            self.tasks.push(Task::Pair {
+            self.tasks.push(MergeTask::Pair {
                 from: Some(from.id()),
                 to: Some(*to),
                 of: None,
@@ -237,7 +237,7 @@ impl<'a> Walk<'a> {
         let declared = from
             .and_then(|entry| declared(self.from, entry))
             .or_else(|| to.and_then(|entry| declared(self.to, entry)));
-        self.tasks.push(Task::Pair {
+        self.tasks.push(MergeTask::Pair {
             from: from.map(|(_, value)| value),
             to: to.map(|(_, value)| value),
             of: declared.or(of),
@@ -246,18 +246,18 @@ impl<'a> Walk<'a> {
 
     /// One pair of items, if they have the same text (collections have none), and after it those that follow.
     ///
-    /// Each pair begins a walk of its own: what the list's type says about its items is not used here.
+    /// Each pair begins a walk of its own: the type of the list is not used for its items.
     fn items(&mut self, from: NodeId, to: NodeId) {
         let (from_node, to_node) = (self.from.node(from), self.to.node(to));
         if let (Some(next_from), Some(next_to)) = (from_node.next_sibling(), to_node.next_sibling())
         {
-            self.tasks.push(Task::Items {
+            self.tasks.push(MergeTask::Items {
                 from: next_from.id(),
                 to: next_to.id(),
             });
         }
         if from_node.value() == to_node.value() {
-            self.tasks.push(Task::Pair {
+            self.tasks.push(MergeTask::Pair {
                 from: Some(from),
                 to: Some(to),
                 of: None,
@@ -276,7 +276,7 @@ impl<'a> Walk<'a> {
         if let Some((expected, item)) = unkeyed {
             let node = self.from.node(item);
             let walked = pairs.iter().any(|(from, _)| *from == Some(item));
-            self.tasks.push(Task::Unkeyed {
+            self.tasks.push(MergeTask::Unkeyed {
                 expected,
                 item,
                 contents: if walked {
@@ -288,11 +288,11 @@ impl<'a> Walk<'a> {
         }
         for (from, to) in pairs.into_iter().rev() {
             let of = item_type;
-            self.tasks.push(Task::Pair { from, to, of });
+            self.tasks.push(MergeTask::Pair { from, to, of });
         }
     }
 
-    /// What a comment at the node says about its type.
+    /// The type in a comment at the node.
     fn declared(&self, node: NodeRef<'_>) -> Option<TypeId> {
         let comment = [Slot::Line, Slot::Head]
             .into_iter()

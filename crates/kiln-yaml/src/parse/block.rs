@@ -1,7 +1,7 @@
 //! Literal and folded block scalars.
 
 use super::scanner::Scanner;
-use super::token::{Mark, Piece, Scan, TokenKind};
+use super::token::{Mark, Piece, ScanResult, TokenKind};
 use crate::node::Style;
 
 /// What to do with the line breaks at the end.
@@ -13,7 +13,7 @@ enum Chomp {
 }
 
 impl Scanner<'_> {
-    pub(super) fn fetch_block_scalar(&mut self, indicator: u8) -> Scan<()> {
+    pub(super) fn fetch_block_scalar(&mut self, indicator: u8) -> ScanResult<()> {
         self.remove_simple_key()?;
         self.simple_key_allowed = true;
         let start = self.mark();
@@ -25,7 +25,7 @@ impl Scanner<'_> {
             Style::FOLDED
         };
         let (text, end) = self.scan_block_text(style, chomp, increment, start)?;
-        self.tokens.push_back(super::token::Token {
+        self.tokens.push_back(super::token::YamlToken {
             kind: TokenKind::Scalar {
                 text: Piece::Owned(text.into_boxed_str()),
                 style,
@@ -37,7 +37,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn scan_block_header(&mut self, start: Mark) -> Scan<(Chomp, i64)> {
+    fn scan_block_header(&mut self, start: Mark) -> ScanResult<(Chomp, i64)> {
         let mut chomp = Chomp::Clip;
         let mut increment = 0;
         let chomp_first = matches!(self.byte(), b'+' | b'-');
@@ -87,7 +87,7 @@ impl Scanner<'_> {
         chomp: Chomp,
         increment: i64,
         start: Mark,
-    ) -> Scan<(String, Mark)> {
+    ) -> ScanResult<(String, Mark)> {
         let mut end = self.mark();
         let mut indent = match increment {
             0 => None,
@@ -151,7 +151,7 @@ impl Scanner<'_> {
         breaks: &mut String,
         start: Mark,
         end: &mut Mark,
-    ) -> Scan<()> {
+    ) -> ScanResult<()> {
         *end = self.mark();
         let mut deepest = 0;
         loop {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::scanner::Scanner;
-use super::token::{Lines, Mark, Piece, Scan, TokenKind};
+use super::token::{Lines, Mark, Piece, ScanResult, TokenKind};
 use crate::document::Slot;
 
 /// How far ahead a comment is looked for over blanks and line breaks.
@@ -39,7 +39,7 @@ impl TouchingComments {
 }
 
 /// The comment lines seen so far in one scan that have not been queued yet.
-struct Run {
+struct CommentRun {
     text: Lines,
     start: Mark,
     /// What a foot comment belongs to.
@@ -47,7 +47,7 @@ struct Run {
     scan: usize,
 }
 
-impl Run {
+impl CommentRun {
     fn take(&mut self, slot: Slot, anchor: usize, end: usize) -> Comment {
         Comment {
             slot,
@@ -62,7 +62,7 @@ impl Run {
 
 impl Scanner<'_> {
     /// Moves over blanks, line breaks and comments to the next token, queueing the comments.
-    pub(super) fn skip_to_next_token(&mut self) -> Scan<()> {
+    pub(super) fn skip_to_next_token(&mut self) -> ScanResult<()> {
         let scan_start = self.mark();
         loop {
             if self.at == 0 && self.src.starts_with(b"\xEF\xBB\xBF") {
@@ -149,7 +149,7 @@ impl Scanner<'_> {
             None => return,
         };
         let after_value_indicator = token.kind == TokenKind::Value;
-        let mut run = Run {
+        let mut run = CommentRun {
             text: Lines::default(),
             start: Mark::default(),
             anchor: token.reach as usize,

@@ -17,8 +17,8 @@ mod token;
 use std::sync::Arc;
 
 use self::builder::Builder;
-use self::reader::Stop;
-use self::token::{Failure, Stage};
+use self::reader::InvalidCharacter;
+use self::token::{ScanFailure, Stage};
 use crate::document::Document;
 use crate::error::{Error, Position, Snippet};
 use crate::lines::{LineIndex, is_break};
@@ -107,7 +107,7 @@ fn read(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
 /// Reads documents of any kind.
 fn read_tokens(
     source: &Arc<str>,
-    stop: Option<&Stop>,
+    stop: Option<&InvalidCharacter>,
     most: usize,
 ) -> (Vec<Document>, Option<Error>) {
     let mut documents = Vec::new();
@@ -130,11 +130,11 @@ fn read_tokens(
     (documents, problem)
 }
 
-fn stop_error(source: &str, stop: &Stop) -> Error {
+fn stop_error(source: &str, stop: &InvalidCharacter) -> Error {
     place(source, source.len(), stop.message.to_owned(), None)
 }
 
-fn error(source: &str, failure: Failure, stop: Option<&Stop>) -> Error {
+fn error(source: &str, failure: ScanFailure, stop: Option<&InvalidCharacter>) -> Error {
     if let Some(stop) = stop
         && stop.is_noticed_at(failure.problem.index)
     {

@@ -1,7 +1,7 @@
 //! Plain and quoted scalars.
 
 use super::scanner::Scanner;
-use super::token::{Mark, Piece, Scan, TokenKind};
+use super::token::{Mark, Piece, ScanResult, TokenKind};
 use crate::node::Style;
 
 /// White space inside a scalar, which may turn out to fold two lines into one.
@@ -45,13 +45,13 @@ const fn stop_table(stops: &[u8]) -> [bool; 256] {
 }
 
 impl Scanner<'_> {
-    pub(super) fn fetch_plain_scalar(&mut self) -> Scan<()> {
+    pub(super) fn fetch_plain_scalar(&mut self) -> ScanResult<()> {
         self.save_simple_key()?;
         self.simple_key_allowed = false;
         self.scan_plain_scalar()
     }
 
-    fn scan_plain_scalar(&mut self) -> Scan<()> {
+    fn scan_plain_scalar(&mut self) -> ScanResult<()> {
         let start = self.mark();
         let indent = self.indent + 1;
         let mut end = start;
@@ -97,7 +97,7 @@ impl Scanner<'_> {
                 Piece::Owned(folded.into_boxed_str())
             }
         };
-        self.tokens.push_back(super::token::Token {
+        self.tokens.push_back(super::token::YamlToken {
             kind: TokenKind::Scalar {
                 text,
                 style: Style::NONE,
@@ -141,7 +141,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn skip_plain_gap(&mut self, indent: i64, start: Mark, crossed: &mut bool) -> Scan<Gap> {
+    fn skip_plain_gap(&mut self, indent: i64, start: Mark, crossed: &mut bool) -> ScanResult<Gap> {
         let mut gap = Gap::default();
         loop {
             match self.byte() {
@@ -165,7 +165,7 @@ impl Scanner<'_> {
         }
     }
 
-    pub(super) fn fetch_quoted_scalar(&mut self, quote: u8) -> Scan<()> {
+    pub(super) fn fetch_quoted_scalar(&mut self, quote: u8) -> ScanResult<()> {
         self.save_simple_key()?;
         self.simple_key_allowed = false;
         let start = self.mark();
@@ -182,7 +182,7 @@ impl Scanner<'_> {
     }
 
     /// The text up to the closing quote.
-    fn scan_quoted_text(&mut self, quote: u8, start: Mark) -> Scan<Piece> {
+    fn scan_quoted_text(&mut self, quote: u8, start: Mark) -> ScanResult<Piece> {
         let first = self.at;
         let mut built: Option<String> = None;
         // Where the part begins that is not in `built` yet.
@@ -216,7 +216,7 @@ impl Scanner<'_> {
         start: Mark,
         built: &mut Option<String>,
         from: &mut usize,
-    ) -> Scan<bool> {
+    ) -> ScanResult<bool> {
         let ends = if quote == b'\'' {
             &ENDS_SINGLE_QUOTED_RUN
         } else {
@@ -297,7 +297,7 @@ impl Scanner<'_> {
     }
 
     /// Reads `\x` and the like.
-    fn scan_escape(&mut self, start: Mark) -> Scan<char> {
+    fn scan_escape(&mut self, start: Mark) -> ScanResult<char> {
         let simple = match self.byte_at(self.at + 1) {
             b'0' => '\0',
             b'a' => '\x07',
@@ -325,7 +325,7 @@ impl Scanner<'_> {
         Ok(simple)
     }
 
-    fn scan_hex_escape(&mut self, digits: usize, start: Mark) -> Scan<char> {
+    fn scan_hex_escape(&mut self, digits: usize, start: Mark) -> ScanResult<char> {
         self.advance_to(self.at + 2);
         let mut value: u32 = 0;
         for step in 0..digits {

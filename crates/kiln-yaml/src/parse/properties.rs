@@ -1,10 +1,10 @@
 //! Anchors, aliases, tags and directives.
 
 use super::scanner::Scanner;
-use super::token::{Mark, Piece, Scan, TagParts, TokenKind};
+use super::token::{Mark, Piece, ScanResult, TagParts, TokenKind};
 
 impl Scanner<'_> {
-    pub(super) fn fetch_anchor(&mut self, kind: fn(Piece) -> TokenKind) -> Scan<()> {
+    pub(super) fn fetch_anchor(&mut self, kind: fn(Piece) -> TokenKind) -> ScanResult<()> {
         self.save_simple_key()?;
         self.simple_key_allowed = false;
         let start = self.mark();
@@ -28,7 +28,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    pub(super) fn fetch_tag(&mut self) -> Scan<()> {
+    pub(super) fn fetch_tag(&mut self) -> ScanResult<()> {
         self.save_simple_key()?;
         self.simple_key_allowed = false;
         let start = self.mark();
@@ -75,7 +75,7 @@ impl Scanner<'_> {
     }
 
     /// `!`, `!!` or `!word!`; without a closing `!` what was read is the beginning of a suffix.
-    fn scan_tag_handle(&mut self, directive: bool, start: Mark) -> Scan<String> {
+    fn scan_tag_handle(&mut self, directive: bool, start: Mark) -> ScanResult<String> {
         if self.byte() != b'!' {
             return self.fail(Some(start), "did not find expected '!'");
         }
@@ -93,7 +93,7 @@ impl Scanner<'_> {
     }
 
     /// A tag's suffix or a prefix; `head` is what was taken for a handle before.
-    fn scan_tag_uri(&mut self, head: &str, start: Mark) -> Scan<String> {
+    fn scan_tag_uri(&mut self, head: &str, start: Mark) -> ScanResult<String> {
         let mut uri: Vec<u8> = head.bytes().skip(1).collect();
         let mut any = !head.is_empty();
         loop {
@@ -115,7 +115,7 @@ impl Scanner<'_> {
     }
 
     /// `%41` and longer ones that make up one character.
-    fn scan_uri_escapes(&mut self, uri: &mut Vec<u8>, start: Mark) -> Scan<()> {
+    fn scan_uri_escapes(&mut self, uri: &mut Vec<u8>, start: Mark) -> ScanResult<()> {
         let mut width = 0;
         loop {
             let high = (self.byte_at(self.at + 1) as char).to_digit(16);
@@ -144,7 +144,7 @@ impl Scanner<'_> {
         }
     }
 
-    pub(super) fn scan_directive(&mut self) -> Scan<()> {
+    pub(super) fn scan_directive(&mut self) -> ScanResult<()> {
         let start = self.mark();
         self.skip_ascii();
         let from = self.at;
@@ -181,7 +181,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn scan_version(&mut self, start: Mark) -> Scan<TokenKind> {
+    fn scan_version(&mut self, start: Mark) -> ScanResult<TokenKind> {
         self.skip_blanks();
         let major = self.scan_version_number(start)?;
         if self.byte() != b'.' {
@@ -192,7 +192,7 @@ impl Scanner<'_> {
         Ok(TokenKind::VersionDirective { major, minor })
     }
 
-    fn scan_version_number(&mut self, start: Mark) -> Scan<u8> {
+    fn scan_version_number(&mut self, start: Mark) -> ScanResult<u8> {
         let from = self.at;
         let mut value: u8 = 0;
         while self.byte().is_ascii_digit() {
@@ -208,7 +208,7 @@ impl Scanner<'_> {
         Ok(value)
     }
 
-    fn scan_tag_directive(&mut self, start: Mark) -> Scan<TokenKind> {
+    fn scan_tag_directive(&mut self, start: Mark) -> ScanResult<TokenKind> {
         self.skip_blanks();
         let handle = self.scan_tag_handle(true, start)?;
         if !matches!(self.byte(), b' ' | b'\t') {

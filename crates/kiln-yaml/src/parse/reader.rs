@@ -16,19 +16,19 @@ const LOOKAHEAD: usize = 4;
 /// Text that may be scanned, and what stopped it.
 pub(super) struct Decoded<'a> {
     pub(super) text: Cow<'a, str>,
-    pub(super) stop: Option<Stop>,
+    pub(super) stop: Option<InvalidCharacter>,
 }
 
 /// A character that cannot be part of a YAML text.
 #[derive(Clone, Debug)]
-pub(super) struct Stop {
+pub(super) struct InvalidCharacter {
     pub(super) message: &'static str,
     /// Where in the text the block begins in which Go would notice it.
     pub(super) noticed_from: usize,
 }
 
-impl Stop {
-    /// Whether Go has read the block with the bad character when its scanner is at this place.
+impl InvalidCharacter {
+    /// Whether Go has read the block with the bad character when its scanner is at this offset.
     pub(super) fn is_noticed_at(&self, offset: usize) -> bool {
         offset + LOOKAHEAD >= self.noticed_from
     }
@@ -60,7 +60,7 @@ fn utf8(input: &[u8], mark: usize) -> Decoded<'_> {
     }
     Decoded {
         text: Cow::Borrowed(&text[..end]),
-        stop: message.map(|message| Stop {
+        stop: message.map(|message| InvalidCharacter {
             message,
             noticed_from: match message {
                 // Only noticed when nothing more comes.
@@ -71,7 +71,7 @@ fn utf8(input: &[u8], mark: usize) -> Decoded<'_> {
     }
 }
 
-/// What Go says of an invalid sequence.
+/// Go's message for an invalid sequence.
 fn utf8_problem(rest: &[u8]) -> &'static str {
     let width = match rest.first() {
         Some(0x00..=0x7F) => 1,
@@ -162,7 +162,7 @@ fn utf16(input: &[u8], from_bytes: fn([u8; 2]) -> u16) -> Decoded<'static> {
         message = Some("control characters are not allowed");
     }
     let noticed = text.encode_utf16().count() * 2 / BLOCK * BLOCK;
-    // Back from UTF-16 bytes to a place in the text.
+    // From UTF-16 bytes back to an offset in the text.
     let mut seen = 0;
     let noticed_from = text
         .char_indices()
@@ -173,7 +173,7 @@ fn utf16(input: &[u8], from_bytes: fn([u8; 2]) -> u16) -> Decoded<'static> {
         })
         .map_or(text.len(), |(at, _)| at);
     Decoded {
-        stop: message.map(|message| Stop {
+        stop: message.map(|message| InvalidCharacter {
             message,
             noticed_from,
         }),

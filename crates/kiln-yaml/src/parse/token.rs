@@ -2,7 +2,7 @@
 
 use crate::node::Style;
 
-/// A place in the text: byte offset, line and column (in characters), all from zero.
+/// A position in the text: byte offset, line and column (in characters), all from zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Mark {
     pub(super) index: usize,
@@ -149,7 +149,7 @@ pub(super) struct TagParts {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Token {
+pub(super) struct YamlToken {
     pub(super) kind: TokenKind,
     pub(super) start: Mark,
     pub(super) end: Mark,
@@ -159,7 +159,7 @@ pub(super) struct Token {
 
 /// What went wrong and where, before it is turned into an `Error` with line numbers as Go prints them.
 #[derive(Clone, Debug)]
-pub(super) struct Failure {
+pub(super) struct ScanFailure {
     pub(super) message: String,
     /// Where the construct began that could not be completed.
     pub(super) context: Option<Mark>,
@@ -176,4 +176,4 @@ pub(super) enum Stage {
     Tree,
 }
 
-pub(super) type Scan<T> = Result<T, Box<Failure>>;
+pub(super) type ScanResult<T> = Result<T, Box<ScanFailure>>;

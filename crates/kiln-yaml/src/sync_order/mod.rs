@@ -1,7 +1,7 @@
 //! Giving the fields of a changed tree the order they had in the original.
 //!
 //! Functions written with other libraries return mappings sorted or shuffled; this brings back the order a person
-//! wrote. At every level the fields of the original come first, new ones after them; lists are walked by place.
+//! wrote. At every level the fields of the original come first, new ones after them; lists are walked by index.
 //! The rules, the error and the loss of the document's own comments are those of kyaml's `SyncOrder`.
 
 mod repeats;
@@ -184,7 +184,7 @@ impl<'f> FieldOrder<'f> {
     }
 
     fn by_name(from: NodeRef<'f>, to: NodeRef<'_>) -> FieldOrder<'f> {
-        struct Field {
+        struct OrderedField {
             key: NodeId,
             value: NodeId,
             /// How often the name stands in the changed mapping and was not placed in the order of the original.
@@ -192,9 +192,9 @@ impl<'f> FieldOrder<'f> {
             /// How often it was.
             placed: usize,
         }
-        let mut fields: HashMap<&str, Field> = HashMap::new();
+        let mut fields: HashMap<&str, OrderedField> = HashMap::new();
         for (key, value) in to.entries() {
-            let field = fields.entry(key.value()).or_insert(Field {
+            let field = fields.entry(key.value()).or_insert(OrderedField {
                 key: key.id(),
                 value: value.id(),
                 left: 0,

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::document::Document;
-use crate::node::{Content, NodeId};
+use crate::node::{NodeContent, NodeId};
 
 /// The fields to be written again.
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl Repeats {
         }
     }
 
-    /// The values that stand in more than one place.
+    /// The values that occur more than once.
     pub(super) fn values(&self) -> HashMap<NodeId, usize> {
         let mut counts = HashMap::new();
         for repeat in self.mappings.iter().flat_map(|(_, repeats)| repeats) {
@@ -71,19 +71,19 @@ impl Repeats {
 fn duplicate(doc: &mut Document, node: NodeId, left: &mut usize) -> Option<NodeId> {
     let mut copy_one = |doc: &mut Document, node: NodeId| {
         *left = left.checked_sub(1)?;
-        let mut record = *doc.record(node);
-        record.next = NodeId::NIL;
-        match &mut record.content {
-            Content::Mapping { first, last } | Content::Sequence { first, last } => {
+        let mut data = *doc.node_data(node);
+        data.next = NodeId::NIL;
+        match &mut data.content {
+            NodeContent::Mapping { first, last } | NodeContent::Sequence { first, last } => {
                 (*first, *last) = (NodeId::NIL, NodeId::NIL);
             }
-            Content::Scalar(_) | Content::Alias(_) => {}
+            NodeContent::Scalar(_) | NodeContent::Alias(_) => {}
         }
-        if let Some(extra) = doc.extras.get(record.extra as usize).copied() {
-            record.extra = doc.extras.len() as u32;
+        if let Some(extra) = doc.extras.get(data.extra as usize).copied() {
+            data.extra = doc.extras.len() as u32;
             doc.extras.push(extra);
         }
-        Some(doc.add(record))
+        Some(doc.add(data))
     };
     let top = copy_one(doc, node)?;
     let mut pending = vec![(node, top)];

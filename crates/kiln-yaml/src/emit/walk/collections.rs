@@ -1,13 +1,13 @@
 //! Sequences and mappings, in block and in flow layout.
 
-use super::{Children, Frame, Layout, Place, Walk};
+use super::{Children, EmitFrame, EmitWalk, Layout, NodeRole};
 use crate::document::Slot;
 use crate::emit::SequenceStyle;
 use crate::emit::sink::Sink;
 use crate::node::{Kind, Style};
 use crate::noderef::NodeRef;
 
-impl<'a> Walk<'a, '_> {
+impl<'a> EmitWalk<'a, '_> {
     /// Writes the next child of the innermost collection, or its end.
     pub(super) fn step(&mut self) {
         let Some(frame) = self.frames.last_mut() else {
@@ -62,7 +62,7 @@ impl<'a> Walk<'a, '_> {
             }
             _ => Children::Own(node.first_child()),
         };
-        self.frames.push(Frame {
+        self.frames.push(EmitFrame {
             node,
             layout,
             children,
@@ -96,7 +96,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    pub(super) fn current(&mut self) -> Option<&mut Frame<'a>> {
+    pub(super) fn current(&mut self) -> Option<&mut EmitFrame<'a>> {
         self.frames.last_mut()
     }
 
@@ -121,7 +121,7 @@ impl<'a> Walk<'a, '_> {
         self.write_head();
         self.sink.indent(self.columns());
         self.sink.indenting("-");
-        self.node(item, Place::Item, false);
+        self.node(item, NodeRole::Item, false);
         self.write_line();
         self.write_foot();
     }
@@ -167,7 +167,7 @@ impl<'a> Walk<'a, '_> {
                 _ => {}
             }
         }
-        self.node(value, Place::KeyOrValue, false);
+        self.node(value, NodeRole::KeyOrValue, false);
         self.write_line();
         self.write_foot();
     }
@@ -180,10 +180,10 @@ impl<'a> Walk<'a, '_> {
             frame.simple_key = simple;
         }
         if simple {
-            self.node(key, Place::SimpleKey, true);
+            self.node(key, NodeRole::SimpleKey, true);
         } else {
             mark(self.sink);
-            self.node(key, Place::KeyOrValue, true);
+            self.node(key, NodeRole::KeyOrValue, true);
         }
     }
 
@@ -238,7 +238,7 @@ impl<'a> Walk<'a, '_> {
         if let Some(frame) = self.current() {
             frame.comma_written = commented;
         }
-        self.node(child, Place::KeyOrValue, false);
+        self.node(child, NodeRole::KeyOrValue, false);
         if self.has_trailing_comment() {
             self.sink.attached(",");
         }

@@ -17,7 +17,7 @@ pub(super) use parts::{Later, Part};
 /// Longest key that is written without `?`.
 const MAX_SIMPLE_KEY: usize = 128;
 
-pub(super) struct Walk<'a, 's> {
+pub(super) struct EmitWalk<'a, 's> {
     sink: &'s mut Sink,
     style: SequenceStyle,
     /// A sequence of the document and the items that stand in for its own.
@@ -34,11 +34,11 @@ pub(super) struct Walk<'a, 's> {
     /// None at the top, where nothing has been indented yet.
     indent: Option<usize>,
     flow_level: usize,
-    frames: Vec<Frame<'a>>,
+    frames: Vec<EmitFrame<'a>>,
 }
 
 /// A collection that is being written.
-struct Frame<'a> {
+struct EmitFrame<'a> {
     node: NodeRef<'a>,
     layout: Layout,
     children: Children<'a>,
@@ -84,24 +84,24 @@ impl<'a> Iterator for Children<'a> {
     }
 }
 
-/// Where a node stands, as far as this decides how it is written.
+/// The role of a node, as far as it decides how the node is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum NodeRole {
     Root,
     Item,
     SimpleKey,
     KeyOrValue,
 }
 
-impl<'a, 's> Walk<'a, 's> {
+impl<'a, 's> EmitWalk<'a, 's> {
     pub(super) fn new(
         sink: &'s mut Sink,
         style: SequenceStyle,
         replaced: Option<(NodeId, &'a [NodeRef<'a>])>,
         carried: [&'a str; 5],
-    ) -> Walk<'a, 's> {
+    ) -> EmitWalk<'a, 's> {
         let [head, line, foot, tail, key_line] = carried;
-        Walk {
+        EmitWalk {
             sink,
             style,
             replaced,
@@ -118,7 +118,7 @@ impl<'a, 's> Walk<'a, 's> {
     }
 
     /// Lets the sequence whose items are replaced go on with items that other threads write.
-    pub(super) fn with_later(mut self, later: VecDeque<Later<'a, 's>>) -> Walk<'a, 's> {
+    pub(super) fn with_later(mut self, later: VecDeque<Later<'a, 's>>) -> EmitWalk<'a, 's> {
         self.later = later;
         self
     }
@@ -138,7 +138,7 @@ impl<'a, 's> Walk<'a, 's> {
         let root = doc.root();
         self.load_node(root, "", false);
         self.write_head();
-        self.node(root, Place::Root, false);
+        self.node(root, NodeRole::Root, false);
         self.write_line();
         self.write_foot();
         while !self.frames.is_empty() && !self.sink.is_full() {
@@ -172,7 +172,7 @@ impl<'a, 's> Walk<'a, 's> {
         fill(&mut self.tail, tail);
     }
 
-    /// Loads what a node says before it is written; collections say the rest at their end.
+    /// Loads the comments before a node is written; collections write the rest at their end.
     fn load_node(&mut self, node: NodeRef<'a>, tail: &'a str, is_key: bool) {
         // Sequences and aliases as keys lose the foot of the key before them.
         let tail = match node.kind() {

@@ -1,14 +1,14 @@
 //! Single nodes: style, properties and text.
 
-use super::{Layout, MAX_SIMPLE_KEY, Place, Walk};
+use super::{EmitWalk, Layout, MAX_SIMPLE_KEY, NodeRole};
 use crate::emit::analyze::{Allows, analyze, is_multiline};
 use crate::node::{Kind, KnownTag, Style, Tag};
 use crate::noderef::NodeRef;
 use crate::resolve::resolve;
 
-impl<'a> Walk<'a, '_> {
+impl<'a> EmitWalk<'a, '_> {
     /// Writes a scalar or an alias, or begins a collection.
-    pub(super) fn node(&mut self, node: NodeRef<'a>, place: Place, is_key: bool) {
+    pub(super) fn node(&mut self, node: NodeRef<'a>, place: NodeRole, is_key: bool) {
         match node.kind() {
             Kind::Alias => {
                 self.sink.separate("*");
@@ -31,7 +31,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    pub(super) fn scalar(&mut self, node: NodeRef<'a>, place: Place) {
+    pub(super) fn scalar(&mut self, node: NodeRef<'a>, place: NodeRole) {
         let text = node.value();
         let (tag, must_quote) = shown_scalar_tag(node);
         let allows = analyze(text);
@@ -63,16 +63,16 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// The style that the text and the place allow.
+    /// The style that the text and the role of the node allow.
     pub(super) fn possible_style(
         &self,
         wanted: Style,
         text: &str,
         allows: Allows,
-        place: Place,
+        place: NodeRole,
     ) -> Style {
         let in_flow = self.flow_level > 0;
-        let is_simple_key = place == Place::SimpleKey;
+        let is_simple_key = place == NodeRole::SimpleKey;
         let mut style = wanted;
         if is_simple_key && allows.multiline {
             style = Style::DOUBLE_QUOTED;

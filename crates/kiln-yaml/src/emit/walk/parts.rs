@@ -4,7 +4,7 @@
 //! comments that are still waiting. A part is written as if there were none. Whether that was right is known when the part
 //! before it is finished; if not, its text is thrown away and its items are written in order.
 
-use super::{Children, Frame, Layout, Walk};
+use super::{Children, EmitFrame, EmitWalk, Layout};
 use crate::emit::SequenceStyle;
 use crate::emit::sink::Sink;
 use crate::noderef::NodeRef;
@@ -33,9 +33,9 @@ impl<'a> Part<'a> {
         let mut sink = Sink::with_limit(limit);
         let bytes: usize = items.iter().map(|item| item.doc.span.len()).sum();
         sink.out.reserve(bytes.min(limit));
-        let mut walk = Walk::new(&mut sink, style, None, [""; 5]);
+        let mut walk = EmitWalk::new(&mut sink, style, None, [""; 5]);
         walk.indent = Some(0);
-        walk.frames.push(Frame {
+        walk.frames.push(EmitFrame {
             node: list,
             layout: Layout::BlockSequence,
             children: Children::Given(items.iter()),
@@ -56,7 +56,7 @@ impl<'a> Part<'a> {
     }
 }
 
-impl<'a> Walk<'a, '_> {
+impl<'a> EmitWalk<'a, '_> {
     /// Whether nothing is left but to close the outermost sequence.
     fn is_at_end_of_items(&self) -> bool {
         match self.frames.as_slice() {

@@ -1,11 +1,11 @@
 //! The contents of collections: what may follow what.
 
-use super::{Allowed, Builder, Comments, OpenKind, Properties};
-use crate::parse::token::{Mark, Piece, Scan, TokenKind};
+use super::{AllowedNode, Builder, Comments, OpenKind, Properties};
+use crate::parse::token::{Mark, Piece, ScanResult, TokenKind};
 
 impl Builder<'_> {
     /// Reads the next part of the innermost open collection.
-    pub(super) fn step(&mut self) -> Scan<()> {
+    pub(super) fn step(&mut self) -> ScanResult<()> {
         if let Some(failure) = self.postponed.take() {
             return Err(failure);
         }
@@ -31,13 +31,13 @@ impl Builder<'_> {
         self.open.last().map(|open| open.start)
     }
 
-    pub(super) fn empty_at(&mut self, mark: Mark) -> Scan<()> {
+    pub(super) fn empty_at(&mut self, mark: Mark) -> ScanResult<()> {
         let empty = self.add_empty(Properties::default(), mark, mark);
         self.attach(empty)
     }
 
-    /// Moves past a `-`, keeping apart what was said above it about the item as a whole.
-    pub(super) fn skip_entry(&mut self) -> Scan<Mark> {
+    /// Moves past a `-`, keeping the comments above it, which belong to the item as a whole.
+    pub(super) fn skip_entry(&mut self) -> ScanResult<Mark> {
         let mark = self.peek()?.end;
         let stem_length = self.head.as_str(self.scanner.text).len();
         self.skip()?;
@@ -64,7 +64,7 @@ impl Builder<'_> {
         Ok(mark)
     }
 
-    pub(super) fn block_sequence_item(&mut self) -> Scan<()> {
+    pub(super) fn block_sequence_item(&mut self) -> ScanResult<()> {
         let token = self.peek()?;
         let start = token.start;
         match token.kind {
@@ -72,7 +72,7 @@ impl Builder<'_> {
                 let mark = self.skip_entry()?;
                 match self.peek()?.kind {
                     TokenKind::BlockEntry | TokenKind::BlockEnd => self.empty_at(mark),
-                    _ => self.node(Allowed::Block),
+                    _ => self.node(AllowedNode::Block),
                 }
             }
             TokenKind::BlockEnd => {
@@ -83,7 +83,7 @@ impl Builder<'_> {
         }
     }
 
-    pub(super) fn indentless_sequence_item(&mut self) -> Scan<()> {
+    pub(super) fn indentless_sequence_item(&mut self) -> ScanResult<()> {
         if self.peek()?.kind != TokenKind::BlockEntry {
             return self.close(Comments::default(), None);
         }
@@ -92,11 +92,11 @@ impl Builder<'_> {
             TokenKind::BlockEntry | TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => {
                 self.empty_at(mark)
             }
-            _ => self.node(Allowed::Block),
+            _ => self.node(AllowedNode::Block),
         }
     }
 
-    pub(super) fn block_mapping_key(&mut self) -> Scan<()> {
+    pub(super) fn block_mapping_key(&mut self) -> ScanResult<()> {
         let token = self.peek()?;
         let (start, end) = (token.start, token.end);
         match token.kind {
@@ -104,7 +104,7 @@ impl Builder<'_> {
                 self.skip()?;
                 match self.peek()?.kind {
                     TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => self.empty_at(end),
-                    _ => self.node(Allowed::BlockOrIndentlessSequence),
+                    _ => self.node(AllowedNode::BlockOrIndentlessSequence),
                 }
             }
             TokenKind::BlockEnd => {
@@ -116,7 +116,7 @@ impl Builder<'_> {
         }
     }
 
-    pub(super) fn block_mapping_value(&mut self) -> Scan<()> {
+    pub(super) fn block_mapping_value(&mut self) -> ScanResult<()> {
         let token = self.peek()?;
         let (start, end) = (token.start, token.end);
         if token.kind != TokenKind::Value {
@@ -125,11 +125,11 @@ impl Builder<'_> {
         self.skip()?;
         match self.peek()?.kind {
             TokenKind::Key | TokenKind::Value | TokenKind::BlockEnd => self.empty_at(end),
-            _ => self.node(Allowed::BlockOrIndentlessSequence),
+            _ => self.node(AllowedNode::BlockOrIndentlessSequence),
         }
     }
 
-    pub(super) fn flow_sequence_item(&mut self, first: bool) -> Scan<()> {
+    pub(super) fn flow_sequence_item(&mut self, first: bool) -> ScanResult<()> {
         if self.peek()?.kind != TokenKind::FlowSequenceEnd {
             if !first {
                 self.expect_flow_entry("did not find expected ',' or ']'")?;
@@ -147,20 +147,20 @@ impl Builder<'_> {
                     return self.skip();
                 }
                 TokenKind::FlowSequenceEnd => {}
-                _ => return self.node(Allowed::Flow),
+                _ => return self.node(AllowedNode::Flow),
             }
         }
         self.close_flow()
     }
 
-    pub(super) fn close_flow(&mut self) -> Scan<()> {
+    pub(super) fn close_flow(&mut self) -> ScanResult<()> {
         let end = self.peek()?.end;
         let comments = self.take_comments();
         self.skip()?;
         self.close(comments, Some(end))
     }
 
-    pub(super) fn expect_flow_entry(&mut self, message: &str) -> Scan<()> {
+    pub(super) fn expect_flow_entry(&mut self, message: &str) -> ScanResult<()> {
         let token = self.peek()?;
         if token.kind != TokenKind::FlowEntry {
             let problem = token.start;
@@ -169,7 +169,7 @@ impl Builder<'_> {
         self.skip()
     }
 
-    pub(super) fn flow_pair_key_or_end(&mut self, first: bool) -> Scan<()> {
+    pub(super) fn flow_pair_key_or_end(&mut self, first: bool) -> ScanResult<()> {
         let token = self.peek()?;
         let end = token.end;
         if !first {
@@ -181,23 +181,23 @@ impl Builder<'_> {
                 self.skip()?;
                 self.empty_at(end)
             }
-            _ => self.node(Allowed::Flow),
+            _ => self.node(AllowedNode::Flow),
         }
     }
 
-    pub(super) fn flow_pair_value(&mut self) -> Scan<()> {
+    pub(super) fn flow_pair_value(&mut self) -> ScanResult<()> {
         let mark = self.peek()?.start;
         if self.peek()?.kind == TokenKind::Value {
             self.skip()?;
             match self.peek()?.kind {
                 TokenKind::FlowEntry | TokenKind::FlowSequenceEnd => {}
-                _ => return self.node(Allowed::Flow),
+                _ => return self.node(AllowedNode::Flow),
             }
         }
         self.empty_at(mark)
     }
 
-    pub(super) fn flow_mapping_key(&mut self, first: bool) -> Scan<()> {
+    pub(super) fn flow_mapping_key(&mut self, first: bool) -> ScanResult<()> {
         if self.peek()?.kind != TokenKind::FlowMappingEnd {
             if !first {
                 self.expect_flow_entry("did not find expected ',' or '}'")?;
@@ -215,23 +215,23 @@ impl Builder<'_> {
                         TokenKind::Value | TokenKind::FlowEntry | TokenKind::FlowMappingEnd => {
                             self.empty_at(start)
                         }
-                        _ => self.node(Allowed::Flow),
+                        _ => self.node(AllowedNode::Flow),
                     };
                 }
                 TokenKind::FlowMappingEnd => {}
-                _ => return self.node(Allowed::Flow),
+                _ => return self.node(AllowedNode::Flow),
             }
         }
         self.close_flow()
     }
 
-    pub(super) fn flow_mapping_value(&mut self) -> Scan<()> {
+    pub(super) fn flow_mapping_value(&mut self) -> ScanResult<()> {
         let announced = self.open.last().is_some_and(|open| open.key_is_announced);
         if announced && self.peek()?.kind == TokenKind::Value {
             self.skip()?;
             match self.peek()?.kind {
                 TokenKind::FlowEntry | TokenKind::FlowMappingEnd => {}
-                _ => return self.node(Allowed::Flow),
+                _ => return self.node(AllowedNode::Flow),
             }
         }
         let mark = self.peek()?.start;

@@ -1,4 +1,4 @@
-//! Tokens to tree: the grammar, with an explicit stack of open collections, and who takes which comment.
+//! Tokens to tree: the grammar, with an explicit stack of open collections, and which node gets which comment.
 //!
 //! Comments that were handed over wait in three slots until a node takes them. Scalars, aliases, both ends of flow
 //! collections and the end of block mappings do; other places leave them for whatever comes next.
@@ -10,7 +10,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::scanner::Scanner;
-use super::token::{Failure, Lines, Mark, Piece, Scan, Stage, TagParts, Token, TokenKind};
+use super::token::{
+    Lines, Mark, Piece, ScanFailure, ScanResult, Stage, TagParts, TokenKind, YamlToken,
+};
 use crate::document::{Document, Slot};
 use crate::node::{NodeId, Text};
 
@@ -19,7 +21,7 @@ pub(super) struct Builder<'t> {
     scanner: Scanner<'t>,
     source: Arc<str>,
     doc: Document,
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     head: Lines,
     line: Lines,
     foot: Lines,
@@ -32,11 +34,11 @@ pub(super) struct Builder<'t> {
     /// Where the document before this one ended.
     documents_end: usize,
     /// A problem met while looking behind a `-`. Go first finishes the item, where it may meet another one.
-    postponed: Option<Box<Failure>>,
+    postponed: Option<Box<ScanFailure>>,
 }
 
 /// A collection that is being filled.
-struct Open {
+struct OpenCollection {
     node: NodeId,
     kind: OpenKind,
     /// Where it began, for messages.
@@ -63,7 +65,7 @@ enum OpenKind {
 
 /// Which node properties and collections may begin.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Allowed {
+enum AllowedNode {
     Block,
     BlockOrIndentlessSequence,
     Flow,
@@ -112,7 +114,7 @@ impl<'t> Builder<'t> {
     }
 
     /// The next document, or none at the end of the stream.
-    pub(super) fn document(&mut self) -> Scan<Option<Document>> {
+    pub(super) fn document(&mut self) -> ScanResult<Option<Document>> {
         if self.peek()?.kind == TokenKind::StreamStart {
             self.skip()?;
         }
@@ -136,7 +138,7 @@ impl<'t> Builder<'t> {
             }
         };
         if content || !explicit {
-            self.node(Allowed::Block)?;
+            self.node(AllowedNode::Block)?;
             while !self.open.is_empty() {
                 self.step()?;
             }
@@ -157,7 +159,7 @@ impl<'t> Builder<'t> {
 
     /// The next token; the comments up to it move into the slots.
     #[inline]
-    fn peek(&mut self) -> Scan<&Token> {
+    fn peek(&mut self) -> ScanResult<&YamlToken> {
         self.scanner.fill()?;
         if !self.scanner.comments.is_empty() {
             self.hand_over_comments();
@@ -187,7 +189,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn skip(&mut self) -> Scan<()> {
+    fn skip(&mut self) -> ScanResult<()> {
         self.scanner.fill()?;
         self.scanner.take();
         Ok(())
@@ -225,8 +227,8 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn fail<T>(&self, context: Option<Mark>, message: &str, problem: Mark) -> Scan<T> {
-        Err(Box::new(Failure {
+    fn fail<T>(&self, context: Option<Mark>, message: &str, problem: Mark) -> ScanResult<T> {
+        Err(Box::new(ScanFailure {
             message: message.to_owned(),
             context,
             problem,
@@ -236,8 +238,8 @@ impl<'t> Builder<'t> {
 
     // ---- documents -------------------------------------------------------------------------------------
 
-    /// Reads up to the document's content; tells whether it began with `---`, none at the end of the stream.
-    fn start_document(&mut self) -> Scan<Option<bool>> {
+    /// Reads up to the document's content; returns whether it began with `---`, `None` at the end of the stream.
+    fn start_document(&mut self) -> ScanResult<Option<bool>> {
         if !self.is_first {
             while self.peek()?.kind == TokenKind::DocumentEnd {
                 self.skip()?;
@@ -268,7 +270,7 @@ impl<'t> Builder<'t> {
         Ok(Some(true))
     }
 
-    fn directives(&mut self) -> Scan<()> {
+    fn directives(&mut self) -> ScanResult<()> {
         self.tag_directives.clear();
         let mut version_seen = false;
         loop {
@@ -306,7 +308,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn end_document(&mut self) -> Scan<()> {
+    fn end_document(&mut self) -> ScanResult<()> {
         let token = self.peek()?;
         let explicit = token.kind == TokenKind::DocumentEnd;
         self.doc.span.end = self.peek()?.start.index;

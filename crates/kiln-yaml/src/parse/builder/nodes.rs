@@ -1,15 +1,15 @@
 //! Single nodes: scalars, aliases, properties; opening, filling and closing collections.
 
-use super::{Allowed, Builder, Comments, Open, OpenKind, Properties};
+use super::{AllowedNode, Builder, Comments, OpenCollection, OpenKind, Properties};
 use crate::document::Document;
-use crate::node::{Content, KnownTag, Node, NodeId, Style, Tag, Text};
-use crate::parse::token::{Failure, Mark, Piece, Scan, Stage, Token, TokenKind};
+use crate::node::{KnownTag, NodeContent, NodeData, NodeId, Style, Tag, Text};
+use crate::parse::token::{Mark, Piece, ScanFailure, ScanResult, Stage, TokenKind, YamlToken};
 
 const YAML_TAGS: &str = "tag:yaml.org,2002:";
 
 impl Builder<'_> {
     /// Reads a scalar or an alias, or opens a collection.
-    pub(super) fn node(&mut self, allowed: Allowed) -> Scan<()> {
+    pub(super) fn node(&mut self, allowed: AllowedNode) -> ScanResult<()> {
         let token = self.peek()?;
         let start = token.start;
         match token.kind {
@@ -19,12 +19,12 @@ impl Builder<'_> {
             _ => {}
         }
         let (properties, start, end) = self.properties()?;
-        let in_block = allowed != Allowed::Flow;
+        let in_block = allowed != AllowedNode::Flow;
         let token = self.peek()?;
         let start = start.unwrap_or(token.start);
         let problem = token.start;
         match &token.kind {
-            TokenKind::BlockEntry if allowed == Allowed::BlockOrIndentlessSequence => {
+            TokenKind::BlockEntry if allowed == AllowedNode::BlockOrIndentlessSequence => {
                 self.open(
                     OpenKind::IndentlessSequence,
                     properties,
@@ -70,10 +70,10 @@ impl Builder<'_> {
         Ok(())
     }
 
-    pub(super) fn alias(&mut self) -> Scan<()> {
+    pub(super) fn alias(&mut self) -> ScanResult<()> {
         self.peek()?;
         let comments = self.take_comments();
-        let Some(Token {
+        let Some(YamlToken {
             kind: TokenKind::Alias(name),
             start,
             end,
@@ -85,20 +85,26 @@ impl Builder<'_> {
         let text = self.text_of(name.clone());
         if !self.anchors.contains(name.as_str(self.scanner.text)) {
             let name = name.as_str(self.scanner.text);
-            return Err(Box::new(Failure {
+            return Err(Box::new(ScanFailure {
                 message: format!("unknown anchor '{name}' referenced"),
                 context: None,
                 problem: start,
                 stage: Stage::Tree,
             }));
         }
-        let node = self.add(Content::Alias(text), Tag::Implicit, Style::NONE, start, end);
+        let node = self.add(
+            NodeContent::Alias(text),
+            Tag::Implicit,
+            Style::NONE,
+            start,
+            end,
+        );
         self.set_comments(node, comments);
         self.attach(node)
     }
 
     /// Reads an anchor and a tag in any order, with where they begin and end.
-    pub(super) fn properties(&mut self) -> Scan<(Properties, Option<Mark>, Option<Mark>)> {
+    pub(super) fn properties(&mut self) -> ScanResult<(Properties, Option<Mark>, Option<Mark>)> {
         let mut properties = Properties::default();
         let mut start = None;
         let mut end = None;
@@ -155,9 +161,9 @@ impl Builder<'_> {
         Some(format!("{prefix}{suffix}"))
     }
 
-    pub(super) fn scalar(&mut self, properties: Properties, start: Mark) -> Scan<()> {
+    pub(super) fn scalar(&mut self, properties: Properties, start: Mark) -> ScanResult<()> {
         let comments = self.take_comments();
-        let Some(Token {
+        let Some(YamlToken {
             kind: TokenKind::Scalar { text, style },
             end,
             ..
@@ -174,7 +180,7 @@ impl Builder<'_> {
         };
         let text = self.text_of(text);
         let node = self.add_with(
-            Content::Scalar(text),
+            NodeContent::Scalar(text),
             default,
             style,
             properties,
@@ -188,7 +194,7 @@ impl Builder<'_> {
     /// A null that stands for nothing at all.
     pub(super) fn add_empty(&mut self, properties: Properties, start: Mark, end: Mark) -> NodeId {
         self.add_with(
-            Content::Scalar(Text::EMPTY),
+            NodeContent::Scalar(Text::EMPTY),
             Tag::Implicit,
             Style::NONE,
             properties,
@@ -199,7 +205,7 @@ impl Builder<'_> {
 
     pub(super) fn add_with(
         &mut self,
-        content: Content,
+        content: NodeContent,
         default_tag: Tag,
         style: Style,
         properties: Properties,
@@ -221,13 +227,13 @@ impl Builder<'_> {
 
     pub(super) fn add(
         &mut self,
-        content: Content,
+        content: NodeContent,
         tag: Tag,
         style: Style,
         start: Mark,
         end: Mark,
     ) -> NodeId {
-        let mut node = Node::new(content, tag, style);
+        let mut node = NodeData::new(content, tag, style);
         node.start = start.index as u32;
         node.end = end.index.max(start.index) as u32;
         if start.column == 0 && self.scanner.is_after_last_line(start) {
@@ -247,9 +253,9 @@ impl Builder<'_> {
     ) {
         let (content, tag) = match kind {
             OpenKind::BlockSequence | OpenKind::IndentlessSequence | OpenKind::FlowSequence => {
-                (Content::SEQUENCE, KnownTag::Seq)
+                (NodeContent::SEQUENCE, KnownTag::Seq)
             }
-            _ => (Content::MAPPING, KnownTag::Map),
+            _ => (NodeContent::MAPPING, KnownTag::Map),
         };
         let style = match kind {
             OpenKind::FlowSequence | OpenKind::FlowMapping | OpenKind::FlowPair => Style::FLOW,
@@ -257,7 +263,7 @@ impl Builder<'_> {
         };
         let node = self.add_with(content, Tag::Known(tag), style, properties, start, start);
         self.set_comments(node, comments);
-        self.open.push(Open {
+        self.open.push(OpenCollection {
             node,
             kind,
             start: context,
@@ -269,7 +275,7 @@ impl Builder<'_> {
     }
 
     /// Makes a finished node a child of the open collection, or the root.
-    pub(super) fn attach(&mut self, node: NodeId) -> Scan<()> {
+    pub(super) fn attach(&mut self, node: NodeId) -> ScanResult<()> {
         let Some(open) = self.open.last_mut() else {
             self.doc.root = node;
             return Ok(());
@@ -300,19 +306,19 @@ impl Builder<'_> {
     }
 
     /// Ends the open collection. Its line and foot comments are those found at its end.
-    pub(super) fn close(&mut self, comments: Comments, end: Option<Mark>) -> Scan<()> {
+    pub(super) fn close(&mut self, comments: Comments, end: Option<Mark>) -> ScanResult<()> {
         let Some(open) = self.open.pop() else {
             return Ok(());
         };
-        let end = match (end, self.doc.record(open.node).content) {
+        let end = match (end, self.doc.node_data(open.node).content) {
             (Some(mark), _) => mark.index as u32,
-            (None, Content::Mapping { last, .. } | Content::Sequence { last, .. }) => {
-                last.get().map_or(0, |last| self.doc.record(last).end)
+            (None, NodeContent::Mapping { last, .. } | NodeContent::Sequence { last, .. }) => {
+                last.get().map_or(0, |last| self.doc.node_data(last).end)
             }
             (None, _) => 0,
         };
-        let record = &mut self.doc.nodes[open.node.index()];
-        record.end = record.end.max(end);
+        let data = &mut self.doc.nodes[open.node.index()];
+        data.end = data.end.max(end);
         self.set_comments(
             open.node,
             Comments {
@@ -338,7 +344,7 @@ enum Overwrite {
 /// Moves a foot comment to another node; with `Overwrite::No` only if that one has none.
 fn move_foot(doc: &mut Document, from: NodeId, to: NodeId, overwrite: Overwrite) {
     let extra = doc.nodes[from.index()].extra;
-    if extra == Node::NO_EXTRA {
+    if extra == NodeData::NO_EXTRA {
         return;
     }
     let foot = doc.extras[extra as usize].foot;

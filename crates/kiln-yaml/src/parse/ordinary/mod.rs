@@ -1,9 +1,9 @@
-//! The short way for ordinary documents.
+//! A fast parser for ordinary documents.
 //!
 //! Most documents keep to a small part of YAML: block collections with plain keys, scalars on one line, block scalars,
-//! short flow collections, comments beside a value or right above an entry. There every line says by itself what it
-//! is, so that neither tokens nor a queue of them are needed. The tree is the very one that [`super::builder`] would make,
-//! node by node; of anything that is not ordinary nothing is said, and it is read the long way.
+//! short flow collections, comments beside a value or right above an entry. There every line can be read by
+//! itself, without a queue of tokens. The tree is the same, node by node, as that of [`super::builder`]; a document that
+//! is not ordinary gives `None` and is read with the full parser.
 
 mod scalars;
 mod tree;
@@ -17,19 +17,19 @@ use super::token::{Lines, Piece};
 use crate::document::Document;
 use crate::lines::break_width;
 use crate::node::Style;
-use tree::{Arena, Tree};
+use tree::{Arena, TreeBuilder};
 
 /// The one document of a text, if that is ordinary.
 pub(super) fn read(source: &Arc<str>) -> Option<Document> {
     let arena = Arena::new(source.clone());
-    let mut reader = Reader::new(source, arena);
+    let mut reader = OrdinaryReader::new(source, arena);
     reader.read()?;
     Some(reader.tree.into_document(source.len()))
 }
 
 /// Whether a text is one ordinary document, and so can be read without a problem.
 pub(super) fn is_ordinary(text: &str) -> bool {
-    Reader::new(text, ()).read().is_some()
+    OrdinaryReader::new(text, ()).read().is_some()
 }
 
 /// Deeper nesting is left to the long way, which has a limit.
@@ -38,13 +38,13 @@ const MAX_DEPTH: usize = 500;
 /// So are longer keys and wider gaps, for the same reason.
 const MAX_WIDTH: usize = 400;
 
-struct Reader<'t, T> {
+struct OrdinaryReader<'t, T> {
     source: &'t str,
     text: &'t [u8],
     /// Where the next line begins.
     next: usize,
     around: Vec<Collection>,
-    /// The place behind the key or the dash that has no value yet.
+    /// The offset behind the key or the dash that has no value yet.
     awaiting: Option<usize>,
     /// What stands right above the current line.
     head: Option<Piece>,
@@ -56,16 +56,16 @@ struct Reader<'t, T> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Collection {
     column: usize,
-    kind: Kind,
+    kind: CollectionKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CollectionKind {
     Mapping,
     Sequence,
 }
 
-/// What came last.
+/// What came before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// A key, a dash or a value, and nothing behind it.
@@ -74,9 +74,9 @@ enum Before {
     Other,
 }
 
-impl<'t, T: Tree> Reader<'t, T> {
-    fn new(source: &'t str, tree: T) -> Reader<'t, T> {
-        Reader {
+impl<'t, T: TreeBuilder> OrdinaryReader<'t, T> {
+    fn new(source: &'t str, tree: T) -> OrdinaryReader<'t, T> {
+        OrdinaryReader {
             source,
             text: source.as_bytes(),
             next: 0,
@@ -189,10 +189,10 @@ impl<'t, T: Tree> Reader<'t, T> {
     fn line(&mut self, column: usize, at: usize, end: usize) -> Option<()> {
         if !self.is_dash(at, end) {
             let colon = self.key_end(at, end)?;
-            self.place(column, Kind::Mapping, at)?;
+            self.place(column, CollectionKind::Mapping, at)?;
             return self.entry(at, colon, end);
         }
-        self.place(column, Kind::Sequence, at)?;
+        self.place(column, CollectionKind::Sequence, at)?;
         let (mut dash, mut column) = (at, column);
         loop {
             let item = self.skip_spaces(dash + 1);
@@ -202,10 +202,10 @@ impl<'t, T: Tree> Reader<'t, T> {
                 return self.head.is_none().then_some(());
             }
             if self.is_dash(item, end) {
-                self.open_item(column, Kind::Sequence, item)?;
+                self.open_item(column, CollectionKind::Sequence, item)?;
                 dash = item;
             } else if let Some(colon) = self.key_end(item, end) {
-                self.open_item(column, Kind::Mapping, item)?;
+                self.open_item(column, CollectionKind::Mapping, item)?;
                 return self.entry(item, colon, end);
             } else {
                 return self.value(item, end);
@@ -232,15 +232,15 @@ impl<'t, T: Tree> Reader<'t, T> {
     }
 
     /// Finds the collection that a line belongs to, or begins it.
-    fn place(&mut self, column: usize, kind: Kind, at: usize) -> Option<()> {
+    fn place(&mut self, column: usize, kind: CollectionKind, at: usize) -> Option<()> {
         let Some(innermost) = self.around.last() else {
-            let is_root = column == 0 && kind == Kind::Mapping;
+            let is_root = column == 0 && kind == CollectionKind::Mapping;
             return is_root.then(|| self.open(column, kind, at, None))?;
         };
         let is_deeper = column > innermost.column;
         // The items of a sequence may stand below the key that it belongs to.
-        let is_beside =
-            column == innermost.column && (innermost.kind, kind) == (Kind::Mapping, Kind::Sequence);
+        let is_beside = column == innermost.column
+            && (innermost.kind, kind) == (CollectionKind::Mapping, CollectionKind::Sequence);
         if self.awaiting.is_some() && (is_deeper || is_beside) {
             self.awaiting = None;
             return self.open(column, kind, at, None);
@@ -253,7 +253,7 @@ impl<'t, T: Tree> Reader<'t, T> {
             // A key ends a sequence that stands below one, and nothing else at its column.
             let is_over = innermost.column > column
                 || (innermost.column, innermost.kind, kind)
-                    == (column, Kind::Sequence, Kind::Mapping);
+                    == (column, CollectionKind::Sequence, CollectionKind::Mapping);
             if !is_over {
                 return None;
             }
@@ -273,13 +273,19 @@ impl<'t, T: Tree> Reader<'t, T> {
     }
 
     /// Opens a collection behind a dash. What stands above the dash is about all of it.
-    fn open_item(&mut self, column: usize, kind: Kind, at: usize) -> Option<()> {
+    fn open_item(&mut self, column: usize, kind: CollectionKind, at: usize) -> Option<()> {
         let head = self.head.take();
         let head = head.map(|head| Piece::Owned(head.as_str(self.source).into()));
         self.open(column, kind, at, head)
     }
 
-    fn open(&mut self, column: usize, kind: Kind, at: usize, head: Option<Piece>) -> Option<()> {
+    fn open(
+        &mut self,
+        column: usize,
+        kind: CollectionKind,
+        at: usize,
+        head: Option<Piece>,
+    ) -> Option<()> {
         self.around.push(Collection { column, kind });
         self.tree.open(kind, Style::NONE, at, head);
         let is_ordinary = self.around.len() <= MAX_DEPTH && column <= MAX_WIDTH;
@@ -296,7 +302,7 @@ impl<'t, T: Tree> Reader<'t, T> {
         self.text.get(at) == Some(&b'-') && (at + 1 == end || self.text.get(at + 1) == Some(&b' '))
     }
 
-    /// The place of the colon behind the key that begins here.
+    /// The offset of the colon behind the key that begins here.
     fn key_end(&self, at: usize, end: usize) -> Option<usize> {
         let line = self.text.get(at..end)?;
         let first = *line.first()?;

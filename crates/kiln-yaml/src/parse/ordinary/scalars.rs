@@ -1,6 +1,8 @@
 //! Values: scalars of all styles and flow collections of scalars.
 
-use super::{Before, Kind, MAX_WIDTH, Reader, Tree, begins_plain, is_word};
+use super::{
+    Before, CollectionKind, MAX_WIDTH, OrdinaryReader, TreeBuilder, begins_plain, is_word,
+};
 use crate::node::Style;
 use crate::parse::token::Piece;
 
@@ -12,14 +14,14 @@ enum Chomp {
     Keep,
 }
 
-impl<T: Tree> Reader<'_, T> {
+impl<T: TreeBuilder> OrdinaryReader<'_, T> {
     /// What begins at `at` on a line that ends at `end`, behind a key or a dash.
     pub(super) fn value(&mut self, at: usize, end: usize) -> Option<()> {
         match self.text.get(at)? {
             b'#' => None,
             b'|' | b'>' => self.block_scalar(at, end),
-            b'{' => self.flow(Kind::Mapping, at, end),
-            b'[' => self.flow(Kind::Sequence, at, end),
+            b'{' => self.flow(CollectionKind::Mapping, at, end),
+            b'[' => self.flow(CollectionKind::Sequence, at, end),
             b'"' | b'\'' => {
                 let (text, style, behind) = self.quoted(at, end)?;
                 let line = self.rest_of_line(behind, end)?;
@@ -76,7 +78,7 @@ impl<T: Tree> Reader<'_, T> {
         begins.then_some(at + length - blanks)
     }
 
-    /// A scalar in quotes on one line, and the place behind it.
+    /// A scalar in quotes on one line, and the offset behind it.
     fn quoted(&self, at: usize, end: usize) -> Option<(Piece, Style, usize)> {
         let quote = *self.text.get(at)?;
         let style = match quote {
@@ -124,17 +126,17 @@ impl<T: Tree> Reader<'_, T> {
     }
 
     /// A flow collection of scalars on one line.
-    fn flow(&mut self, kind: Kind, at: usize, end: usize) -> Option<()> {
+    fn flow(&mut self, kind: CollectionKind, at: usize, end: usize) -> Option<()> {
         let close = match kind {
-            Kind::Mapping => b'}',
-            Kind::Sequence => b']',
+            CollectionKind::Mapping => b'}',
+            CollectionKind::Sequence => b']',
         };
         let head = self.head.take();
         self.tree.open(kind, Style::FLOW, at, head);
         let mut place = self.skip_spaces(at + 1);
         if self.text.get(place) != Some(&close) {
             loop {
-                if kind == Kind::Mapping {
+                if kind == CollectionKind::Mapping {
                     let colon = self.flow_word(place, end)?;
                     if !self.text.get(colon..end)?.starts_with(b": ") {
                         return None;
@@ -164,7 +166,7 @@ impl<T: Tree> Reader<'_, T> {
         Some(behind)
     }
 
-    /// Adds a word, and answers with the place behind it.
+    /// Adds a word and returns the offset behind it.
     fn flow_word(&mut self, at: usize, end: usize) -> Option<usize> {
         let rest = self.text.get(at..end)?;
         let length = rest.iter().take_while(|byte| is_word(**byte)).count();
@@ -200,7 +202,7 @@ impl<T: Tree> Reader<'_, T> {
         Some(())
     }
 
-    /// The text of a block scalar, whose first line is the next one, and the place behind it.
+    /// The text of a block scalar, whose first line is the next one, and the offset behind it.
     fn block_text(&mut self, style: Style, chomp: Chomp) -> Option<(String, usize)> {
         let parent = self.around.last()?.column;
         let mut column = None;

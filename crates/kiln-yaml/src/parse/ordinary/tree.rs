@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::Kind;
+use super::CollectionKind;
 use crate::document::Document;
-use crate::node::{Content, KnownTag, Node, NodeId, Style, Tag, Text};
+use crate::node::{KnownTag, NodeContent, NodeData, NodeId, Style, Tag, Text};
 use crate::parse::token::Piece;
 
 /// A tree that grows in the order of the text.
-pub(super) trait Tree {
+pub(super) trait TreeBuilder {
     /// Notes where the document begins, if not with its first node.
     fn begin(&mut self, at: usize);
 
@@ -16,9 +16,9 @@ pub(super) trait Tree {
     fn document_head(&mut self, comment: &str);
 
     /// Begins a collection in the open one.
-    fn open(&mut self, kind: Kind, style: Style, at: usize, head: Option<Piece>);
+    fn open(&mut self, kind: CollectionKind, style: Style, at: usize, head: Option<Piece>);
 
-    /// Ends the open collection: at a place, or where its last child does.
+    /// Ends the open collection: at an offset, or where its last child does.
     fn close(&mut self, end: Option<usize>, line: Option<Piece>);
 
     /// Adds a scalar to the open collection.
@@ -32,13 +32,13 @@ pub(super) trait Tree {
     );
 }
 
-/// For those who only want to know whether a tree could be made.
-impl Tree for () {
+/// Builds nothing, to find out whether a tree could be built.
+impl TreeBuilder for () {
     fn begin(&mut self, _: usize) {}
 
     fn document_head(&mut self, _: &str) {}
 
-    fn open(&mut self, _: Kind, _: Style, _: usize, _: Option<Piece>) {}
+    fn open(&mut self, _: CollectionKind, _: Style, _: usize, _: Option<Piece>) {}
 
     fn close(&mut self, _: Option<usize>, _: Option<Piece>) {}
 
@@ -87,8 +87,14 @@ impl Arena {
         doc
     }
 
-    fn add(&mut self, content: Content, tag: Tag, style: Style, place: (usize, usize)) -> NodeId {
-        let mut node = Node::new(content, tag, style);
+    fn add(
+        &mut self,
+        content: NodeContent,
+        tag: Tag,
+        style: Style,
+        place: (usize, usize),
+    ) -> NodeId {
+        let mut node = NodeData::new(content, tag, style);
         (node.start, node.end) = (place.0 as u32, place.1 as u32);
         let id = self.doc.add(node);
         if let Some(parent) = self.open.last() {
@@ -119,7 +125,7 @@ impl Arena {
     }
 }
 
-impl Tree for Arena {
+impl TreeBuilder for Arena {
     fn begin(&mut self, at: usize) {
         self.begin = Some(at);
     }
@@ -128,10 +134,10 @@ impl Tree for Arena {
         self.doc.head = self.doc.intern(comment);
     }
 
-    fn open(&mut self, kind: Kind, style: Style, at: usize, head: Option<Piece>) {
+    fn open(&mut self, kind: CollectionKind, style: Style, at: usize, head: Option<Piece>) {
         let (content, tag) = match kind {
-            Kind::Mapping => (Content::MAPPING, KnownTag::Map),
-            Kind::Sequence => (Content::SEQUENCE, KnownTag::Seq),
+            CollectionKind::Mapping => (NodeContent::MAPPING, KnownTag::Map),
+            CollectionKind::Sequence => (NodeContent::SEQUENCE, KnownTag::Seq),
         };
         let node = self.add(content, Tag::Known(tag), style, (at, at));
         self.set_head(node, head);
@@ -142,10 +148,10 @@ impl Tree for Arena {
         let Some(node) = self.open.pop() else {
             return;
         };
-        let end = match (end, self.doc.record(node).content) {
+        let end = match (end, self.doc.node_data(node).content) {
             (Some(end), _) => end as u32,
-            (None, Content::Mapping { last, .. } | Content::Sequence { last, .. }) => {
-                last.get().map_or(0, |last| self.doc.record(last).end)
+            (None, NodeContent::Mapping { last, .. } | NodeContent::Sequence { last, .. }) => {
+                last.get().map_or(0, |last| self.doc.node_data(last).end)
             }
             (None, _) => 0,
         };
@@ -168,7 +174,7 @@ impl Tree for Arena {
             _ => Tag::Known(KnownTag::Str),
         };
         let text = self.text(&text);
-        let node = self.add(Content::Scalar(text), tag, style, place);
+        let node = self.add(NodeContent::Scalar(text), tag, style, place);
         self.set_head(node, head);
         self.set_line(node, line);
     }

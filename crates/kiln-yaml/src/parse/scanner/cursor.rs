@@ -2,7 +2,7 @@
 
 use super::Scanner;
 use crate::lines::{break_width, first_break};
-use crate::parse::token::{Failure, Mark, Scan, Stage};
+use crate::parse::token::{Mark, ScanFailure, ScanResult, Stage};
 
 impl Scanner<'_> {
     #[inline]
@@ -96,8 +96,8 @@ impl Scanner<'_> {
             && !self.text.ends_with(crate::lines::is_break)
     }
 
-    pub(in crate::parse) fn fail<T>(&self, context: Option<Mark>, message: &str) -> Scan<T> {
-        Err(Box::new(Failure {
+    pub(in crate::parse) fn fail<T>(&self, context: Option<Mark>, message: &str) -> ScanResult<T> {
+        Err(Box::new(ScanFailure {
             message: message.to_owned(),
             context,
             problem: self.mark(),

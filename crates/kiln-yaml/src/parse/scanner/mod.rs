@@ -9,7 +9,7 @@ mod structure;
 use std::collections::VecDeque;
 
 use super::comments::Comment;
-use super::token::{Mark, Scan, Token, TokenKind};
+use super::token::{Mark, ScanResult, TokenKind, YamlToken};
 
 /// Deepest nesting, as in Go.
 const MAX_DEPTH: usize = 10_000;
@@ -22,7 +22,7 @@ pub(super) struct Scanner<'t> {
     pub(super) column: u32,
     /// Line breaks consumed since the last byte that was not blank.
     pub(super) newlines: u32,
-    pub(super) tokens: VecDeque<Token>,
+    pub(super) tokens: VecDeque<YamlToken>,
     /// Tokens that the builder has taken off the queue.
     taken: usize,
     pub(super) comments: VecDeque<Comment>,
@@ -47,7 +47,7 @@ struct SimpleKey {
 
 impl<'t> Scanner<'t> {
     pub(super) fn new(text: &'t str) -> Scanner<'t> {
-        let start = Token {
+        let start = YamlToken {
             kind: TokenKind::StreamStart,
             start: Mark::default(),
             end: Mark::default(),
@@ -79,14 +79,14 @@ impl<'t> Scanner<'t> {
 
     /// Makes sure that the first token of the queue is final, together with the comments before it.
     #[inline]
-    pub(super) fn fill(&mut self) -> Scan<()> {
+    pub(super) fn fill(&mut self) -> ScanResult<()> {
         if self.head_is_ready {
             return Ok(());
         }
         self.fill_queue()
     }
 
-    fn fill_queue(&mut self) -> Scan<()> {
+    fn fill_queue(&mut self) -> ScanResult<()> {
         while self.tokens.len() <= 2 || self.head_may_become_key()? {
             self.fetch()?;
         }
@@ -95,13 +95,13 @@ impl<'t> Scanner<'t> {
     }
 
     /// Takes the first token off the queue.
-    pub(super) fn take(&mut self) -> Option<Token> {
+    pub(super) fn take(&mut self) -> Option<YamlToken> {
         self.head_is_ready = false;
         self.taken += 1;
         self.tokens.pop_front()
     }
 
-    fn fetch(&mut self) -> Scan<()> {
+    fn fetch(&mut self) -> ScanResult<()> {
         let scan_start = self.mark();
         self.skip_to_next_token()?;
         self.close_blocks(i64::from(self.column), scan_start);
@@ -129,7 +129,7 @@ impl<'t> Scanner<'t> {
         self.fetch_content(byte)?;
         let after_dash = matches!(
             self.tokens.back(),
-            Some(Token {
+            Some(YamlToken {
                 kind: TokenKind::BlockEntry,
                 ..
             })
@@ -140,7 +140,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn fetch_content(&mut self, byte: u8) -> Scan<()> {
+    fn fetch_content(&mut self, byte: u8) -> ScanResult<()> {
         let next = self.at + 1;
         match byte {
             b'[' => self.fetch_flow_start(TokenKind::FlowSequenceStart),
@@ -178,7 +178,7 @@ impl<'t> Scanner<'t> {
 
     pub(super) fn push(&mut self, kind: TokenKind, start: Mark) {
         let end = self.mark();
-        self.tokens.push_back(Token {
+        self.tokens.push_back(YamlToken {
             kind,
             start,
             end,
@@ -192,7 +192,7 @@ impl<'t> Scanner<'t> {
         self.push(kind, start);
     }
 
-    fn fetch_stream_end(&mut self) -> Scan<()> {
+    fn fetch_stream_end(&mut self) -> ScanResult<()> {
         if self.column != 0 {
             self.column = 0;
             self.line += 1;
@@ -204,14 +204,14 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn fetch_directive(&mut self) -> Scan<()> {
+    fn fetch_directive(&mut self) -> ScanResult<()> {
         self.close_blocks(-1, self.mark());
         self.remove_simple_key()?;
         self.simple_key_allowed = false;
         self.scan_directive()
     }
 
-    fn fetch_document_indicator(&mut self, kind: TokenKind) -> Scan<()> {
+    fn fetch_document_indicator(&mut self, kind: TokenKind) -> ScanResult<()> {
         self.close_blocks(-1, self.mark());
         self.remove_simple_key()?;
         self.simple_key_allowed = false;
@@ -221,7 +221,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn fetch_flow_start(&mut self, kind: TokenKind) -> Scan<()> {
+    fn fetch_flow_start(&mut self, kind: TokenKind) -> ScanResult<()> {
         self.save_simple_key()?;
         // Not a key yet, but numbered, so that the levels stay sorted by token number.
         self.simple_keys.push(SimpleKey {
@@ -238,7 +238,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn fetch_flow_end(&mut self, kind: TokenKind) -> Scan<()> {
+    fn fetch_flow_end(&mut self, kind: TokenKind) -> ScanResult<()> {
         self.remove_simple_key()?;
         if self.flow_level > 0 {
             self.flow_level -= 1;
@@ -255,14 +255,14 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn fetch_flow_entry(&mut self) -> Scan<()> {
+    fn fetch_flow_entry(&mut self) -> ScanResult<()> {
         self.remove_simple_key()?;
         self.simple_key_allowed = true;
         self.push_indicator(TokenKind::FlowEntry);
         Ok(())
     }
 
-    fn fetch_block_entry(&mut self) -> Scan<()> {
+    fn fetch_block_entry(&mut self) -> ScanResult<()> {
         if self.flow_level == 0 {
             if !self.simple_key_allowed {
                 return self.fail(
@@ -278,7 +278,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn fetch_key(&mut self) -> Scan<()> {
+    fn fetch_key(&mut self) -> ScanResult<()> {
         if self.flow_level == 0 {
             if !self.simple_key_allowed {
                 return self.fail(
@@ -294,7 +294,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn fetch_value(&mut self) -> Scan<()> {
+    fn fetch_value(&mut self) -> ScanResult<()> {
         if let Some(key) = self.current_simple_key()? {
             // Where the key's token was taken already, both go to the end, as in Go.
             let place = key.token_number.checked_sub(self.taken);

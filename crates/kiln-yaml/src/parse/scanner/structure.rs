@@ -1,7 +1,7 @@
 //! What indentation and `:` mean: opening and closing blocks, and keys that are only known by what follows them.
 
 use super::{MAX_DEPTH, Scanner, SimpleKey};
-use crate::parse::token::{Mark, Scan, Token, TokenKind};
+use crate::parse::token::{Mark, ScanResult, TokenKind, YamlToken};
 
 /// A key that is not marked by `?` must end within this many characters.
 const MAX_SIMPLE_KEY: usize = 1024;
@@ -13,7 +13,7 @@ impl Scanner<'_> {
         mark: Mark,
         place: Option<usize>,
         kind: TokenKind,
-    ) -> Scan<()> {
+    ) -> ScanResult<()> {
         if self.flow_level > 0 || self.indent >= i64::from(mark.column) {
             return Ok(());
         }
@@ -26,9 +26,9 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Puts a token without extent at a place of the queue, or at its end.
+    /// Inserts a token without extent into the queue, or appends it.
     pub(super) fn insert(&mut self, kind: TokenKind, mark: Mark, place: Option<usize>) {
-        let token = Token {
+        let token = YamlToken {
             kind,
             start: mark,
             end: mark,
@@ -61,11 +61,11 @@ impl Scanner<'_> {
         let touching = self.touching_comments(reach);
         while self.indent > column {
             if let Some(mark) = touching.first_at_column(self.indent + 1) {
-                // Go counts this column from one, so that the place is one further than the comment's start.
+                // Go counts this column from one, so that the position is one further than the comment's start.
                 (end, reach) = (mark, mark.index);
                 end.index += 1;
             }
-            self.tokens.push_back(Token {
+            self.tokens.push_back(YamlToken {
                 kind: TokenKind::BlockEnd,
                 start: end,
                 end,
@@ -75,13 +75,13 @@ impl Scanner<'_> {
         }
     }
 
-    pub(super) fn too_deep<T>(&self) -> Scan<T> {
+    pub(super) fn too_deep<T>(&self) -> ScanResult<T> {
         let key = self.simple_keys.last().map(|key| key.mark);
         self.fail(key, "exceeded max depth of 10000")
     }
 
     /// Remembers that the token to come may be a key.
-    pub(in crate::parse) fn save_simple_key(&mut self) -> Scan<()> {
+    pub(in crate::parse) fn save_simple_key(&mut self) -> ScanResult<()> {
         // A key is required where the block's own column leaves no other reading.
         let required = self.flow_level == 0 && self.indent == i64::from(self.column);
         if self.simple_key_allowed {
@@ -100,7 +100,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    pub(in crate::parse) fn remove_simple_key(&mut self) -> Scan<()> {
+    pub(in crate::parse) fn remove_simple_key(&mut self) -> ScanResult<()> {
         match self.simple_keys.last() {
             Some(key) if key.possible && key.required => {
                 let mark = key.mark;
@@ -119,12 +119,12 @@ impl Scanner<'_> {
         }
     }
 
-    pub(super) fn current_simple_key(&mut self) -> Scan<Option<SimpleKey>> {
+    pub(super) fn current_simple_key(&mut self) -> ScanResult<Option<SimpleKey>> {
         self.live_simple_key(self.simple_keys.len() - 1)
     }
 
     /// The simple key of a flow level, unless it was on another line or too far back.
-    fn live_simple_key(&mut self, level: usize) -> Scan<Option<SimpleKey>> {
+    fn live_simple_key(&mut self, level: usize) -> ScanResult<Option<SimpleKey>> {
         let key = self.simple_keys[level];
         if !key.possible {
             return Ok(None);
@@ -145,7 +145,7 @@ impl Scanner<'_> {
     }
 
     /// Whether the first token of the queue may still get a `Key` before it.
-    pub(super) fn head_may_become_key(&mut self) -> Scan<bool> {
+    pub(super) fn head_may_become_key(&mut self) -> ScanResult<bool> {
         let level = match self.simple_keys.len() {
             1 => 0,
             // Keys of outer levels have smaller token numbers, so the levels are sorted by them.

@@ -1,7 +1,7 @@
-//! Which item of a changed list is which item of the original one.
+//! Matching the items of a changed list with those of the original list.
 //!
-//! kyaml goes by place, so that an item inserted first takes the comments of the one that was first. Here an item is
-//! recognized by what it says, then by its name, and only then by its place.
+//! kyaml matches by index, so that an item inserted first gets the comments of the old first item. Here items are
+//! matched by value, then by name, and only then by index.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use crate::node::{Kind, NodeId};
 use crate::noderef::NodeRef;
 
-/// Fields that name an item of a list, the ones that say most first.
+/// Fields that name an item of a list, the most specific first.
 const NAMES: [&str; 9] = [
     "name",
     "key",
@@ -25,7 +25,7 @@ const NAMES: [&str; 9] = [
 /// Of a large item only as many nodes are compared, so that lists in lists need linear time.
 const COMPARED_NODES: usize = 64;
 
-/// Pairs the items of two lists. No item is in two pairs; what is new or gone is in none.
+/// Pairs the items of two lists. No item is in two pairs; new and removed items are in none.
 pub fn pair_items<'f>(from: NodeRef<'f>, to: NodeRef<'_>) -> Vec<(NodeRef<'f>, NodeId)> {
     let before: Vec<NodeRef<'f>> = from.items().collect();
     let after: Vec<NodeRef<'_>> = to.items().collect();
@@ -53,12 +53,12 @@ pub fn pair_items<'f>(from: NodeRef<'f>, to: NodeRef<'_>) -> Vec<(NodeRef<'f>, N
 struct Pairing {
     /// Whether an item of the original is in a pair.
     is_taken: Vec<bool>,
-    /// The place in the original of each item.
+    /// The index in the original of each item.
     found: Vec<Option<usize>>,
 }
 
 impl Pairing {
-    /// Pairs what is left and has the same mark, the first with the first.
+    /// Pairs unpaired items with the same key, the first with the first.
     fn pair_by<'a, M: Eq + Hash>(
         &mut self,
         before: &[NodeRef<'a>],
@@ -85,8 +85,8 @@ impl Pairing {
         }
     }
 
-    /// Pairs collections that are left: each with the one in its place if the list is as long as it was, otherwise those
-    /// without a name in their order.
+    /// Pairs the remaining collections: by index if the list is as long as before, otherwise those without a name in
+    /// their order.
     fn pair_by_place(&mut self, before: &[NodeRef<'_>], after: &[NodeRef<'_>]) {
         let is_same_length = before.len() == after.len();
         let left =
@@ -113,7 +113,7 @@ impl Pairing {
     }
 }
 
-/// What an item is known by: its text, or the first of its fields that names it.
+/// The name of an item: its text, or the first of its fields that names it.
 fn identity(item: NodeRef<'_>) -> Option<(&'static str, &str)> {
     match item.kind() {
         Kind::Scalar | Kind::Alias => Some(("", item.value())),
@@ -125,7 +125,7 @@ fn identity(item: NodeRef<'_>) -> Option<(&'static str, &str)> {
     }
 }
 
-/// The same for items that say the same, wherever the order of fields does.
+/// A hash that is equal for items with equal values and field order.
 fn fingerprint(item: NodeRef<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut pending = vec![item];

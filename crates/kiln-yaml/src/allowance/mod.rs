@@ -1,8 +1,8 @@
-//! A bound on the memory of the documents that one piece of work makes and changes.
+//! A bound on the memory of the documents that one call makes and changes.
 //!
 //! A thread enters an [`Allowance`]; until the guard is dropped, every document that the thread makes, copies or changes
 //! takes the bytes it grows by from the allowance and returns them when it is dropped. No caller can forget to charge a
-//! document, because documents find the allowance on their own. Invariant: once a document asks for more than is left, the
+//! document, because documents find the allowance on their own. Invariant: once a document needs more than is left, the
 //! allowance stays exceeded and documents store no more text and no more copies, so that memory stays bounded although no
 //! edit returns an error. The caller checks [`Allowance::is_exceeded`] and discards the documents.
 //!
@@ -23,13 +23,13 @@ thread_local! {
     static ENTERED: RefCell<Option<Arc<Allowance>>> = const { RefCell::new(None) };
 }
 
-/// The bytes that one piece of work may use, shared by all its documents.
+/// The bytes that one call may use, shared by all its documents.
 #[derive(Debug)]
 pub struct Allowance {
     limit: u64,
     used: AtomicU64,
     is_exceeded: AtomicBool,
-    /// After the work is done its documents live on, and nothing limits them any more.
+    /// When the call has ended, its documents live on without a limit.
     is_closed: AtomicBool,
 }
 
@@ -73,7 +73,8 @@ impl Allowance {
         }
     }
 
-    /// Takes bytes for something that is about to be stored; false if they are not left, and then it must not be stored.
+    /// Takes bytes for something that is about to be stored; returns false if not enough are left, and then it must not
+    /// be stored.
     pub fn take(&self, bytes: u64) -> bool {
         if self.is_exceeded() {
             return false;
@@ -110,7 +111,7 @@ impl Allowance {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Whether something asked for more than was left. This never changes back.
+    /// Whether more was requested than was left. This never changes back.
     pub fn is_exceeded(&self) -> bool {
         self.is_exceeded.load(Ordering::Relaxed)
     }
@@ -140,12 +141,12 @@ pub fn may_build(bytes: usize) -> bool {
     })
 }
 
-/// Takes bytes from the allowance of this thread for something that is no document and stays until the work is done.
+/// Takes bytes from the allowance of this thread for something that is not a document and stays until the call ends.
 pub fn take_for_good(bytes: usize) -> bool {
     ask(|allowance| allowance.take(bytes as u64))
 }
 
-/// What the allowance of this thread answers; yes if there is none.
+/// Applies the test to the allowance of this thread; true without an allowance.
 fn ask(question: impl FnOnce(&Allowance) -> bool) -> bool {
     !IS_ENTERED.get() || ENTERED.with_borrow(|entered| entered.as_deref().is_none_or(question))
 }
