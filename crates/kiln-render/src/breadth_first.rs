@@ -12,7 +12,7 @@ use crate::hydrate::{HydrateError, OPERATION, RenderState};
 use crate::log::Log;
 use crate::options::{RenderCompat, RenderOptions};
 use crate::package::Package;
-use crate::pipeline::{PipelineRun, Stopped, paths_of};
+use crate::pipeline::{PipelineRun, PipelineStopped, paths_of};
 use crate::task::TaskContext;
 
 /// A package with its current resources.
@@ -62,7 +62,7 @@ fn run_all(
     context: &TaskContext<'_>,
     mut nodes: Vec<PackageNode>,
     state: &mut RenderState,
-) -> Result<Vec<Resource>, Stopped> {
+) -> Result<Vec<Resource>, PipelineStopped> {
     let compat = options.functions.compat;
     for index in 0..nodes.len() {
         let (input, owners) = gather(&mut nodes, index);
@@ -89,10 +89,10 @@ fn run_all(
                 distribute(&mut nodes, index, finished.resources, compat);
                 keep_undeletable(&mut nodes, index, &owners, consumed);
             }
-            Err(Stopped { raised, resources }) => {
+            Err(PipelineStopped { raised, resources }) => {
                 distribute(&mut nodes, index, resources, compat);
                 let resources = all(nodes);
-                return Err(Stopped { raised, resources });
+                return Err(PipelineStopped { raised, resources });
             }
         }
     }

@@ -20,31 +20,31 @@ use crate::task::TaskContext;
 
 /// The configuration of a function.
 #[derive(Clone, Copy)]
-pub(crate) enum Config<'a> {
+pub(crate) enum CallConfig<'a> {
     Nothing,
     Document(&'a Document),
     /// The input with this index, with its id.
     Input(usize),
 }
 
-impl<'a> Config<'a> {
-    pub(crate) fn of(document: Option<&'a Document>) -> Config<'a> {
-        document.map_or(Config::Nothing, Config::Document)
+impl<'a> CallConfig<'a> {
+    pub(crate) fn of(document: Option<&'a Document>) -> CallConfig<'a> {
+        document.map_or(CallConfig::Nothing, CallConfig::Document)
     }
 
     fn document(self, inputs: &'a [Resource]) -> Option<&'a Document> {
         match self {
-            Config::Nothing => None,
-            Config::Document(document) => Some(document),
-            Config::Input(index) => inputs.get(index).map(Resource::document),
+            CallConfig::Nothing => None,
+            CallConfig::Document(document) => Some(document),
+            CallConfig::Input(index) => inputs.get(index).map(Resource::document),
         }
     }
 }
 
 /// A call of a function.
-pub(crate) struct Call<'a> {
+pub(crate) struct FunctionCall<'a> {
     pub(crate) function: &'a ReadyFunction,
-    pub(crate) config: Config<'a>,
+    pub(crate) config: CallConfig<'a>,
     /// The package whose pipeline it belongs to.
     pub(crate) package: Option<&'a Package>,
     /// Whether the function gets a selection, whose size is logged.
@@ -55,7 +55,7 @@ pub(crate) struct Call<'a> {
     pub(crate) context: &'a TaskContext<'a>,
 }
 
-impl Call<'_> {
+impl FunctionCall<'_> {
     /// Calls the function and adds what it reports to `results`, unless it fails before.
     ///
     /// The inputs get ids. After a success, inputs that the function left unchanged are moved to the output.

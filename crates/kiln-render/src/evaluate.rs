@@ -7,7 +7,7 @@ use kiln_krm::selector::select;
 use kiln_runtime::Target;
 use kiln_yaml::{Document, NodeRef};
 
-use crate::call::{Call, Config};
+use crate::call::{CallConfig, FunctionCall};
 use crate::error::Failure;
 use crate::function::ReadyFunction;
 use crate::log::Log;
@@ -54,9 +54,9 @@ pub fn evaluate(
         cancel: &options.cancel,
         await_turn: None,
     };
-    let call = Call {
+    let call = FunctionCall {
         function: &function,
-        config: Config::of(function.config.as_ref()),
+        config: CallConfig::of(function.config.as_ref()),
         package: None,
         is_selection,
         is_validator: false,

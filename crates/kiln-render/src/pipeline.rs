@@ -11,7 +11,7 @@ use kiln_krm::selector::select;
 use kiln_krm::{Resource, paths};
 use kiln_yaml::NodeRef;
 
-use crate::call::{Call, Config};
+use crate::call::{CallConfig, FunctionCall};
 use crate::emptied::{Emptied, Inventory};
 use crate::error::{Failure, FunctionPlace, Raised, Trace};
 use crate::function::ReadyFunction;
@@ -54,14 +54,14 @@ impl PipelineProgress {
 }
 
 /// Why a pipeline stopped, and the resources at that moment.
-pub(crate) struct Stopped {
+pub(crate) struct PipelineStopped {
     pub(crate) raised: Raised,
     pub(crate) resources: Vec<Resource>,
 }
 
 /// The output of a pipeline.
 #[derive(Default)]
-pub(crate) struct Finished {
+pub(crate) struct PipelineOutput {
     pub(crate) resources: Vec<Resource>,
     /// The inputs that functions have consumed, by their index, with the ids they got for it.
     pub(crate) consumed: HashMap<usize, Resource>,
@@ -92,32 +92,32 @@ impl PipelineRun<'_> {
         input: Vec<Resource>,
         own_paths: &[String],
         progress: &mut PipelineProgress,
-    ) -> Result<Finished, Stopped> {
+    ) -> Result<PipelineOutput, PipelineStopped> {
         let package = self.package;
         self.context.log.event(Event::Package {
             name: package.name.clone(),
         });
         let Some(pipeline) = package.pipeline() else {
             return match check_list(input.iter().map(Resource::root), ListKind::Input) {
-                Ok(()) => Ok(Finished {
+                Ok(()) => Ok(PipelineOutput {
                     resources: input,
-                    ..Finished::default()
+                    ..PipelineOutput::default()
                 }),
-                Err(error) => Err(Stopped {
+                Err(error) => Err(PipelineStopped {
                     raised: Failure::NotKrm(Box::new(error)).into(),
                     resources: input,
                 }),
             };
         };
         if let Err(invalid) = pipeline.check_config_paths(own_paths.iter().map(String::as_str)) {
-            return Err(Stopped {
+            return Err(PipelineStopped {
                 raised: Failure::PipelineAtRun(invalid).into(),
                 resources: input,
             });
         }
         let traced = |kind, index, failure, resources| {
             let trace = Trace::new("pipeline.run", &package.path, Raised::Failure(failure));
-            Stopped {
+            PipelineStopped {
                 raised: trace.at(FunctionPlace { kind, index }).into(),
                 resources,
             }
@@ -141,7 +141,7 @@ impl PipelineRun<'_> {
         pipeline: &Pipeline,
         input: Vec<Resource>,
         progress: &mut PipelineProgress,
-    ) -> Result<Finished, (usize, Failure, Vec<Resource>)> {
+    ) -> Result<PipelineOutput, (usize, Failure, Vec<Resource>)> {
         let mut ready = Vec::new();
         for (index, function) in pipeline.mutators.iter().enumerate() {
             match self.make_ready(function) {
@@ -172,7 +172,7 @@ impl PipelineRun<'_> {
             progress.emptied.extend(emptied);
             progress.functions += 1;
         }
-        Ok(Finished {
+        Ok(PipelineOutput {
             resources: current.resources,
             consumed: current.consumed,
         })
@@ -187,8 +187,8 @@ impl PipelineRun<'_> {
         results: &mut FunctionResultList,
     ) -> Result<Current, (Failure, Vec<Resource>)> {
         let config = match self.find_config(function, &current.resources) {
-            None => Config::of(ready.config.as_ref()),
-            Some(index) => Config::Input(index),
+            None => CallConfig::of(ready.config.as_ref()),
+            Some(index) => CallConfig::Input(index),
         };
         let call = self.call(ready, config);
         match mutate_list(&call, &mut current.resources, results) {
@@ -223,17 +223,17 @@ impl PipelineRun<'_> {
         let chosen = self.choose(&resources, function);
         let (mut selected, unselected) = Unselected::split(resources, chosen);
         let config = match config_index {
-            None => Config::of(ready.config.as_ref()),
+            None => CallConfig::of(ready.config.as_ref()),
             Some(index) => match unselected.get(index) {
-                Some(config) => Config::Document(config.document()),
+                Some(config) => CallConfig::Document(config.document()),
                 None => unselected
                     .taken()
                     .iter()
                     .rposition(|taken| *taken == index)
-                    .map_or(Config::Nothing, Config::Input),
+                    .map_or(CallConfig::Nothing, CallConfig::Input),
             },
         };
-        let call = Call {
+        let call = FunctionCall {
             is_selection: true,
             ..self.call(ready, config)
         };
@@ -291,10 +291,10 @@ impl PipelineRun<'_> {
             let chosen = self.choose(input, function).into_iter();
             let chosen = chosen.filter_map(|index| input.get(index));
             let mut selected: Vec<Resource> = chosen.cloned().collect();
-            let call = Call {
+            let call = FunctionCall {
                 is_selection: is_selection(function),
                 is_validator: true,
-                ..self.call(&ready, Config::of(config))
+                ..self.call(&ready, CallConfig::of(config))
             };
             let validated = call.run(&mut selected, &mut progress.results);
             let failure = validated.as_ref().err();
@@ -326,8 +326,8 @@ impl PipelineRun<'_> {
     }
 
     /// A call of a mutator on all resources.
-    fn call<'a>(&'a self, ready: &'a ReadyFunction, config: Config<'a>) -> Call<'a> {
-        Call {
+    fn call<'a>(&'a self, ready: &'a ReadyFunction, config: CallConfig<'a>) -> FunctionCall<'a> {
+        FunctionCall {
             function: ready,
             config,
             package: Some(self.package),
@@ -341,7 +341,7 @@ impl PipelineRun<'_> {
 
 /// Calls a mutator, keeping the two families of annotations consistent.
 pub(crate) fn mutate_list(
-    call: &Call<'_>,
+    call: &FunctionCall<'_>,
     selected: &mut Vec<Resource>,
     results: &mut FunctionResultList,
 ) -> Result<Vec<Resource>, Failure> {
