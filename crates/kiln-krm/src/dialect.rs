@@ -1,6 +1,6 @@
-//! Which generation of the original tools is followed where they differ.
+//! The version of the original tools that is followed where they differ.
 
-/// A generation of the original command and its library.
+/// A version of the original command and its library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Dialect {
     /// Today's: two families of annotations, sequence styles kept, bare sequences wrapped.

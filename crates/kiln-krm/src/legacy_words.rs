@@ -1,4 +1,4 @@
-//! What the older command says of a node that is of the wrong kind.
+//! The older command's messages about nodes of the wrong kind.
 
 use kiln_yaml::{EditError, Kind, NodeRef};
 
@@ -19,7 +19,7 @@ pub fn wrong_kind(error: &EditError, path: &str) -> String {
     }
 }
 
-/// The path of what keeps a resource from having annotations.
+/// The path of the node that prevents annotations.
 pub fn path_to_annotations(resource: NodeRef<'_>) -> &'static str {
     match resource.get("metadata") {
         _ if !resource.is_mapping() => "",

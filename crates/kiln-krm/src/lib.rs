@@ -4,6 +4,7 @@ pub mod annotations;
 pub mod check;
 pub mod declaration;
 mod dialect;
+mod editable_text;
 pub mod image;
 pub mod kptfile;
 pub mod legacy_words;
@@ -23,6 +24,7 @@ pub mod selector;
 pub mod write;
 
 pub use dialect::Dialect;
+pub use editable_text::EditableText;
 pub use list::{
     LEGACY_RESOURCE_LIST_API_VERSION, RESOURCE_LIST_KIND, ResourceList, Wrapper, write_list,
     write_list_on, write_list_within,

@@ -1,7 +1,7 @@
 //! A resource's type and metadata as kyaml reads them off the tree.
 //!
-//! These are views on a node: nothing is copied, nothing is checked. Of a key that is given twice the first counts.
-//! Values that are null, `{}` or `[]` count as not given.
+//! These are views on a node: nothing is copied or checked. The first of duplicate keys counts.
+//! Values that are null, `{}` or `[]` count as missing.
 
 use kiln_yaml::NodeRef;
 
@@ -9,7 +9,7 @@ use kiln_yaml::NodeRef;
 pub const PATH: &str = "internal.config.kubernetes.io/path";
 /// Annotation: the older spelling of [`PATH`].
 pub const LEGACY_PATH: &str = "config.kubernetes.io/path";
-/// Annotation: a resource's place among the documents of its file.
+/// Annotation: a resource's index among the documents of its file.
 pub const INDEX: &str = "internal.config.kubernetes.io/index";
 /// Annotation: the older spelling of [`INDEX`].
 pub const LEGACY_INDEX: &str = "config.kubernetes.io/index";
@@ -27,7 +27,7 @@ pub struct Meta<'a> {
     pub name: &'a str,
     /// `metadata.namespace`
     pub namespace: &'a str,
-    /// Whether the resource says nothing about itself: no type, and no name, namespace, labels or annotations.
+    /// Whether type, name, namespace, labels and annotations are all missing.
     pub is_missing: bool,
 }
 
@@ -65,7 +65,7 @@ pub fn annotation<'a>(resource: NodeRef<'a>, key: &str) -> Option<&'a str> {
     Some(value.as_text().unwrap_or_default())
 }
 
-/// The texts of several annotations, each as [`annotation`] gives it; the way to them is walked once.
+/// The texts of several annotations, each as [`annotation`] gives it, in one pass.
 pub fn several_annotations<'a, const N: usize>(
     resource: NodeRef<'a>,
     keys: [&str; N],
@@ -85,7 +85,7 @@ pub fn several_annotations<'a, const N: usize>(
     found
 }
 
-/// A resource's path and index annotations, the newer family first; empty where there is none.
+/// A resource's path and index annotations, the newer family first; empty if missing.
 pub fn file_place<'a>(resource: NodeRef<'a>) -> (&'a str, &'a str) {
     let keys = [PATH, LEGACY_PATH, INDEX, LEGACY_INDEX];
     let [path, legacy_path, index, legacy_index] = several_annotations(resource, keys);

@@ -1,6 +1,6 @@
 //! Where a resource was read from, down to the bytes.
 //!
-//! A file is cut into its documents and what lies between them, so that the pieces put together again give the
+//! A file is split into its documents and the text between them, so that the joined pieces give the
 //! file's bytes: preamble, body, lead, body, lead, body, tail.
 
 use std::ops::Range;
@@ -14,16 +14,16 @@ pub struct SourceFile {
     path: String,
     bytes: Vec<u8>,
     dialect: Dialect,
-    documents: Vec<Place>,
+    documents: Vec<DocumentRange>,
     is_utf8: OnceLock<bool>,
 }
 
-/// Where a document stands in its file.
+/// The position of a document in its file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
-    /// Where what is parsed begins.
+pub(crate) struct DocumentRange {
+    /// Where the parsed text begins.
     pub(crate) start: usize,
-    /// Where what can be replaced begins: behind a byte order mark and a separator line, if there are any.
+    /// Where the replaceable text begins: behind a byte order mark and a separator line.
     pub(crate) body: usize,
     pub(crate) end: usize,
 }
@@ -40,7 +40,7 @@ impl SourceFile {
         path: &str,
         bytes: Vec<u8>,
         dialect: Dialect,
-        documents: Vec<Place>,
+        documents: Vec<DocumentRange>,
     ) -> SourceFile {
         SourceFile {
             path: path.to_owned(),
@@ -70,20 +70,20 @@ impl SourceFile {
         self.dialect
     }
 
-    /// Whether the file's text is UTF-8, so that its pieces can stand beside new text.
+    /// Whether the file is UTF-8, so that its pieces can be combined with new text.
     pub(crate) fn is_utf8(&self) -> bool {
         *self
             .is_utf8
             .get_or_init(|| std::str::from_utf8(&self.bytes).is_ok())
     }
 
-    /// What stands before the first document: documents without content, a separator, a byte order mark.
+    /// The text before the first document: documents without content, a separator, a byte order mark.
     pub fn preamble(&self) -> &[u8] {
         let end = self.documents.first().map_or(0, |first| first.body);
         self.bytes.get(..end).unwrap_or_default()
     }
 
-    /// What stands behind the last document: documents without content.
+    /// The text behind the last document: documents without content.
     pub fn tail(&self) -> &[u8] {
         let start = self.documents.last().map_or(0, |last| last.end);
         self.bytes.get(start..).unwrap_or_default()
@@ -110,7 +110,7 @@ impl Origin {
         self.piece(self.place().map(|place| place.body..place.end))
     }
 
-    /// What stands in the file before the document's own bytes, and what behind them.
+    /// The text of the file before and behind the document's own bytes.
     pub(crate) fn around(&self) -> (&[u8], &[u8]) {
         let Some(place) = self.place() else {
             return Default::default();
@@ -120,7 +120,7 @@ impl Origin {
         (before.unwrap_or_default(), behind.unwrap_or_default())
     }
 
-    /// The separator before the document, with any empty documents before that. Nothing for the first.
+    /// The separator before the document, with empty documents before that. Empty for the first document.
     pub fn lead(&self) -> &[u8] {
         let before = self
             .index
@@ -138,7 +138,7 @@ impl Origin {
         self.piece(self.place().map(|place| place.start..place.end))
     }
 
-    fn place(&self) -> Option<&Place> {
+    fn place(&self) -> Option<&DocumentRange> {
         self.file.documents.get(self.index)
     }
 

@@ -1,7 +1,7 @@
-//! The same work on many things, done by several threads with the outcome of one after the other.
+//! Mapping a list on several threads, with the result of mapping it in sequence.
 //!
-//! Threads take the next thing from a common counter, so that a large one holds up only the thread that has it. How many
-//! threads there may be is the caller's to say: nothing here asks the machine.
+//! Threads take the next item from a common counter, so that a large one delays only its own thread. The caller sets the
+//! number of threads.
 
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// How many things are worth another thread, at least.
+/// The least number of items for another thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Worth {
     /// Files, which may hold many resources.
@@ -18,7 +18,7 @@ pub enum Worth {
     Resources = 16,
 }
 
-/// What becomes of each thing, in order. Of several failures it is the first, by place, that is told.
+/// Maps each item, in order. Of several failures the first by index is returned.
 pub fn try_map<T: Send, R: Send, E: Send>(
     items: Vec<T>,
     threads: NonZeroUsize,
@@ -34,7 +34,7 @@ pub fn try_map<T: Send, R: Send, E: Send>(
         .map(|item| Mutex::new(Some(item)))
         .collect();
     let next = AtomicUsize::new(0);
-    // The lowest place that failed. Places are handed out in order, so that all before it are looked at.
+    // The lowest index that failed. Items are taken in order, so that all before it are mapped.
     let failed_at = AtomicUsize::new(usize::MAX);
     let do_some = || {
         let mut done = Vec::with_capacity(items.len() / threads);
@@ -56,7 +56,7 @@ pub fn try_map<T: Send, R: Send, E: Send>(
     };
     let mut all = Vec::with_capacity(items.len());
     thread::scope(|scope| {
-        // Where the system gives no more threads, those that there are do the work.
+        // If no more threads can be started, those that exist do the work.
         let others: Vec<_> = (1..threads)
             .map_while(|_| thread::Builder::new().spawn_scoped(scope, do_some).ok())
             .collect();

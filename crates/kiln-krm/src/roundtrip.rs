@@ -1,6 +1,6 @@
-//! The ways of reading and writing that recorded pairs were made with, one function each.
+//! The ways of reading and writing behind recorded pairs, one function each.
 //!
-//! They put together what the rest of this crate offers, so that a conformance program and tests ask the same.
+//! The conformance program and the tests both use them.
 
 use kiln_yaml::Encoder;
 
@@ -10,7 +10,7 @@ use crate::read::{self, FileOptions, ReadError, read_file, read_input};
 use crate::resource::Resource;
 use crate::write::{EncodeError, write_documents};
 
-/// Why a text does not survive the trip.
+/// Why a text cannot be read and written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RoundtripError {
     /// It cannot be read.
@@ -22,7 +22,7 @@ pub enum RoundtripError {
 }
 
 impl RoundtripError {
-    /// The line that Go names, if it names one.
+    /// The line in Go's message, if it has one.
     pub fn go_line(&self) -> Option<usize> {
         match self {
             RoundtripError::Read(ReadError::Malformed { error, .. }) => error.go_line(),
@@ -31,7 +31,7 @@ impl RoundtripError {
     }
 }
 
-/// The reader without annotations: the text cut into documents, each written in the style that is guessed for it.
+/// The reader without annotations: the text split into documents, each written in the style guessed for it.
 pub fn kio(input: &[u8]) -> Result<String, RoundtripError> {
     let mut encoder = Encoder::new();
     for (document, style) in read::read_plain(input)? {

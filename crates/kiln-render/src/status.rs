@@ -1,6 +1,7 @@
 //! The status of the last render in the root Kptfile.
 
-use kiln_krm::kptfile::{Condition, Kptfile, KptfileText, RenderStatus, Step, edit};
+use kiln_krm::EditableText;
+use kiln_krm::kptfile::{Condition, Kptfile, RenderStatus, Step, edit};
 use kiln_krm::package::{FileAction, FileChange, PACKAGE_FILE};
 
 use crate::options::RenderCompat;
@@ -52,7 +53,7 @@ impl RenderOutcome {
                 Some(decoded.to_struct_yaml().into_bytes())
             }
             RenderCompat::Kiln => {
-                let mut text = KptfileText::read(kptfile)?;
+                let mut text = EditableText::read_kptfile(kptfile)?;
                 let document = text.document_mut();
                 edit::set_condition(document, &self.condition).ok()?;
                 edit::set_render_status(document, self.render_status.as_ref()).ok()?;

@@ -1,10 +1,11 @@
 //! The metadata of a package revision in its Kptfile.
 
+use kiln_krm::EditableText;
 use kiln_krm::kptfile::change::{
     MetadataMap, Others, set_conditions, set_metadata, set_name, set_readiness_gates, set_upstream,
     set_upstream_lock,
 };
-use kiln_krm::kptfile::{Condition, FILE_NAME, KptfileText, Locator, Upstream};
+use kiln_krm::kptfile::{Condition, FILE_NAME, Locator, Upstream};
 use kiln_krm::meta::Meta;
 use kiln_yaml::Document;
 
@@ -103,7 +104,7 @@ fn change(
         .bytes(FILE_NAME)
         .ok_or(KptfileChangeError::Missing)?;
     kiln_yaml::parse_first(bytes).map_err(KptfileChangeError::Yaml)?;
-    let mut text = KptfileText::read(bytes).ok_or(KptfileChangeError::NoKptfile)?;
+    let mut text = EditableText::read_kptfile(bytes).ok_or(KptfileChangeError::NoKptfile)?;
     let document = text.document_mut();
     let meta = Meta::of(document.root());
     if !meta.api_version.starts_with("kpt.dev/") || meta.kind != "Kptfile" {

@@ -1,4 +1,4 @@
-//! The two families of path, index and id annotations: kept in step before and after a function.
+//! The two families of path, index and id annotations, synchronized before and after a function.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use super::{ID, INDEX, LEGACY_ID, LEGACY_INDEX, LEGACY_PATH, MIGRATION_ID, PATH}
 use crate::meta;
 use crate::resource::Resource;
 
-/// Why the two families cannot be kept in step.
+/// Why the two families cannot be synchronized.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FamilyError {
-    /// Both are given and differ, so that nobody knows which is meant. Holds `path`, `index` or `id`.
+    /// Both are given and differ. Holds `path`, `index` or `id`.
     #[error("resource input to function has mismatched legacy and internal {0} annotations")]
     Mismatch(&'static str),
     /// Some resources use one family, some another.
     #[error("the annotation formatting in the input resources is not consistent")]
     Inconsistent,
-    /// A resource cannot carry annotations.
+    /// A resource cannot have annotations.
     #[error(transparent)]
     Edit(#[from] EditError),
 }
@@ -31,7 +31,7 @@ pub struct Families {
     pub legacy: bool,
 }
 
-/// What the families said before a function ran, by migration id.
+/// The annotations before a function ran, by migration id.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     before: HashMap<String, [Option<String>; 6]>,
@@ -47,7 +47,7 @@ const PAIRS: [(&str, &str, &str); 3] = [
     ("id", ID, LEGACY_ID),
 ];
 
-/// Sets, of each pair of keys, the one that is missing. Does nothing to a node that says nothing about itself.
+/// Sets, of each pair of keys, the one that is missing. Does nothing to a node without metadata.
 pub fn mirror(resource: &mut Resource) -> Result<(), EditError> {
     let missing = missing_halves(resource.root());
     for (key, value) in missing {
@@ -76,7 +76,7 @@ fn missing_halves(root: NodeRef<'_>) -> Vec<(&'static str, String)> {
     pairs.filter_map(missing).collect()
 }
 
-/// Before a function: numbers the resources, remembers their annotations and completes the families.
+/// Before a function: numbers the resources, records their annotations and completes the families.
 pub fn prepare(resources: &mut [Resource]) -> Result<Snapshot, FamilyError> {
     let mut snapshot = Snapshot::default();
     for (number, resource) in resources.iter_mut().enumerate() {
@@ -89,7 +89,7 @@ pub fn prepare(resources: &mut [Resource]) -> Result<Snapshot, FamilyError> {
     Ok(snapshot)
 }
 
-/// After a function: what it changed in one family follows in the other, and only the families of the input stay.
+/// After a function: copies its changes of one family to the other, and keeps only the families of the input.
 pub fn reconcile(resources: &mut [Resource], snapshot: &Snapshot) -> Result<(), FamilyError> {
     let families = snapshot.families()?;
     for resource in resources {
@@ -110,12 +110,12 @@ pub fn reconcile(resources: &mut [Resource], snapshot: &Snapshot) -> Result<(), 
 }
 
 impl Snapshot {
-    /// Remembers what the families say about a resource that has, or had, this migration id.
+    /// Records the annotations of a resource that has, or had, this migration id.
     pub fn remember(&mut self, id: &str, resource: &Resource) {
         self.before.insert(id.to_owned(), remember(resource));
     }
 
-    /// Which families the input used; resources that use none have no say. Both, if there was no input.
+    /// The families of the input, not counting resources without any. Both, if there was no input.
     pub fn families(&self) -> Result<Families, FamilyError> {
         if self.before.is_empty() {
             return Ok(Families {
@@ -144,13 +144,13 @@ impl Snapshot {
     }
 }
 
-/// Internal and older value of each pair, in turn.
+/// The internal and the older value of each pair.
 fn remember(resource: &Resource) -> [Option<String>; 6] {
     let given = meta::several_annotations(resource.root(), KEYS);
     given.map(|value| value.map(str::to_owned))
 }
 
-/// Lets one family follow what a function changed in the other. A resource whose migration id is not in the snapshot stays
+/// Copies changes of one family to the other. A resource whose migration id is not in the snapshot stays
 /// as it is.
 pub fn follow_changes(resource: &mut Resource, snapshot: &Snapshot) -> Result<(), FamilyError> {
     let keys = [MIGRATION_ID, PATH, LEGACY_PATH, INDEX, LEGACY_INDEX];
@@ -159,7 +159,7 @@ pub fn follow_changes(resource: &mut Resource, snapshot: &Snapshot) -> Result<()
     let Some(before) = snapshot.before.get(id) else {
         return Ok(());
     };
-    // An id is the machinery's own and never a function's wish.
+    // Functions do not change ids on purpose.
     let now = [(path, legacy_path), (index, legacy_index)];
     let mut changes = Vec::new();
     for ((pair, (what, internal, legacy)), (now, now_legacy)) in
@@ -193,7 +193,7 @@ fn check_agreement(resource: &Resource) -> Result<(), FamilyError> {
     Ok(())
 }
 
-/// What both families say, pair by pair; a missing annotation counts as empty.
+/// The values of both families, pair by pair; a missing annotation counts as empty.
 fn pairs_of(root: NodeRef<'_>) -> [(&str, &str); 3] {
     let given = meta::several_annotations(root, KEYS);
     let [a, b, c, d, e, f] = given.map(Option::unwrap_or_default);

@@ -1,4 +1,4 @@
-//! The annotations that readers, writers and the machinery around functions keep on resources.
+//! The annotations that readers, writers and calls of functions set on resources.
 //!
 //! Path, index and id exist in two families, an older one and an internal one, that must agree; [`prepare`] and
 //! [`reconcile`] keep them so around a function. The other keys exist once.
@@ -15,13 +15,13 @@ use crate::dialect::Dialect;
 
 /// How the sequences of a resource's document are indented: `wide` or `compact`.
 pub const SEQINDENT: &str = "internal.config.kubernetes.io/seqindent";
-/// The number of a resource in a function's input, by which comments and field order find their way back.
+/// The number of a resource in a function's input, for restoring comments and field order.
 pub const ID: &str = "internal.config.kubernetes.io/id";
 /// The older spelling of [`ID`].
 pub const LEGACY_ID: &str = "config.k8s.io/id";
-/// The number of a resource while selectors are at work.
+/// The number of a resource while a selection is split off.
 pub const RESOURCE_ID: &str = "internal.config.kubernetes.io/kpt-resource-id";
-/// The number of a resource while the two families are kept in step around a function.
+/// The number of a resource while the two families are synchronized around a function.
 pub const MIGRATION_ID: &str = "internal.config.kubernetes.io/annotations-migration-resource-id";
 /// Marks a resource that configures tools and is not applied to a cluster.
 pub const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
@@ -34,7 +34,7 @@ pub const CONTAINER: &str = "config.kubernetes.io/container";
 
 /// The value of [`SEQINDENT`] for indented sequences.
 pub(crate) const WIDE: &str = "wide";
-/// The value of [`SEQINDENT`] for sequences that stand below their key.
+/// The value of [`SEQINDENT`] for sequences that are not indented.
 pub(crate) const COMPACT: &str = "compact";
 
 /// The keys that a reader sets and a writer of files removes.
@@ -45,7 +45,7 @@ pub(crate) fn reader_keys(dialect: Dialect) -> &'static [&'static str] {
     }
 }
 
-/// Whether a key says where a resource stands rather than what it is.
+/// Whether a key is about the file of a resource, not about the resource.
 pub(crate) fn is_place(key: &str) -> bool {
     key == PACKAGE_PATH || reader_keys(Dialect::Current).contains(&key)
 }

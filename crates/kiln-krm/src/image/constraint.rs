@@ -64,7 +64,7 @@ impl Constraint {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Operator {
+enum ConstraintOperator {
     Equal,
     NotEqual,
     Greater,
@@ -77,7 +77,7 @@ enum Operator {
 
 /// Which part of a bound is the first that is missing or a wildcard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Open {
+enum OpenBound {
     Nothing,
     Major,
     Minor,
@@ -86,28 +86,28 @@ enum Open {
 
 #[derive(Clone, Debug)]
 struct Comparison {
-    operator: Operator,
+    operator: ConstraintOperator,
     bound: Version,
-    open: Open,
+    open: OpenBound,
 }
 
 impl Comparison {
     fn holds(&self, version: &Version) -> bool {
         let order = version.precedence(&self.bound);
-        let is_open = self.open != Open::Nothing;
+        let is_open = self.open != OpenBound::Nothing;
         match self.operator {
-            Operator::Equal if is_open => self.tilde(version),
-            Operator::Equal => order == Ordering::Equal,
-            Operator::NotEqual if is_open => self.differs(version),
-            Operator::NotEqual => order != Ordering::Equal,
-            Operator::Greater if is_open => self.is_above(version),
-            Operator::Greater => order == Ordering::Greater,
-            Operator::Less => order == Ordering::Less,
-            Operator::GreaterOrEqual => order != Ordering::Less,
-            Operator::LessOrEqual if is_open => self.is_not_above(version),
-            Operator::LessOrEqual => order != Ordering::Greater,
-            Operator::Tilde => self.tilde(version),
-            Operator::Caret => self.caret(version),
+            ConstraintOperator::Equal if is_open => self.tilde(version),
+            ConstraintOperator::Equal => order == Ordering::Equal,
+            ConstraintOperator::NotEqual if is_open => self.differs(version),
+            ConstraintOperator::NotEqual => order != Ordering::Equal,
+            ConstraintOperator::Greater if is_open => self.is_above(version),
+            ConstraintOperator::Greater => order == Ordering::Greater,
+            ConstraintOperator::Less => order == Ordering::Less,
+            ConstraintOperator::GreaterOrEqual => order != Ordering::Less,
+            ConstraintOperator::LessOrEqual if is_open => self.is_not_above(version),
+            ConstraintOperator::LessOrEqual => order != Ordering::Greater,
+            ConstraintOperator::Tilde => self.tilde(version),
+            ConstraintOperator::Caret => self.caret(version),
         }
     }
 
@@ -118,9 +118,9 @@ impl Comparison {
         }
         let is_zero = (bound.major, bound.minor, bound.patch) == (0, 0, 0);
         match self.open {
-            // `~0.0.0`, like `~*`, takes everything.
-            Open::Nothing | Open::Major if is_zero => true,
-            Open::Minor => version.major == bound.major,
+            // `~0.0.0`, like `~*`, allows everything.
+            OpenBound::Nothing | OpenBound::Major if is_zero => true,
+            OpenBound::Minor => version.major == bound.major,
             _ => (version.major, version.minor) == (bound.major, bound.minor),
         }
     }
@@ -130,13 +130,13 @@ impl Comparison {
         if version.precedence(bound) == Ordering::Less {
             return false;
         }
-        if bound.major > 0 || self.open == Open::Minor {
+        if bound.major > 0 || self.open == OpenBound::Minor {
             return version.major == bound.major;
         }
         if version.major > 0 {
             return false;
         }
-        if bound.minor > 0 || self.open == Open::Patch {
+        if bound.minor > 0 || self.open == OpenBound::Patch {
             return version.minor == bound.minor;
         }
         version.minor == 0 && version.patch == bound.patch
@@ -148,9 +148,9 @@ impl Comparison {
             return true;
         }
         match self.open {
-            Open::Minor => false,
+            OpenBound::Minor => false,
             _ if version.minor != bound.minor => true,
-            Open::Patch => {
+            OpenBound::Patch => {
                 let has_pre = !version.pre.is_empty() || !bound.pre.is_empty();
                 has_pre && compare_pre(&version.pre, &bound.pre) != Ordering::Equal
             }
@@ -165,8 +165,8 @@ impl Comparison {
             Ordering::Greater => true,
             Ordering::Less => false,
             Ordering::Equal => match self.open {
-                Open::Minor => false,
-                Open::Patch => version.minor > bound.minor,
+                OpenBound::Minor => false,
+                OpenBound::Patch => version.minor > bound.minor,
                 _ => version.precedence(bound) == Ordering::Greater,
             },
         }
@@ -177,7 +177,7 @@ impl Comparison {
         match version.major.cmp(&bound.major) {
             Ordering::Greater => false,
             Ordering::Less => true,
-            Ordering::Equal => self.open == Open::Minor || version.minor <= bound.minor,
+            Ordering::Equal => self.open == OpenBound::Minor || version.minor <= bound.minor,
         }
     }
 }
@@ -242,31 +242,31 @@ fn parse_group(group: &str) -> Result<Vec<Comparison>, ConstraintError> {
             None => return Err(improper()),
         };
     }
-    // Versions are looked at only once the whole group has the right form.
+    // Versions are checked only after the form of the whole group.
     bounds
         .into_iter()
         .map(|(operator, bound)| bound.comparison(operator))
         .collect()
 }
 
-fn take_operator(text: &str) -> (Operator, &str) {
-    const OPERATORS: [(&str, Operator); 11] = [
-        ("!=", Operator::NotEqual),
-        (">=", Operator::GreaterOrEqual),
-        ("=>", Operator::GreaterOrEqual),
-        ("<=", Operator::LessOrEqual),
-        ("=<", Operator::LessOrEqual),
-        ("~>", Operator::Tilde),
-        ("~", Operator::Tilde),
-        (">", Operator::Greater),
-        ("<", Operator::Less),
-        ("^", Operator::Caret),
-        ("=", Operator::Equal),
+fn take_operator(text: &str) -> (ConstraintOperator, &str) {
+    const OPERATORS: [(&str, ConstraintOperator); 11] = [
+        ("!=", ConstraintOperator::NotEqual),
+        (">=", ConstraintOperator::GreaterOrEqual),
+        ("=>", ConstraintOperator::GreaterOrEqual),
+        ("<=", ConstraintOperator::LessOrEqual),
+        ("=<", ConstraintOperator::LessOrEqual),
+        ("~>", ConstraintOperator::Tilde),
+        ("~", ConstraintOperator::Tilde),
+        (">", ConstraintOperator::Greater),
+        ("<", ConstraintOperator::Less),
+        ("^", ConstraintOperator::Caret),
+        ("=", ConstraintOperator::Equal),
     ];
     OPERATORS
         .iter()
         .find_map(|(sign, operator)| Some((*operator, text.strip_prefix(sign)?)))
-        .unwrap_or((Operator::Equal, text))
+        .unwrap_or((ConstraintOperator::Equal, text))
 }
 
 /// A version in a constraint, whose parts may be missing or wildcards.
@@ -308,17 +308,17 @@ impl<'a> Bound<'a> {
         Some((Bound { text, parts, pre }, rest))
     }
 
-    fn comparison(&self, operator: Operator) -> Result<Comparison, ConstraintError> {
+    fn comparison(&self, operator: ConstraintOperator) -> Result<Comparison, ConstraintError> {
         let is_open = |part: &str| matches!(part, "" | "x" | "X" | "*");
         let ([major, minor, patch], pre) = (self.parts, self.pre);
         let (open, version) = if is_open(major) {
-            (Open::Major, format!("0.0.0{pre}"))
+            (OpenBound::Major, format!("0.0.0{pre}"))
         } else if is_open(minor) {
-            (Open::Minor, format!("{major}.0.0{pre}"))
+            (OpenBound::Minor, format!("{major}.0.0{pre}"))
         } else if is_open(patch) {
-            (Open::Patch, format!("{major}.{minor}.0{pre}"))
+            (OpenBound::Patch, format!("{major}.{minor}.0{pre}"))
         } else {
-            (Open::Nothing, self.text.to_owned())
+            (OpenBound::Nothing, self.text.to_owned())
         };
         let bound = Version::parse(&version).map_err(|_| ConstraintError::Version)?;
         Ok(Comparison {

@@ -5,17 +5,17 @@ use kiln_go::quote;
 /// Where the functions of the catalog are published.
 pub const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
-/// A text cannot stand before the short names of functions.
+/// A text is not a valid prefix of short function names.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("invalid image prefix {}: {problem}", quote(prefix))]
 pub struct PrefixError {
     /// The text.
     pub prefix: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: PrefixProblem,
 }
 
-/// What is wrong with an image prefix.
+/// The problem with an image prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PrefixProblem {
     /// It is a URL.

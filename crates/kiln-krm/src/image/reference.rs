@@ -1,7 +1,7 @@
 //! A reference as container tools write it: `[registry/]repository[:tag][@digest]`.
 //!
 //! The grammar is the one of the distribution project, which kpt checks images with. The part before the first
-//! slash is taken for a registry whenever it could be one; nothing is filled in.
+//! slash is read as a registry whenever it could be one; no defaults are added.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub enum ReferenceError {
     /// The repository's path has more than 255 bytes.
     #[error("repository name must not be more than 255 characters")]
     TooLong,
-    /// The digest's algorithm is none that is known.
+    /// The digest's algorithm is unknown.
     #[error("unsupported digest algorithm")]
     DigestAlgorithm,
     /// The digest is longer or shorter than its algorithm makes them.
@@ -96,13 +96,13 @@ impl fmt::Display for ImageRef {
     }
 }
 
-/// Whether a reference says which image of a repository it means; looks at the text only.
+/// Whether a reference has a tag or a digest; checks the text only.
 pub fn has_tag_or_digest(image: &str) -> bool {
     let last = image.rsplit('/').next().unwrap_or(image);
     image.contains('@') || last.contains(':')
 }
 
-/// Takes a reference apart; what may be a registry is up to the caller.
+/// Parses a reference; the caller decides what a registry is.
 pub(super) fn by_form(text: &str, is_registry: fn(&str) -> bool) -> Option<ImageRef> {
     let (name, tag, digest) = split(text);
     if !tag.is_none_or(is_tag) || !digest.is_none_or(is_digest) {

@@ -6,7 +6,7 @@ use super::constraint::{Constraint, ConstraintError};
 use super::grammar::is_tag;
 use super::version::{Version, VersionError};
 
-/// What a function's `tag` asks for.
+/// A function's `tag`.
 #[derive(Clone, Debug)]
 pub enum TagRequest {
     /// This very tag, which is a version.
@@ -55,7 +55,7 @@ impl TagRequest {
         })
     }
 
-    /// What to tell the user about a tag that is taken literally, if it is one.
+    /// The warning about a tag that is used literally.
     pub fn warning(&self) -> Option<String> {
         match self {
             TagRequest::Exact(_) | TagRequest::Constraint(_) => None,
@@ -81,7 +81,7 @@ fn literal(tag: &str) -> Result<String, InvalidTag> {
 
 /// The highest tag that satisfies the constraint, as it is spelled in the list; of equal ones the first.
 ///
-/// Tags that look like digests (`sha256-…`) or builds of a commit (`…-git-…`) are passed over.
+/// Tags that look like digests (`sha256-…`) or builds of a commit (`…-git-…`) are skipped.
 pub fn best_tag<'a>(
     constraint: &Constraint,
     tags: impl IntoIterator<Item = &'a str>,

@@ -1,4 +1,4 @@
-//! Kptfiles as `fix` knows them: the one of v1alpha1 that it reads, and the first v1 that it writes.
+//! The Kptfiles of `fix`: v1alpha1, which it reads, and the first v1, which it writes.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use crate::record::{self, DecodeError, Fatal, Reader, UnknownKeys, Value, record
 records! {
     /// A Kptfile of v1alpha1.
     pub struct AlphaKptfile = "v1alpha1.KptFile" {
-        /// Whatever was given.
+        /// As given.
         api_version: String = "apiVersion",
-        /// Whatever was given.
+        /// As given.
         kind: String = "kind",
         /// Name, namespace, labels and annotations.
         metadata: AlphaMetadata = "metadata",
         /// Where the package came from.
         upstream: Option<AlphaUpstream> = "upstream",
-        /// What the package is.
+        /// The description of the package.
         package_metadata: Option<AlphaInfo> = "packageMetadata",
-        /// Packages that it is made of.
+        /// Its dependencies.
         dependencies: Vec<AlphaDependency> = "dependencies",
         /// Setters and substitutions.
         open_api: Anything = "openAPI",
         /// Scripts.
         functions: AlphaFunctions = "functions",
-        /// How the package's resources are told apart in a cluster.
+        /// The inventory of the package in a cluster.
         inventory: Option<AlphaInventory> = "inventory",
     }
 
@@ -60,29 +60,29 @@ records! {
         repo: String = "repo",
         /// The directory in it.
         directory: String = "directory",
-        /// The branch, tag or commit that was asked for.
+        /// The requested branch, tag or commit.
         git_ref: String = "ref",
     }
 
     /// What was read from standard input.
     pub struct AlphaStdin = "v1alpha1.Stdin" {
-        /// How its files were called.
+        /// The names of its files.
         filename_pattern: String = "filenamePattern",
         /// Its text.
         original: String = "original",
     }
 
-    /// What a package is.
+    /// The description of a package.
     pub struct AlphaInfo = "v1alpha1.PackageMeta" {
         /// A web page.
         url: String = "url",
-        /// Whom to ask.
+        /// The contact's email address.
         email: String = "email",
         /// The licence.
         license: String = "license",
         /// The version.
         version: String = "version",
-        /// Words to search by.
+        /// Keywords.
         tags: Vec<String> = "tags",
         /// A manual.
         man: String = "man",
@@ -100,11 +100,11 @@ records! {
         git: AlphaGit = "git",
         /// What was read from standard input.
         stdin: AlphaStdin = "stdin",
-        /// Whether it is to be removed.
+        /// Whether to remove it.
         ensure_not_exists: bool = "ensureNotExists",
         /// How it is updated.
         strategy: String = "updateStrategy",
-        /// What is run on it.
+        /// The functions that run on it.
         functions: Vec<AlphaFunction> = "functions",
         /// Whether its setters are set.
         auto_set: bool = "autoSet",
@@ -120,7 +120,7 @@ records! {
 
     /// The scripts of a package.
     pub struct AlphaFunctions = "v1alpha1.Functions" {
-        /// Whether they are run without being asked for.
+        /// Whether they run automatically.
         auto_run: bool = "autoRunStarlark",
         /// The scripts.
         scripts: Vec<AlphaScript> = "starlarkFunctions",
@@ -134,7 +134,7 @@ records! {
         path: String = "path",
     }
 
-    /// How a package's resources are told apart in a cluster.
+    /// The inventory of a package in a cluster.
     pub struct AlphaInventory = "v1alpha1.Inventory" {
         /// The inventory object's namespace.
         namespace: String = "namespace",
@@ -150,9 +150,9 @@ records! {
 
     /// The first Kptfile of v1.
     pub struct FirstKptfile = "v1.KptFile" {
-        /// Whatever was given.
+        /// As given.
         api_version: String = "apiVersion",
-        /// Whatever was given.
+        /// As given.
         kind: String = "kind",
         /// Name, namespace, labels and annotations.
         metadata: AlphaMetadata = "metadata",
@@ -160,11 +160,11 @@ records! {
         upstream: Option<Upstream> = "upstream",
         /// The exact place the package came from.
         upstream_lock: Option<FirstLock> = "upstreamLock",
-        /// What the package is.
+        /// The description of the package.
         info: Option<FirstInfo> = "info",
         /// The functions that run on the package.
         pipeline: Option<FirstPipeline> = "pipeline",
-        /// How the package's resources are told apart in a cluster.
+        /// The inventory of the package in a cluster.
         inventory: Option<Inventory> = "inventory",
     }
 
@@ -176,11 +176,11 @@ records! {
         git: Option<GitLock> = "git",
     }
 
-    /// What a package is.
+    /// The description of a package.
     pub struct FirstInfo = "v1.PackageInfo" {
         /// A web page.
         site: String = "site",
-        /// Whom to ask.
+        /// The contact's email address.
         emails: Vec<String> = "emails",
         /// The licence's identifier.
         license: String = "license",
@@ -190,7 +190,7 @@ records! {
         doc: String = "doc",
         /// A sentence or two.
         description: String = "description",
-        /// Words to search by.
+        /// Keywords.
         keywords: Vec<String> = "keywords",
         /// A manual's file in the package.
         man: String = "man",

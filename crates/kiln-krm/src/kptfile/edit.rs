@@ -1,8 +1,8 @@
-//! Changing a Kptfile without losing what people wrote into it.
+//! Changing a Kptfile without losing the user's text.
 //!
-//! These edits work on the tree: comments, order and styles of everything else stay, and what is already as wanted
-//! is not touched at all, so that the file keeps its bytes. [`save_like_kpt`] is the exception: it rewrites the file
-//! from its decoded form and then brings back comments and order, which is what kpt does.
+//! These edits work on the tree: comments, order and styles of everything else stay, and an edit without effect changes
+//! nothing, so that the file keeps its bytes. [`save_like_kpt`] is the exception: it rewrites the file from its decoded
+//! form and then restores comments and order, as in kpt.
 //!
 //! Labels and annotations have edits of their own on every tree ([`kiln_yaml::NodeMut::set_annotation`]).
 
@@ -19,18 +19,18 @@ use crate::record::Value;
 /// Why a Kptfile could not be changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KptfileEditError {
-    /// It is not a valid Kptfile to begin with.
+    /// It is not a valid Kptfile.
     #[error(transparent)]
     Invalid(#[from] KptfileProblem),
-    /// Comments could not be brought back.
+    /// Comments could not be restored.
     #[error("could not preserve Kptfile comments: {0}")]
     Comments(#[source] EditError),
-    /// The order of fields could not be brought back.
+    /// The order of fields could not be restored.
     #[error("could not preserve Kptfile field order: {0}")]
     Order(#[source] SyncOrderError),
 }
 
-/// What saving a function did.
+/// The effect of saving a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Saved {
     /// It is new.
@@ -40,7 +40,7 @@ pub enum Saved {
 }
 
 impl Saved {
-    /// The line that tells the user.
+    /// The message for the user.
     pub fn message(self, function: &Function, kind: FunctionKind) -> String {
         let verb = match self {
             Saved::Added => "Added",
@@ -51,7 +51,7 @@ impl Saved {
     }
 }
 
-/// Sets a condition as the last one, as kpt does; one of its type that is not the last goes.
+/// Sets a condition as the last one and removes others of its type, as in kpt.
 pub fn set_condition(doc: &mut Document, condition: &Condition) -> Result<(), KptfileEditError> {
     let status = Kptfile::decode(doc)?.status.unwrap_or_default();
     let is_same = |other: &Condition| other.kind == condition.kind;
@@ -69,7 +69,7 @@ pub fn set_condition(doc: &mut Document, condition: &Condition) -> Result<(), Kp
     Ok(())
 }
 
-/// Sets how the last render went; none removes it.
+/// Sets the result of the last render; `None` removes it.
 pub fn set_render_status(
     doc: &mut Document,
     render_status: Option<&RenderStatus>,
@@ -87,7 +87,7 @@ pub fn set_render_status(
     Ok(())
 }
 
-/// Saves a function in the pipeline, in the place of those with the same image or command, or last.
+/// Saves a function in the pipeline, replacing those with the same image or command, or as the last one.
 pub fn save_function(
     doc: &mut Document,
     kind: FunctionKind,
@@ -112,7 +112,7 @@ pub fn save_function(
     Ok(saved)
 }
 
-/// Saves a function as kpt does: from the decoded form, with comments and order of the original brought back.
+/// Saves a function as kpt does: from the decoded form, with comments and order of the original restored.
 ///
 /// Each function with the same image or command is replaced. Styles are normalised, and so are the comments that
 /// belong to the document rather than to its fields.

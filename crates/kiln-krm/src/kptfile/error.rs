@@ -1,4 +1,4 @@
-//! What is said about a Kptfile that cannot be used.
+//! Errors of invalid Kptfiles.
 
 use kiln_go::quote;
 
@@ -7,16 +7,16 @@ use crate::record::DecodeError;
 /// A package's Kptfile cannot be used. Displayed as kpt prints it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KptfileError {
-    /// The package's path, as it is to be shown.
+    /// The package's path, as displayed.
     pub path: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: KptfileProblem,
 }
 
-/// What is wrong with a Kptfile. Displayed as it stands in a chain of causes.
+/// The problem with a Kptfile. Displayed as in a chain of causes.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum KptfileProblem {
-    /// There is none. Holds the operating system's words.
+    /// It does not exist. Holds the operating system's message.
     #[error("{0}")]
     Missing(String),
     /// It follows a schema that is no longer read.
@@ -25,10 +25,10 @@ pub enum KptfileProblem {
     /// It is of another type.
     #[error("unknown resource type {} found in Kptfile", quote(.0))]
     UnknownType(String),
-    /// There is no document in it.
+    /// It has no document.
     #[error("EOF")]
     Empty,
-    /// It says nothing about its type.
+    /// It has no type.
     #[error("missing Resource metadata")]
     NoMetadata,
     /// Its `apiVersion` has more than one slash.
@@ -37,10 +37,10 @@ pub enum KptfileProblem {
     /// It is not YAML.
     #[error(transparent)]
     Yaml(#[from] kiln_yaml::Error),
-    /// It has keys or values that a Kptfile does not have.
+    /// It has unknown keys or invalid values.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// It could not be read. Holds the operating system's words.
+    /// It could not be read. Holds the operating system's message.
     #[error("{0}")]
     Io(String),
 }

@@ -1,4 +1,4 @@
-//! The Kptfile as functions of 2021 know it: with fewer fields, no version checked, and other names in messages.
+//! The Kptfile of functions of 2021: with fewer fields, without a version check, and with other names in messages.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::record::{self, DecodeError, Reader, UnknownKeys, records};
 records! {
     /// A decoded Kptfile of 2021.
     pub struct FormerKptfile = "v1.KptFile" {
-        /// Whatever was given.
+        /// As given.
         api_version: String = "apiVersion",
-        /// Whatever was given.
+        /// As given.
         kind: String = "kind",
         /// Name, namespace, labels and annotations.
         metadata: FormerMetadata = "metadata",
@@ -20,11 +20,11 @@ records! {
         upstream: Option<Upstream> = "upstream",
         /// The exact place the package came from.
         upstream_lock: Option<FormerLock> = "upstreamLock",
-        /// What the package is.
+        /// The description of the package.
         info: Option<FormerInfo> = "info",
         /// The functions that run on the package.
         pipeline: Option<FormerPipeline> = "pipeline",
-        /// How the package's resources are told apart in a cluster.
+        /// The inventory of the package in a cluster.
         inventory: Option<Inventory> = "inventory",
     }
 
@@ -48,11 +48,11 @@ records! {
         git: Option<GitLock> = "git",
     }
 
-    /// What a package is.
+    /// The description of a package.
     pub struct FormerInfo = "v1.PackageInfo" {
         /// A web page.
         site: String = "site",
-        /// Whom to ask.
+        /// The contact's email address.
         emails: Vec<String> = "emails",
         /// The licence's identifier.
         license: String = "license",
@@ -60,7 +60,7 @@ records! {
         license_file: String = "licenseFile",
         /// A sentence or two.
         description: String = "description",
-        /// Words to search by.
+        /// Keywords.
         keywords: Vec<String> = "keywords",
         /// A manual's file in the package.
         man: String = "man",
@@ -86,7 +86,7 @@ records! {
 }
 
 impl FormerKptfile {
-    /// Decodes the tree of a Kptfile. Fields that were not known then are errors.
+    /// Decodes the tree of a Kptfile. Later fields are errors.
     pub fn decode(doc: &Document) -> Result<FormerKptfile, DecodeError> {
         Reader::document(doc, UnknownKeys::Refuse)
     }

@@ -12,7 +12,7 @@ impl Kptfile {
         Kptfile::read_with(bytes, UnknownKeys::Refuse)
     }
 
-    /// The same, with fields that Kptfiles do not have refused, as by kpt, or passed over.
+    /// The same, with unknown fields refused, as in kpt, or ignored.
     pub fn read_with(bytes: &[u8], unknown_keys: UnknownKeys) -> Result<Kptfile, KptfileProblem> {
         match kiln_yaml::parse_first(bytes)? {
             None => Err(KptfileProblem::Empty),

@@ -21,13 +21,13 @@ records! {
         upstream: Option<Upstream> = "upstream",
         /// The exact place the package came from.
         upstream_lock: Option<Locator> = "upstreamLock",
-        /// What the package is.
+        /// The description of the package.
         info: Option<PackageInfo> = "info",
         /// The functions that run on the package.
         pipeline: Option<Pipeline> = "pipeline",
-        /// How the package's resources are told apart in a cluster.
+        /// The inventory of the package in a cluster.
         inventory: Option<Inventory> = "inventory",
-        /// What is known about the package's state.
+        /// The state of the package.
         status: Option<Status> = "status",
     }
 
@@ -79,7 +79,7 @@ records! {
         repo: String = "repo",
         /// The directory in it.
         directory: String = "directory",
-        /// The branch, tag or commit that was asked for.
+        /// The requested branch, tag or commit.
         git_ref: String = "ref",
         /// The commit that was found.
         commit: String = "commit",
@@ -95,11 +95,11 @@ records! {
         resource_version: String = "resourceVersion",
     }
 
-    /// What a package is.
+    /// The description of a package.
     pub struct PackageInfo = "v1.PackageInfo" {
         /// A web page.
         site: String = "site",
-        /// Whom to ask.
+        /// The contact's email address.
         emails: Vec<String> = "emails",
         /// The licence's identifier.
         license: String = "license",
@@ -107,7 +107,7 @@ records! {
         license_file: String = "licenseFile",
         /// A sentence or two.
         description: String = "description",
-        /// Words to search by.
+        /// Keywords.
         keywords: Vec<String> = "keywords",
         /// A manual's file in the package.
         man: String = "man",
@@ -149,7 +149,7 @@ records! {
         exclusions: Vec<Selector> = "exclude",
     }
 
-    /// Resources by what they are; all given fields must agree.
+    /// Selects resources; all given fields must match.
     pub struct Selector = "v1.Selector" {
         /// The exact `apiVersion`.
         api_version: String = "apiVersion",
@@ -159,13 +159,13 @@ records! {
         name: String = "name",
         /// The exact namespace.
         namespace: String = "namespace",
-        /// Labels that must be there with these values.
+        /// Labels that must have these values.
         labels: BTreeMap<String, String> = "labels",
-        /// Annotations that must be there with these values.
+        /// Annotations that must have these values.
         annotations: BTreeMap<String, String> = "annotations",
     }
 
-    /// How a package's resources are told apart in a cluster.
+    /// The inventory of a package in a cluster.
     pub struct Inventory = "v1.Inventory" {
         /// The inventory object's namespace.
         namespace: String = "namespace",
@@ -179,27 +179,27 @@ records! {
         annotations: BTreeMap<String, String> = "annotations",
     }
 
-    /// What is known about a package's state.
+    /// The state of a package.
     pub struct Status = "v1.Status" {
         /// Conditions, one of a type.
         conditions: Vec<Condition> = "conditions",
-        /// How the last render went, function by function.
+        /// The result of the last render, by function.
         render_status: Option<RenderStatus> = "renderStatus",
     }
 
-    /// Whether something holds.
+    /// A condition of the package.
     pub struct Condition = "v1.Condition" {
-        /// What is spoken of.
+        /// The name of the condition.
         kind: String = "type" [always],
         /// `True`, `False` or `Unknown`.
         status: String = "status" ("v1.ConditionStatus") [always],
-        /// One word on why.
+        /// The reason, in one word.
         reason: String = "reason",
-        /// More on why.
+        /// The reason in detail.
         message: String = "message",
     }
 
-    /// How the last render went.
+    /// The result of the last render.
     pub struct RenderStatus = "v1.RenderStatus" {
         /// The mutators that ran, in order, of all packages.
         mutation_steps: Vec<Step> = "mutationSteps",
@@ -209,7 +209,7 @@ records! {
         error_summary: String = "errorSummary",
     }
 
-    /// How one function's run went.
+    /// The result of one function.
     pub struct Step = "v1.PipelineStepResult" {
         /// The function's name.
         name: String = "name",
@@ -219,13 +219,13 @@ records! {
         exec: String = "exec",
         /// Why the function could not run, or why its output was refused.
         execution_error: String = "executionError",
-        /// What it wrote to its standard error.
+        /// Its standard error.
         stderr: String = "stderr",
         /// Its exit code.
         exit_code: i64 = "exitCode" [always],
-        /// What it reported.
+        /// Its results.
         results: Vec<ResultItem> = "results",
-        /// What it reported as errors.
+        /// Its results of severity error.
         error_results: Vec<ResultItem> = "errorResults",
     }
 }
@@ -242,7 +242,7 @@ impl Kptfile {
         record::to_document(self)
     }
 
-    /// Whether an annotation says `true`, in whatever case.
+    /// Whether the value of an annotation is `true`, in any case.
     pub fn is_annotated_true(&self, annotation: &str) -> bool {
         let value = self.metadata.annotations.get(annotation);
         value.is_some_and(|value| to_lower(value) == "true")
@@ -266,7 +266,7 @@ impl Inventory {
 }
 
 impl Condition {
-    /// The type of the condition that tells how the last render went.
+    /// The type of the condition of the last render.
     pub const RENDERED: &str = "Rendered";
 
     /// The condition after a render that succeeded.
@@ -291,7 +291,7 @@ impl Condition {
 }
 
 impl Status {
-    /// Puts a condition last and removes those of its type, as kpt does.
+    /// Puts a condition last and removes others of its type, as in kpt.
     pub(crate) fn replace_condition(&mut self, condition: Condition) {
         self.conditions.retain(|other| other.kind != condition.kind);
         self.conditions.push(condition);

@@ -1,13 +1,13 @@
-//! The changes of a tree that edits of a Kptfile are made of.
+//! The changes of a tree that edits of a Kptfile use.
 //!
-//! What is changed is never shared: where an alias stands for it, that alias becomes a copy first. What is equal
-//! to what it should become stays as it is, with its comments.
+//! A changed node is never shared: its aliases are replaced by copies first. A node that is equal to its new value stays
+//! as it is, with its comments.
 
 use kiln_yaml::{Document, Kind, NodeId, Slot, Style};
 
 use crate::record::{Value, alias_targets, read_node};
 
-/// The mapping or sequence at a path of keys, created where it is missing, to be changed.
+/// The mapping or sequence at a path of keys, created if missing, for changing.
 pub(super) fn collection_at(doc: &mut Document, path: &[&str], kind: Kind) -> NodeId {
     let mut at = doc.root().id();
     let mut changed = vec![at];
@@ -20,7 +20,7 @@ pub(super) fn collection_at(doc: &mut Document, path: &[&str], kind: Kind) -> No
     at
 }
 
-/// Sets the value of a key; none removes the key.
+/// Sets the value of a key; `None` removes the key.
 pub(super) fn put_entry(doc: &mut Document, mapping: NodeId, key: &str, value: Option<NodeId>) {
     let entry = doc.node(mapping).entry(key);
     let entry = entry.map(|(key, value)| (key.id(), value.id()));
@@ -41,7 +41,7 @@ pub(super) fn put_entry(doc: &mut Document, mapping: NodeId, key: &str, value: O
     }
 }
 
-/// Puts a record into a list: over the first item that `is_same`, or last. Further items that are the same go.
+/// Puts an item into a list: in place of the first that `is_same`, or last. Further such items are removed.
 pub(super) fn put_item<R: Value>(
     doc: &mut Document,
     list: NodeId,
@@ -65,7 +65,7 @@ pub(super) fn put_item<R: Value>(
     doc.set_children(list, &items);
 }
 
-/// Puts a record last into a list: over the first item that `is_same`, wherever that was. Further ones go.
+/// Puts an item last into a list, merged with the first that `is_same`. Further such items are removed.
 pub(super) fn put_last_item<R: Value>(
     doc: &mut Document,
     list: NodeId,
@@ -88,7 +88,7 @@ fn is_item<R: Value>(doc: &Document, item: NodeId, is_same: impl Fn(&R) -> bool)
     read_node::<R>(doc, item).is_some_and(|present| is_same(&present))
 }
 
-/// An item that has become like `new`, with its comments; `new` itself where that cannot be.
+/// The old item with the values of `new` and its own comments; `new` itself if that is not possible.
 fn item_like(doc: &mut Document, item: NodeId, new: NodeId) -> NodeId {
     if !doc.node(item).is_mapping() {
         return new;
@@ -98,8 +98,8 @@ fn item_like(doc: &mut Document, item: NodeId, new: NodeId) -> NodeId {
     item
 }
 
-/// Gives a field of the document the comments that the parser found below the last field inside of it: whoever wrote
-/// them at the end of a block did not mean what happens to be last in there, which may be about to go.
+/// Moves foot comments of the last nested field to the field of the document: a comment at the end of a block is about the
+/// block, not about its last field, which may be removed.
 pub(super) fn lift_last_comments(doc: &mut Document, key: &str) {
     let Some((key, value)) = doc.root().entry(key) else {
         return;
@@ -110,7 +110,7 @@ pub(super) fn lift_last_comments(doc: &mut Document, key: &str) {
     while let Some(node) = inside {
         let children = doc.child_ids(node);
         inside = children.last().copied();
-        // Of a pair, the key has the comments.
+        // The key of a pair has the comments.
         for child in children.iter().rev().take(2) {
             let comment = doc.node(*child).comment(Slot::Foot).to_owned();
             if !comment.is_empty() {
@@ -126,7 +126,7 @@ pub(super) fn lift_last_comments(doc: &mut Document, key: &str) {
     }
 }
 
-/// The value of a key, created where it is missing or something else.
+/// The value of a key, created if it is missing or of another kind.
 fn collection(doc: &mut Document, mapping: NodeId, key: &str, kind: Kind) -> NodeId {
     let entry = doc.node(mapping).entry(key);
     if let Some((key_node, old)) = entry.map(|(key, value)| (key.id(), value.id())) {
@@ -152,7 +152,7 @@ fn collection(doc: &mut Document, mapping: NodeId, key: &str, kind: Kind) -> Nod
     new
 }
 
-/// Makes a block of a collection that was written as `{}` or `[]` only because it was empty.
+/// Turns an empty collection written as `{}` or `[]` into a block.
 fn make_block(doc: &mut Document, key: NodeId, value: NodeId) {
     let style = doc.node(value).style().without(Style::FLOW);
     doc.set_style(value, style);
@@ -164,7 +164,7 @@ fn make_block(doc: &mut Document, key: NodeId, value: NodeId) {
     }
 }
 
-/// Puts copies in the place of all aliases that stand for nodes about to change.
+/// Replaces all aliases of nodes that are about to change by copies.
 fn unshare(doc: &mut Document, changed: &[NodeId]) {
     let mut aliases = alias_targets(doc);
     aliases.retain(|_, target| changed.contains(target));
@@ -196,7 +196,7 @@ fn copy_of_target(doc: &mut Document, alias: NodeId) -> Option<NodeId> {
     Some(copy)
 }
 
-/// Gives a mapping the fields of another, and keeps what is equal with its comments.
+/// Sets the fields of a mapping to those of another, keeping equal ones with their comments.
 fn become_like(doc: &mut Document, mapping: NodeId, wanted: NodeId) {
     let mut wanted = entry_ids(doc, wanted);
     let mut children = Vec::new();
@@ -222,7 +222,7 @@ fn become_like(doc: &mut Document, mapping: NodeId, wanted: NodeId) {
     doc.set_children(mapping, &children);
 }
 
-/// Whether two values decode to the same; scalars are compared by their text, whatever their style.
+/// Whether two values decode to the same; scalars are compared by text, not by style.
 fn means_same(doc: &Document, one: NodeId, other: NodeId) -> bool {
     let (one, other) = (doc.node(one), doc.node(other));
     if one.is_scalar() && other.is_scalar() {

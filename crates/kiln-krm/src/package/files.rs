@@ -1,7 +1,7 @@
 //! Where the files of a package come from: the one trait between this crate and disks, archives or tests.
 //!
 //! Paths are relative to the package's directory, separated by slashes, without `.` or `..`; the directory itself
-//! is the empty path. A source never leaves its directory; how it makes sure of that is its own business.
+//! is the empty path. A source never leaves its directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,11 +19,11 @@ pub trait FileSource: Sync {
 pub struct Entry {
     /// The last component of the entry's path.
     pub name: String,
-    /// What the entry is.
+    /// The type of the entry.
     pub kind: EntryKind,
 }
 
-/// What a directory's entry is.
+/// The type of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum EntryKind {
     /// A regular file.
@@ -41,18 +41,18 @@ pub enum EntryKind {
 /// Why a file or directory could not be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FileError {
-    /// There is nothing at this path.
+    /// The path does not exist.
     #[error("{0}: no such file or directory")]
     NotFound(String),
-    /// A directory stands where a file was wanted.
+    /// The path is a directory, not a file.
     #[error("read {0}: is a directory")]
     IsDirectory(String),
     /// The source failed otherwise.
     #[error("{path}: {reason}")]
     Failed {
-        /// The path that was asked for.
+        /// The path.
         path: String,
-        /// What the source says, in the words of its operating system.
+        /// The reason, in the words of the operating system.
         reason: String,
     },
 }
@@ -74,7 +74,7 @@ impl MemoryFiles {
         self.files.insert(path.into(), content.into());
     }
 
-    /// Removes a file; its content if it was there.
+    /// Removes a file and returns its content if it existed.
     pub fn remove(&mut self, path: &str) -> Option<Vec<u8>> {
         self.files.remove(path)
     }

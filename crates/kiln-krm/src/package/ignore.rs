@@ -1,7 +1,7 @@
-//! `.krmignore`: which files and directories of a package do not count.
+//! `.krmignore`: which files and directories of a package are ignored.
 //!
-//! The grammar is a subset of git's with its own mind: `!` wins wherever it stands, a pattern with a slash inside is
-//! not tied to the top, and there is no `**`.
+//! The grammar is a subset of git's, with differences: `!` wins in any order, a pattern with a slash inside is
+//! not anchored, and there is no `**`.
 
 use super::glob;
 
@@ -44,7 +44,7 @@ impl Ignore {
         ignore
     }
 
-    /// Whether a path, relative to the directory of the patterns, is hidden.
+    /// Whether a path, relative to the directory of the patterns, is ignored.
     pub(super) fn hides(&self, path: &str, is_directory: bool) -> bool {
         let any = |patterns: &[Pattern]| {
             patterns
@@ -56,7 +56,7 @@ impl Ignore {
 }
 
 impl Pattern {
-    /// None for a pattern with no name in it.
+    /// `None` for a pattern without a name.
     fn parse(line: &str) -> Option<Pattern> {
         let text = line.trim_matches('/');
         (!text.is_empty()).then(|| Pattern {
@@ -84,7 +84,7 @@ impl Pattern {
     }
 }
 
-/// The last components of a path; none if it has fewer.
+/// The last components of a path; `None` if it has fewer.
 fn last_components(path: &str, count: usize) -> Option<&str> {
     let mut slashes = path.rmatch_indices('/').map(|(at, _)| at);
     match slashes.nth(count.checked_sub(1)?) {

@@ -1,4 +1,4 @@
-//! Putting a file together from the pieces that stay and the ones that changed.
+//! Building a file from unchanged and changed pieces.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use crate::read::read_again;
 use crate::resource::Resource;
 use crate::write::{EncodeError, Unmarked, is_json_path, json, write_documents};
 
-/// A document on its way into the file.
+/// A document to write.
 struct Piece {
     /// What it was read from, in this or another file.
     origin: Option<Origin>,
-    content: Content,
+    content: KeptContent,
 }
 
-enum Content {
+enum KeptContent {
     /// As it was read.
     Kept,
     Changed(Box<Unmarked>),
 }
 
-/// The file's new content; none if all is as it was.
+/// The file's new content; `None` if it is unchanged.
 pub(super) fn keep_bytes(
     placed: Vec<Placed>,
     path: &str,
@@ -37,7 +37,7 @@ pub(super) fn keep_bytes(
         pieces.push(Piece::new(placed, path, before, dialect)?);
     }
     let is_in_place = |(number, piece): (usize, &Piece)| {
-        matches!(piece.content, Content::Kept) && piece.number_in(file) == Some(number)
+        matches!(piece.content, KeptContent::Kept) && piece.number_in(file) == Some(number)
     };
     let count = file.map(|file| file.document_count());
     if count == Some(pieces.len()) && pieces.iter().enumerate().all(is_in_place) {
@@ -45,7 +45,7 @@ pub(super) fn keep_bytes(
     }
     if let [
         Piece {
-            content: Content::Changed(new),
+            content: KeptContent::Changed(new),
             ..
         },
     ] = &pieces[..]
@@ -58,8 +58,8 @@ pub(super) fn keep_bytes(
     assemble(&pieces, file, dialect).map(Some)
 }
 
-/// Resources as the documents of one stream: what nothing changed has the bytes that it was read from, and what a function
-/// changed keeps the lines that it left alone.
+/// Resources as the documents of one stream: unchanged ones have the bytes that they were read from, and changed ones
+/// keep their unchanged lines.
 pub fn write_kept_documents(
     resources: Vec<Resource>,
     dialect: Dialect,
@@ -113,7 +113,7 @@ fn assemble(
     if let (Some(file), Some(last)) = (file, pieces.last()) {
         let is_last_of_file = last.number_in(Some(file)).map(|number| number + 1);
         let ends_as_before = is_last_of_file == Some(file.document_count());
-        // A separator with nothing behind it is of no use to anybody; a comment is.
+        // A trailing separator is useless; a comment is not.
         if !file.tail().is_empty() && (ends_as_before || file.tail().contains(&b'#')) {
             end_line(&mut out, line_break);
             out.extend_from_slice(file.tail());
@@ -139,15 +139,15 @@ impl Piece {
         let origin = resource.origin().cloned().or_else(found);
         let can_keep = |origin: &&Origin| is_json_path(origin.file().path()) == is_json_path(path);
         let content = match origin.as_ref().filter(can_keep) {
-            Some(_) if is_as_read(&resource) => Content::Kept,
+            Some(_) if is_as_read(&resource) => KeptContent::Kept,
             Some(origin) => {
                 let new = Unmarked::new(resource, dialect)?;
                 match original(origin, dialect) {
-                    Some(old) if old.document.same_tree(&new.document) => Content::Kept,
-                    _ => Content::Changed(Box::new(new)),
+                    Some(old) if old.document.same_tree(&new.document) => KeptContent::Kept,
+                    _ => KeptContent::Changed(Box::new(new)),
                 }
             }
-            None => Content::Changed(Box::new(Unmarked::new(resource, dialect)?)),
+            None => KeptContent::Changed(Box::new(Unmarked::new(resource, dialect)?)),
         };
         Ok(Piece { origin, content })
     }
@@ -165,7 +165,7 @@ impl Piece {
         dialect: Dialect,
     ) -> Result<Vec<u8>, EncodeError> {
         let origin = match (&self.content, &self.origin) {
-            (Content::Changed(new), origin) => {
+            (KeptContent::Changed(new), origin) => {
                 // Lines that stay have the line breaks of their file, which may be another one.
                 let kept = origin.as_ref().and_then(|origin| {
                     let own_break = line_break_of(origin.file().bytes());
@@ -176,8 +176,8 @@ impl Piece {
                     None => encode(new, line_break, dialect),
                 };
             }
-            (Content::Kept, Some(origin)) => origin,
-            (Content::Kept, None) => return Ok(Vec::new()),
+            (KeptContent::Kept, Some(origin)) => origin,
+            (KeptContent::Kept, None) => return Ok(Vec::new()),
         };
         let body = origin.body();
         let ends_well = is_last || body.ends_with(b"\n");
@@ -191,7 +191,7 @@ impl Piece {
     }
 }
 
-/// The changed document in the text that it was read from; none if it has to be written anew.
+/// The changed document merged into its own text; `None` if it has to be encoded again.
 fn keep_lines(
     new: &Unmarked,
     origin: &Origin,
@@ -200,12 +200,12 @@ fn keep_lines(
     dialect: Dialect,
 ) -> Option<String> {
     let body = std::str::from_utf8(origin.body()).ok()?;
-    // The last line of a block scalar is another one with and without a line break.
+    // The last line of a block scalar differs with and without a line break.
     let ends_early = !is_last && !body.ends_with('\n');
     let is_json = dialect == Dialect::Legacy && json::is_valid(body);
     match ends_early || is_json {
         true => None,
-        // Sequences stay as they are, whatever a function has made of the note about them.
+        // Sequences keep their style, even if a function changed the annotation about it.
         false => new.to_yaml_like(body, None, line_break),
     }
 }
@@ -221,7 +221,7 @@ fn encode(document: &Unmarked, line_break: &str, dialect: Dialect) -> Result<Vec
     Ok(text.into_bytes())
 }
 
-/// Whether nothing but the notes on its place can differ from what was read.
+/// Whether only the annotations about the file can differ from what was read.
 fn is_as_read(resource: &Resource) -> bool {
     !resource.is_touched() && resource.annotation(PACKAGE_PATH).is_none()
 }
@@ -231,13 +231,13 @@ fn is_same(origin: &Origin, document: &Unmarked, dialect: Dialect) -> bool {
         .is_some_and(|original| original.document.same_tree(&document.document))
 }
 
-/// What was read, without the reader's annotations.
+/// The document as it was read, without the reader's annotations.
 fn original(origin: &Origin, dialect: Dialect) -> Option<Unmarked> {
     let document = read_again(origin.chunk(), origin.file().dialect())?;
     Unmarked::new(Resource::new(document), dialect).ok()
 }
 
-/// Whether the document means the same with a line break at its end: a block scalar there may not.
+/// Whether a line break at the end leaves the value of the document unchanged: in a block scalar it may not.
 fn survives_line_break(origin: &Origin, dialect: Dialect) -> bool {
     let longer = [origin.body(), b"\n"].concat();
     let longer = read_again(&longer, origin.file().dialect());

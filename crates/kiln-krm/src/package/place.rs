@@ -1,4 +1,4 @@
-//! Where resources are to be written: their file and their place in it, checked before anything is.
+//! The file and the index of each resource to write, checked before anything is written.
 
 use std::collections::HashMap;
 
@@ -8,21 +8,21 @@ use crate::dialect::Dialect;
 use crate::paths;
 use crate::resource::Resource;
 
-/// The longest name that file systems take.
+/// The longest name that file systems allow.
 const LONGEST_NAME: usize = 255;
-/// The longest path that file systems take.
+/// The longest path that file systems allow.
 const LONGEST_PATH: usize = 4096;
 
-/// A resource and where it goes.
+/// A resource with its file and index.
 pub(super) struct Placed {
     pub(super) resource: Resource,
     /// Cleaned and inside of the package.
     pub(super) path: String,
-    /// As annotated, or the one given to a newcomer.
+    /// As annotated, or assigned to a resource without one.
     pub(super) index: String,
 }
 
-/// Finds a place for each resource, in list order.
+/// Finds the file and index of each resource, in list order.
 ///
 /// One without a path gets the default path; one without an index comes last in its file.
 pub(super) fn place(
@@ -77,9 +77,9 @@ pub(super) fn place(
     Ok(placed)
 }
 
-/// Puts the resources of one file in order: by number, those with the same one as in the list.
+/// Sorts the resources of one file by index, keeping the list order of equal ones.
 pub(super) fn sort(placed: &mut [Placed]) -> Result<(), WriteError> {
-    // The original looks at an index only to compare it with another one.
+    // The original reads an index only to compare it with another one.
     for pair in placed.windows(2) {
         if let [before, this] = pair
             && before.index != this.index
@@ -99,7 +99,7 @@ fn number(index: &str) -> Result<i64, WriteError> {
     })
 }
 
-/// What the two families say together: the internal key, or the older one where it is missing or empty.
+/// The value of the internal key, or of the older one if that is missing or empty.
 fn effective<'a>(
     resource: &'a Resource,
     internal: &str,
@@ -116,7 +116,7 @@ fn effective<'a>(
     }
 }
 
-/// The cleaned path, if it stays inside of the package and is one that a file can have.
+/// The cleaned path, if it stays inside of the package and is valid for a file.
 fn inside(path: &str, package: &str) -> Result<String, WriteError> {
     if path.starts_with('/') {
         return Err(WriteError::AbsolutePath);

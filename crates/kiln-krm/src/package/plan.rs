@@ -1,7 +1,7 @@
-//! What writing resources back would change: a list of files, nothing written yet.
+//! Planning a write: the list of files that would change.
 //!
-//! By default bytes are kept: a file whose documents are as they were is not in the plan, and in a file that changes
-//! only the documents that did are encoded anew. The original tools encode everything, every time.
+//! By default bytes are kept: a file with unchanged documents is not in the plan, and in a changed file
+//! only the changed documents are encoded again. The original tools always encode everything.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -19,11 +19,11 @@ use crate::write::{EncodeError, write_documents};
 /// How resources are written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WriteOptions {
-    /// Whose rules.
+    /// The version of the rules.
     pub dialect: Dialect,
-    /// What happens to bytes that could stay.
+    /// What happens to unchanged bytes.
     pub bytes: Bytes,
-    /// What happens to files that have no resources any more.
+    /// What happens to files without any resources left.
     pub emptied_files: EmptiedFiles,
     /// The package's directory, for messages.
     pub package: String,
@@ -31,7 +31,7 @@ pub struct WriteOptions {
     pub threads: NonZeroUsize,
 }
 
-/// With kpt's rules of today, on one thread, in a package without a name.
+/// The current rules, one thread, a package without a name.
 impl Default for WriteOptions {
     fn default() -> WriteOptions {
         WriteOptions {
@@ -44,17 +44,17 @@ impl Default for WriteOptions {
     }
 }
 
-/// What happens to bytes that could stay as they are.
+/// What happens to unchanged bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Bytes {
-    /// A document nothing changed keeps its bytes.
+    /// An unchanged document keeps its bytes.
     #[default]
     Keep,
-    /// Every document is encoded anew.
+    /// Every document is encoded again.
     Reencode,
 }
 
-/// What happens to a file that resources were read from and none is written to.
+/// What happens to a file whose resources were all moved or removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum EmptiedFiles {
     /// It is deleted.
@@ -78,14 +78,14 @@ pub struct FileChange {
 pub enum FileAction {
     /// It gets this content.
     Write(Vec<u8>),
-    /// It goes.
+    /// It is deleted.
     Delete,
 }
 
 /// Why resources cannot be written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WriteError {
-    /// A resource says nothing about itself.
+    /// A resource has no metadata.
     #[error("missing Resource metadata")]
     MissingMetadata,
     /// A resource's path or index is given and empty.
@@ -94,7 +94,7 @@ pub enum WriteError {
     /// A path begins with a slash.
     #[error("package paths may not be absolute paths")]
     AbsolutePath,
-    /// A path has two dots in a row, which nobody needs who stays inside.
+    /// A path has two dots in a row, which no path inside of the package needs.
     #[error("resource must be written under package {package}: {path}")]
     Outside {
         /// The package's directory.
@@ -105,13 +105,13 @@ pub enum WriteError {
     /// A path is that of a directory.
     #[error("config.kubernetes.io/path cannot be a directory: {0}")]
     Directory(String),
-    /// A path that ends where the operating system stops reading.
+    /// A path with a NUL byte.
     #[error("a file's path cannot have a NUL in it: {0}")]
     NulInPath(String),
-    /// A path or a name in it that no file system takes.
+    /// A path or a name in it is too long for file systems.
     #[error("path too long (255 bytes a name, 4096 in all): {0}")]
     PathTooLong(String),
-    /// An index that is no number.
+    /// An index is not a number.
     #[error("unable to parse config.kubernetes.io/index {index} :{reason}")]
     Index {
         /// The annotation's value.
@@ -124,7 +124,7 @@ pub enum WriteError {
     Encode(#[from] EncodeError),
 }
 
-/// What must change for the package to hold these resources, by path.
+/// The changes that write these resources to the package, by path.
 pub fn plan_write(
     resources: Vec<Resource>,
     before: &ReadSet,
@@ -151,8 +151,8 @@ pub fn plan_write(
     Ok(changes)
 }
 
-/// The files that a new directory gets to hold these resources, by path. `before` is what the resources were read from:
-/// files and documents that nothing changed are copied.
+/// The files of a new directory with these resources, by path. `before` is what the resources were read from: unchanged
+/// files and documents are copied.
 pub fn plan_copy(
     resources: Vec<Resource>,
     before: &ReadSet,
@@ -184,10 +184,10 @@ fn by_file(
     Ok(files)
 }
 
-/// The path of a file and its bytes; none if it keeps those it has.
+/// The path of a file and its bytes; `None` if they are unchanged.
 type WrittenFile = (String, Option<Vec<u8>>);
 
-/// The content of each file; none if it is as it was.
+/// The content of each file; `None` if it is unchanged.
 fn contents(
     files: BTreeMap<String, Vec<Placed>>,
     before: &ReadSet,
@@ -206,7 +206,7 @@ fn contents(
     })
 }
 
-/// No file can be the package itself or a directory on the way to another one.
+/// No file can be the package itself or a parent directory of another file.
 fn check_directories(files: &BTreeMap<String, Vec<Placed>>) -> Result<(), WriteError> {
     for path in files.keys() {
         if path == "." {

@@ -1,4 +1,4 @@
-//! Reading a whole package, one file after the other.
+//! Reading a whole package in sequence.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::resource::Resource;
 /// Why a package cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PackageError {
-    /// A directory or file is not to be had.
+    /// A directory or file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A file does not hold resources.
+    /// A file does not contain resources.
     #[error("{path}: {error}")]
     Read {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         error: Box<ReadError>,
     },
 }
@@ -53,14 +53,14 @@ pub struct ReadSet {
 }
 
 impl ReadSet {
-    /// The files behind resources as they were read, before any function has had them.
+    /// The files of resources as they were read, before any function changed them.
     pub fn of(resources: &[Resource]) -> ReadSet {
         let mut set = ReadSet::default();
         set.add(resources);
         set
     }
 
-    /// Adds the files behind further resources.
+    /// Adds the files of further resources.
     pub fn add(&mut self, resources: &[Resource]) {
         for origin in resources.iter().filter_map(Resource::origin) {
             let file = origin.file();

@@ -1,7 +1,7 @@
-//! The answer of a function, read so that no resource is lost in silence.
+//! Reading the output of a function so that no resource is lost silently.
 //!
-//! kpt takes an answer of nothing, and a list whose `items` are no list, for a list without resources: all that the
-//! function got is then removed. Here a function that removes everything has to answer with a list that is empty.
+//! kpt reads an empty output, and a list whose `items` is not a list, as a list without resources: all resources of the
+//! input are then removed. Here a function that removes everything has to print an empty list.
 
 use kiln_go::quote;
 use kiln_yaml::{Kind, NodeRef};
@@ -11,38 +11,38 @@ use crate::dialect::Dialect;
 use crate::list::ResourceList;
 use crate::resource::Resource;
 
-/// How much of an answer an error shows, in bytes.
+/// How much of an output an error shows, in bytes.
 const SHOWN: usize = 60;
 
-/// Why the answer of a function is not a list of resources.
+/// Why the output of a function is not a list of resources.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AnswerError {
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// There is no document in it. Holds what there is.
+    /// It has no document. Holds the text.
     #[error("it printed {0} instead of a ResourceList")]
     Nothing(String),
-    /// It is a list that has nothing: the Go SDK prints at least a `functionConfig`.
+    /// It is a list without any field: the Go SDK prints at least a `functionConfig`.
     #[error("it printed a ResourceList without items")]
     NoItems,
-    /// A ResourceList is one of several documents, so that it is not clear which resources are to stay.
+    /// A ResourceList is one of several documents, so that it is unclear which resources to keep.
     #[error("it printed a ResourceList as one of {0} documents instead of one alone")]
     NotAlone(usize),
     /// It is a list that has `items` more than once.
     #[error("it printed a {0} that has items more than once")]
     RepeatedItems(String),
-    /// It is a list whose `items` are something else.
+    /// It is a list whose `items` is not a list.
     #[error("it printed a {kind} whose items are {found} instead of a list")]
     Items {
         /// `ResourceList` or `List`
         kind: String,
-        /// What the items are.
+        /// The kind of the items.
         found: &'static str,
     },
 }
 
-/// Reads what a function printed: a ResourceList, a List or plain documents, at least one.
+/// Reads the output of a function: a ResourceList, a List or plain documents, at least one.
 pub fn read_answer(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, AnswerError> {
     let marks = Marks {
         path: None,
@@ -73,7 +73,7 @@ pub fn read_answer(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, Ans
     if wrapper.root().entries().filter(is_items).count() > 1 {
         return Err(AnswerError::RepeatedItems(wrapper.kind().to_owned()));
     }
-    // A list without the field is what the Go SDK prints when nothing is left.
+    // The Go SDK prints a list without the field when no resource is left.
     match wrapper.root().get("items") {
         Some(found) if !found.is_sequence() => Err(AnswerError::Items {
             kind: wrapper.kind().to_owned(),
@@ -93,7 +93,7 @@ fn described(node: NodeRef<'_>) -> &'static str {
     }
 }
 
-/// An answer for an error.
+/// The beginning of an output, for an error.
 fn shown(bytes: &[u8]) -> String {
     let start = bytes.get(..SHOWN).unwrap_or(bytes);
     let text = quote(&String::from_utf8_lossy(start));

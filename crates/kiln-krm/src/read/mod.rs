@@ -1,8 +1,8 @@
 //! Bytes to resources, as kyaml's reader does it.
 //!
-//! CRLF becomes LF; the text is cut at separator lines; of each piece the first YAML document counts; documents
-//! that are empty, null or only comments are dropped and not counted. Each resource is told where it stands by
-//! annotations. Nothing is checked beyond that: any mapping is a resource.
+//! CRLF becomes LF; the text is split at separator lines; the first YAML document of each piece counts; documents
+//! that are empty, null or only comments are dropped and not counted. Each resource gets annotations about its file.
+//! Nothing is checked beyond that: any mapping is a resource.
 
 mod answer;
 mod seqindent;
@@ -25,7 +25,7 @@ use crate::annotations::{
 use crate::dialect::Dialect;
 use crate::legacy_words;
 use crate::list::{ResourceList, Wrapper};
-use crate::origin::{Origin, Place, SourceFile};
+use crate::origin::{DocumentRange, Origin, SourceFile};
 use crate::resource::Resource;
 
 pub use answer::{AnswerError, read_answer};
@@ -36,18 +36,18 @@ pub(crate) const BARE_SEQUENCE_KEY: &str = "bareSeqNodeWrappingKey";
 /// How the files of a package are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FileOptions<'a> {
-    /// Whose rules.
+    /// The version of the rules.
     pub dialect: Dialect,
-    /// The package the file belongs to, to be noted on each resource.
+    /// The package of the file, annotated on each resource.
     pub package_path: Option<&'a str>,
-    /// What becomes of text below a document.
+    /// How text behind a document is treated.
     pub trailing_text: TrailingText,
 }
 
-/// What becomes of text that follows a document without a line `---`: another JSON object, or a document after `...`.
+/// How text is treated that follows a document without a line `---`: another JSON object, or a document after `...`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TrailingText {
-    /// It is passed over, and lost when the document is written. As in kpt.
+    /// It is ignored, and lost when the document is written, as in kpt.
     #[default]
     Ignored,
     /// It is an error.
@@ -63,22 +63,22 @@ pub enum ReadError {
     /// A document is not YAML.
     #[error("{}{error}", match dialect { Dialect::Current => "MalformedYAMLError: ", Dialect::Legacy => "" })]
     Malformed {
-        /// What the parser says; its lines count from the document's first.
+        /// The parser's error; its lines count from the document's first.
         error: kiln_yaml::Error,
         /// The number of lines before the document.
         lines_before: usize,
-        /// Whose words.
+        /// The version of the message.
         dialect: Dialect,
     },
     /// A document, or its metadata, is not a mapping.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The same in the words of the older command.
+    /// The same with the older command's message.
     #[error("{0}")]
     LegacyEdit(String),
 }
 
-/// Reads a file of a package. Lists in it stay what they are.
+/// Reads a file of a package. Lists in it are not unwrapped.
 pub fn read_file(
     path: &str,
     bytes: Vec<u8>,
@@ -87,8 +87,8 @@ pub fn read_file(
     read_inner_file(path, path, bytes, options)
 }
 
-/// Reads a file of a package inside another one: its resources get their path in the inner package, and remember the
-/// file by its path in the outer one.
+/// Reads a file of a package inside another one: its resources get their path in the inner package, and their
+/// origin has the path in the outer one.
 pub fn read_inner_file(
     outer_path: &str,
     path: &str,
@@ -115,7 +115,7 @@ pub fn read_loose_file(bytes: Vec<u8>, dialect: Dialect) -> Result<Vec<Resource>
     read_documents("", bytes, dialect, &marks)
 }
 
-/// Reads what a user pipes in: a ResourceList, a List or plain documents.
+/// Reads standard input: a ResourceList, a List or plain documents.
 pub fn read_input(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, ReadError> {
     let marks = Marks {
         path: None,
@@ -126,7 +126,7 @@ pub fn read_input(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, Read
     read_list(bytes, dialect, &marks)
 }
 
-/// Reads what a function wrote: the same, but no sequence style is guessed and a bare sequence is an error.
+/// Reads the output of a function: the same, but no sequence style is guessed and a bare sequence is an error.
 pub fn read_function_output(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, ReadError> {
     let marks = Marks {
         path: None,
@@ -137,11 +137,11 @@ pub fn read_function_output(bytes: Vec<u8>, dialect: Dialect) -> Result<Resource
     read_list(bytes, dialect, &marks)
 }
 
-/// What is noted on each resource beside its index.
+/// The annotations that each resource gets besides its index.
 struct Marks<'a> {
     path: Option<&'a str>,
     package_path: Option<&'a str>,
-    /// Whether the sequence style is noted and bare sequences are wrapped.
+    /// Whether the sequence style is annotated and bare sequences are wrapped.
     style: bool,
     trailing_text: TrailingText,
 }
@@ -208,7 +208,7 @@ fn read_documents(
     Ok(documents.into_iter().enumerate().map(resource).collect())
 }
 
-/// The document that a piece of a file holds, as a reader hands it out.
+/// The document in a piece of a file, with its annotations.
 pub(crate) fn read_again(chunk: &[u8], dialect: Dialect) -> Option<Document> {
     let marks = Marks {
         path: Some("-"),
@@ -223,7 +223,7 @@ pub(crate) fn read_again(chunk: &[u8], dialect: Dialect) -> Option<Document> {
         .next()
 }
 
-/// The documents of a text and the styles that are guessed for them; nothing is noted on them.
+/// The documents of a text and the styles guessed for them, without annotations.
 pub(crate) fn read_plain(bytes: &[u8]) -> Result<Vec<(Document, SequenceStyle)>, ReadError> {
     let dialect = Dialect::Current;
     let ranges = split::split(bytes, dialect).map_err(ReadError::Separator)?;
@@ -237,15 +237,15 @@ pub(crate) fn read_plain(bytes: &[u8]) -> Result<Vec<(Document, SequenceStyle)>,
 }
 
 /// A document and the text it was parsed from.
-type Parsed<'a> = (Document, Cow<'a, [u8]>);
+type ParsedPiece<'a> = (Document, Cow<'a, [u8]>);
 
-/// The first document of a piece; none if there is nothing in it.
+/// The first document of a piece; `None` if it is empty.
 fn parse_piece(
     bytes: &[u8],
     range: Range<usize>,
     dialect: Dialect,
     trailing_text: TrailingText,
-) -> Result<Option<Parsed<'_>>, ReadError> {
+) -> Result<Option<ParsedPiece<'_>>, ReadError> {
     let start = range.start;
     let text = normalized(bytes.get(range).unwrap_or_default());
     let document = match trailing_text {
@@ -261,12 +261,12 @@ fn parse_piece(
     Ok(document.map(|document| (document, text)))
 }
 
-/// What became of a text.
+/// A text that was read.
 struct Pieces {
     documents: Vec<Document>,
-    /// Where the documents stand, one each.
-    places: Vec<Place>,
-    /// How many pieces the text was cut into, empty ones included.
+    /// The position of each document.
+    places: Vec<DocumentRange>,
+    /// The number of pieces of the text, empty ones included.
     count: usize,
 }
 
@@ -351,7 +351,7 @@ impl Marks<'_> {
     }
 }
 
-/// The annotations, if setting one more would change nothing but them: no other field goes for being empty.
+/// The annotations, if setting one more changes nothing else: no other field is removed for being empty.
 fn settled_annotations(root: NodeRef<'_>) -> Option<NodeId> {
     let is_empty_field = |parent: NodeRef<'_>, name: &str| {
         parent
@@ -366,7 +366,7 @@ fn settled_annotations(root: NodeRef<'_>) -> Option<NodeId> {
     is_settled.then(|| annotations.id())
 }
 
-/// The document, wrapped if it is a bare sequence and that is wanted.
+/// The document, wrapped if it is a bare sequence and wrapping is on.
 fn wrapped(mut document: Document, is_wanted: bool) -> Document {
     if is_wanted && document.root().is_sequence() {
         let sequence = document.root().id();
@@ -374,7 +374,7 @@ fn wrapped(mut document: Document, is_wanted: bool) -> Document {
         let wrapper = document.new_mapping_node();
         document.push_entry(wrapper, key, sequence);
         document.set_root(wrapper);
-        // They belong to the document, which the sequence no longer is.
+        // They belong to the document, and the sequence is no longer its root.
         document.set_document_comment(Slot::Head, "");
         document.set_document_comment(Slot::Foot, "");
     }

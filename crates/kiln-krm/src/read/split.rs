@@ -1,13 +1,13 @@
-//! Cutting a text into documents as kyaml does it: by lines that begin with `---`, whatever they stand in.
+//! Splitting a text into documents as in kyaml: by lines that begin with `---`, wherever they are.
 
 use std::ops::Range;
 
 use memchr::{memchr, memmem};
 
 use crate::dialect::Dialect;
-use crate::origin::Place;
+use crate::origin::DocumentRange;
 
-/// The documents of a text, final line breaks included; separator lines are what lies between.
+/// The documents of a text, final line breaks included; separator lines lie between them.
 ///
 /// A separator at the very beginning belongs to the first document, because it separates nothing. The error is the
 /// separator line that has content.
@@ -50,8 +50,8 @@ pub(super) fn split(text: &[u8], dialect: Dialect) -> Result<Vec<Range<usize>>, 
     Ok(documents)
 }
 
-/// Where a document stands in its file.
-pub(super) fn place(text: &[u8], document: Range<usize>) -> Place {
+/// The position of a document in its file.
+pub(super) fn place(text: &[u8], document: Range<usize>) -> DocumentRange {
     let Range { start, end } = document;
     let mut body = start;
     let piece = |from| text.get(from..end).unwrap_or_default();
@@ -65,5 +65,5 @@ pub(super) fn place(text: &[u8], document: Range<usize>) -> Place {
     {
         body += 3 + length + 1;
     }
-    Place { start, body, end }
+    DocumentRange { start, body, end }
 }

@@ -1,7 +1,7 @@
 //! What functions report: items with a severity, about a resource, a field or a file.
 //!
 //! Functions report in two forms, a list of items or an object around one, and with fields of two generations;
-//! [`read_results`] understands all of them as kpt does. Unknown keys are ignored.
+//! [`read_results`] reads all of them as kpt does. Unknown keys are ignored.
 
 mod read;
 mod schema;

@@ -34,7 +34,7 @@ records! {
         image: String = "image",
         /// The whole command line.
         exec: String = "exec",
-        /// What the function wrote to its standard error.
+        /// The standard error of the function.
         stderr: String = "stderr",
         /// Its exit code.
         exit_code: i64 = "exitCode" [always],
@@ -44,7 +44,7 @@ records! {
 
     /// One thing that a function reported.
     pub struct ResultItem = "v1.ResultItem" {
-        /// What it has to say.
+        /// The message.
         message: String = "message",
         /// `error`, `warning` or `info`; functions may write anything.
         severity: String = "severity" ("framework.Severity"),
@@ -148,7 +148,7 @@ pub fn write_results(items: &[ResultItem]) -> Document {
 }
 
 impl ResultItem {
-    /// How grave the item is; none for a severity that has no meaning.
+    /// The severity of the item; `None` if it is unknown.
     pub fn known_severity(&self) -> Option<Severity> {
         match self.severity.as_str() {
             "error" => Some(Severity::Error),
@@ -192,7 +192,7 @@ impl Value for Field {
         "v1.Field".to_owned()
     }
 
-    /// Takes what it understands and never complains.
+    /// Ignores what it does not understand.
     fn read(&mut self, node: NodeRef<'_>, _: &str, reader: &mut Reader<'_>) -> Result<bool, Fatal> {
         if let Some(path) = node.get("path") {
             let path = reader.target(path)?;

@@ -1,4 +1,4 @@
-//! What is known about the types of Kubernetes resources: fields, lists that are merged by keys, scopes.
+//! The types of Kubernetes resources: fields, lists that are merged by keys, scopes.
 //!
 //! The facts are those that kyaml has built in, so that lists are matched as kpt and kustomize match them; they come
 //! from `table.txt`, which `tools/schema` writes. Custom resources are not known, and nothing is ever fetched.
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use kiln_yaml::{Kind, ListKeys, NodeRef, Style, TypeId};
 
-/// Where resources of a kind live.
+/// The scope of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// In a namespace.
@@ -23,7 +23,7 @@ pub enum Scope {
     Cluster,
 }
 
-/// What the value of a field is.
+/// The type of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// Named fields, each with its type, sorted by name.
@@ -34,7 +34,7 @@ pub enum Shape {
     List {
         /// The type of the items.
         item: TypeId,
-        /// The fields that tell items apart.
+        /// The fields that identify items.
         keys: Option<Vec<&'static str>>,
     },
     /// Text.
@@ -67,7 +67,7 @@ impl Schema {
         BUILTIN.get_or_init(|| table::read(include_str!("table.txt")))
     }
 
-    /// What a type is.
+    /// The shape of a type.
     pub fn shape(&self, of: TypeId) -> &Shape {
         self.shapes.get(of.0 as usize).unwrap_or(&Shape::Any)
     }
@@ -96,7 +96,7 @@ impl Schema {
         resources
     }
 
-    /// Where resources of this kind live; `None` if that is not known.
+    /// The scope of a kind; `None` if it is unknown.
     pub fn scope(&self, api_version: &str, kind: &str) -> Option<Scope> {
         self.resources.get(&(api_version, kind))?.1
     }
@@ -134,8 +134,8 @@ impl ListKeys for Schema {
         }
     }
 
-    /// A JSON object in a comment stands in for the type: with a `$ref` to a known type, that one, otherwise one that
-    /// says nothing about lists. Schemas written out in the comment are not understood.
+    /// A JSON object in a comment stands in for the type: with a `$ref` to a known type, that one, otherwise one
+    /// without information about lists. Schemas written out in the comment are not supported.
     fn declared(&self, comment: &str) -> Option<TypeId> {
         let text = comment.trim();
         if !text.starts_with('{') || !text.ends_with('}') || text.contains('\n') {

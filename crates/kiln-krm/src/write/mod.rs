@@ -20,15 +20,15 @@ use json::JsonError;
 /// Why resources cannot be written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EncodeError {
-    /// A resource is no mapping, or its metadata is none.
+    /// A resource or its metadata is not a mapping.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// A resource cannot be said in JSON.
+    /// A resource cannot be written as JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
 }
 
-/// Writes resources as the documents of one stream, or as JSON if it is one resource that belongs into a JSON file.
+/// Writes resources as the documents of one stream, or as JSON if it is one resource of a JSON file.
 pub fn write_documents(resources: Vec<Resource>, dialect: Dialect) -> Result<String, EncodeError> {
     let single_json = match (&resources[..], dialect) {
         ([resource], Dialect::Current) => is_json_path(resource.file_place().0),
@@ -51,7 +51,7 @@ pub fn write_documents(resources: Vec<Resource>, dialect: Dialect) -> Result<Str
     }
 }
 
-/// A file's name says whether a single resource in it is written as JSON.
+/// Whether a single resource in this file is written as JSON, by the file's name.
 pub(crate) fn is_json_path(path: &str) -> bool {
     path.rsplit('/')
         .next()
@@ -81,8 +81,8 @@ impl Unmarked {
         kiln_yaml::to_string(&unwrapped(&self.document), self.style)
     }
 
-    /// The text of another document, changed in as few lines as it takes to be this one; none if it cannot be done line
-    /// by line. Sequences are written as those of the text if not told otherwise.
+    /// The text of another document, changed in as few lines as possible to become this one; `None` if it cannot be done
+    /// line by line. Without a style, sequences are written as those of the text.
     pub(crate) fn to_yaml_like(
         &self,
         original: &str,
@@ -95,7 +95,7 @@ impl Unmarked {
         styles::adopt_styles(&old, &mut new);
         let yaml = |document: &Document| kiln_yaml::to_string(document, style);
         let (old_text, new_text) = (yaml(&old), yaml(&new));
-        // What the encoder could have written and has no blank line to lose needs no merge.
+        // A text that equals the encoder's, without blank lines, needs no merge.
         if original == old_text && !original.contains("\n\n") {
             return Some(new_text);
         }
@@ -113,7 +113,7 @@ impl Unmarked {
     }
 }
 
-/// What a text holds, if that is one document.
+/// The document of a text, if it is the only one.
 pub(crate) fn only_document(text: &str) -> Option<(Document, SequenceStyle)> {
     let mut documents = read_plain(text.as_bytes()).ok()?;
     documents.pop().filter(|_| documents.is_empty())
@@ -130,7 +130,7 @@ fn lines(text: &str) -> (Vec<&str>, Vec<&str>) {
 }
 
 fn style(resource: &Resource) -> SequenceStyle {
-    // Of an annotation that is there twice the last decides here, unlike everywhere else.
+    // The last of duplicate annotations counts here, unlike everywhere else.
     let style = resource
         .annotations()
         .filter(|(key, _)| *key == SEQINDENT)

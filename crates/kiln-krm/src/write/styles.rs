@@ -1,13 +1,13 @@
-//! Giving what came back from a function the styles that it had.
+//! Restoring the styles of a function's input in its output.
 //!
-//! Many functions are written with a YAML library that quotes as it likes. What still says the same is written as before,
+//! Many functions use a YAML library with its own rules for quotes. A node with an unchanged value is written as before,
 //! so that only what changed shows in a diff.
 
 use std::collections::HashMap;
 
 use kiln_yaml::{Document, NodeId, NodeRef, pair_items};
 
-/// Gives each node the style of the node of `old` at the same place, where both say the same.
+/// Gives each node the style of the node of `old` at the same path, if both have the same value.
 pub(super) fn adopt_styles(old: &Document, new: &mut Document) {
     let mut pending = vec![(old.root(), new.root().id())];
     while let Some((old, id)) = pending.pop() {

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use kiln_krm::kptfile::KptfileText;
+use kiln_krm::EditableText;
 use kiln_yaml::{Document, NodeId, NodeRef, parse_first};
 
 use super::aliases::resolve_aliases;
@@ -36,7 +36,7 @@ pub(super) fn merge_kptfile(
     let (Some(local), Some(updated)) = (sides.local, sides.updated) else {
         return Some(sides.local.or(sides.updated)?.to_vec());
     };
-    let mut text = KptfileText::read(local)?;
+    let mut text = EditableText::read_kptfile(local)?;
     let new = read(updated)?;
     let mut updated = new.clone();
     let mut origin = match sides.origin {
@@ -117,7 +117,7 @@ pub(super) fn is_same_kptfile(local: &[u8], origin: &[u8]) -> bool {
 
 /// The Kptfile without its render status; `None` if it has none.
 pub(super) fn without_render(kptfile: &[u8]) -> Option<Vec<u8>> {
-    let mut text = KptfileText::read(kptfile)?;
+    let mut text = EditableText::read_kptfile(kptfile)?;
     forget_render(text.document_mut());
     text.changed()
 }

@@ -3,7 +3,8 @@
 //! A comment `# kpt-merge: namespace/name` keeps the name that the resource had when it was cloned, so that it is recognised
 //! after it has been renamed. Marks never count as a change.
 
-use kiln_krm::kptfile::{self, KptfileText};
+use kiln_krm::EditableText;
+use kiln_krm::kptfile;
 use kiln_krm::meta::Meta;
 use kiln_krm::read::{FileOptions, read_file};
 use kiln_yaml::{Document, NodeRef, Slot};
@@ -29,7 +30,7 @@ pub(crate) fn add_merge_keys(contents: &mut Contents) {
             continue;
         };
         let marked = if is_kptfile {
-            mark_text(KptfileText::read(&file.bytes), false)
+            mark_text(EditableText::read_kptfile(&file.bytes), false)
         } else if is_resource_file(path.name()) {
             mark_file(path.as_str(), &file.bytes)
         } else {
@@ -49,7 +50,7 @@ fn mark_file(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         .iter()
         .filter_map(|resource| {
             let origin = resource.origin()?;
-            let marked = mark_text(KptfileText::read_resource(origin.body()), true);
+            let marked = mark_text(EditableText::read_resource(origin.body()), true);
             is_changed |= marked.is_some();
             let body = marked.unwrap_or_else(|| origin.body().to_vec());
             Some((Some(origin.clone()), body))
@@ -59,7 +60,7 @@ fn mark_file(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The text with marks; `None` if it has them already, or would parse differently with them.
-fn mark_text(text: Option<KptfileText>, with_comment: bool) -> Option<Vec<u8>> {
+fn mark_text(text: Option<EditableText>, with_comment: bool) -> Option<Vec<u8>> {
     let mut text = text?;
     let before = Document::from_node(text.document().root());
     let root = text.document().root();

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kiln_krm::kptfile::KptfileText;
+use kiln_krm::EditableText;
 use kiln_krm::meta::Meta;
 use kiln_krm::read::{FileOptions, read_file};
 use kiln_krm::{Origin, Resource};
@@ -258,7 +258,7 @@ impl Triple<'_> {
         let origin_tree = origin.and_then(|origin| stripped(origin.body()));
         let (Some(updated_tree), Some(mut text)) = (
             stripped(updated.body()),
-            KptfileText::read_resource(local.body()),
+            EditableText::read_resource(local.body()),
         ) else {
             return DocumentOutcome::Keep;
         };
@@ -318,7 +318,7 @@ impl Triple<'_> {
 fn upstream_with_marks(updated: &[u8], local: &[u8]) -> DocumentOutcome {
     let marks = parse_first(local).ok().flatten();
     let marked = marks.and_then(|marks| {
-        let mut text = KptfileText::read_resource(updated)?;
+        let mut text = EditableText::read_resource(updated)?;
         strip_marks(text.document_mut());
         adopt_marks(text.document_mut(), marks.root());
         text.changed()
@@ -327,7 +327,7 @@ fn upstream_with_marks(updated: &[u8], local: &[u8]) -> DocumentOutcome {
 }
 
 /// Resolves the aliases of all trees if one has any. Returns false if that fails.
-fn resolve(text: &mut KptfileText, trees: &mut (Option<Document>, Document)) -> bool {
+fn resolve(text: &mut EditableText, trees: &mut (Option<Document>, Document)) -> bool {
     let is_plain = !has_alias(text.document())
         && !has_alias(&trees.1)
         && !trees.0.as_ref().is_some_and(has_alias);

@@ -4,9 +4,9 @@
 //! get their own names.
 
 use kiln_go::quote;
+use kiln_krm::EditableText;
 use kiln_krm::annotations::LOCAL_CONFIG;
 use kiln_krm::kptfile::FILE_NAME;
-use kiln_krm::kptfile::KptfileText;
 use kiln_krm::read::{ReadError, read_loose_file};
 use kiln_krm::{Dialect, Resource};
 use kiln_render::GENERATE_PACKAGE_CONTEXT;
@@ -184,7 +184,7 @@ fn with_data(path: &str, bytes: &[u8], data: &ContextData) -> Result<Option<Vec<
         };
         let mut body = origin.body().to_vec();
         if is_context(resource)
-            && let Some(mut text) = KptfileText::read_resource(&body)
+            && let Some(mut text) = EditableText::read_resource(&body)
         {
             is_told = true;
             let document = text.document_mut();

@@ -11,8 +11,9 @@ mod copy;
 
 use std::collections::HashMap;
 
+use kiln_krm::EditableText;
 use kiln_krm::Origin;
-use kiln_krm::kptfile::{FILE_NAME, KptfileText};
+use kiln_krm::kptfile::FILE_NAME;
 use kiln_krm::meta::Meta;
 use kiln_krm::read::{FileOptions, read_file};
 use kiln_yaml::{Document, parse_first};
@@ -167,8 +168,8 @@ fn restore_document(old: &ResourceDocument, document: &ResourceDocument) -> Opti
     }
     let body = document.origin.body();
     let mut text = match document.path.ends_with(FILE_NAME) {
-        true => KptfileText::read(body)?,
-        false => KptfileText::read_resource(body)?,
+        true => EditableText::read_kptfile(body)?,
+        false => EditableText::read_resource(body)?,
     };
     copy_comments(&old.tree, text.document_mut());
     let restored = text.changed()?;

@@ -1,7 +1,7 @@
-//! What package revisions change in a Kptfile: its name, where it comes from, labels, annotations, gates and conditions.
+//! The changes that package revisions make to a Kptfile: name, upstream, labels, annotations, gates and conditions.
 //!
 //! Like the edits of [`super::edit`], these keep what people wrote, and leave alone what is already as wanted. Unlike those
-//! they take a Kptfile with fields that nobody knows, because a package may be older or newer than kiln.
+//! they accept unknown fields, because a package may be older or newer than kiln.
 
 use kiln_yaml::{Document, Kind, NodeId};
 
@@ -17,7 +17,7 @@ pub enum MetadataMap {
     Annotations,
 }
 
-/// What becomes of entries that are not wanted.
+/// How entries are treated that are not in the new list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Others {
     /// They stay.
@@ -36,7 +36,7 @@ pub fn set_name(doc: &mut Document, name: &str) {
     put_after(doc, metadata, "name", Some(name), &[]);
 }
 
-/// Sets where the package comes from; none removes it.
+/// Sets the upstream of the package; `None` removes it.
 pub fn set_upstream(doc: &mut Document, upstream: Option<&Upstream>) {
     if present(doc).upstream.as_ref() == upstream {
         return;
@@ -52,7 +52,7 @@ pub fn set_upstream(doc: &mut Document, upstream: Option<&Upstream>) {
     );
 }
 
-/// Sets the exact place that the package came from; none removes it.
+/// Sets the upstream lock of the package; `None` removes it.
 pub fn set_upstream_lock(doc: &mut Document, lock: Option<&Locator>) {
     if present(doc).upstream_lock.as_ref() == lock {
         return;
@@ -97,7 +97,7 @@ pub fn set_metadata(
     }
 }
 
-/// Makes the gates those that are wanted; those that are there keep their places.
+/// Sets the gates; existing ones keep their positions.
 pub fn set_readiness_gates(doc: &mut Document, wanted: &[String]) {
     let info = present(doc).info.unwrap_or_default();
     let present: Vec<&String> = info
@@ -122,7 +122,7 @@ pub fn set_readiness_gates(doc: &mut Document, wanted: &[String]) {
     set_items(doc, "info", "readinessGates", list, &items);
 }
 
-/// Makes the conditions those that are wanted, by type; those that are there keep their places.
+/// Sets the conditions, by type; existing ones keep their positions.
 pub fn set_conditions(doc: &mut Document, wanted: &[Condition]) {
     let present: Status = present(doc).status.unwrap_or_default();
     let is_there = |condition: &Condition| present.conditions.contains(condition);

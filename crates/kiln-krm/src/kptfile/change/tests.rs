@@ -4,7 +4,8 @@ use super::{
     MetadataMap, Others, set_conditions, set_metadata, set_name, set_readiness_gates, set_upstream,
     set_upstream_lock,
 };
-use crate::kptfile::{Condition, Git, GitLock, KptfileText, Locator, Upstream};
+use crate::EditableText;
+use crate::kptfile::{Condition, Git, GitLock, Locator, Upstream};
 use kiln_yaml::Document;
 
 const KPTFILE: &str = "\
@@ -32,7 +33,7 @@ future: [1,   2]
 #[track_caller]
 fn check(change: impl Fn(&mut Document), old: &str, new: &str) {
     let changed = |text: &str| {
-        let mut kptfile = KptfileText::read(text.as_bytes()).expect("it can be read");
+        let mut kptfile = EditableText::read_kptfile(text.as_bytes()).expect("it can be read");
         change(kptfile.document_mut());
         let bytes = kptfile.changed();
         bytes.map(|bytes| String::from_utf8(bytes).expect("it is text"))

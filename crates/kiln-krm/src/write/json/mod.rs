@@ -15,7 +15,7 @@ use kiln_yaml::{Allowance, Document, Kind, NodeId, NodeRef, SequenceStyle, may_b
 
 use crate::record::{alias_targets, allowed_alias_share};
 
-/// Why a document cannot be said in JSON.
+/// Why a document cannot be written as JSON.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("json: error calling MarshalJSON for type *yaml.RNode: {0}")]
 pub struct JsonError(pub Reason);
@@ -26,7 +26,7 @@ pub enum Reason {
     /// The document as written cannot be read again.
     #[error("{0}")]
     Unreadable(kiln_yaml::Error),
-    /// A key is there twice.
+    /// A key occurs twice.
     #[error(
         "yaml: unmarshal errors:\n  line {line}: mapping key {} already defined at line {first_line}",
         kiln_go::quote(key)
@@ -39,7 +39,7 @@ pub enum Reason {
         /// Where it was first.
         first_line: usize,
     },
-    /// A key of the document itself is no scalar.
+    /// A key of the root mapping is not a scalar.
     #[error("yaml: unmarshal errors:\n  line {line}: cannot unmarshal {tag} into string")]
     KeyKind {
         /// Where.
@@ -47,19 +47,19 @@ pub enum Reason {
         /// What it is instead.
         tag: String,
     },
-    /// A key further down is no string.
+    /// A nested key is not a string.
     #[error("json: unsupported type: map[interface {{}}]interface {{}}")]
     KeyType,
-    /// A number that JSON has no word for.
+    /// A number that JSON cannot express.
     #[error("json: unsupported value: {0}")]
     Value(&'static str),
-    /// A text that is not what its tag says.
+    /// A text that does not match its tag.
     #[error("yaml: {0}")]
     Tag(String),
-    /// An alias inside of what it stands for.
+    /// An alias inside of its target.
     #[error("yaml: anchor '{0}' value contains itself")]
     ContainsItself(String),
-    /// Aliases that stand for much more than is there.
+    /// Aliases expand to much more than the document.
     #[error("yaml: document contains excessive aliasing")]
     ExcessiveAliasing,
     /// The text is longer than the allowance of the thread.
@@ -75,13 +75,13 @@ pub fn to_json(document: &Document) -> Result<String, JsonError> {
     let text = kiln_yaml::to_string(document, SequenceStyle::Compact);
     let again = kiln_yaml::parse(&text).map_err(|error| JsonError(Reason::Unreadable(error)))?;
     match again {
-        Some(document) => Writer::new(&document).write().map_err(JsonError),
+        Some(document) => JsonWriter::new(&document).write().map_err(JsonError),
         None => Ok("{}\n".to_owned()),
     }
 }
 
 /// A collection that is being written.
-struct Open<'a> {
+struct OpenJson<'a> {
     node: NodeId,
     children: std::vec::IntoIter<(Option<String>, NodeRef<'a>)>,
     close: char,
@@ -90,20 +90,20 @@ struct Open<'a> {
     by_alias: bool,
 }
 
-struct Writer<'a> {
+struct JsonWriter<'a> {
     document: &'a Document,
     targets: HashMap<NodeId, NodeId>,
     out: String,
-    open: Vec<Open<'a>>,
+    open: Vec<OpenJson<'a>>,
     written: usize,
     written_by_alias: usize,
     /// How long the text may get: aliases and indentation may make it much longer than the document.
     limit: usize,
 }
 
-impl<'a> Writer<'a> {
-    fn new(document: &'a Document) -> Writer<'a> {
-        Writer {
+impl<'a> JsonWriter<'a> {
+    fn new(document: &'a Document) -> JsonWriter<'a> {
+        JsonWriter {
             document,
             targets: alias_targets(document),
             out: String::new(),
@@ -183,7 +183,7 @@ impl<'a> Writer<'a> {
             }
             Kind::Scalar | Kind::Alias => return scalar::push_scalar(&mut self.out, node),
         };
-        self.open.push(Open {
+        self.open.push(OpenJson {
             node: node.id(),
             children: children.into_iter(),
             close,
@@ -193,7 +193,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// What an alias stands for; any other node itself.
+    /// The target of an alias; any other node itself.
     fn target(&self, node: NodeRef<'a>) -> NodeRef<'a> {
         match self.targets.get(&node.id()) {
             Some(target) => self.document.node(*target),

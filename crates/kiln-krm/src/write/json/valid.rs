@@ -1,4 +1,4 @@
-//! Whether a text is JSON. It answers for any text, needs no stack and builds nothing.
+//! Checks whether a text is JSON, for any text, without recursion and without building a tree.
 
 /// Whether the text is one JSON value with blanks around it.
 pub fn is_valid(text: &str) -> bool {
@@ -13,7 +13,7 @@ pub fn is_valid(text: &str) -> bool {
 struct Rest<'a>(&'a [u8]);
 
 fn check(rest: &mut Rest<'_>) -> Option<()> {
-    // The closing brackets that are still owed.
+    // The closing brackets that are still missing.
     let mut open: Vec<u8> = Vec::new();
     loop {
         rest.skip_blanks();

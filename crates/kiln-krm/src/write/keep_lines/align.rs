@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 12;
 /// How many pairs are tried where there are no fixed points.
 const MAX_PAIRS: usize = 4096;
 
-/// Pairs of places of equal lines, both increasing. Blank lines are no fixed points: where one is says nothing.
+/// Pairs of indices of equal lines, both increasing. Blank lines are not paired: they are not distinctive.
 pub(super) fn align<K: Eq + Hash + AsRef<str>>(one: &[K], other: &[K]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let mut pending = vec![(0..one.len(), 0..other.len(), 0)];
@@ -63,7 +63,7 @@ fn fixed_points<K: Eq + Hash + AsRef<str>>(
     other: &[K],
     b: Range<usize>,
 ) -> Vec<(usize, usize)> {
-    // The only place in each text; none as soon as there is a second.
+    // The only index in each text; `None` from a second one on.
     let mut places: HashMap<&K, (Option<usize>, Option<usize>)> = HashMap::new();
     for at in a.clone() {
         if let Some(line) = one.get(at)
@@ -92,7 +92,7 @@ fn fixed_points<K: Eq + Hash + AsRef<str>>(
     increasing(&pairs.collect::<Vec<_>>())
 }
 
-/// The longest selection of pairs whose second places increase; the first ones do already.
+/// The longest selection of pairs whose second indices increase; the first ones do already.
 fn increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // The last pair of the best selection of each length, and for each pair the one before it in its selection.
     let mut ends: Vec<usize> = Vec::new();
@@ -136,7 +136,7 @@ fn longest_common<K: Eq>(
         one.get(a).unwrap_or_default(),
         other.get(b).unwrap_or_default(),
     );
-    // The length of the best selection from each pair of places on.
+    // The length of the best selection from each pair of indices on.
     let mut lengths = vec![0_usize; (one.len() + 1) * width];
     let at =
         |lengths: &[usize], x: usize, y: usize| lengths.get(x * width + y).copied().unwrap_or(0);

@@ -1,7 +1,7 @@
-//! How far new lines are indented in a text that somebody else indented.
+//! The indentation of new lines in a text with its own indentation.
 //!
-//! Each line that stays tells that what the encoder puts at one column stands at another one here. A new line goes where
-//! its nearest sibling or parent says.
+//! Each unchanged line maps a column of the encoder to a column of the text. A new line is indented like its nearest
+//! sibling or parent.
 
 /// Columns of the lines written so far that a following line may belong to.
 #[derive(Default)]
@@ -18,7 +18,7 @@ struct Column {
 }
 
 impl Indentation {
-    /// Notes a line that stands at one place in the encoder's text and at another here.
+    /// Records a line that is at one column in the encoder's text and at another here.
     pub(super) fn note(&mut self, encoded: &str, actual: &str) {
         let (encoded, actual) = (starts(encoded), starts(actual));
         for (encoded, actual) in encoded.into_iter().zip(actual) {

@@ -30,7 +30,7 @@ pub(super) enum BlankLines {
 }
 
 /// Lines of the old text that one of the others has otherwise.
-struct Change {
+struct LineChange {
     old: Range<usize>,
     lines: Range<usize>,
     side: Side,
@@ -84,9 +84,9 @@ impl<'a> Texts<'a> {
         out.text
     }
 
-    fn changes(&self, blank_lines: BlankLines) -> Vec<Change> {
+    fn changes(&self, blank_lines: BlankLines) -> Vec<LineChange> {
         let mut all = changes(&self.in_original, self.original.len(), Side::Original);
-        let is_change = |change: &Change| {
+        let is_change = |change: &LineChange| {
             let old = self.old.get(change.old.clone()).unwrap_or_default();
             let new = self.new.get(change.lines.clone()).unwrap_or_default();
             blank_lines == BlankLines::LikeOthers || !is_same_but_blank(old, new)
@@ -110,7 +110,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    fn write_group(&self, group: &[Change], end: usize, out: &mut Out<'_>) {
+    fn write_group(&self, group: &[LineChange], end: usize, out: &mut Out<'_>) {
         if let [only] = group
             && only.side == Side::Original
         {
@@ -223,14 +223,14 @@ fn places(count: usize, pairs: Vec<(usize, usize)>) -> Vec<Option<usize>> {
 }
 
 /// What lies between corresponding lines.
-fn changes(places: &[Option<usize>], count: usize, side: Side) -> Vec<Change> {
+fn changes(places: &[Option<usize>], count: usize, side: Side) -> Vec<LineChange> {
     let mut changes = Vec::new();
     let (mut old_from, mut from) = (0, 0);
     let known = places.iter().enumerate();
     let known = known.filter_map(|(old, place)| Some((old, (*place)?)));
     for (old, place) in known.chain([(places.len(), count)]) {
         if old_from < old || from < place {
-            changes.push(Change {
+            changes.push(LineChange {
                 old: old_from..old,
                 lines: from..place,
                 side,

@@ -1,11 +1,11 @@
-//! Putting a change into a text as somebody wrote it, instead of writing the whole text anew.
+//! Merging a change into the user's text, instead of encoding the whole text again.
 //!
 //! There are three texts: the original, what the encoder makes of the original's tree (`old`), and what it makes of the
 //! changed tree (`new`). `old` and `new` differ in nothing but the change, `old` and `original` in nothing but how it is
 //! written. So this is a merge of three texts by lines: where `new` is as `old`, the lines of the original stay; where it
 //! is not, those of `new` go in, indented as the lines around them; where both differ, `new` wins.
 //!
-//! Merging lines knows nothing of YAML, so that the outcome is only a proposal: it counts if `accept`, which reads it,
+//! The merge of lines does not parse YAML, so the result is only a proposal: it counts if `accept`, which reads it,
 //! finds the changed tree in it. Blank lines that are only missing from `new` stay; if that goes wrong, as it may in a
 //! block scalar, a second proposal does without them.
 //!
@@ -19,7 +19,7 @@ mod tests;
 
 use merge::{BlankLines, Texts};
 
-/// The original with the change in it; none if no proposal is accepted.
+/// The original with the change; `None` if no proposal is accepted.
 pub(crate) fn keep_lines(
     original: &str,
     old: &str,

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use kiln_go::errno_text;
+use kiln_krm::EditableText;
 use kiln_krm::kptfile::{
-    FILE_NAME, Function, FunctionKind, Kptfile, KptfileText, OpenConfigError,
-    check_function_config, edit,
+    FILE_NAME, Function, FunctionKind, Kptfile, OpenConfigError, check_function_config, edit,
 };
 use kiln_krm::package::{
     Bytes, EmptiedFiles, FileAction, FileChange, ListOptions, ReadSet, Subpackages, WriteOptions,
@@ -360,7 +360,7 @@ impl Saving {
                 })
             }
             RenderCompat::Kiln => {
-                let Some(mut text) = KptfileText::read(&original) else {
+                let Some(mut text) = EditableText::read_kptfile(&original) else {
                     return Ok(None);
                 };
                 edit::save_function(text.document_mut(), kind, function)

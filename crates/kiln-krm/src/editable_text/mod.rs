@@ -1,9 +1,9 @@
-//! The text of a Kptfile with an edit in it, everything else as people wrote it.
+//! The text of a resource file that is edited in place: everything but the edit stays as the user wrote it.
 //!
-//! The edit is made on the tree and then put into the text by lines: comments, blank lines, paddings, indentation, line
-//! breaks and further documents of the file stay to the byte. Only where the edit and somebody's layout share a line, as
-//! in a mapping in braces over several lines, is that part written anew. If no such text reads as the changed tree, which
-//! the encoder's own damage can bring about, the first document is written anew; so is a file that is not UTF-8.
+//! The edit is made on the tree and then merged into the text by lines: comments, blank lines, padding, indentation, line
+//! breaks and further documents of the file stay to the byte. Only where the edit shares a line with the user's layout,
+//! as in a mapping in braces over several lines, is that part encoded again. If no such text reads as the changed tree,
+//! because the encoder damages it, the first document is encoded again; so is a file that is not UTF-8.
 
 use kiln_yaml::{Document, SequenceStyle, parse_first};
 
@@ -12,42 +12,42 @@ use crate::origin::Origin;
 use crate::read::read_loose_file;
 use crate::write::{Unmarked, only_document};
 
-/// A Kptfile that is being changed.
+/// A file that is being edited.
 #[derive(Debug)]
-pub struct KptfileText {
+pub struct EditableText {
     document: Document,
-    /// Where the document stands in the file; none if its bytes cannot stand beside new text.
+    /// The bytes of the document in the file; `None` if they cannot be combined with new text.
     origin: Option<Origin>,
-    /// How sequences are written where there are none to go by.
+    /// The style of sequences if the text has none.
     usual_style: SequenceStyle,
 }
 
-impl KptfileText {
-    /// Reads a file. Only its first document counts; whether that is a Kptfile is for the edits to find out.
-    pub fn read(kptfile: &[u8]) -> Option<KptfileText> {
-        KptfileText::read_with(kptfile, SequenceStyle::Wide)
+impl EditableText {
+    /// Reads a Kptfile. Only its first document counts, and its kind is not checked.
+    pub fn read_kptfile(kptfile: &[u8]) -> Option<EditableText> {
+        EditableText::read_with(kptfile, SequenceStyle::Wide)
     }
 
-    /// Reads the text of another resource, whose sequences are written as kpt does it there.
-    pub fn read_resource(resource: &[u8]) -> Option<KptfileText> {
-        KptfileText::read_with(resource, SequenceStyle::Compact)
+    /// Reads the text of another resource, with kpt's style of sequences there.
+    pub fn read_resource(resource: &[u8]) -> Option<EditableText> {
+        EditableText::read_with(resource, SequenceStyle::Compact)
     }
 
-    fn read_with(kptfile: &[u8], usual_style: SequenceStyle) -> Option<KptfileText> {
-        let resources = read_loose_file(kptfile.to_vec(), Dialect::Current);
+    fn read_with(file: &[u8], usual_style: SequenceStyle) -> Option<EditableText> {
+        let resources = read_loose_file(file.to_vec(), Dialect::Current);
         let first = resources.ok().and_then(|list| list.into_iter().next());
         let origin = first.and_then(|first| first.origin().cloned());
         let body = origin.as_ref().and_then(body_of);
         // With the line breaks that the text is compared with later on.
         let document = body.and_then(only_document).map(|(document, _)| document);
         Some(match document {
-            Some(document) => KptfileText {
+            Some(document) => EditableText {
                 document,
                 origin,
                 usual_style,
             },
-            None => KptfileText {
-                document: parse_first(kptfile).ok()??,
+            None => EditableText {
+                document: parse_first(file).ok()??,
                 origin: None,
                 usual_style,
             },
@@ -64,7 +64,7 @@ impl KptfileText {
         &mut self.document
     }
 
-    /// The file with the changes; none if there are none.
+    /// The edited file; `None` if nothing changed.
     pub fn changed(self) -> Option<Vec<u8>> {
         if self.document.is_unchanged() {
             return None;
@@ -90,8 +90,8 @@ impl KptfileText {
     }
 }
 
-/// The text with the last field of the tree behind it, if that is all that is new. The encoder has comments at the end that
-/// it cannot keep apart, and then no merge reads as the tree does.
+/// The text with the last field of the tree appended, if that is the only change. Some comments at the end are ambiguous
+/// to the encoder, and then no merged text reads as the tree.
 fn with_last_field(body: &str, new: &Unmarked, line_break: &str) -> Option<String> {
     let (key, value) = new.document.root().entries().last()?;
     let mut field = Document::new_mapping();
@@ -110,7 +110,7 @@ fn body_of(origin: &Origin) -> Option<&str> {
     std::str::from_utf8(origin.body()).ok()
 }
 
-/// How sequences are written: as those that are there, and where there are none as usual.
+/// The style of the sequences in the text, or the usual one if there are none.
 fn style_of(body: &str, usual: SequenceStyle) -> SequenceStyle {
     let has_sequences = body.lines().any(|line| line.trim_start().starts_with("- "));
     match only_document(body) {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::KptfileText;
+use super::EditableText;
 use crate::kptfile::{Condition, Kptfile, RenderStatus, Status, Step, edit};
 
 fn outcome(failure: Option<&str>) -> (Condition, RenderStatus) {
@@ -26,7 +26,7 @@ fn outcome(failure: Option<&str>) -> (Condition, RenderStatus) {
 /// The file after a render.
 fn rendered(kptfile: &str, failure: Option<&str>) -> Option<String> {
     let (condition, render_status) = outcome(failure);
-    let mut text = KptfileText::read(kptfile.as_bytes()).unwrap();
+    let mut text = EditableText::read_kptfile(kptfile.as_bytes()).unwrap();
     edit::set_condition(text.document_mut(), &condition).unwrap();
     edit::set_render_status(text.document_mut(), Some(&render_status)).unwrap();
     text.changed()

@@ -1,6 +1,6 @@
-//! Whether something is a KRM resource: it has an apiVersion, a kind and a name.
+//! Checks that a document is a KRM resource: it has an apiVersion, a kind and a name.
 //!
-//! Kustomize's own files are let through, because packages hold them beside resources.
+//! Kustomize's own files are accepted, because packages contain them.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use kiln_yaml::NodeRef;
 use crate::meta::{self, Meta};
 use crate::paths;
 
-/// What a thing lacks to be a resource.
+/// What is missing in a resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotKrm {
     /// It has neither type nor metadata.
@@ -26,7 +26,7 @@ pub enum NotKrm {
     Name,
 }
 
-/// Which list is checked: what a function gets, or what it gave back.
+/// Which list is checked: the input or the output of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListKind {
     /// Before a function.
@@ -44,17 +44,17 @@ impl fmt::Display for ListKind {
     }
 }
 
-/// A list holds something that is not a resource.
+/// A list contains a document that is not a resource.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{list} resource list must contain only KRM resources: {path}: {lack}")]
 pub struct ListNotKrm {
     /// Which list it was.
     pub list: ListKind,
-    /// The path of the first offender; empty if it has none.
+    /// The path of the first one; empty if it has none.
     pub path: String,
-    /// Which document of that file it is; empty if it does not say.
+    /// Its index in the file; empty if it has none.
     pub index: String,
-    /// What it lacks.
+    /// What is missing.
     pub lack: NotKrm,
 }
 

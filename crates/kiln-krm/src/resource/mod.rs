@@ -1,7 +1,7 @@
-//! A Kubernetes resource: a document of its own with the names by which it is known.
+//! A Kubernetes resource: a document with type and name.
 //!
-//! A resource that was read from a file remembers where, so that it can be written back with its own bytes if nothing
-//! has changed it. It is not checked: any mapping will do.
+//! A resource that was read from a file keeps its origin, so that it can be written back with its own bytes if it is
+//! unchanged. It is not checked: any mapping is accepted.
 
 use kiln_yaml::{Document, EditError, NodeRef, Slot, Start};
 
@@ -9,29 +9,29 @@ use crate::annotations;
 use crate::meta::{self, Meta};
 use crate::origin::Origin;
 
-/// One resource and where it came from.
+/// One resource and its origin.
 #[derive(Clone, Debug)]
 pub struct Resource {
     document: Document,
     origin: Option<Origin>,
-    /// Whether anything but the annotations about its place may have changed since it was read.
+    /// Whether anything but the annotations about its file may have changed since it was read.
     touched: bool,
-    /// Whether it stood in a list, so that it is not a document of its own.
+    /// Whether it was an item of a list, so that it is not a document of its own.
     is_item: bool,
 }
 
 /// A resource's type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct GroupVersionKind {
-    /// What stands before the slash of `apiVersion`; empty for the core group.
+    /// The part before the slash of `apiVersion`; empty for the core group.
     pub group: String,
-    /// What stands behind the slash.
+    /// The part behind the slash.
     pub version: String,
     /// `kind`
     pub kind: String,
 }
 
-/// What distinguishes a resource from all others of a cluster.
+/// Identifies a resource in a cluster.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ResourceId {
     /// The type.
@@ -43,7 +43,7 @@ pub struct ResourceId {
 }
 
 impl Resource {
-    /// A resource that comes from nowhere.
+    /// A resource without an origin.
     pub fn new(document: Document) -> Resource {
         Resource {
             document,
@@ -61,7 +61,7 @@ impl Resource {
         }
     }
 
-    /// A copy as it would be if it had travelled in a list, which has no place for the comments of documents.
+    /// A copy as it is after a round trip in a list, without the comments of the document.
     pub fn to_item(&self) -> Resource {
         let mut document = self.document.clone();
         for slot in [Slot::Head, Slot::Line, Slot::Foot] {
@@ -123,7 +123,7 @@ impl Resource {
         self.document.root()
     }
 
-    /// Where the resource's tree begins: what was an item of a list has no document of its own.
+    /// Where the resource's tree begins: an item of a list has no document of its own.
     pub fn start(&self) -> Start {
         match self.is_item {
             true => Start::Node(self.root().id()),
@@ -136,7 +136,7 @@ impl Resource {
         self.origin.as_ref()
     }
 
-    /// Says where the resource comes from, when its tree has been replaced by what a function made of it.
+    /// Sets the origin, after the tree was replaced by the output of a function.
     #[must_use]
     pub fn with_origin(mut self, origin: Option<Origin>) -> Resource {
         self.origin = origin;
@@ -227,7 +227,7 @@ impl Resource {
             .map(|(key, value)| (key.value(), value.as_text().unwrap_or_default()))
     }
 
-    /// The file the resource belongs to and its place in it; empty where not given.
+    /// The file of the resource and its index in it; empty if missing.
     pub fn file_place(&self) -> (&str, &str) {
         meta::file_place(self.root())
     }
@@ -239,7 +239,7 @@ impl Resource {
         Ok(())
     }
 
-    /// Removes an annotation; the map stays, even if nothing is left in it.
+    /// Removes an annotation; the map stays, even if empty.
     pub fn remove_annotation(&mut self, key: &str) -> Result<(), EditError> {
         self.touched |= !annotations::is_place(key);
         self.document.root_mut().clear_annotation(key)?;
@@ -253,7 +253,7 @@ impl Resource {
         Ok(())
     }
 
-    /// Removes annotations, then what is left empty by it: the map of annotations and metadata.
+    /// Removes annotations, then `annotations` and `metadata` if they are empty.
     pub fn clear_annotations(&mut self, keys: &[&str]) -> Result<(), EditError> {
         for key in keys {
             self.remove_annotation(key)?;

@@ -1,7 +1,7 @@
 //! Functions that resources declare by an annotation, as the older command runs them.
 //!
-//! The resource itself is the function's configuration. Keys that are not known are ignored, and a declaration that is
-//! not valid declares what is left of it: both as the original has it.
+//! The resource itself is the function's configuration. Unknown keys are ignored, and the
+//! valid part of an invalid declaration counts, as in the original.
 
 use kiln_yaml::{Document, SequenceStyle, parse_first};
 
@@ -10,7 +10,7 @@ use crate::record::{Reader, UnknownKeys, records};
 use crate::resource::Resource;
 
 records! {
-    /// What is to be run.
+    /// What to run.
     pub struct Declaration = "runtimeutil.FunctionSpec" {
         /// Whether a failure is reported only after all other functions have run.
         defer_failure: bool = "deferFailure",
@@ -34,11 +34,11 @@ records! {
 
     /// A function that is a script.
     pub struct StarlarkDeclaration = "runtimeutil.StarlarkSpec" {
-        /// What the script is called.
+        /// The name of the script.
         name: String = "name",
         /// Its file, relative to that of the resource.
         path: String = "path",
-        /// Where it is to be had.
+        /// Its URL.
         url: String = "url",
     }
 
@@ -52,13 +52,13 @@ records! {
 /// A declaration, and what is wrong with its text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Declared {
-    /// As much as is valid.
+    /// The valid part.
     pub declaration: Declaration,
-    /// What is not, in go-yaml's words.
+    /// go-yaml's message about the rest.
     pub problem: Option<String>,
 }
 
-/// The function that a resource declares; none if it does not try to.
+/// The function that a resource declares; `None` without a declaration.
 pub fn declared_function(resource: &Resource) -> Option<Declared> {
     if resource.meta().is_missing {
         return None;

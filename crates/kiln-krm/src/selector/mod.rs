@@ -1,4 +1,4 @@
-//! Which resources a function gets: selectors choose, exclusions take away.
+//! Which resources a function gets: selectors select, exclusions exclude.
 //!
 //! A selector's fields are joined by "and", the selectors of a function by "or". Comparison is by exact text;
 //! a missing namespace is the empty text, not `default`.
@@ -14,15 +14,15 @@ pub enum Overlap {
     /// It is selected once.
     #[default]
     Once,
-    /// It is selected once for each selector that matches it, as kpt does. A function then gets duplicates, and
+    /// It is selected once for each selector that matches it, as in kpt. A function then gets duplicates, and
     /// the check of its output's paths fails.
     Repeated,
 }
 
 /// The positions of the selected resources, in order.
 ///
-/// No selectors select everything, and so does one without any field; an exclusion without any field takes
-/// nothing away.
+/// Without selectors everything is selected, and so does a selector without any field; an exclusion without any field
+/// excludes nothing.
 pub fn select(
     resources: &[NodeRef<'_>],
     selectors: &[Selector],
@@ -60,7 +60,7 @@ impl Selector {
         *self == Selector::default()
     }
 
-    /// Whether every given field agrees with the resource.
+    /// Whether every given field matches the resource.
     pub fn matches(&self, resource: NodeRef<'_>) -> bool {
         let metadata = given(resource, "metadata");
         let top = |key| resource.get(key).map(NodeRef::value).unwrap_or_default();
@@ -101,7 +101,7 @@ pub struct NotAPair {
     pub pair: String,
 }
 
-/// Reads a `key=value` of the command line; of a value with further `=`, kpt keeps what stands before the first.
+/// Reads a `key=value` of the command line; kpt drops the part of a value from a further `=` on.
 pub fn parse_pair(pair: &str) -> Result<(String, String), NotAPair> {
     let mut parts = pair.split('=');
     match (parts.next(), parts.next()) {

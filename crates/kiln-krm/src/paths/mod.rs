@@ -1,7 +1,7 @@
-//! Slash-separated paths as text: cleaning, joining, the default place of a resource, and what a function may not
-//! do to the paths of a list.
+//! Slash-separated paths as text: cleaning, joining, the default path of a resource, and which paths a function must
+//! not return.
 //!
-//! Nothing here looks at a file system. A cleaned path may still lead outside a package; who writes checks that.
+//! Nothing here reads a file system. A cleaned path may still lead outside a package; writing checks that.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use kiln_yaml::NodeRef;
 
 use crate::meta::{self, Meta};
 
-/// The shortest path that means the same, decided by the text alone: no `.`, no doubled or trailing slash, no `..`
+/// The shortest equivalent path, by its text only: no `.`, no doubled or trailing slash, no `..`
 /// but at the front of a relative path. The empty path becomes `.`.
 pub fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
@@ -76,7 +76,7 @@ pub fn default_path(dir: &str, resource: NodeRef<'_>) -> String {
     join(&[dir, meta.namespace, &file])
 }
 
-/// Where a function generates resources into: the directory of its functionConfig, or that one's parent if it is
+/// The directory of resources that a function generates: the directory of its functionConfig, or its parent if it is
 /// called `functions`; empty without a functionConfig that has a path.
 pub fn generation_directory(function_config_path: &str) -> String {
     if function_config_path.is_empty() {
@@ -100,7 +100,7 @@ pub enum PathError {
     /// A path leads out of the package.
     #[error("function must not modify resources outside of package: resource has path {0}")]
     Outside(String),
-    /// Two resources claim the same place.
+    /// Two resources have the same path and index.
     #[error(
         "resource at path {} and index {} already exists",
         quote(path),
@@ -109,13 +109,13 @@ pub enum PathError {
     Taken {
         /// The cleaned path.
         path: String,
-        /// The index as written; empty if there is none.
+        /// The index as written, or empty.
         index: String,
     },
 }
 
-/// Checks what must hold of a list of resources after a function: all inside their package, each at a place of
-/// its own (package, cleaned path, index).
+/// Checks the output of a function: all resources are inside their package, and no two have the same package, cleaned
+/// path and index.
 pub fn check_paths<'a>(resources: impl IntoIterator<Item = NodeRef<'a>>) -> Result<(), PathError> {
     let mut taken = HashSet::new();
     for resource in resources {

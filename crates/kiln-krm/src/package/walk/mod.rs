@@ -10,40 +10,40 @@ use crate::dialect::Dialect;
 /// The file that makes a directory a package.
 pub const PACKAGE_FILE: &str = "Kptfile";
 
-/// Which files are wanted.
+/// Which files to list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListOptions {
     /// Patterns for file names; a file counts if one matches.
     pub names: Vec<String>,
-    /// What is done about packages inside the package.
+    /// How sub-packages are treated.
     pub subpackages: Subpackages,
 }
 
-/// What is done about a directory that is a package itself.
+/// How directories are treated that are packages themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Subpackages {
     /// Their files are not listed, as when each package is rendered on its own.
     Skip,
     /// Their files are listed; inside one its own `.krmignore` counts and that of the package around it does not.
     Include,
-    /// As in the original: its `.krmignore` also counts in the directories beside it whose names begin with its own.
-    /// The patterns of `sub` hide files of `sub-2`, and those of the package around them do not.
+    /// As in the original: its `.krmignore` also counts in sibling directories whose names begin with its own. The
+    /// patterns of `sub` hide files of `sub-2`, and those of the parent package do not.
     IncludeByPrefix,
-    /// A package file means nothing.
+    /// Package files are ignored.
     Ordinary,
 }
 
-/// A file that is to be read.
+/// A file to read.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct PackageFile {
     /// The path, relative to the package.
     pub path: String,
-    /// What it is: never a directory, but possibly a link to one, which cannot be read.
+    /// The type: never a directory, but possibly a link to one, which cannot be read.
     pub kind: EntryKind,
 }
 
 impl ListOptions {
-    /// The files that a generation of tools reads.
+    /// The files that a version of the tools reads.
     pub fn new(dialect: Dialect, subpackages: Subpackages) -> ListOptions {
         let names: &[&str] = match dialect {
             Dialect::Current => &["*.yaml", "*.yml", "*.json", PACKAGE_FILE],
@@ -70,7 +70,7 @@ pub fn list_package_files(
     options: &ListOptions,
 ) -> Result<Vec<PackageFile>, FileError> {
     let mut files = Vec::new();
-    let mut walk = Walk {
+    let mut walk = PackageWalk {
         source,
         by_prefix: options.subpackages == Subpackages::IncludeByPrefix,
         packages: Vec::new(),
@@ -79,7 +79,7 @@ pub fn list_package_files(
     let top = source.list("")?;
     walk.enter_package("", &top)?;
     walk.push("", top);
-    while let Some(Step { path, entry }) = walk.pending.pop() {
+    while let Some(WalkStep { path, entry }) = walk.pending.pop() {
         let is_directory = entry.kind == EntryKind::Directory;
         if walk.is_hidden(&path, is_directory) {
             continue;
@@ -107,22 +107,22 @@ pub fn list_package_files(
     Ok(files)
 }
 
-struct Walk<'a> {
+struct PackageWalk<'a> {
     source: &'a dyn FileSource,
     /// See [`Subpackages::IncludeByPrefix`].
     by_prefix: bool,
-    /// The packages around the current place, innermost last: directory and patterns.
+    /// The packages around the current directory, innermost last: directory and patterns.
     packages: Vec<(String, Ignore)>,
-    /// What is still to be looked at, the next last.
-    pending: Vec<Step>,
+    /// What is left to visit, the next one last.
+    pending: Vec<WalkStep>,
 }
 
-struct Step {
+struct WalkStep {
     path: String,
     entry: Entry,
 }
 
-impl Walk<'_> {
+impl PackageWalk<'_> {
     /// Reads the package's patterns.
     fn enter_package(&mut self, dir: &str, entries: &[Entry]) -> Result<(), FileError> {
         let has_patterns = entries.iter().any(|entry| {
@@ -139,10 +139,11 @@ impl Walk<'_> {
 
     fn push(&mut self, dir: &str, mut entries: Vec<Entry>) {
         entries.sort_by(|a, b| b.name.cmp(&a.name));
-        self.pending.extend(entries.into_iter().map(|entry| Step {
-            path: join(dir, &entry.name),
-            entry,
-        }));
+        self.pending
+            .extend(entries.into_iter().map(|entry| WalkStep {
+                path: join(dir, &entry.name),
+                entry,
+            }));
     }
 
     fn is_hidden(&mut self, path: &str, is_directory: bool) -> bool {
@@ -164,7 +165,7 @@ impl Walk<'_> {
     }
 }
 
-/// The path as seen from a package that is above it or, by prefix, beside it.
+/// The path relative to a package that contains it or, by prefix, is its sibling.
 fn relative<'a>(path: &'a str, dir: &str) -> Cow<'a, str> {
     let rest = path.strip_prefix(dir).unwrap_or(path);
     if dir.is_empty() {

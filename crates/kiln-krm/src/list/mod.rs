@@ -1,6 +1,6 @@
-//! The list in which resources travel to functions and back: the wire format.
+//! `ResourceList`: the wire format of functions.
 //!
-//! The wire is always written in compact style, whatever style a resource's own document has.
+//! It is always written in compact style, whatever style a resource's own document has.
 
 use std::num::NonZeroUsize;
 
@@ -9,23 +9,23 @@ use kiln_yaml::{Document, Encoder, NodeRef};
 use crate::dialect::Dialect;
 use crate::resource::Resource;
 
-/// The kind of the list that functions get and give.
+/// The kind of a function's input and output.
 pub const RESOURCE_LIST_KIND: &str = "ResourceList";
-/// Its apiVersion today.
+/// The current apiVersion.
 const RESOURCE_LIST_API_VERSION: &str = "config.kubernetes.io/v1";
-/// Its apiVersion for the older command.
+/// The apiVersion of the older command.
 pub const LEGACY_RESOURCE_LIST_API_VERSION: &str = "config.kubernetes.io/v1alpha1";
 
-/// Resources and what travels beside them.
+/// Resources, and the other fields of the list.
 #[derive(Clone, Debug, Default)]
 pub struct ResourceList {
-    /// The object the items were or shall be wrapped in; none for plain documents.
+    /// The object around the items; `None` for plain documents.
     pub wrapper: Option<Wrapper>,
     /// The resources.
     pub items: Vec<Resource>,
     /// The configuration of the function.
     pub function_config: Option<Document>,
-    /// What a function has to say, as it said it.
+    /// The results of a function, as it wrote them.
     pub results: Option<Document>,
 }
 
@@ -62,7 +62,7 @@ pub fn write_list(
     write_list_on(NonZeroUsize::MIN, wrapper, items, function_config, results)
 }
 
-/// The same on several threads, with the same outcome.
+/// The same on several threads, with the same result.
 pub fn write_list_on(
     threads: NonZeroUsize,
     wrapper: &Wrapper,
@@ -74,7 +74,7 @@ pub fn write_list_on(
     encode_list(encoder, threads, wrapper, items, function_config, results).finish()
 }
 
-/// The same, unless the text is longer than `limit` bytes: then no text, found out without building all of it.
+/// The same, but `None` if the text is longer than `limit` bytes, without building all of it.
 pub fn write_list_within(
     limit: usize,
     threads: NonZeroUsize,
