@@ -87,7 +87,7 @@ impl Package {
     }
 
     /// A file's path relative to the root package.
-    pub(crate) fn from_root(&self, path: &str) -> String {
+    pub(crate) fn path_in_root(&self, path: &str) -> String {
         paths::join(&[&self.directory, path])
     }
 
@@ -96,7 +96,7 @@ impl Package {
         files: &dyn FileSource,
         path: &str,
     ) -> Result<Vec<Document>, OpenConfigError> {
-        let outer = self.from_root(path);
+        let outer = self.path_in_root(path);
         let absolute = paths::join(&[&self.path, path]);
         let bytes = files.read(&outer).map_err(|error| match error {
             FileError::NotFound(_) => {
@@ -158,7 +158,7 @@ impl Package {
                     error => format!("{absolute}: open {absolute}: {}", parts(error).1),
                 })
             })?;
-            let outer = self.from_root(&file.path);
+            let outer = self.path_in_root(&file.path);
             let read = read_inner_file(&outer, &file.path, bytes, &options);
             read.map_err(|error| {
                 Failure::File(Box::new(UnreadableFile {

@@ -55,7 +55,7 @@ impl PipelineRun<'_> {
         let quoted = kiln_go::quote(path);
         let bytes = self
             .files
-            .read(&self.package.from_root(path))
+            .read(&self.package.path_in_root(path))
             .map_err(|_| Failure::Text(format!("missing function config {quoted}")))?;
         kiln_yaml::parse_first(&bytes)
             .map_err(|error| Failure::Text(format!("invalid function config {quoted} {error}")))
