@@ -1,4 +1,4 @@
-//! Random packages: generated ones, and mutated real ones.
+//! Packages made up from a seed: from nothing, and from real ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,20 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use super::functions::{Function, Step};
-use super::package::Package;
+use super::layout::{reformatted, with_comments};
+use super::package::{Package, kptfile};
+use super::resources::{ENTRIES, JSON, RESOURCES};
 use crate::differential::Random;
 
 /// Longer files make rendering slow and differences hard to read.
 const MAX_FILE: u64 = 16 << 10;
+
+/// What begins a Kptfile, up to its pipeline. `NAME` stands for the package's name.
+const HEADS: &[&str] = &[
+    "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: NAME\n",
+    "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: NAME\n",
+    "# Copyright 2026 The Authors\n\napiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: NAME # the name\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ninfo:\n  # what it is\n  description: >-\n    a package\n    of things\n  keywords: [a, \"b\"]\n",
+];
 
 pub(super) struct Generator {
     real: Vec<String>,
@@ -18,7 +27,7 @@ pub(super) struct Generator {
 }
 
 impl Generator {
-    /// `packages` are directories with real YAML files.
+    /// `packages` are directories whose YAML files are the real ones.
     pub(super) fn new(packages: &[PathBuf], functions: &[Function]) -> Result<Generator> {
         let mut real = Vec::new();
         for package in packages {
@@ -33,38 +42,70 @@ impl Generator {
 
     pub(super) fn package(&self, random: &mut Random) -> Package {
         let mut package = Package {
+            head: random.pick(HEADS).replace("NAME", "pkg"),
             files: Default::default(),
             pipeline: Vec::new(),
         };
         for number in 0..1 + random.below(3) {
-            let function = &self.functions[random.below(self.functions.len())];
-            let step = Step::random(function, number, random);
+            let step = self.step(number, random);
             package.files.extend(step.file.clone());
             package.pipeline.push(step);
         }
         for number in 0..1 + random.below(4) {
-            let directory = match random.below(4) {
-                0 => "sub/",
-                1 => "sub/deep/",
-                _ => "",
-            };
-            let (name, text) = match random.below(8) {
-                0 => (format!("file-{number}.json"), json(random)),
-                1 | 2 if !self.real.is_empty() => {
-                    let real = &self.real[random.below(self.real.len())];
-                    (format!("real-{number}.yaml"), mutated(real, random))
-                }
-                _ => (format!("file-{number}.yaml"), file(random)),
-            };
+            let directory = random.pick(&["sub/", "sub/deep/", "", "", "", ""]);
+            let (name, text) = self.file(number, random);
             package.files.insert(format!("{directory}{name}"), text);
         }
-        if package.files.keys().any(|path| path.starts_with("sub/")) && random.one_in(2) {
-            let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n";
+        for directory in ["sub/", "sub/deep/"] {
+            let is_used = package.files.keys().any(|path| path.starts_with(directory));
+            if is_used && random.one_in(2) {
+                self.add_sub_package(&mut package, directory, random);
+            }
+        }
+        if random.one_in(40) {
+            let ignored = random.pick(&["sub\n", "*.json\n", "# none\n/real-*.yaml\n"]);
             package
                 .files
-                .insert("sub/Kptfile".to_owned(), kptfile.to_owned());
+                .insert(".krmignore".to_owned(), ignored.to_owned());
         }
         package
+    }
+
+    fn step(&self, number: usize, random: &mut Random) -> Step {
+        let function = &self.functions[random.below(self.functions.len())];
+        Step::random(function, number, random)
+    }
+
+    fn file(&self, number: usize, random: &mut Random) -> (String, String) {
+        match random.below(8) {
+            0 => {
+                let json = random.pick(JSON).replace("NAME", name(random));
+                (format!("file-{number}.json"), json)
+            }
+            1 | 2 if !self.real.is_empty() => {
+                let real = &self.real[random.below(self.real.len())];
+                (format!("real-{number}.yaml"), mutated(real, random))
+            }
+            _ => {
+                let end = random.pick(&["yaml", "yaml", "yaml", "yml"]);
+                (format!("file-{number}.{end}"), resources(random))
+            }
+        }
+    }
+
+    /// A Kptfile below the root, with a pipeline of its own or without.
+    fn add_sub_package(&self, package: &mut Package, directory: &str, random: &mut Random) {
+        let mut steps = String::new();
+        for number in 0..random.below(3) {
+            let step = self.step(number, random);
+            steps.push_str(&step.yaml());
+            if let Some((path, text)) = step.file {
+                package.files.insert(format!("{directory}{path}"), text);
+            }
+        }
+        let head = random.pick(HEADS).replace("NAME", "sub");
+        let path = format!("{directory}Kptfile");
+        package.files.insert(path, kptfile(&head, &steps));
     }
 }
 
@@ -87,102 +128,90 @@ fn collect(path: &Path, real: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
+fn name(random: &mut Random) -> &'static str {
+    random.pick(&["my-web", "web", "settings", "other", "db", "cache", "x1"])
+}
+
 /// Some resources in one file.
-fn file(random: &mut Random) -> String {
+fn resources(random: &mut Random) -> String {
     let mut text = String::new();
     if random.one_in(4) {
-        text.push_str("# Copyright 2026 The Authors\n#\n# Licensed under a licence.\n\n");
+        text.push_str(random.pick(&[
+            "# Copyright 2026 The Authors\n#\n# Licensed under a licence.\n\n",
+            "# Copyright 2026 The Authors\n# SPDX-License-Identifier: Apache-2.0\n",
+            "# Copyright 2026 The Authors\n\n---\n",
+            "\n\n# late\n\n",
+        ]));
     }
     for number in 0..1 + random.below(3) {
         if number > 0 {
-            text.push_str(random.pick(&["---\n", "--- # next\n", "\n---\n", "---\n# before\n"]));
+            text.push_str(random.pick(&[
+                "---\n",
+                "---\n",
+                "--- # next\n",
+                "\n---\n",
+                "---\n# before\n",
+                "---\n\n# apart\n\n",
+                "---\n# nothing here\n---\n",
+                "---\n---\n",
+                "# last\n---\n",
+                "...\n---\n",
+                "---   \n",
+            ]));
         }
-        let template = RESOURCES[random.below(RESOURCES.len())];
-        let name = random.pick(&["my-web", "web", "settings", "other"]);
-        text.push_str(&template.replace("NAME", name));
+        text.push_str(&resource(random));
         if random.one_in(5) {
-            text.push_str("# at the end\n");
+            text.push_str(random.pick(&["# at the end\n", "\n# at the end\n", "\n\n"]));
         }
     }
     let text = with_comments(&text, random);
-    match random.below(8) {
-        0 => text.replace('\n', "\r\n"),
-        1 => text.trim_end().to_owned(),
-        _ => text,
-    }
+    reformatted(&text, random)
 }
 
-/// A file with comments above and after lines, and blank lines.
-fn with_comments(text: &str, random: &mut Random) -> String {
-    let mut out = String::new();
-    let mut text_indent = None;
-    for (number, line) in text.lines().enumerate() {
-        let indent = line.len() - line.trim_start().len();
-        // Inside a multi-line text, `#` does not begin a comment.
-        if text_indent.is_some_and(|outer| indent > outer || line.trim().is_empty()) {
-            out.push_str(line);
-            out.push('\n');
+fn resource(random: &mut Random) -> String {
+    let template = random.pick(RESOURCES);
+    let mut text = template.replace("NAME", name(random));
+    let maps = ["\ndata:\n", "\nspec:\n", "  annotations:\n", "  labels:\n"];
+    for map in maps {
+        // Only maps that stand at two columns take the entries; annotations stand deeper.
+        let Some(place) = text.find(map).filter(|_| random.one_in(3)) else {
             continue;
+        };
+        let place = place + map.len();
+        for _ in 0..1 + random.below(2) {
+            let entry = random.pick(ENTRIES);
+            let deeper = map.starts_with(' ');
+            let entry = if deeper {
+                entry.replace("\n  ", "\n    ")
+            } else {
+                (*entry).to_owned()
+            };
+            let entry = if deeper { format!("  {entry}") } else { entry };
+            text.insert_str(place, &entry);
         }
-        text_indent = None;
-        if random.one_in(12) {
-            out.push_str(&format!("{}# above {number}\n", " ".repeat(indent)));
-        }
-        if random.one_in(25) && number > 0 {
-            out.push('\n');
-        }
-        out.push_str(line);
-        let is_text = line.ends_with(['|', '>', '-']) && line.contains(": ");
-        if is_text {
-            text_indent = Some(indent);
-        } else if random.one_in(12)
-            && !line.contains('#')
-            && !line.starts_with("---")
-            && !line.is_empty()
-        {
-            out.push_str(&format!("{}# behind {number}", random.pick(&[" ", "  "])));
-        }
-        out.push('\n');
     }
-    out
+    text
 }
 
 /// A real file with a few lines changed.
 fn mutated(real: &str, random: &mut Random) -> String {
     let mut lines: Vec<String> = real.lines().map(str::to_owned).collect();
-    for _ in 0..random.below(4) {
+    for _ in 0..random.below(5) {
         if lines.is_empty() {
             break;
         }
         let place = random.below(lines.len());
         let indent: String = lines[place].chars().take_while(|c| *c == ' ').collect();
-        match random.below(5) {
+        match random.below(8) {
             0 => lines.insert(place, format!("{indent}# new")),
             1 => lines.insert(place, String::new()),
             2 => drop(lines.remove(place)),
             3 => lines.extend(["---".to_owned(), "# another".to_owned()]),
+            4 => lines.insert(place, format!("{indent}  # deeper")),
+            5 => lines.insert(place, lines[place].clone()),
+            6 => lines[place].push(' '),
             _ => lines[place].push_str("  # behind"),
         }
     }
-    lines.join("\n") + "\n"
+    reformatted(&(lines.join("\n") + "\n"), random)
 }
-
-fn json(random: &mut Random) -> String {
-    let name = random.pick(&["my-web", "settings"]);
-    random
-        .pick(&[
-            "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"NAME\"}, \"data\": {\"mode\": \"on\"}}\n",
-            "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"ConfigMap\",\n  \"metadata\": {\n    \"name\": \"NAME\",\n    \"annotations\": {\"owner\": \"x\"}\n  }\n}\n",
-        ])
-        .replace("NAME", name)
-}
-
-const RESOURCES: [&str; 7] = [
-    "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: NAME\n  labels:\n    app: web\nspec:\n  replicas: 3 # kpt-set: ${replicas}\n  selector:\n    matchLabels:\n      app: web\n  template:\n    metadata:\n      labels:\n        app: web\n    spec:\n      containers:\n      - name: web\n        image: nginx # kpt-set: ${image}\n        args: [\"--a\", b]\n",
-    "apiVersion: v1\nkind: Service\nmetadata:\n  name: NAME\n  namespace: old\n  annotations: {owner: someone}\nspec:\n  ports:\n    - port: 80\n      targetPort: http\n    - {port: 443, name: https}\n",
-    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: NAME\n  annotations:\n    example.com/note: one\ndata:\n  mode: \"on\"\n  text: |\n    first\n      indented\n    # not a comment\n  folded: >-\n    some words\n    and more\n",
-    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, labels: {app: web}}\ndata: {a: \"1\", b: 'two'}\n",
-    "apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: NAME\nspec:\n  common: &common\n    size: 1\n  copy: *common\n  envs: # kpt-set: ${env}\n  - dev\n  - test\n  empty: {}\n  nothing: null\n  number: 010\n",
-    "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: old\n",
-    "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata:\n  name: NAME\n  namespace: old\nroleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: Role\n  name: reader\nsubjects:\n- kind: ServiceAccount\n  name: default\n  namespace: old\n",
-];

@@ -1,4 +1,4 @@
-//! Known differences: a list of checks, patterns and reasons.
+//! Differences that are known: a list of checks, patterns and reasons.
 
 use std::path::Path;
 
@@ -9,12 +9,15 @@ use regex::Regex;
 use super::judge::Difference;
 use super::package::Package;
 
-/// A difference is known if it fails the check, the pipeline has the function, and the difference contains the pattern.
+/// A difference is known if it fails the check, a pipeline has the function, and the patterns are found in what differs and in the
+/// package.
 struct Gap {
     check: String,
-    /// Empty for any function.
+    /// Any function if empty.
     function: String,
     pattern: Regex,
+    /// What the package has somewhere; anything if it is not given.
+    package: Regex,
     reason: String,
 }
 
@@ -23,7 +26,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Reads a list; without a file the list is empty.
+    /// Reads a list; without a file nothing is known.
     pub(super) fn read(path: &Path) -> Result<Known> {
         if !path.exists() {
             return Ok(Known { gaps: Vec::new() });
@@ -43,20 +46,15 @@ impl Known {
         })
     }
 
-    /// The reason for a known difference.
+    /// Why a difference is one that is to be expected.
     pub(super) fn reason(&self, package: &Package, difference: &Difference) -> Option<&str> {
         let check = difference.check.to_string();
-        let is_used = |name: &str| {
-            package
-                .pipeline
-                .iter()
-                .any(|step| step.function.name == name)
-        };
         let mut gaps = self.gaps.iter();
         let found = gaps.find(|gap| {
             gap.check == check
-                && (gap.function.is_empty() || is_used(&gap.function))
+                && (gap.function.is_empty() || package.has_function(&gap.function))
                 && gap.pattern.is_match(&difference.text)
+                && gap.package.is_match(&package.to_string())
         });
         found.map(|gap| gap.reason.as_str())
     }
@@ -74,6 +72,7 @@ fn gap(node: NodeRef<'_>) -> Result<Gap> {
         check: check.to_owned(),
         function: text("function").to_owned(),
         pattern: Regex::new(pattern).context("pattern")?,
+        package: Regex::new(text("package")).context("package")?,
         reason: reason.to_owned(),
     })
 }

@@ -1,15 +1,18 @@
-//! The `packages` suite: random packages, rendered by kpt with the original functions and by kiln with its own.
+//! The `packages` suite: packages made up from a seed, rendered by kpt with the original functions and by kiln with its own.
 //!
-//! kiln runs in both modes. With `--compat=kpt` its files must be the same bytes as kpt's; by default they must have the same
-//! values and all comments, change in no more lines than with kpt, and not change when rendered again. A package that fails
-//! is reduced before it is printed and kept. Known differences are listed with their reasons, and counted separately.
+//! kiln is run in both modes. In `--compat=kpt` its files have to be kpt's to the byte; by default they have to hold the
+//! same values and all comments, change in no more lines than with kpt, and stay as they are when rendered again. A package
+//! that fails is cut down before it is shown and kept. Differences that are known are listed with their reasons, and counted
+//! as such.
 
 mod functions;
 mod generate;
 mod judge;
 mod known;
+mod layout;
 mod package;
 mod peers;
+mod resources;
 mod shrink;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,23 +44,26 @@ pub(crate) struct Args {
     /// kiln
     #[arg(long, value_name = "PROGRAM")]
     kiln: PathBuf,
-    /// The first seed; package number i depends only on the sum of seed and i, and on the real packages
+    /// The first seed; package number i depends on the seeds' sum and on the real packages alone
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Number of packages to try
+    /// How many packages to try
     #[arg(long, default_value_t = 200)]
     count: u64,
-    /// Stop after this many distinct differences
+    /// Stop after this many differences that are unlike each other
     #[arg(long, default_value_t = 10)]
     max_failures: usize,
-    /// Directory for reduced packages that fail; each has its own directory, with the difference in `difference.txt`
+    /// How many smaller packages to try for each difference
+    #[arg(long, default_value_t = 250)]
+    shrink_tries: usize,
+    /// Where to keep packages that fail, cut down; each in a directory of its own, with what differs in `difference.txt`
     #[arg(
         long,
         value_name = "DIRECTORY",
         default_value = "target/packages-differential"
     )]
     keep: PathBuf,
-    /// List of known differences, with their reasons
+    /// Differences that are known, with their reasons
     #[arg(
         long,
         value_name = "FILE",
@@ -66,7 +72,7 @@ pub(crate) struct Args {
     known: PathBuf,
 }
 
-/// Tries packages until the number of packages or of differences is reached.
+/// Tries packages until enough have been tried or enough have differed.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Tally> {
     let peers = Peers::new(&args.kpt, &args.originals, &args.kiln)?;
     let generator = Generator::new(&args.packages, peers.functions())?;
@@ -92,7 +98,13 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Tally> {
             if shown.contains(&class) || shown.len() >= args.max_failures {
                 continue;
             }
-            let small = shrink(&package, difference.check, &peers)?;
+            let small = shrink(
+                &package,
+                difference.check,
+                args.shrink_tries,
+                &peers,
+                &known,
+            )?;
             show(args, seed, &small, out)?;
             shown.insert(class);
         }
@@ -105,7 +117,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Tally> {
     Ok(table.total())
 }
 
-/// Packages with the same functions that fail the same check are printed once.
+/// Packages with the same functions that fail the same check are shown once.
 fn class(package: &Package, difference: &Difference) -> (String, String) {
     let steps = package.pipeline.iter();
     let functions: Vec<&str> = steps.map(|step| step.function.name).collect();
@@ -131,7 +143,7 @@ fn show(
     let text = format!("{}\n{}\n", difference.check, difference.text);
     fs::write(directory.join("difference.txt"), &text).with_context(cannot_keep)?;
     writeln!(out, "FAIL {name}: {text}{package}")?;
-    // The first difference of a long run is useful before its end.
+    // The first difference of a long run is of use before its end.
     out.flush()?;
     Ok(())
 }

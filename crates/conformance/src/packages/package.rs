@@ -11,7 +11,9 @@ use super::functions::Step;
 /// A package whose Kptfile is written from its pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Package {
-    /// All files except the Kptfile, by path.
+    /// The Kptfile up to its pipeline.
+    pub(super) head: String,
+    /// All files but the Kptfile, by path.
     pub(super) files: BTreeMap<String, String>,
     pub(super) pipeline: Vec<Step>,
 }
@@ -24,14 +26,28 @@ impl Package {
         write(&directory.join("Kptfile"), &self.kptfile())
     }
 
+    /// Whether a pipeline of the package or of a package in it has a function.
+    pub(super) fn has_function(&self, name: &str) -> bool {
+        let image = format!("/{name}:");
+        let mut kptfiles = self
+            .files
+            .iter()
+            .filter(|(path, _)| path.ends_with("Kptfile"));
+        self.pipeline.iter().any(|step| step.function.name == name)
+            || kptfiles.any(|(_, text)| text.contains(&image))
+    }
+
     fn kptfile(&self) -> String {
-        let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n";
-        let steps = self.pipeline.iter().map(Step::yaml);
-        let steps: String = steps.collect();
-        match steps.is_empty() {
-            true => head.to_owned(),
-            false => format!("{head}pipeline:\n  mutators:\n{steps}"),
-        }
+        let steps: String = self.pipeline.iter().map(Step::yaml).collect();
+        kptfile(&self.head, &steps)
+    }
+}
+
+/// A Kptfile of its beginning and the steps of its pipeline.
+pub(super) fn kptfile(head: &str, steps: &str) -> String {
+    match steps.is_empty() {
+        true => head.to_owned(),
+        false => format!("{head}pipeline:\n  mutators:\n{steps}"),
     }
 }
 

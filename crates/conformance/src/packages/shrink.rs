@@ -1,27 +1,30 @@
-//! Reduces a package while it still fails the same check.
+//! Cutting a package down while it still fails the same check.
 
 use anyhow::Result;
 
 use super::judge::{Check, Difference, judge};
+use super::known::Known;
 use super::package::Package;
 use super::peers::Peers;
 
-/// Maximum number of smaller packages to try. Each is rendered five times.
-const MAX_TRIES: usize = 250;
-
-/// The smallest package found, and how it differs.
+/// The smallest package that was found in so many tries, and how it differs. Each try renders four times.
 pub(super) fn shrink(
     package: &Package,
     check: Check,
+    max_tries: usize,
     peers: &Peers,
+    known: &Known,
 ) -> Result<(Package, Difference)> {
     let mut difference = Difference {
         check,
         text: "not seen again: rendering depends on more than the package".to_owned(),
     };
-    let small = cut_down(package, MAX_TRIES, |candidate| {
+    let small = cut_down(package, max_tries, |candidate| {
         let found = judge(candidate, peers)?;
-        let found = found.into_iter().find(|found| found.check == check);
+        // A smaller package must not fail in a way that is known instead.
+        let found = found
+            .into_iter()
+            .find(|found| found.check == check && known.reason(candidate, found).is_none());
         Ok(found.is_some_and(|found| {
             difference = found;
             true
@@ -30,7 +33,7 @@ pub(super) fn shrink(
     Ok((small, difference))
 }
 
-/// Removes steps, files and lines as long as `fails` holds; removes nothing if it does not hold at first.
+/// Takes away steps, files and lines as long as `fails` holds; nothing at all is taken away if it does not hold at first.
 pub(super) fn cut_down(
     package: &Package,
     max_tries: usize,
