@@ -117,11 +117,20 @@ pub fn read_loose_file(bytes: Vec<u8>, dialect: Dialect) -> Result<Vec<Resource>
 
 /// Reads standard input: a ResourceList, a List or plain documents.
 pub fn read_input(bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList, ReadError> {
+    read_input_with(bytes, dialect, TrailingText::Ignored)
+}
+
+/// Reads what a user pipes in, and refuses text below a document or passes over it.
+pub fn read_input_with(
+    bytes: Vec<u8>,
+    dialect: Dialect,
+    trailing_text: TrailingText,
+) -> Result<ResourceList, ReadError> {
     let marks = Marks {
         path: None,
         package_path: None,
         style: true,
-        trailing_text: TrailingText::Ignored,
+        trailing_text,
     };
     read_list(bytes, dialect, &marks)
 }

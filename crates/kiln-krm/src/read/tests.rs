@@ -304,6 +304,8 @@ fn more_than_a_document_is_refused() {
             panic!("{error:?}");
         };
         assert_eq!(error.position().line, line, "{text:?}");
+        let input = text.clone().into_bytes();
+        assert!(read_input_with(input, Dialect::Current, TrailingText::Refused).is_err());
         assert!(read_answer(text.into_bytes(), Dialect::Current).is_err());
     }
     // As kpt reads it.

@@ -12,8 +12,8 @@ use anyhow::{Context, Error, Result, anyhow};
 use kiln_krm::package::{
     FileAction, FileChange, FileError, FileSource, ListOptions, PackageFile, list_package_files,
 };
-use kiln_krm::read::{FileOptions, ReadError, TrailingText};
-use kiln_krm::{Dialect, Resource};
+use kiln_krm::read::{FileOptions, TrailingText, read_input_with};
+use kiln_krm::{Dialect, Resource, ResourceList};
 use kiln_package::{Access, DiskFiles, JOURNAL, Lock, read_files, recover};
 
 use crate::compat::Compat;
@@ -61,10 +61,7 @@ pub(crate) fn read_without(
     let options = FileOptions {
         dialect,
         package_path: None,
-        trailing_text: match ui.compat() {
-            Compat::Kiln => TrailingText::Refused,
-            Compat::Kpt | Compat::KptV039 => TrailingText::Ignored,
-        },
+        trailing_text: trailing_text(ui.compat()),
     };
     let resources = read_files(&files, &wanted, &options)
         .map_err(|error| file_error(ui.compat(), location, &error))?;
@@ -114,12 +111,17 @@ fn changed_meanwhile(files: &DiskFiles, path: &str) -> Error {
 }
 
 /// Parses standard input.
-pub(crate) fn input<T>(
-    ui: &Ui,
-    bytes: Vec<u8>,
-    read: impl FnOnce(Vec<u8>) -> Result<T, ReadError>,
-) -> Result<T> {
-    read(bytes).map_err(|error| stdin_error(ui.compat(), &error))
+pub(crate) fn input(ui: &Ui, bytes: Vec<u8>, dialect: Dialect) -> Result<ResourceList> {
+    read_input_with(bytes, dialect, trailing_text(ui.compat()))
+        .map_err(|error| stdin_error(ui.compat(), &error))
+}
+
+/// kpt loses text below a document; kiln refuses it.
+fn trailing_text(compat: Compat) -> TrailingText {
+    match compat {
+        Compat::Kiln => TrailingText::Refused,
+        Compat::Kpt | Compat::KptV039 => TrailingText::Ignored,
+    }
 }
 
 /// Locks a package against other kiln commands, and first recovers it if one was interrupted.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use kiln_go::errno_text;
 use kiln_krm::package::{Bytes, EmptiedFiles, FileChange, ReadSet, WriteOptions, plan_write};
-use kiln_krm::read::read_input;
 use kiln_package::{
     Access, ApplyError, ApplyOptions, DiskFiles, Durability, OutsideLinks, apply, available_threads,
 };
@@ -56,7 +55,7 @@ pub(crate) fn write_new_directory(
 /// The files for the resources of a list.
 pub(crate) fn plan_list(ui: &Ui, dir: &str, input: Vec<u8>) -> Result<Vec<FileChange>> {
     let dialect = ui.compat().dialect();
-    let list = super::input(ui, input, |bytes| read_input(bytes, dialect))?;
+    let list = super::input(ui, input, dialect)?;
     let options = WriteOptions {
         dialect,
         bytes: Bytes::Reencode,

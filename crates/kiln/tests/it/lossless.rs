@@ -310,6 +310,33 @@ fn text_below_a_document_is_not_lost() {
     }
 }
 
+/// What is piped in is not cut off below its first document either.
+#[test]
+fn text_below_a_document_on_standard_input_is_refused() {
+    let object = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}"#;
+    let two = format!("{object}\n{object}\n");
+    let eval = [
+        "fn",
+        "eval",
+        "-",
+        "--image",
+        "set-labels:v0.2.0",
+        "--",
+        "a=b",
+    ];
+    for args in [eval.as_slice(), &["fn", "sink", "out"], &["fn", "run"]] {
+        let world = World::new();
+        let ran = world.kiln(args, &two);
+        assert_eq!(ran.code, Some(1), "{args:?}: {}", ran.stdout);
+        assert!(ran.stderr.contains("<stdin>:2:1: "), "{}", ran.stderr);
+        assert!(!world.work().join("out").exists(), "{args:?}");
+    }
+    let world = World::new();
+    let as_kpt = [["--compat=kpt"].as_slice(), &eval].concat();
+    let ran = world.kiln(&as_kpt, &two);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
 /// Two resources without `---` between them are one document that has its keys twice.
 #[test]
 fn repeated_keys_are_not_lost() {

@@ -5,7 +5,6 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use kiln_go::errno_text;
-use kiln_krm::read::read_input;
 use kiln_krm::write::write_documents;
 use kiln_package::{ApplyOptions, NewFiles};
 
@@ -28,7 +27,7 @@ pub(crate) fn cmd_legacy_sink(ui: &Ui, args: &LegacySinkArgs) -> Result<()> {
         [] => {
             let dialect = ui.compat().dialect();
             let input = ui.read_data()?;
-            let list = package::input(ui, input, |bytes| read_input(bytes, dialect))?;
+            let list = package::input(ui, input, dialect)?;
             ui.write_data(write_documents(list.items, dialect)?.as_bytes())
         }
         [dir] => {

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use clap::Args;
 use kiln_krm::package::{ListOptions, Subpackages};
-use kiln_krm::read::read_input;
 use kiln_krm::{LEGACY_RESOURCE_LIST_API_VERSION, RESOURCE_LIST_KIND, Wrapper, write_list};
 use kiln_yaml::{Encoder, SequenceStyle};
 
@@ -43,7 +42,7 @@ pub(crate) fn cmd_legacy_source(ui: &Ui, args: &LegacySourceArgs) -> Result<()> 
     }
     if args.dirs.is_empty() {
         let input = ui.read_data()?;
-        resources = package::input(ui, input, |bytes| read_input(bytes, dialect))?.items;
+        resources = package::input(ui, input, dialect)?.items;
     }
     let text = match args.wrap_kind.as_str() {
         "" => {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use kiln_krm::read::read_input;
+use kiln_krm::read::{TrailingText, read_input_with};
 use kiln_krm::write::write_documents;
 use kiln_krm::{Dialect, Resource};
 use kiln_task::{Contents, FileMode, OnRenderFailure, PackageFile};
@@ -70,7 +70,7 @@ pub(super) fn cmd_push(ui: &Ui, args: &PushArgs) -> Result<()> {
 /// The files of a list of resources, by their path annotations.
 fn from_list(list: Vec<u8>) -> Result<Contents> {
     let mut files: BTreeMap<String, Vec<Resource>> = BTreeMap::new();
-    for resource in read_input(list, Dialect::Current)?.items {
+    for resource in read_input_with(list, Dialect::Current, TrailingText::Refused)?.items {
         let path = match resource.file_place().0 {
             "" => default_path(&resource),
             path => path.to_owned(),

@@ -14,7 +14,7 @@ use kiln_krm::package::{
     Bytes, EmptiedFiles, FileAction, FileChange, ListOptions, ReadSet, Subpackages, WriteOptions,
     plan_write,
 };
-use kiln_krm::read::{read_input, read_loose_file};
+use kiln_krm::read::read_loose_file;
 use kiln_krm::results::FunctionResultList;
 use kiln_krm::{Dialect, Resource, paths};
 use kiln_package::{ApplyOptions, DiskFiles, available_threads};
@@ -203,9 +203,7 @@ fn read(
 ) -> Result<(Vec<Resource>, Option<DiskFiles>)> {
     match source {
         None => {
-            let list = package::input(ui, ui.read_data()?, |bytes| {
-                read_input(bytes, Dialect::Current)
-            })?;
+            let list = package::input(ui, ui.read_data()?, Dialect::Current)?;
             Ok((list.items, None))
         }
         Some(source) => {

@@ -16,7 +16,6 @@ use kiln_krm::annotations::LEGACY_INDEX;
 use kiln_krm::package::{
     Bytes, EmptiedFiles, ListOptions, ReadSet, Subpackages, WriteError, WriteOptions, plan_write,
 };
-use kiln_krm::read::read_input;
 use kiln_krm::write::write_legacy_stream;
 use kiln_krm::{Dialect, Resource, meta};
 use kiln_package::{ApplyOptions, DiskFiles, NewFiles, available_threads};
@@ -51,7 +50,7 @@ pub(crate) fn cmd_run(ui: &Ui, args: &RunArgs) -> Result<()> {
         }
         None => {
             let input = ui.read_data()?;
-            let list = package::input(ui, input, |bytes| read_input(bytes, Dialect::Legacy))?;
+            let list = package::input(ui, input, Dialect::Legacy)?;
             (list.items, None)
         }
     };
