@@ -26,7 +26,7 @@ const ROUNDS: usize = 3;
 const GO_ONCE_FROM: usize = 10_000;
 
 /// The measured functions, with a configuration that changes every resource.
-const FUNCTIONS: [(&str, &str); 4] = [
+pub(crate) const FUNCTIONS: [(&str, &str); 4] = [
     (
         "set-namespace",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {namespace: prod}",

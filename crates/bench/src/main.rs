@@ -6,6 +6,7 @@ mod child;
 mod functions;
 mod generate;
 mod inputs;
+mod instructions;
 mod limits;
 mod measure;
 mod packages;
@@ -50,6 +51,8 @@ enum Command {
     Rpkg(rpkg::Args),
     /// Run a program with and without the sandbox, on the idle machine and under load.
     Sandbox(sandbox::Args),
+    /// Count the instructions of fixed pieces of work.
+    Instructions(instructions::Args),
     /// Run one function in this process; print a line of JSON.
     Native(functions::NativeArgs),
     /// One measurement in this process; print a line of JSON.
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Command::Pods(args) => pods::run(args, &mut out),
         Command::Rpkg(args) => rpkg::run(args, &mut out),
         Command::Sandbox(args) => sandbox::run(args, &mut out),
+        Command::Instructions(args) => instructions::run(args, &mut out),
         Command::Native(args) => functions::run_native(args, &mut out),
         Command::Measure(args) => measure::run(args, &mut out),
         Command::Child(args) => child::run(args, &mut out),
