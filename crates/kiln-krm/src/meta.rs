@@ -77,7 +77,7 @@ pub fn several_annotations<'a, const N: usize>(
         if !candidate.is_scalar() {
             continue;
         }
-        let place = keys.iter().position(|key| *key == candidate.value());
+        let place = keys.iter().position(|key| candidate.has_value(key));
         if let Some(slot) = place.and_then(|place| found.get_mut(place)) {
             slot.get_or_insert(value.as_text().unwrap_or_default());
         }

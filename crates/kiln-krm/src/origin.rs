@@ -6,6 +6,8 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use kiln_yaml::Document;
+
 use crate::dialect::Dialect;
 
 /// A file that resources were read from.
@@ -15,6 +17,8 @@ pub struct SourceFile {
     bytes: Vec<u8>,
     dialect: Dialect,
     documents: Vec<DocumentRange>,
+    /// The documents as they were parsed, without the reader's annotations; none where they cannot be compared with edits.
+    parsed: Vec<Option<Document>>,
     is_utf8: OnceLock<bool>,
 }
 
@@ -41,12 +45,14 @@ impl SourceFile {
         bytes: Vec<u8>,
         dialect: Dialect,
         documents: Vec<DocumentRange>,
+        parsed: Vec<Option<Document>>,
     ) -> SourceFile {
         SourceFile {
             path: path.to_owned(),
             bytes,
             dialect,
             documents,
+            parsed,
             is_utf8: OnceLock::new(),
         }
     }
@@ -136,6 +142,11 @@ impl Origin {
     /// The bytes that the document was parsed from.
     pub(crate) fn chunk(&self) -> &[u8] {
         self.piece(self.place().map(|place| place.start..place.end))
+    }
+
+    /// The document as it was parsed.
+    pub(crate) fn parsed(&self) -> Option<&Document> {
+        self.file.parsed.get(self.index)?.as_ref()
     }
 
     fn place(&self) -> Option<&DocumentRange> {

@@ -8,6 +8,7 @@
 mod attribution;
 mod breadth_first;
 mod call;
+mod edited;
 pub mod emptied;
 mod error;
 mod evaluate;

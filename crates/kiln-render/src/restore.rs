@@ -15,6 +15,7 @@ use kiln_yaml::{
     sync_matching_order, sync_order,
 };
 
+use crate::edited::{Edited, restore_edited};
 use crate::foot_comments::{
     MovedComments, SLOTS, foot_lines, has_comment_above, keep_foot, remove_foreign_feet,
     remove_repeated_heads,
@@ -124,7 +125,7 @@ pub(crate) fn restore(
         let mut restored = Vec::with_capacity(outputs.len());
         for (output, index) in outputs {
             let one = restorer.one(output, index, !kept.contains(&index))?;
-            kept.extend(one.is_kept.then_some(index));
+            kept.extend(matches!(one, Returned::Kept(_)).then_some(index));
             restored.push(one);
         }
         restored
@@ -133,28 +134,14 @@ pub(crate) fn restore(
             restorer.one(output, index, true)
         })?
     };
-    let mut returned = Vec::with_capacity(restored.len());
-    for one in restored {
-        returned.push(match one.index.filter(|_| one.is_kept) {
-            Some(index) => {
-                if let Some(input) = inputs.get_mut(index) {
-                    remove_ids(input)?;
-                }
-                Returned::Kept(index)
-            }
-            None => Returned::New(Box::new(one.output)),
-        });
+    for one in &restored {
+        if let Returned::Kept(index) = one
+            && let Some(input) = inputs.get_mut(*index)
+        {
+            remove_ids(input)?;
+        }
     }
-    Ok(returned)
-}
-
-/// An output with restored comments and order.
-struct Restored {
-    output: Resource,
-    /// The index of its input.
-    index: Option<usize>,
-    /// Whether it is unchanged, so that its input is used instead.
-    is_kept: bool,
+    Ok(restored)
 }
 
 /// What is needed to restore one output.
@@ -172,38 +159,42 @@ impl Restorer<'_> {
         mut output: Resource,
         index: Option<usize>,
         may_keep: bool,
-    ) -> Result<Restored, RestoreError> {
-        let Some(input) = index.and_then(|index| self.inputs.get(index)) else {
+    ) -> Result<Returned, RestoreError> {
+        let input = index.and_then(|index| Some((index, self.inputs.get(index)?)));
+        let Some((index, input)) = input else {
             self.remove_foreign_feet(&mut output, None);
             if self.compat == RenderCompat::Kiln {
                 self.annotations.remove_strays(&mut output, self.inputs);
                 // kpt writes an id that it did not assign into the file. Removing fails only without annotations.
                 let _ = remove_ids(&mut output);
             }
-            return Ok(Restored {
-                output,
-                index: None,
-                is_kept: false,
-            });
+            return Ok(Returned::New(Box::new(output)));
         };
         let may_keep = may_keep && self.compat == RenderCompat::Kiln;
-        // An unchanged output needs nothing restored.
-        let is_kept = may_keep && is_unchanged(input.root(), output.root()) || {
-            self.remove_foreign_feet(&mut output, Some(input));
-            if self.compat == RenderCompat::Kiln {
-                self.annotations.remove_strays(&mut output, self.inputs);
+        if may_keep {
+            output = match restore_edited(output, input) {
+                Ok(Edited::Unchanged) => return Ok(Returned::Kept(index)),
+                Ok(Edited::Changed(mut output)) => {
+                    remove_ids(&mut output)?;
+                    return Ok(Returned::New(output));
+                }
+                Err(output) => *output,
+            };
+            // An unchanged output needs nothing restored.
+            if is_unchanged(input.root(), output.root()) {
+                return Ok(Returned::Kept(index));
             }
-            restore_one(&mut output, input, self.compat)?;
-            may_keep && is_unchanged(input.root(), output.root())
-        };
-        if !is_kept {
-            remove_ids(&mut output)?;
         }
-        Ok(Restored {
-            output,
-            index,
-            is_kept,
-        })
+        self.remove_foreign_feet(&mut output, Some(input));
+        if self.compat == RenderCompat::Kiln {
+            self.annotations.remove_strays(&mut output, self.inputs);
+        }
+        restore_one(&mut output, input, self.compat)?;
+        if may_keep && is_unchanged(input.root(), output.root()) {
+            return Ok(Returned::Kept(index));
+        }
+        remove_ids(&mut output)?;
+        Ok(Returned::New(Box::new(output)))
     }
 
     fn remove_foreign_feet(&self, output: &mut Resource, input: Option<&Resource>) {

@@ -100,6 +100,14 @@ impl Collected {
     }
 }
 
+/// Whether a field is a mark or has one below it.
+pub(crate) fn has_marks(key: NodeRef<'_>, value: NodeRef<'_>) -> bool {
+    KEYS.contains(&key.value())
+        || mappings_of(value)
+            .flat_map(NodeRef::entries)
+            .any(|(key, _)| KEYS.contains(&key.value()))
+}
+
 /// An internal annotation outside of a resource's annotations, or a second one with the same key.
 struct Stray {
     mapping: NodeId,

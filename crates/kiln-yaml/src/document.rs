@@ -31,6 +31,8 @@ pub struct Document {
     pub(crate) span: Range<usize>,
     /// Where the document begins for go-yaml: at its `---`, or at its first node.
     pub(crate) begin: usize,
+    /// How many nodes the document had when it was parsed; 0 if it is not a parsed document.
+    pub(crate) parsed_nodes: usize,
     pub(crate) changed: bool,
     pub(crate) lines: OnceLock<LineIndex>,
     pub(crate) charge: Charge,
@@ -63,6 +65,7 @@ impl Clone for Document {
             foot: self.foot,
             span: self.span.clone(),
             begin: self.begin,
+            parsed_nodes: self.parsed_nodes,
             changed: self.changed,
             lines: self.lines.clone(),
             charge,
@@ -106,6 +109,7 @@ impl Document {
             foot: Text::EMPTY,
             span: 0..0,
             begin: 0,
+            parsed_nodes: 0,
             changed: false,
             lines: OnceLock::new(),
             charge: Charge::of(size_of::<Document>()),
@@ -409,6 +413,14 @@ impl Document {
             &self.pool[text.range()]
         } else {
             &self.source[text.range()]
+        }
+    }
+
+    /// The same without the check that characters are whole.
+    pub(crate) fn text_bytes(&self, text: Text) -> &[u8] {
+        match text.in_pool() {
+            true => &self.pool.as_bytes()[text.range()],
+            false => &self.source.as_bytes()[text.range()],
         }
     }
 

@@ -10,6 +10,7 @@
 mod allowance;
 mod document;
 mod edit;
+mod edits;
 mod emit;
 mod equality;
 mod error;
@@ -28,6 +29,7 @@ mod visit;
 pub use allowance::{Allowance, EnteredAllowance, may_build, take_for_good};
 pub use document::{Document, Slot};
 pub use edit::{EditError, NodeMut};
+pub use edits::{AddedFields, Edits};
 pub use emit::{Encoder, SequenceStyle, to_string};
 pub use error::{Error, Position};
 pub use list_pairs::pair_items;

@@ -200,6 +200,10 @@ impl Text {
         self.len == 0
     }
 
+    pub(crate) fn len(self) -> usize {
+        self.len as usize
+    }
+
     pub(crate) fn in_pool(self) -> bool {
         self.start & Self::POOL != 0
     }

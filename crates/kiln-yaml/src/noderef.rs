@@ -7,6 +7,9 @@ use crate::error::Position;
 use crate::node::{Kind, KnownTag, NodeContent, NodeData, NodeId, Style, Tag, Text};
 use crate::resolve::resolve;
 
+/// The length of `null`, the longest spelling of it.
+const LONGEST_NULL: usize = 4;
+
 /// A node of a document, for reading. Cheap to copy.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeRef<'a> {
@@ -62,6 +65,16 @@ impl<'a> NodeRef<'a> {
         }
     }
 
+    /// Whether [`NodeRef::value`] is `text`. Most texts differ in their length, so that is compared first.
+    pub fn has_value(self, text: &str) -> bool {
+        match self.node_data().content {
+            NodeContent::Scalar(own) | NodeContent::Alias(own) => {
+                own.len() == text.len() && self.doc.text_bytes(own) == text.as_bytes()
+            }
+            NodeContent::Mapping { .. } | NodeContent::Sequence { .. } => text.is_empty(),
+        }
+    }
+
     /// The text if the node is a scalar of any type but null.
     pub fn as_text(self) -> Option<&'a str> {
         (self.is_scalar() && !self.is_null()).then(|| self.value())
@@ -69,7 +82,14 @@ impl<'a> NodeRef<'a> {
 
     /// Whether the node is a scalar that means null.
     pub fn is_null(self) -> bool {
-        self.is_scalar() && self.resolved_tag() == Tag::Known(KnownTag::Null)
+        let data = self.node_data();
+        match (data.tag.unpack(), data.content) {
+            (Tag::Implicit, NodeContent::Scalar(text)) => {
+                text.len() <= LONGEST_NULL && resolve(self.doc.text(text)) == KnownTag::Null
+            }
+            (tag, NodeContent::Scalar(_)) => tag == Tag::Known(KnownTag::Null),
+            _ => false,
+        }
     }
 
     /// How the node is written.
@@ -193,7 +213,7 @@ impl<'a> NodeRef<'a> {
     /// The pair with a scalar key of this text; the first if there are several.
     pub fn entry(self, key: &str) -> Option<(NodeRef<'a>, NodeRef<'a>)> {
         self.entries()
-            .find(|(candidate, _)| candidate.is_scalar() && candidate.value() == key)
+            .find(|(candidate, _)| candidate.is_scalar() && candidate.has_value(key))
     }
 
     /// The value of a mapping's key.

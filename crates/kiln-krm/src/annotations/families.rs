@@ -47,6 +47,13 @@ const PAIRS: [(&str, &str, &str); 3] = [
     ("id", ID, LEGACY_ID),
 ];
 
+/// Whether a document has an annotation of either family.
+pub(crate) fn has_families(root: NodeRef<'_>) -> bool {
+    meta::several_annotations(root, KEYS)
+        .iter()
+        .any(Option::is_some)
+}
+
 /// Sets, of each pair of keys, the one that is missing. Does nothing to a node without metadata.
 pub fn mirror(resource: &mut Resource) -> Result<(), EditError> {
     let missing = missing_halves(resource.root());

@@ -8,8 +8,8 @@ mod families;
 mod tests;
 
 pub use crate::meta::{INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH};
-pub(crate) use families::mirror_document;
 pub use families::{Families, FamilyError, Snapshot, follow_changes, mirror, prepare, reconcile};
+pub(crate) use families::{has_families, mirror_document};
 
 use crate::dialect::Dialect;
 

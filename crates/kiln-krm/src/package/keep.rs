@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use kiln_yaml::Slot;
+
 use super::place::Placed;
 use super::read::ReadSet;
 use crate::annotations::PACKAGE_PATH;
@@ -9,7 +11,7 @@ use crate::dialect::Dialect;
 use crate::origin::{Origin, SourceFile};
 use crate::read::read_again;
 use crate::resource::Resource;
-use crate::write::{EncodeError, Unmarked, is_json_path, json, write_documents};
+use crate::write::{EncodeError, Unmarked, is_json_path, json, patch, write_documents};
 
 /// A document to write.
 struct Piece {
@@ -21,6 +23,8 @@ struct Piece {
 enum KeptContent {
     /// As it was read.
     Kept,
+    /// Its text with a few edits in it.
+    Patched(Vec<u8>),
     Changed(Box<Unmarked>),
 }
 
@@ -142,6 +146,12 @@ impl Piece {
             Some(_) if is_as_read(&resource) => KeptContent::Kept,
             Some(origin) => {
                 let new = Unmarked::new(resource, dialect)?;
+                if let Some(content) = patched(origin, &new, dialect) {
+                    return Ok(Piece {
+                        content,
+                        origin: Some(origin.clone()),
+                    });
+                }
                 match original(origin, dialect) {
                     Some(old) if old.document.same_tree(&new.document) => KeptContent::Kept,
                     _ => KeptContent::Changed(Box::new(new)),
@@ -176,6 +186,7 @@ impl Piece {
                     None => encode(new, line_break, dialect),
                 };
             }
+            (KeptContent::Patched(text), _) => return Ok(text.clone()),
             (KeptContent::Kept, Some(origin)) => origin,
             (KeptContent::Kept, None) => return Ok(Vec::new()),
         };
@@ -189,6 +200,35 @@ impl Piece {
             None => Ok(body.to_vec()),
         }
     }
+}
+
+/// The document with its edits put into the text that it was read from; none if they have to be merged.
+fn patched(origin: &Origin, new: &Unmarked, dialect: Dialect) -> Option<KeptContent> {
+    let before = origin.parsed()?;
+    let is_same_comment = |slot| before.comment(slot) == new.document.comment(slot);
+    if dialect != Dialect::Current || ![Slot::Head, Slot::Foot].into_iter().all(is_same_comment) {
+        return None;
+    }
+    let edits = new.document.edits_since(before)?;
+    if edits.has_removed || !edits.lost_comments.is_empty() {
+        return None;
+    }
+    if edits.is_empty() {
+        return Some(KeptContent::Kept);
+    }
+    let (chunk, body) = (origin.chunk(), origin.body());
+    if before.source_text().as_bytes() != chunk {
+        return None;
+    }
+    let mut text = patch(before, &new.document, &edits)?.into_bytes();
+    text.drain(..chunk.len() - body.len());
+    debug_assert!(reads_back(&text, new, body), "{text:?}");
+    Some(KeptContent::Patched(text))
+}
+
+fn reads_back(text: &[u8], new: &Unmarked, body: &[u8]) -> bool {
+    let (text, body) = (std::str::from_utf8(text), std::str::from_utf8(body));
+    matches!((text, body), (Ok(text), Ok(body)) if new.is_text(text, body))
 }
 
 /// The changed document merged into its own text; `None` if it has to be encoded again.

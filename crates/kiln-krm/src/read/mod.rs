@@ -29,6 +29,7 @@ use crate::origin::{DocumentRange, Origin, SourceFile};
 use crate::resource::Resource;
 
 pub use answer::{AnswerError, read_answer};
+pub(crate) use seqindent::guess as guess_style;
 
 /// The key under which a sequence that is a whole document is kept, so that it can have annotations.
 pub(crate) const BARE_SEQUENCE_KEY: &str = "bareSeqNodeWrappingKey";
@@ -207,9 +208,12 @@ fn read_documents(
     marks: &Marks<'_>,
 ) -> Result<Vec<Resource>, ReadError> {
     let Pieces {
-        documents, places, ..
+        documents,
+        places,
+        parsed,
+        ..
     } = Pieces::read(&bytes, dialect, marks)?;
-    let file = Arc::new(SourceFile::new(path, bytes, dialect, places));
+    let file = Arc::new(SourceFile::new(path, bytes, dialect, places, parsed));
     let resource = |(index, document)| {
         let origin = Origin::new(file.clone(), index);
         Resource::from_file(document, origin)
@@ -275,6 +279,8 @@ struct Pieces {
     documents: Vec<Document>,
     /// The position of each document.
     places: Vec<DocumentRange>,
+    /// The documents as they were parsed, for those of files.
+    parsed: Vec<Option<Document>>,
     /// The number of pieces of the text, empty ones included.
     count: usize,
 }
@@ -285,6 +291,7 @@ impl Pieces {
         let mut pieces = Pieces {
             documents: Vec::new(),
             places: Vec::new(),
+            parsed: Vec::new(),
             count: ranges.len(),
         };
         for range in ranges {
@@ -294,6 +301,13 @@ impl Pieces {
                 continue;
             };
             let mut document = wrapped(document, marks.style && dialect == Dialect::Current);
+            if marks.path.is_some() {
+                // Annotations of the user's own that are marks too change with the marks.
+                let is_as_parsed = document.is_unchanged()
+                    && dialect == Dialect::Current
+                    && !annotations::has_families(document.root());
+                pieces.parsed.push(is_as_parsed.then(|| document.clone()));
+            }
             let marked = marks.set(&mut document, pieces.documents.len(), &text, dialect);
             marked.map_err(|error| match dialect {
                 Dialect::Current => ReadError::Edit(error),

@@ -5,7 +5,7 @@ use kiln_yaml::SequenceStyle;
 /// The style of the first sequence below a line of the form `key:`; compact without one.
 ///
 /// It is a guess from lines: a list inside a block scalar counts as well.
-pub(super) fn guess(text: &[u8]) -> SequenceStyle {
+pub(crate) fn guess(text: &[u8]) -> SequenceStyle {
     let mut key_line: &[u8] = b"";
     for line in text.split(|byte| *byte == b'\n') {
         let indent = spaces(line);

@@ -144,6 +144,23 @@ impl Resource {
         self
     }
 
+    /// The resource as an edit of `input`: with the comments of its document, and from where it was read.
+    #[must_use]
+    pub fn as_edit_of(mut self, input: &Resource) -> Resource {
+        for slot in [Slot::Head, Slot::Foot] {
+            let comment = input.document.comment(slot);
+            if self.document.comment(slot) != comment {
+                self.document.set_document_comment(slot, comment);
+            }
+        }
+        Resource {
+            document: self.document,
+            origin: input.origin.clone(),
+            touched: true,
+            is_item: input.is_item,
+        }
+    }
+
     pub(crate) fn is_touched(&self) -> bool {
         self.touched
     }

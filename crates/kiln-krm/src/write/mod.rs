@@ -2,6 +2,7 @@
 
 pub mod json;
 mod keep_lines;
+mod patch;
 mod styles;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use crate::meta;
 use crate::read::{BARE_SEQUENCE_KEY, read_plain};
 use crate::resource::Resource;
 use json::JsonError;
+pub(crate) use patch::patch;
 
 /// Why resources cannot be written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -91,26 +93,43 @@ impl Unmarked {
     ) -> Option<String> {
         let (old, guessed) = only_document(original)?;
         let style = style.unwrap_or(guessed);
-        let mut new = unwrapped(&self.document).into_owned();
-        styles::adopt_styles(&old, &mut new);
+        let new = self.in_styles_of(&old);
         let yaml = |document: &Document| kiln_yaml::to_string(document, style);
         let (old_text, new_text) = (yaml(&old), yaml(&new));
         // A text that equals the encoder's, without blank lines, needs no merge.
         if original == old_text && !original.contains("\n\n") {
             return Some(new_text);
         }
-        let is_new = |proposal: &str| {
-            only_document(proposal).is_some_and(|(document, _)| {
-                document.root().value_eq(new.root()) && lines(&yaml(&document)) == lines(&new_text)
-            })
-        };
+        let is_new = |proposal: &str| is_text_of(proposal, &new, &new_text, style);
         keep_lines::keep_lines(original, &old_text, &new_text, line_break, is_new)
+    }
+
+    /// Whether a text that was made of another one reads back as this document.
+    pub(crate) fn is_text(&self, text: &str, original: &str) -> bool {
+        only_document(original).is_some_and(|(old, style)| {
+            let new = self.in_styles_of(&old);
+            is_text_of(text, &new, &kiln_yaml::to_string(&new, style), style)
+        })
+    }
+
+    fn in_styles_of(&self, old: &Document) -> Document {
+        let mut new = unwrapped(&self.document).into_owned();
+        styles::adopt_styles(old, &mut new);
+        new
     }
 
     /// Unlike the original, which writes the wrapper into the file.
     pub(crate) fn to_json(&self) -> Result<String, JsonError> {
         json::to_json(&unwrapped(&self.document))
     }
+}
+
+/// Whether a text reads back as a document, which the encoder writes as `encoded`.
+fn is_text_of(text: &str, document: &Document, encoded: &str, style: SequenceStyle) -> bool {
+    only_document(text).is_some_and(|(read, _)| {
+        let again = kiln_yaml::to_string(&read, style);
+        read.root().value_eq(document.root()) && lines(&again) == lines(encoded)
+    })
 }
 
 /// The document of a text, if it is the only one.

@@ -9,7 +9,7 @@ use crate::resolve::is_yaml_1_1_non_string;
 impl<'a> NodeRef<'a> {
     /// The first pair whose key has this text; keys of any kind count, and collections have the empty text.
     pub(crate) fn field(self, name: &str) -> Option<(NodeRef<'a>, NodeRef<'a>)> {
-        self.entries().find(|(key, _)| key.value() == name)
+        self.entries().find(|(key, _)| key.has_value(name))
     }
 
     /// The tag as Go's tree holds it: text that was read always has one, a new node may have none.
@@ -90,7 +90,7 @@ impl Document {
         let mut previous = None;
         let mut place = None;
         for (key, value) in mapping.entries() {
-            if key.value() == name && wanted(value) {
+            if key.has_value(name) && wanted(value) {
                 place = Some((key.id(), value.id()));
                 break;
             }

@@ -82,6 +82,14 @@ pub fn is_ordinary(text: &str) -> bool {
 }
 
 fn read(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
+    let (mut documents, problem) = read_documents(input, most);
+    for document in &mut documents {
+        document.parsed_nodes = document.nodes.len();
+    }
+    (documents, problem)
+}
+
+fn read_documents(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
     let mut documents = Vec::new();
     if input.len() > MAX_BYTES {
         let error = Error {

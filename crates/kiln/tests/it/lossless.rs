@@ -325,13 +325,13 @@ fn text_below_a_document_on_standard_input_is_refused() {
         "a=b",
     ];
     for args in [eval.as_slice(), &["fn", "sink", "out"], &["fn", "run"]] {
-        let test_env = TestEnv::new();
+        let test_env = TestEnvironment::new();
         let ran = test_env.kiln(args, &two);
         assert_eq!(ran.code, Some(1), "{args:?}: {}", ran.stdout);
         assert!(ran.stderr.contains("<stdin>:2:1: "), "{}", ran.stderr);
         assert!(!test_env.work().join("out").exists(), "{args:?}");
     }
-    let test_env = TestEnv::new();
+    let test_env = TestEnvironment::new();
     let as_kpt = [["--compat=kpt"].as_slice(), &eval].concat();
     let ran = test_env.kiln(&as_kpt, &two);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);

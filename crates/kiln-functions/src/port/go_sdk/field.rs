@@ -18,7 +18,7 @@ pub enum Formatting {
 /// The value of a key, which must be a string.
 pub fn field<'a>(mapping: NodeRef<'a>, key: &str) -> Option<NodeRef<'a>> {
     let is_key =
-        |name: NodeRef<'_>| name.is_scalar() && name.value() == key && name.tag() == "!!str";
+        |name: NodeRef<'_>| name.is_scalar() && name.has_value(key) && name.tag() == "!!str";
     let mut entries = mapping.entries();
     entries
         .find(|(name, _)| is_key(*name))

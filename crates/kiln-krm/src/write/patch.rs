@@ -1,0 +1,181 @@
+//! Putting edits into a text at the places of the edited nodes.
+//!
+//! This is for the edits that most functions make, in lines as the encoder would write them: another value on its line,
+//! new fields behind the last line of a mapping. Then the outcome is the text that [`super::keep_lines`] would merge, without
+//! writing, comparing and reading whole documents. (Merging also writes a line anew that stands beside a changed one and is
+//! not as the encoder would write it; here it stays.) For everything else there is no outcome, and lines are merged.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use kiln_yaml::{AddedFields, Document, Edits, NodeRef, SequenceStyle, Slot, Style};
+
+use crate::read::guess_style;
+
+const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
+
+/// A piece of the text and what stands there instead.
+struct Replacement {
+    range: Range<usize>,
+    text: String,
+    column: usize,
+}
+
+/// The text of `before` with the edits that lead to `after`; none if they cannot be put in place by place.
+pub(crate) fn patch(before: &Document, after: &Document, edits: &Edits) -> Option<String> {
+    let text = before.source_text();
+    let mut replacements = Vec::with_capacity(edits.values.len() + edits.added.len());
+    for (parent, value) in &edits.values {
+        let is_flow = before.node(*parent).style().contains(Style::FLOW);
+        if is_flow {
+            return None;
+        }
+        replacements.push(replaced_value(
+            text,
+            before.node(*value),
+            after.node(*value),
+        )?);
+    }
+    if !edits.added.is_empty() {
+        let style = guess_style(text.as_bytes());
+        for added in &edits.added {
+            replacements.push(new_lines(text, before, after, added, style)?);
+        }
+    }
+    // What goes in at one place belongs to mappings inside each other: the inner one comes first.
+    replacements.sort_by_key(|it| (it.range.start, Reverse(it.column)));
+    let mut patched = String::with_capacity(text.len() + 256);
+    let mut from = 0;
+    for Replacement {
+        range, text: new, ..
+    } in replacements
+    {
+        patched.push_str(text.get(from..range.start)?);
+        patched.push_str(&new);
+        from = range.end;
+    }
+    patched.push_str(text.get(from..)?);
+    Some(patched)
+}
+
+/// Another value in its line.
+fn replaced_value(text: &str, old: NodeRef<'_>, new: NodeRef<'_>) -> Option<Replacement> {
+    let is_in_line = |node: NodeRef<'_>| {
+        let style = node.style();
+        let is_block = style.contains(Style::LITERAL) || style.contains(Style::FOLDED);
+        !is_block && !style.contains(Style::TAGGED) && !node.value().contains('\n')
+    };
+    if !is_in_line(old) || !is_in_line(new) || !old.anchor().is_empty() {
+        return None;
+    }
+    let range = old.span()?;
+    let (before, here) = (text.get(..range.start)?, text.get(range.clone())?);
+    let behind = line_from(text, range.end)?;
+    let is_usual = (follows_key(before) || before.ends_with("- "))
+        && !here.is_empty()
+        && !here.contains('\n')
+        && (behind.is_empty() || behind.starts_with(" #"));
+    if !is_usual {
+        return None;
+    }
+    let mut alone = Document::from_node(new);
+    let root = alone.root().id();
+    for slot in SLOTS {
+        alone.set_comment(root, slot, "");
+    }
+    let mut value = kiln_yaml::to_string(&alone, SequenceStyle::Compact);
+    value.pop();
+    (!value.contains('\n')).then_some(Replacement {
+        range,
+        text: value,
+        column: 0,
+    })
+}
+
+fn follows_key(text: &str) -> bool {
+    let key = text.strip_suffix(": ");
+    key.is_some_and(|key| key.ends_with(|last: char| !last.is_whitespace()))
+}
+
+/// New fields behind the last line of their mapping.
+fn new_lines(
+    text: &str,
+    before: &Document,
+    after: &Document,
+    added: &AddedFields,
+    style: SequenceStyle,
+) -> Option<Replacement> {
+    let mapping = before.node(added.mapping);
+    let (first_key, _) = mapping.entries().next()?;
+    let key_start = first_key.span()?.start;
+    let line_start = text.get(..key_start)?.rfind('\n').map_or(0, |at| at + 1);
+    let column = key_start - line_start;
+    // The encoder begins a mapping behind the dash of its item, and a dash behind another one is rare.
+    let indent = text.get(line_start..key_start)?.trim_start();
+    let line_above = text.get(..line_start)?.trim_end();
+    if !matches!(indent, "" | "- ") || line_above.ends_with('-') {
+        return None;
+    }
+    let at = end_of_lines(text, mapping)?;
+    let mut fields = Document::new_mapping();
+    let root = fields.root().id();
+    for (key, value) in added.fields(after) {
+        let (key, value) = (fields.import(key), fields.import(value));
+        fields.push_entry(root, key, value);
+    }
+    let mut lines = String::new();
+    for line in kiln_yaml::to_string(&fields, style).lines() {
+        // Blank lines are part of a text.
+        if line.is_empty() {
+            return None;
+        }
+        lines.extend(std::iter::repeat_n(' ', column));
+        lines.push_str(line);
+        lines.push('\n');
+    }
+    Some(Replacement {
+        range: at..at,
+        text: lines,
+        column,
+    })
+}
+
+/// Where the line behind a collection begins, if it is certain that nothing there belongs to the collection.
+fn end_of_lines(text: &str, collection: NodeRef<'_>) -> Option<usize> {
+    let mut node = collection;
+    let last = loop {
+        let is_block = !node.style().contains(Style::FLOW);
+        let last: Vec<NodeRef<'_>> = match node.is_mapping() {
+            true => node.entries().last().map(|(key, value)| vec![key, value])?,
+            false => vec![node.items().last()?],
+        };
+        let has_foot = |node: &NodeRef<'_>| !node.comment(Slot::Foot).is_empty();
+        if !is_block || has_foot(&node) || last.iter().any(has_foot) {
+            return None;
+        }
+        node = *last.last()?;
+        let is_open = !node.is_empty() && !node.style().contains(Style::FLOW);
+        if !is_open {
+            break node;
+        }
+    };
+    let is_text = last.style().contains(Style::LITERAL) || last.style().contains(Style::FOLDED);
+    let range = last.span()?;
+    let here = text.get(range.clone())?;
+    if is_text || here.is_empty() || here.contains('\n') {
+        return None;
+    }
+    let behind = line_from(text, range.end)?;
+    let next = range.end + behind.len() + 1;
+    let following = text.get(next..)?.trim_start();
+    (!following.starts_with('#')).then_some(next)
+}
+
+/// The rest of a line that ends with a line break.
+fn line_from(text: &str, at: usize) -> Option<&str> {
+    let rest = text.get(at..)?;
+    rest.get(..rest.find('\n')?)
+}
+
+#[cfg(test)]
+mod tests;
