@@ -97,7 +97,7 @@ impl FunctionCall<'_> {
                     by_exit_code: matches!(error, CallError::Exit(_)),
                 });
                 Err(match error {
-                    CallError::Exit(exit) => Failure::Exit(exit),
+                    CallError::Exit(exit) => Failure::Exit(Box::new(exit)),
                     CallError::Failure(failure) => failure,
                 })
             }
@@ -229,10 +229,11 @@ impl FunctionCall<'_> {
         }
         read_answer(bytes, Dialect::Current).map_err(|error| match error {
             AnswerError::Read(error) => bad_output(error),
-            error => CallError::Failure(Failure::NoItems {
-                function: self.function.name().to_owned(),
-                reason: error.to_string(),
-            }),
+            error => {
+                let function = kiln_krm::gotext::quote(self.function.name());
+                let text = format!("function {function} did not return a ResourceList: {error}");
+                CallError::Failure(Failure::NoItems(text))
+            }
         })
     }
 
@@ -269,7 +270,7 @@ impl FunctionCall<'_> {
                 (nothing(), Some(CallError::Exit(exit)))
             }
             Err(RunError::NotStarted(error)) => {
-                let failure = Failure::NotStarted(error);
+                let failure = Failure::NotStarted(Box::new(error));
                 (nothing(), Some(CallError::Failure(failure)))
             }
             Err(error @ RunError::Unavailable(_)) => {

@@ -39,9 +39,10 @@ fn plain_edits(output: &Document, input: &Document) -> Option<Edits> {
         return None;
     }
     let edits = output.edits_since(input)?;
-    let new_fields = edits.added.iter().flat_map(|added| added.fields(output));
-    let has_marks = new_fields
-        .map(|(key, value)| has_marks(key, value))
-        .any(|it| it);
+    let has_marks = edits
+        .added
+        .iter()
+        .flat_map(|added| added.fields(output))
+        .any(|(key, value)| has_marks(key, value));
     (!has_marks).then_some(edits)
 }

@@ -15,7 +15,7 @@ use kiln_runtime::{Outcome, StartError};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// A function failed; the log has its results and its standard error.
-    Exit(Exit),
+    Exit(Box<Exit>),
     /// A package's Kptfile cannot be used.
     Kptfile(Box<KptfileError>),
     /// A package's pipeline cannot be run: found when the package was read.
@@ -31,7 +31,7 @@ pub enum Failure {
     /// No evaluator runs the function.
     NotFound(String),
     /// A program could not be started.
-    NotStarted(StartError),
+    NotStarted(Box<StartError>),
     /// The container engine, or another thing that is needed to run the function, is not available.
     Unavailable(String),
     /// No known version of an image matches.
@@ -39,12 +39,7 @@ pub enum Failure {
     /// The output of a function is not a list of resources.
     BadOutput(String),
     /// The output of a function is empty, or a list without items.
-    NoItems {
-        /// The image or command line.
-        function: String,
-        /// What is missing.
-        reason: String,
-    },
+    NoItems(String),
     /// A function that exited with 0 reported errors in its results.
     ReportedErrors {
         /// The image or command line.
@@ -116,10 +111,6 @@ impl Failure {
             }
             Failure::NotStarted(error) => format!("unexpected function error: {error}"),
             Failure::NoMatchingTag(error) => error.to_string(),
-            Failure::NoItems { function, reason } => {
-                let function = quote(function);
-                format!("function {function} did not return a ResourceList: {reason}")
-            }
             Failure::ReportedErrors { function, count } => {
                 let function = quote(function);
                 format!("function {function} reported {count} error(s) in its results")
@@ -127,6 +118,7 @@ impl Failure {
             Failure::NotFound(text)
             | Failure::Unavailable(text)
             | Failure::BadOutput(text)
+            | Failure::NoItems(text)
             | Failure::Text(text) => text.clone(),
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn call(failure: &Failure, config: Option<&str>) -> Option<String> {
         Failure::BadOutput(_) => {
             "a function must print a ResourceList to standard output, and everything else to standard error"
         }
-        Failure::NoItems { .. } => NO_ITEMS,
+        Failure::NoItems(_) => NO_ITEMS,
         Failure::ReportedErrors { .. } => "fix the errors in the results above",
         Failure::File(_) => INVALID_FILE,
         Failure::Kptfile(error) => kptfile(&error.problem)?,

@@ -208,7 +208,7 @@ fn class(failure: &Failure) -> ErrorClass {
     match failure {
         Failure::Exit(_)
         | Failure::BadOutput(_)
-        | Failure::NoItems { .. }
+        | Failure::NoItems(_)
         | Failure::ReportedErrors { .. }
         | Failure::NotStarted(_) => ErrorClass::Function,
         Failure::NotKrm(error) => match error.list {
