@@ -134,13 +134,13 @@ impl PackageTasks<'_> {
             let order = &begun.order.clone();
             let queue = &self.queue;
             let handle = TaskHandle { queue, order };
-            // The calling thread resumes a panic before anything sees what it left behind.
             let await_turn = || handle.await_turn();
             let await_turn: Option<AwaitTurn<'_>> = match self.options.jobs.external {
                 ExternalFunctions::InOrder => Some(&await_turn),
                 ExternalFunctions::Parallel => None,
             };
             let perform = || self.perform(begun, &handle, await_turn);
+            // The calling thread resumes a panic before anything sees what it left behind.
             let done = catch_unwind(AssertUnwindSafe(perform));
             if let Err(panic) = done {
                 queue.fail(order, Err(panic));
