@@ -230,7 +230,7 @@ impl FunctionCall<'_> {
         read_answer(bytes, Dialect::Current).map_err(|error| match error {
             AnswerError::Read(error) => bad_output(error),
             error => {
-                let function = kiln_krm::gotext::quote(self.function.name());
+                let function = kiln_go::quote(self.function.name());
                 let text = format!("function {function} did not return a ResourceList: {error}");
                 CallError::Failure(Failure::NoItems(text))
             }

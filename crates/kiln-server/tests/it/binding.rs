@@ -7,12 +7,16 @@ use std::net::{Ipv6Addr, TcpListener};
 use kiln_runtime::EvaluatorChain;
 use kiln_server::{Options, Server};
 
+#[expect(clippy::print_stderr, reason = "that a test is skipped must be seen")]
+fn skipped() {
+    eprintln!("SKIPPED: this machine has no IPv6");
+}
+
 /// A port that IPv6 cannot have is not served on IPv4 alone: clients of IPv6 would reach another program.
 #[tokio::test]
 async fn a_port_in_use_is_refused_even_if_ipv4_has_it() {
     let Ok(other) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) else {
-        eprintln!("skipped: this machine has no IPv6");
-        return;
+        return skipped();
     };
     let port = other.local_addr().unwrap().port();
     let bound = Server::bind_all(port, EvaluatorChain::default(), Options::default()).await;
