@@ -84,8 +84,7 @@ impl RunnerFlags {
         }
         options.token_file = self.runner_token_file.clone();
         options.trace_context = Some(trace_context);
-        let remote =
-            RemoteEvaluator::new(options).context("cannot configure the function runner")?;
+        let remote = RemoteEvaluator::new(options).context("cannot use the function runner")?;
         Ok(Some(remote))
     }
 }

@@ -283,7 +283,7 @@ fn check_doc_fails(flags: &str, variables: &[(&str, &str)], stderr: &str) {
 }
 
 #[test]
-fn doc_says_what_is_wrong() {
+fn doc_reports_errors() {
     check_doc_fails("", &[], "error: image must be specified\n");
     check_doc_fails(
         "x -i x",

@@ -127,7 +127,7 @@ fn an_image_transforms_resources() {
 }
 
 #[test]
-fn the_default_is_nobody_without_network_and_without_our_variables() {
+fn containers_run_without_privileges_network_and_our_variables() {
     let script = "(id -u; readlink /proc/self/ns/net; echo \"[$SECRET]\") >&2; cat";
     let Some(kitchen) = Kitchen::new("default", script) else {
         return;
@@ -206,7 +206,7 @@ fn an_image_that_is_missing_is_named() {
 }
 
 #[test]
-fn a_failure_is_told_with_results_and_stderr() {
+fn a_failure_is_printed_with_results_and_stderr() {
     let script = "cat >/dev/null; echo 'oh no' >&2; cat <<'END'
 apiVersion: config.kubernetes.io/v1
 kind: ResourceList

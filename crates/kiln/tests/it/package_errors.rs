@@ -26,8 +26,8 @@ fn check_no_repetition(command: &str, printed: &str) {
 }
 
 #[test]
-fn every_reason_is_told_once() {
-    let Some(git_env) = GitEnvironment::new("every_reason_is_told_once") else {
+fn every_reason_is_printed_once() {
+    let Some(git_env) = GitEnvironment::new("every_reason_is_printed_once") else {
         return;
     };
     git_env.publish();

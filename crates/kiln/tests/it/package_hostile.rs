@@ -282,8 +282,8 @@ fn the_environment_of_another_git_is_not_ours() {
 
 /// A package may hold what looks like a repository of its own.
 #[test]
-fn a_repository_inside_of_a_package_is_none() {
-    let Some(hostile) = Hostile::new("a_repository_inside_of_a_package_is_none") else {
+fn a_repository_inside_of_a_package_is_not_used() {
+    let Some(hostile) = Hostile::new("a_repository_inside_of_a_package_is_not_used") else {
         return;
     };
     hostile.repository("trap");

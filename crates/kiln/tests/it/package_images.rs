@@ -410,8 +410,8 @@ fn publish_with_lock(git_env: &GitEnvironment, package: &str, image: &str, diges
 }
 
 #[test]
-fn images_that_are_gone_are_told() {
-    let Some(git_env) = GitEnvironment::new("images_that_are_gone_are_told") else {
+fn missing_images_are_reported() {
+    let Some(git_env) = GitEnvironment::new("missing_images_are_reported") else {
         return;
     };
     let registry = TestRegistry::scripted();

@@ -214,8 +214,8 @@ fn a_hostile_package_runs_nothing() {
 }
 
 #[test]
-fn an_upgrade_tells_its_conflicts() {
-    let Some(git_env) = GitEnvironment::new("an_upgrade_tells_its_conflicts") else {
+fn an_upgrade_reports_its_conflicts() {
+    let Some(git_env) = GitEnvironment::new("an_upgrade_reports_its_conflicts") else {
         return;
     };
     git_env.publish();
@@ -260,8 +260,8 @@ fn an_upgrade_tells_its_conflicts() {
 }
 
 #[test]
-fn what_a_draft_says_is_set_and_unset() {
-    let Some(git_env) = GitEnvironment::new("what_a_draft_says_is_set_and_unset") else {
+fn metadata_of_a_draft_is_set_and_unset() {
+    let Some(git_env) = GitEnvironment::new("metadata_of_a_draft_is_set_and_unset") else {
         return;
     };
     let kptfile = git_env.run(

@@ -69,7 +69,7 @@ fn lists_stay_as_deep_as_they_are() {
 }
 
 #[test]
-fn what_a_function_says_is_heard_while_it_runs() {
+fn stderr_is_printed_while_a_function_runs() {
     let test_env = test_env("echo hello >&2; cat go >/dev/null; cat");
     let pipe = test_env.work().join("go");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
@@ -83,7 +83,7 @@ fn what_a_function_says_is_heard_while_it_runs() {
 }
 
 #[test]
-fn a_function_that_is_not_enabled_is_skipped_and_told() {
+fn a_function_that_is_not_enabled_is_skipped_with_a_message() {
     let test_env = test_env("false");
     let ran = test_env.kiln(&["fn", "run", "pkg"], "");
     let message = "skipped function \"./fn.sh\" in fn.yaml: it requires --enable-exec\n";

@@ -196,7 +196,7 @@ fn a_failed_function_comes_with_its_results() {
 }
 
 #[test]
-fn a_runner_that_says_no_more_than_a_text_is_quoted() {
+fn an_error_text_of_a_runner_is_quoted() {
     let (test_env, runner) = (TestEnvironment::new(), Running::start());
     package(&test_env, "example.com/go-fails:v1");
     let done = render(&test_env, &["--runner", &runner.address.to_string()]);

@@ -53,7 +53,7 @@ fn a_sink_makes_directories_0755_and_files_by_the_umask() {
 }
 
 #[test]
-fn an_interrupted_change_is_put_right_by_the_next_command_and_told() {
+fn an_interrupted_change_is_recovered_and_reported_by_the_next_command() {
     let test_env = TestEnvironment::new();
     test_env.write("pkg/a.yaml", &at("a.yaml"));
     // A journal that was cut off before its plan was whole: nothing had been done.

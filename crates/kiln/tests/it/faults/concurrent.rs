@@ -139,7 +139,7 @@ const ALL_RUN: &str = "cat > /dev/null; touch runs.$NUMBER; \
                        while [ $(ls | grep -c '^runs') -lt $COUNT ]; do sleep 0.02; done";
 
 #[test]
-fn of_two_commands_with_different_aims_one_wins_and_the_other_says_so() {
+fn of_two_conflicting_commands_one_wins_and_the_other_fails() {
     for verb in ["render", "eval", "run"] {
         let job = Job::new(verb);
         job.function(&format!("{ALL_RUN}; sed \"s/new/of $NUMBER/\" answer.yaml"));

@@ -134,11 +134,11 @@ fn killed_while_functions_run() {
 }
 
 #[test]
-fn the_next_command_tells_what_it_put_right() {
+fn the_next_command_reports_what_it_recovered() {
     let job = Job::new("render");
     if !has_strace(&job) {
         return skip(
-            "the_next_command_tells_what_it_put_right",
+            "the_next_command_reports_what_it_recovered",
             "strace does not work here",
         );
     }
