@@ -228,7 +228,7 @@ impl Dir {
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(fs::openat(&self.fd, name, flags, Mode::empty())?);
         if Meta::of(&fs::fstat(&file)?).stamp() != *old {
-            return Err(io::Error::other("somebody else has just changed it"));
+            return Err(io::Error::other("another process has just changed it"));
         }
         file.write_all_at(content, 0)
     }

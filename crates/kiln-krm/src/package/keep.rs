@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kiln_yaml::Slot;
 
-use super::place::Placed;
+use super::assign_files::FileResource;
 use super::read::ReadSet;
 use crate::annotations::PACKAGE_PATH;
 use crate::dialect::Dialect;
@@ -30,15 +30,15 @@ enum KeptContent {
 
 /// The file's new content; `None` if it is unchanged.
 pub(super) fn keep_bytes(
-    placed: Vec<Placed>,
+    file_resources: Vec<FileResource>,
     path: &str,
     before: &ReadSet,
     dialect: Dialect,
 ) -> Result<Option<Vec<u8>>, EncodeError> {
     let file = before.get(path);
-    let mut pieces = Vec::with_capacity(placed.len());
-    for placed in placed {
-        pieces.push(Piece::new(placed, path, before, dialect)?);
+    let mut pieces = Vec::with_capacity(file_resources.len());
+    for assigned in file_resources {
+        pieces.push(Piece::new(assigned, path, before, dialect)?);
     }
     let is_in_place = |(number, piece): (usize, &Piece)| {
         matches!(piece.content, KeptContent::Kept) && piece.number_in(file) == Some(number)
@@ -75,7 +75,7 @@ pub fn write_kept_documents(
     let mut pieces = Vec::with_capacity(resources.len());
     for resource in resources {
         let is_json = is_json(&resource);
-        let placed = Placed {
+        let assigned = FileResource {
             resource: match is_json {
                 true => resource.with_origin(None),
                 false => resource,
@@ -83,7 +83,7 @@ pub fn write_kept_documents(
             path: String::new(),
             index: String::new(),
         };
-        pieces.push(Piece::new(placed, "", &ReadSet::default(), dialect)?);
+        pieces.push(Piece::new(assigned, "", &ReadSet::default(), dialect)?);
     }
     let mut text = assemble(&pieces, None, dialect)?;
     end_line(&mut text, "\n");
@@ -128,14 +128,14 @@ fn assemble(
 
 impl Piece {
     fn new(
-        placed: Placed,
+        assigned: FileResource,
         path: &str,
         before: &ReadSet,
         dialect: Dialect,
     ) -> Result<Piece, EncodeError> {
-        let Placed {
+        let FileResource {
             resource, index, ..
-        } = placed;
+        } = assigned;
         let found = || {
             let (file, index) = (before.get(path)?, index.parse().ok()?);
             (index < file.document_count()).then(|| Origin::new(file.clone(), index))

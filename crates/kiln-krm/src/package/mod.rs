@@ -2,11 +2,11 @@
 //!
 //! Nothing here touches a disk: files come from a [`FileSource`], and a write is only planned.
 
+mod assign_files;
 mod files;
 mod glob;
 mod ignore;
 mod keep;
-mod place;
 mod plan;
 mod read;
 #[cfg(test)]

@@ -8,8 +8,8 @@ use std::num::NonZeroUsize;
 
 use kiln_go::NumberError;
 
+use super::assign_files::{FileResource, assign_files, sort};
 use super::keep::keep_bytes;
-use super::place::{Placed, place, sort};
 use super::read::ReadSet;
 use crate::dialect::Dialect;
 use crate::parallel::{Worth, try_map};
@@ -172,13 +172,16 @@ pub fn plan_copy(
 fn by_file(
     resources: Vec<Resource>,
     options: &WriteOptions,
-) -> Result<BTreeMap<String, Vec<Placed>>, WriteError> {
-    let mut files: BTreeMap<String, Vec<Placed>> = BTreeMap::new();
-    for placed in place(resources, &options.package, options.dialect)? {
-        files.entry(placed.path.clone()).or_default().push(placed);
+) -> Result<BTreeMap<String, Vec<FileResource>>, WriteError> {
+    let mut files: BTreeMap<String, Vec<FileResource>> = BTreeMap::new();
+    for assigned in assign_files(resources, &options.package, options.dialect)? {
+        files
+            .entry(assigned.path.clone())
+            .or_default()
+            .push(assigned);
     }
-    for placed in files.values_mut() {
-        sort(placed)?;
+    for file_resources in files.values_mut() {
+        sort(file_resources)?;
     }
     check_directories(&files)?;
     Ok(files)
@@ -189,25 +192,33 @@ type WrittenFile = (String, Option<Vec<u8>>);
 
 /// The content of each file; `None` if it is unchanged.
 fn contents(
-    files: BTreeMap<String, Vec<Placed>>,
+    files: BTreeMap<String, Vec<FileResource>>,
     before: &ReadSet,
     options: &WriteOptions,
 ) -> Result<Vec<WrittenFile>, WriteError> {
-    let files: Vec<(String, Vec<Placed>)> = files.into_iter().collect();
-    try_map(files, options.threads, Worth::Files, |(path, placed)| {
-        let content = match options.bytes {
-            Bytes::Keep => keep_bytes(placed, &path, before, options.dialect)?,
-            Bytes::Reencode => {
-                let resources = placed.into_iter().map(|placed| placed.resource).collect();
-                Some(write_documents(resources, options.dialect)?.into_bytes())
-            }
-        };
-        Ok((path, content))
-    })
+    let files: Vec<(String, Vec<FileResource>)> = files.into_iter().collect();
+    try_map(
+        files,
+        options.threads,
+        Worth::Files,
+        |(path, file_resources)| {
+            let content = match options.bytes {
+                Bytes::Keep => keep_bytes(file_resources, &path, before, options.dialect)?,
+                Bytes::Reencode => {
+                    let resources = file_resources
+                        .into_iter()
+                        .map(|assigned| assigned.resource)
+                        .collect();
+                    Some(write_documents(resources, options.dialect)?.into_bytes())
+                }
+            };
+            Ok((path, content))
+        },
+    )
 }
 
 /// No file can be the package itself or a parent directory of another file.
-fn check_directories(files: &BTreeMap<String, Vec<Placed>>) -> Result<(), WriteError> {
+fn check_directories(files: &BTreeMap<String, Vec<FileResource>>) -> Result<(), WriteError> {
     for path in files.keys() {
         if path == "." {
             return Err(WriteError::Directory(path.clone()));

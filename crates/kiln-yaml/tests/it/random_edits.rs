@@ -2,7 +2,7 @@
 //!
 //! The documents have no repeated keys, no anchors and no folded scalars: a repeated key comes to light when the first
 //! is removed, an alias may lose its anchor, and folding changes values in kyaml too. Nor have they tabs, with which
-//! kyaml writes literals that nobody can read.
+//! kyaml writes literals that cannot be read.
 
 use std::collections::BTreeMap;
 

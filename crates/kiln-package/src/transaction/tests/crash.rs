@@ -149,7 +149,7 @@ fn a_failing_step_before_the_commit_changes_nothing() {
 /// The environment variable that makes this test binary the victim of [`killed_for_real`].
 const VICTIM: &str = "KILN_TEST_KILL_AFTER";
 
-/// Not a test by itself: applies the changes in the directory it is told and kills itself on the way.
+/// Not a test by itself: applies the changes in the given directory and kills itself on the way.
 #[test]
 fn victim() {
     let Ok(instruction) = std::env::var(VICTIM) else {

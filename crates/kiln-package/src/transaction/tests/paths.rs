@@ -130,7 +130,7 @@ fn a_pipe_is_refused_without_waiting() {
     assert!(matches!(source, PathError::NotAFile));
 }
 
-/// A whole, committed journal for this package, written by somebody else.
+/// A whole, committed journal for this package, written by another program.
 fn forge(root: &Path, edit: impl FnOnce(&mut Journal)) {
     let mut journal = Journal {
         package: fs::metadata(root).expect("a directory").ino(),

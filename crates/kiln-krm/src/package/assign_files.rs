@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 255;
 const LONGEST_PATH: usize = 4096;
 
 /// A resource with its file and index.
-pub(super) struct Placed {
+pub(super) struct FileResource {
     pub(super) resource: Resource,
     /// Cleaned and inside of the package.
     pub(super) path: String,
@@ -25,11 +25,11 @@ pub(super) struct Placed {
 /// Finds the file and index of each resource, in list order.
 ///
 /// One without a path gets the default path; one without an index comes last in its file.
-pub(super) fn place(
+pub(super) fn assign_files(
     resources: Vec<Resource>,
     package: &str,
     dialect: Dialect,
-) -> Result<Vec<Placed>, WriteError> {
+) -> Result<Vec<FileResource>, WriteError> {
     let mut highest: HashMap<String, i64> = HashMap::new();
     let mut wanted = Vec::with_capacity(resources.len());
     for resource in &resources {
@@ -46,7 +46,7 @@ pub(super) fn place(
         };
         wanted.push((path, index));
     }
-    let mut placed = Vec::with_capacity(resources.len());
+    let mut file_resources = Vec::with_capacity(resources.len());
     for (resource, (path, index)) in resources.into_iter().zip(wanted) {
         let index = index.unwrap_or_else(|| {
             let next = highest.entry(path.clone()).or_default();
@@ -54,7 +54,7 @@ pub(super) fn place(
             *next = next.saturating_add(1);
             index
         });
-        placed.push(Placed {
+        file_resources.push(FileResource {
             resource,
             path,
             index,
@@ -64,23 +64,23 @@ pub(super) fn place(
         Dialect::Current => (PATH, INDEX),
         Dialect::Legacy => (LEGACY_PATH, LEGACY_INDEX),
     };
-    for Placed { path, index, .. } in &placed {
+    for FileResource { path, index, .. } in &file_resources {
         for (key, value) in [(index_key, index), (path_key, path)] {
             if value.is_empty() {
                 return Err(WriteError::MissingAnnotation(key));
             }
         }
     }
-    for Placed { path, .. } in &mut placed {
+    for FileResource { path, .. } in &mut file_resources {
         *path = inside(path, package)?;
     }
-    Ok(placed)
+    Ok(file_resources)
 }
 
 /// Sorts the resources of one file by index, keeping the list order of equal ones.
-pub(super) fn sort(placed: &mut [Placed]) -> Result<(), WriteError> {
+pub(super) fn sort(file_resources: &mut [FileResource]) -> Result<(), WriteError> {
     // The original reads an index only to compare it with another one.
-    for pair in placed.windows(2) {
+    for pair in file_resources.windows(2) {
         if let [before, this] = pair
             && before.index != this.index
         {
@@ -88,7 +88,7 @@ pub(super) fn sort(placed: &mut [Placed]) -> Result<(), WriteError> {
             number(&before.index)?;
         }
     }
-    placed.sort_by_cached_key(|placed| number(&placed.index).unwrap_or(0));
+    file_resources.sort_by_cached_key(|assigned| number(&assigned.index).unwrap_or(0));
     Ok(())
 }
 
