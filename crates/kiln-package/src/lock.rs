@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_writer_waits_for_readers_and_says_so() {
         let root = tempfile::tempdir().expect("a temporary directory");
-        let never = || panic!("never else is there");
+        let never = || panic!("no other command has the lock");
         let first = Lock::acquire(root.path(), Access::Read, never).expect("locks");
         let second = Lock::acquire(root.path(), Access::Read, never).expect("locks");
         let written = AtomicBool::new(false);
