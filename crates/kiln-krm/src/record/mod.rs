@@ -16,7 +16,7 @@ use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
 pub(crate) use node::{alias_targets, allowed_alias_share, explicit_tag_lie, is_merge_key, line};
 pub use reader::{DecodeError, Fatal, Misfit, Reader, UnknownKeys, read_record};
-pub(crate) use text::decode_base64;
+pub use text::decode_base64;
 pub(crate) use text::new_text;
 pub use text::{is_base_60, is_old_bool};
 

@@ -91,7 +91,7 @@ fn whole(text: &str) -> Option<i64> {
 }
 
 /// The text that is written in base64; line breaks do not count, and bytes that are not UTF-8 are replaced.
-pub(crate) fn decode_base64(text: &str) -> Option<String> {
+pub fn decode_base64(text: &str) -> Option<String> {
     let symbols: Vec<u8> = text
         .bytes()
         .filter(|b| !matches!(b, b'\r' | b'\n'))

@@ -17,7 +17,7 @@ use crate::port::kustomize::decode::{
     ConfigShape, ConfigValue, DecodeError, FieldShape, StructShape, YamlReader, decode,
 };
 use crate::port::kustomize::{
-    Creation, FieldPath, FieldSpec, FilterError, Image, KustomizeRelease, apply_spec,
+    Creation, FieldPath, FieldSpec, FilterError, Image, KustomizeRelease, MergeKeys, apply_spec,
     expect_scalar, through_json,
 };
 
@@ -233,7 +233,7 @@ impl ImageSetterV0_1_0<'_> {
         specs: &[&FieldSpec],
     ) -> Result<Document, FilterError> {
         let about = ImageLocation::of(resource);
-        through_json(resource.document(), |document| {
+        through_json(resource.document(), MergeKeys::Refused, |document| {
             if resource.kind() == "CustomResourceDefinition" {
                 return Ok(());
             }

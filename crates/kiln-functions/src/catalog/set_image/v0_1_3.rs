@@ -8,7 +8,7 @@ use regex::Regex;
 use super::config::SetImageConfig;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::kustomize::{
-    Creation, FieldPath, FieldSpec, FilterError, Image, KustomizeRelease, apply_spec,
+    Creation, FieldPath, FieldSpec, FilterError, Image, KustomizeRelease, MergeKeys, apply_spec,
     expect_scalar, through_json,
 };
 
@@ -105,7 +105,7 @@ impl<'s> ImageSetter<'s> {
         resource: &mut Resource,
         specs: &[FieldSpec],
     ) -> Result<(), FilterError> {
-        let document = through_json(resource.document(), |document| {
+        let document = through_json(resource.document(), MergeKeys::Merged, |document| {
             if resource.kind() == "CustomResourceDefinition" {
                 return Ok(());
             }

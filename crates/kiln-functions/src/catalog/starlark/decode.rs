@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use kiln_krm::Resource;
+use kiln_krm::record::decode_base64;
 use kiln_starlark::{BigInt, Dict, Failure, List, Usage, Value};
 use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
@@ -253,6 +254,10 @@ fn scalar(node: NodeRef<'_>) -> Value {
         "!!float" => float(text).unwrap_or_else(|| Value::string(text)),
         "!!timestamp" => match Time::parse(text) {
             Some(time) => Value::object(Rc::new(time)),
+            None => Value::string(text),
+        },
+        "!!binary" => match decode_base64(text) {
+            Some(data) => Value::string(data),
             None => Value::string(text),
         },
         _ => Value::string(text),

@@ -8,9 +8,7 @@ mod read;
 mod tests;
 mod text;
 
-#[cfg(test)]
-use read::JsonError;
-pub(crate) use read::{Scalars, read};
+pub(crate) use read::{JsonError, Scalars, read};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Json {

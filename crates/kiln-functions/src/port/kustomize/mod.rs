@@ -35,7 +35,7 @@ pub(crate) use resource_id::{PreviousIdsError, ResourceId};
 pub(crate) use resource_map::{
     MIGRATION_ID, MapError, ResourceMarks, check_metadata, check_resources, resource_id_text,
 };
-pub(crate) use round_trip::{round_trip, through_json};
+pub(crate) use round_trip::{MergeKeys, round_trip, through_json};
 pub(crate) use scope::{is_cluster_scoped, was_cluster_scoped};
 pub(crate) use transformer::{TransformerRelease, transform};
 

@@ -2,10 +2,10 @@
 //! floats, written with an exponent from a million on.
 
 use kiln_krm::write::json::to_json;
-use kiln_yaml::{Document, NodeId, Style};
+use kiln_yaml::{Document, NodeId, NodeRef, Style};
 
 use super::number::shortest;
-use crate::port::go_json::{JsonContent, JsonRef, Scalars, read};
+use crate::port::go_json::{JsonContent, JsonError, JsonRef, Scalars, read};
 use crate::port::go_yaml::{compare_keys, is_other};
 
 /// A resource that JSON cannot represent.
@@ -13,17 +13,40 @@ use crate::port::go_yaml::{compare_keys, is_other};
 #[error("{0}")]
 pub(crate) struct NotJson(pub(super) String);
 
+/// What happens to `<<` below the top of a resource.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MergeKeys {
+    Merged,
+    /// go-yaml before v3.0.1 does not take a mapping with `<<` for one whose keys are strings.
+    Refused,
+}
+
 /// Changes a resource like a filter that works on JSON parsed as YAML: the change gets quoted strings and flow style,
 /// and the resource is the output of JSON afterwards.
 pub(crate) fn through_json<E: From<NotJson>>(
     document: &Document,
+    merge_keys: MergeKeys,
     change: impl FnOnce(&mut Document) -> Result<(), E>,
 ) -> Result<Document, E> {
+    if merge_keys == MergeKeys::Refused && has_inner_merge_key(document) {
+        return Err(NotJson(JsonError::Key.to_string()).into());
+    }
     let json = to_json(document).map_err(|error| NotJson(error.0.to_string()))?;
     let json = kiln_yaml::parse(&json).map_err(|error| NotJson(error.to_string()))?;
     let mut json = json.unwrap_or_else(Document::new_mapping);
     change(&mut json)?;
     Ok(round_trip(&json)?)
+}
+
+fn has_inner_merge_key(document: &Document) -> bool {
+    let mut open: Vec<NodeRef<'_>> = document.root().children().collect();
+    while let Some(node) = open.pop() {
+        if node.entries().any(|(key, _)| key.tag() == "!!merge") {
+            return true;
+        }
+        open.extend(node.children());
+    }
+    false
 }
 
 /// How numbers are written.

@@ -5,7 +5,7 @@ use kiln_krm::Resource;
 use kiln_yaml::Document;
 
 use super::path_filter::FilterError;
-use super::round_trip::{Numbers, out_of_json, through_json};
+use super::round_trip::{MergeKeys, Numbers, out_of_json, through_json};
 use super::unstructured::take;
 use super::{KustomizeRelease, ResourceMarks, check_resources, fail};
 use crate::function::{Context, Ending, FunctionList};
@@ -54,7 +54,7 @@ impl TransformerRelease {
         change: impl FnOnce(&mut Document) -> Result<(), FilterError>,
     ) -> Result<(), FilterError> {
         let document = match self {
-            TransformerRelease::Kyaml0_10_21 => through_json(resource.document(), change)?,
+            TransformerRelease::Kyaml0_10_21 => through_json(resource.document(), MergeKeys::Refused, change)?,
             TransformerRelease::Kyaml0_10_5 | TransformerRelease::Kyaml0_10_20 => {
                 let mut document = resource.document().clone();
                 change(&mut document)?;
