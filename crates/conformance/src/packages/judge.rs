@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use anyhow::Result;
+use kiln_yaml::{Document, NodeRef, parse_all};
 use similar::{ChangeTag, TextDiff};
 
 use super::package::Package;
@@ -68,9 +69,12 @@ pub(super) fn judge(package: &Package, peers: &Peers) -> Result<Vec<Difference>>
     }
     all.extend(exit(Check::Exit, kpt, kiln));
     if kpt.is_success && kiln.is_success {
-        all.extend(files(Check::Values, kpt, kiln, is_same));
-        all.extend(comments(&package.files, &kpt.files, &kiln.files));
-        all.extend(lines(&package.files, &kpt.files, &kiln.files));
+        // Of a key that is there twice kpt writes the first value twice; kiln keeps both.
+        if !package.files.values().any(|text| has_repeated_key(text)) {
+            all.extend(files(Check::Values, kpt, kiln, is_same));
+            all.extend(comments(&package.files, &kpt.files, &kiln.files));
+            all.extend(lines(&package.files, &kpt.files, &kiln.files));
+        }
         let moved = files(Check::Idempotence, kiln, kiln_again, |_, a, b| a == b);
         if let Some(moved) = moved
             && comes_to_rest(package, peers)?
@@ -103,6 +107,21 @@ fn exit(check: Check, kpt: &Rendered, kiln: &Rendered) -> Option<Difference> {
             kiln.talk
         ),
     })
+}
+
+/// Whether a mapping of a file has a key twice.
+pub(super) fn has_repeated_key(text: &str) -> bool {
+    let documents = parse_all(text.as_bytes()).unwrap_or_default();
+    let mut pending: Vec<NodeRef<'_>> = documents.iter().map(Document::root).collect();
+    while let Some(node) = pending.pop() {
+        let mut keys = BTreeSet::new();
+        if !node.entries().all(|(key, _)| keys.insert(key.value())) {
+            return true;
+        }
+        pending.extend(node.entries().map(|(_, value)| value));
+        pending.extend(node.items());
+    }
+    false
 }
 
 fn success(rendered: &Rendered) -> &'static str {
@@ -140,21 +159,22 @@ fn is_same(path: &str, wanted: &str, got: &str) -> bool {
 
 /// Comments that kpt keeps are there, and none is there more often than in the input or in kpt's output.
 pub(super) fn comments(input: &Files, kpt: &Files, kiln: &Files) -> Option<Difference> {
+    let kept = kept_comments(input, kpt);
     let (input, kpt, kiln) = (count(input), count(kpt), count(kiln));
     let of =
         |counts: &BTreeMap<String, usize>, comment: &str| counts.get(comment).copied().unwrap_or(0);
     let mut names = input.keys().chain(kpt.keys()).chain(kiln.keys());
     let wrong = names.find_map(|comment| {
-        let (had, wanted, got) = (of(&input, comment), of(&kpt, comment), of(&kiln, comment));
-        let what = if got < wanted.min(had) {
+        let (had, with_kpt, got) = (of(&input, comment), of(&kpt, comment), of(&kiln, comment));
+        let what = if got < of(&kept, comment).min(had) {
             "lost"
-        } else if got > wanted.max(had) {
+        } else if got > with_kpt.max(had) {
             "doubled"
         } else {
             return None;
         };
         Some(format!(
-            "the comment {comment:?} is {what}: {had} times in the input, {wanted} with kpt, {got} with kiln"
+            "the comment {comment:?} is {what}: {had} times in the input, {with_kpt} with kpt, {got} with kiln"
         ))
     });
     wrong.map(|text| Difference {
@@ -163,21 +183,44 @@ pub(super) fn comments(input: &Files, kpt: &Files, kiln: &Files) -> Option<Diffe
     })
 }
 
+/// Comments that kpt keeps. What it doubles in one file does not make up for what it removes with a resource of another one.
+fn kept_comments(input: &Files, kpt: &Files) -> BTreeMap<String, usize> {
+    let mut kept = BTreeMap::new();
+    for (path, text) in kpt {
+        let had = input.get(path).map(|text| count_in(path, text));
+        for (comment, times) in count_in(path, text) {
+            let had = had
+                .as_ref()
+                .map(|had| had.get(&comment).copied().unwrap_or(0));
+            *kept.entry(comment).or_default() += had.map_or(times, |had| had.min(times));
+        }
+    }
+    kept
+}
+
 /// Comments by text. What looks like one inside of a text counts the same in all outputs.
 fn count(files: &Files) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for (path, text) in files {
-        if path.ends_with("Kptfile") || path.ends_with(".json") {
-            continue;
+        for (comment, times) in count_in(path, text) {
+            *counts.entry(comment).or_default() += times;
         }
-        for line in text.lines() {
-            let comment = match line.trim_start().strip_prefix('#') {
-                Some(comment) => Some(comment),
-                None => line.split_once(" #").map(|(_, comment)| comment),
-            };
-            if let Some(comment) = comment {
-                *counts.entry(comment.trim().to_owned()).or_default() += 1;
-            }
+    }
+    counts
+}
+
+fn count_in(path: &str, text: &str) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    if path.ends_with("Kptfile") || path.ends_with(".json") {
+        return counts;
+    }
+    for line in text.lines() {
+        let comment = match line.trim_start().strip_prefix('#') {
+            Some(comment) => Some(comment),
+            None => line.split_once(" #").map(|(_, comment)| comment),
+        };
+        if let Some(comment) = comment {
+            *counts.entry(comment.trim().to_owned()).or_default() += 1;
         }
     }
     counts

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::functions::{Function, NAMES, Step};
 use super::generate::Generator;
-use super::judge::{Check, Difference, comments};
+use super::judge::{Check, Difference, comments, has_repeated_key};
 use super::known::Known;
 use super::package::Package;
 use super::shrink::cut_down;
@@ -95,6 +95,23 @@ fn comments_are_neither_lost_nor_doubled() {
     );
     // Comments that kpt loses may be lost, and those that it adds may be added.
     check_comments("# x\na: 1\n", "a: 2 # y\n", "a: 2\n", None);
+}
+
+#[test]
+fn what_kpt_doubles_elsewhere_is_not_lost() {
+    let files = |a: &str, b: &str| {
+        let pairs = [("a.yaml", a), ("b.yaml", b)];
+        BTreeMap::from(pairs.map(|(path, text)| (path.to_owned(), text.to_owned())))
+    };
+    let input = files("a: 1\n# x\n", "b: 1\n# x\n");
+    let (kpt, kiln) = (files("a: 1\n# x\n# x\n", ""), files("a: 1\n# x\n", ""));
+    assert!(comments(&input, &kpt, &kiln).is_none());
+}
+
+#[test]
+fn repeated_keys_are_found_at_any_depth() {
+    assert!(has_repeated_key("a: 1\n---\nb:\n- c: 1\n  c: 2\n"));
+    assert!(!has_repeated_key("a: 1\n---\na:\n- c: 1\n- c: 2\n"));
 }
 
 #[test]
