@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use kiln_oci::{Digest, ImageLayout, Platform, add_image, write_archive};
 
-pub use content::{Ingredients, Program, RECIPES, Recipe};
+pub use content::{ImageProgram, Ingredients, RECIPES, Recipe};
 pub use push::Target;
 
 /// Options of `cargo xtask images`.

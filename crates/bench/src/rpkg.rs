@@ -62,7 +62,7 @@ struct Place<'a> {
 }
 
 /// An operation done in two ways.
-struct Step {
+struct RpkgStep {
     name: String,
     /// Runs before each round of either way, with a different `$ROUND` each time.
     before: String,
@@ -156,8 +156,8 @@ impl Place<'_> {
         )
     }
 
-    fn clone_step(&self) -> Step {
-        Step {
+    fn clone_step(&self) -> RpkgStep {
+        RpkgStep {
             name: "clone, render, commit".to_owned(),
             before: String::new(),
             ours: "kiln rpkg clone blueprints.web.v1 ours$ROUND --repository deploy --workspace v1"
@@ -171,8 +171,8 @@ impl Place<'_> {
         }
     }
 
-    fn get_step(&self) -> Step {
-        Step {
+    fn get_step(&self) -> RpkgStep {
+        RpkgStep {
             name: format!("get of {REVISIONS} revisions"),
             before: String::new(),
             ours: "kiln rpkg get --repo many".to_owned(),
@@ -182,8 +182,8 @@ impl Place<'_> {
         }
     }
 
-    fn approve_step(&self) -> Step {
-        Step {
+    fn approve_step(&self) -> RpkgStep {
+        RpkgStep {
             name: "approve".to_owned(),
             before: "kiln rpkg clone blueprints.web.v1 a$ROUND --repository deploy --workspace v1
                  kiln rpkg propose deploy.a$ROUND.v1"
@@ -198,7 +198,7 @@ impl Place<'_> {
     }
 
     /// kiln's time divided by the time by hand.
-    fn compare(&self, step: &Step, out: &mut dyn Write) -> anyhow::Result<f64> {
+    fn compare(&self, step: &RpkgStep, out: &mut dyn Write) -> anyhow::Result<f64> {
         let mut round = 0;
         let mut measured = |steps: &str| -> anyhow::Result<Usage> {
             best(ROUNDS, || {

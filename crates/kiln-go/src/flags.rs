@@ -85,7 +85,7 @@ pub enum Setting {
 
 /// A type that values of flags have: `bool`, `i64`, `String`, [`GoDuration`], and `Vec<String>` for flags that may be
 /// given several times.
-pub trait Value: Sized + Default {
+pub trait FlagValue: Sized + Default {
     #[doc(hidden)]
     fn into_setting(self) -> Setting;
     #[doc(hidden)]
@@ -94,7 +94,7 @@ pub trait Value: Sized + Default {
 
 macro_rules! values {
     ($($type:ty = $variant:ident),*) => {$(
-        impl Value for $type {
+        impl FlagValue for $type {
             fn into_setting(self) -> Setting {
                 Setting::$variant(self)
             }
@@ -127,7 +127,12 @@ impl FlagSet {
     }
 
     /// Adds a flag. A word in backquotes in its description is what its value is called.
-    pub fn add<T: Value>(&mut self, name: &'static str, default: T, usage: &'static str) -> Key<T> {
+    pub fn add<T: FlagValue>(
+        &mut self,
+        name: &'static str,
+        default: T,
+        usage: &'static str,
+    ) -> Key<T> {
         self.flags.push(Flag {
             name,
             usage,
@@ -262,7 +267,7 @@ impl Flag {
 
 impl Parsed {
     /// The value of a flag of the set that was parsed.
-    pub fn get<T: Value>(&self, key: Key<T>) -> T {
+    pub fn get<T: FlagValue>(&self, key: Key<T>) -> T {
         let setting = self.settings.get(key.index);
         setting.and_then(T::from_setting).unwrap_or_default()
     }

@@ -21,7 +21,7 @@ mod quote;
 
 pub use duration::{DurationError, GoDuration};
 pub use errors::{errno_text, error_chain};
-pub use flags::{FlagSet, Key, Parsed, Stop, Value};
+pub use flags::{FlagSet, FlagValue, Key, Parsed, Stop};
 pub use json::{escape_html, json_string, push_json_char, push_json_string};
 pub use number::{NumberError, atoi, parse_bool};
 pub use quote::{lower_char, push_quoted_char, quote, quote_char, to_lower};

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_is_told_on_any_number_of_threads() {
+    fn the_first_failure_is_returned_on_any_number_of_threads() {
         for count in THREADS {
             for _ in 0..20 {
                 let items: Vec<usize> = (0..400).collect();

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_is_told_on_any_number_of_threads() {
+    fn the_first_error_is_returned_on_any_number_of_threads() {
         let (files, mut paths) = many(400, &[399, 130, 131, 250]);
         paths.push("missing.yaml".into());
         for threads in [1, 2, 3, 8].map(|count| NonZeroUsize::new(count).expect("not zero")) {

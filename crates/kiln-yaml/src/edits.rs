@@ -65,7 +65,7 @@ impl Document {
         if !is_same_parse {
             return None;
         }
-        let mut comparison = Comparison {
+        let mut comparison = EditComparison {
             before,
             after: self,
             edits: Edits::default(),
@@ -113,7 +113,7 @@ fn slot_of(extra: &mut Extra, slot: Slot) -> &mut Text {
     }
 }
 
-struct Comparison<'a> {
+struct EditComparison<'a> {
     before: &'a Document,
     after: &'a Document,
     edits: Edits,
@@ -121,7 +121,7 @@ struct Comparison<'a> {
     pending: Vec<NodeId>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> EditComparison<'a> {
     fn is_new(&self, id: NodeId) -> bool {
         id.index() >= self.before.nodes.len()
     }

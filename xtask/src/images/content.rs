@@ -15,7 +15,7 @@ const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin
 
 /// A program that goes into images.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Program {
+pub enum ImageProgram {
     /// `wrapper-server`, which is also the probe and `cp`.
     Wrapper,
     /// `function-runner`, which is also every built-in function.
@@ -29,7 +29,7 @@ pub struct Ingredients {
     /// The platform of the programs.
     pub platform: Platform,
     /// The programs.
-    pub programs: BTreeMap<Program, Vec<u8>>,
+    pub programs: BTreeMap<ImageProgram, Vec<u8>>,
     /// The names of the built-in functions.
     pub functions: Vec<String>,
     /// The CA certificates that the runner trusts.
@@ -41,11 +41,11 @@ pub struct Ingredients {
 pub struct Recipe {
     /// The last part of its repository.
     pub name: &'static str,
-    kind: Kind,
+    kind: ImageKind,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum ImageKind {
     Runner,
     Wrapper,
     /// A built-in function.
@@ -58,30 +58,32 @@ enum Kind {
 
 /// All images.
 pub const RECIPES: &[Recipe] = &[
-    recipe("function-runner", Kind::Runner),
-    recipe("wrapper-server", Kind::Wrapper),
-    recipe("test-echo", Kind::Test(&["echo"])),
-    recipe("test-slow", Kind::Test(&["slow", "1000"])),
-    recipe("test-hang", Kind::Test(&["hang"])),
-    recipe("test-crash", Kind::Test(&["crash"])),
-    recipe("test-fail", Kind::Test(&["fail"])),
-    recipe("test-large", Kind::Test(&["large", "8388608"])),
-    recipe("test-garbage", Kind::Test(&["garbage"])),
-    recipe("test-no-entrypoint", Kind::NoEntrypoint),
-    recipe("test-set-namespace", Kind::Native("set-namespace")),
+    recipe("function-runner", ImageKind::Runner),
+    recipe("wrapper-server", ImageKind::Wrapper),
+    recipe("test-echo", ImageKind::Test(&["echo"])),
+    recipe("test-slow", ImageKind::Test(&["slow", "1000"])),
+    recipe("test-hang", ImageKind::Test(&["hang"])),
+    recipe("test-crash", ImageKind::Test(&["crash"])),
+    recipe("test-fail", ImageKind::Test(&["fail"])),
+    recipe("test-large", ImageKind::Test(&["large", "8388608"])),
+    recipe("test-garbage", ImageKind::Test(&["garbage"])),
+    recipe("test-no-entrypoint", ImageKind::NoEntrypoint),
+    recipe("test-set-namespace", ImageKind::Native("set-namespace")),
 ];
 
-const fn recipe(name: &'static str, kind: Kind) -> Recipe {
+const fn recipe(name: &'static str, kind: ImageKind) -> Recipe {
     Recipe { name, kind }
 }
 
 impl Recipe {
     /// The programs in the image.
-    pub fn needs(&self) -> &'static [Program] {
+    pub fn needs(&self) -> &'static [ImageProgram] {
         match self.kind {
-            Kind::Runner | Kind::Native(_) => &[Program::Runner, Program::Wrapper],
-            Kind::Wrapper => &[Program::Wrapper],
-            Kind::Test(_) | Kind::NoEntrypoint => &[Program::TestFunction],
+            ImageKind::Runner | ImageKind::Native(_) => {
+                &[ImageProgram::Runner, ImageProgram::Wrapper]
+            }
+            ImageKind::Wrapper => &[ImageProgram::Wrapper],
+            ImageKind::Test(_) | ImageKind::NoEntrypoint => &[ImageProgram::TestFunction],
         }
     }
 
@@ -89,16 +91,16 @@ impl Recipe {
     pub fn make(&self, ingredients: &Ingredients) -> Result<ImageSpec> {
         let at_home = |path: &str| format!("{HOME}/{path}");
         let (entrypoint, arguments, working_dir): (_, &[&str], _) = match self.kind {
-            Kind::Runner => (Some(at_home("server")), &[], HOME),
-            Kind::Wrapper => (Some(at_home("wrapper-server/wrapper-server")), &[], HOME),
-            Kind::Native(name) => (Some(at_home(&format!("functions/{name}"))), &[], "/"),
-            Kind::Test(arguments) => (Some("/function".to_owned()), arguments, "/"),
-            Kind::NoEntrypoint => (None, &[], "/"),
+            ImageKind::Runner => (Some(at_home("server")), &[], HOME),
+            ImageKind::Wrapper => (Some(at_home("wrapper-server/wrapper-server")), &[], HOME),
+            ImageKind::Native(name) => (Some(at_home(&format!("functions/{name}"))), &[], "/"),
+            ImageKind::Test(arguments) => (Some("/function".to_owned()), arguments, "/"),
+            ImageKind::NoEntrypoint => (None, &[], "/"),
         };
         let layers = match self.kind {
-            Kind::Runner | Kind::Native(_) => vec![base()?, runner_layer(ingredients)?],
-            Kind::Wrapper => vec![base()?, wrapper_layer(ingredients)?],
-            Kind::Test(_) | Kind::NoEntrypoint => vec![function_layer(ingredients)?],
+            ImageKind::Runner | ImageKind::Native(_) => vec![base()?, runner_layer(ingredients)?],
+            ImageKind::Wrapper => vec![base()?, wrapper_layer(ingredients)?],
+            ImageKind::Test(_) | ImageKind::NoEntrypoint => vec![function_layer(ingredients)?],
         };
         Ok(ImageSpec {
             platform: ingredients.platform.clone(),
@@ -115,12 +117,12 @@ impl Recipe {
 }
 
 /// The programs of some images, without duplicates.
-pub(super) fn needs(recipes: &[Recipe]) -> BTreeSet<Program> {
+pub(super) fn needs(recipes: &[Recipe]) -> BTreeSet<ImageProgram> {
     recipes.iter().flat_map(Recipe::needs).copied().collect()
 }
 
 impl Ingredients {
-    fn program(&self, program: Program) -> Result<&[u8]> {
+    fn program(&self, program: ImageProgram) -> Result<&[u8]> {
         let found = self.programs.get(&program);
         let found = found.with_context(|| format!("{program:?} has not been built"))?;
         Ok(found)
@@ -148,8 +150,8 @@ fn runner_layer(ingredients: &Ingredients) -> Result<Bytes> {
     // Native functions need no entry: the runner knows their images.
     let config = "# Which programs of functions/ run which images. Images of the catalog need no entry.\n\
                   functions: []\n";
-    let runner = ingredients.program(Program::Runner)?;
-    let probe = ingredients.program(Program::Wrapper)?;
+    let runner = ingredients.program(ImageProgram::Runner)?;
+    let probe = ingredients.program(ImageProgram::Wrapper)?;
     let mut layer = LayerBuilder::default()
         .file(&format!("{HOME}/server"), 0o555, runner)?
         .link("/usr/local/bin/function-runner", &format!("{HOME}/server"))?
@@ -170,14 +172,14 @@ fn wrapper_layer(ingredients: &Ingredients) -> Result<Bytes> {
     let directory = format!("{HOME}/wrapper-server");
     let program = format!("{directory}/wrapper-server");
     let layer = LayerBuilder::default()
-        .file(&program, 0o555, ingredients.program(Program::Wrapper)?)?
+        .file(&program, 0o555, ingredients.program(ImageProgram::Wrapper)?)?
         .link(&format!("{directory}/grpc-health-probe"), "wrapper-server")?
         .link("/bin/cp", &program)?;
     Ok(layer.finish()?)
 }
 
 fn function_layer(ingredients: &Ingredients) -> Result<Bytes> {
-    let function = ingredients.program(Program::TestFunction)?;
+    let function = ingredients.program(ImageProgram::TestFunction)?;
     let layer = LayerBuilder::default().file("/function", 0o555, function)?;
     Ok(layer.finish()?)
 }

@@ -6,13 +6,13 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::content::Program;
+use super::content::ImageProgram;
 
 const STATIC: &str = "-C target-feature=+crt-static";
 
 /// Builds a program and returns its path.
 pub(super) fn build(
-    program: Program,
+    program: ImageProgram,
     root: &Path,
     target_directory: &Path,
     profile: &str,
@@ -21,9 +21,9 @@ pub(super) fn build(
     let directory = target_directory.join("static");
     fs::create_dir_all(&directory)?;
     match program {
-        Program::Wrapper => wrapper(root, &directory, profile),
-        Program::Runner => runner(root, &directory, profile),
-        Program::TestFunction => function(root, &directory),
+        ImageProgram::Wrapper => wrapper(root, &directory, profile),
+        ImageProgram::Runner => runner(root, &directory, profile),
+        ImageProgram::TestFunction => function(root, &directory),
     }
 }
 

@@ -8,16 +8,16 @@ use std::process::Command;
 use kiln_oci::{ArchiveLimits, ImageSpec, Platform, read_archive, write_archive};
 
 use super::content::function_names;
-use super::{Ingredients, Program, RECIPES, chosen, lay_out};
+use super::{ImageProgram, Ingredients, RECIPES, chosen, lay_out};
 
 fn ingredients() -> Ingredients {
     let program = |program, text: &str| (program, text.as_bytes().to_vec());
     Ingredients {
         platform: Platform::linux("amd64"),
         programs: BTreeMap::from([
-            program(Program::Wrapper, "wrapper"),
-            program(Program::Runner, "runner"),
-            program(Program::TestFunction, "function"),
+            program(ImageProgram::Wrapper, "wrapper"),
+            program(ImageProgram::Runner, "runner"),
+            program(ImageProgram::TestFunction, "function"),
         ]),
         functions: vec!["set-labels".to_owned(), "set-namespace".to_owned()],
         certificates: Some(b"certificates".to_vec()),

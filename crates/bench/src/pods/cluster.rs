@@ -26,7 +26,7 @@ pub(super) struct Cluster {
 
 /// The objects that a runner creates.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ObjectKind {
     Pod,
     Service,
 }
@@ -62,15 +62,15 @@ impl Cluster {
         })
     }
 
-    fn all(&self, kind: Kind) -> Request {
+    fn all(&self, kind: ObjectKind) -> Request {
         let kind = match kind {
-            Kind::Pod => "pods",
-            Kind::Service => "services",
+            ObjectKind::Pod => "pods",
+            ObjectKind::Service => "services",
         };
         Request::new(format!("/api/v1/namespaces/{}/{kind}", self.namespace))
     }
 
-    pub(super) async fn list(&self, kind: Kind) -> anyhow::Result<Vec<Value>> {
+    pub(super) async fn list(&self, kind: ObjectKind) -> anyhow::Result<Vec<Value>> {
         let request = self.all(kind).list(&ListParams::default())?;
         let mut list: Value = self.client.request(request).await?;
         match list["items"].take() {
@@ -79,7 +79,7 @@ impl Cluster {
         }
     }
 
-    pub(super) async fn create(&self, kind: Kind, object: &Value) -> anyhow::Result<()> {
+    pub(super) async fn create(&self, kind: ObjectKind, object: &Value) -> anyhow::Result<()> {
         let body = object.to_string().into_bytes();
         let request = self.all(kind).create(&PostParams::default(), body)?;
         let _: Value = self.client.request(request).await?;
@@ -90,14 +90,14 @@ impl Cluster {
     pub(super) async fn set_status(&self, pod: &str, status: &Value) -> anyhow::Result<()> {
         let change = Patch::Merge(json!({"status": status}));
         let params = PatchParams::default();
-        let request = self.all(Kind::Pod);
+        let request = self.all(ObjectKind::Pod);
         let request = request.patch_subresource("status", pod, &params, &change)?;
         let _: Value = self.client.request(request).await?;
         Ok(())
     }
 
     /// Requests the deletion of an object, with its own grace period.
-    pub(super) async fn delete(&self, kind: Kind, name: &str) -> anyhow::Result<()> {
+    pub(super) async fn delete(&self, kind: ObjectKind, name: &str) -> anyhow::Result<()> {
         let request = self.all(kind).delete(name, &DeleteParams::default())?;
         let _: Value = self.client.request(request).await?;
         Ok(())
@@ -106,14 +106,14 @@ impl Cluster {
     /// Deletes all objects, and waits until they are gone.
     pub(super) async fn clear(&self) -> anyhow::Result<()> {
         let mut watch = self.watch_pods().await?;
-        for kind in [Kind::Service, Kind::Pod] {
+        for kind in [ObjectKind::Service, ObjectKind::Pod] {
             for object in self.list(kind).await? {
                 let name = object["metadata"]["name"].as_str();
                 // It may be gone already: services are deleted with their pods.
                 let _ = self.delete(kind, name.unwrap_or_default()).await;
             }
         }
-        while !self.list(Kind::Pod).await?.is_empty() {
+        while !self.list(ObjectKind::Pod).await?.is_empty() {
             watch.next().await?;
         }
         Ok(())
@@ -121,14 +121,14 @@ impl Cluster {
 
     /// Watches pods, starting with the existing ones.
     pub(super) async fn watch_pods(&self) -> anyhow::Result<Watch> {
-        let list = self.all(Kind::Pod).list(&ListParams::default())?;
+        let list = self.all(ObjectKind::Pod).list(&ListParams::default())?;
         let list: Value = self.client.request(list).await?;
         let version = list["metadata"]["resourceVersion"].as_str();
         let params = WatchParams {
             timeout: Some(290),
             ..WatchParams::default()
         };
-        let request = self.all(Kind::Pod);
+        let request = self.all(ObjectKind::Pod);
         let request = request.watch(&params, version.context("no version")?)?;
         let events = self.client.request_events::<Value>(request).await?;
         let (sender, seen) = unbounded_channel();

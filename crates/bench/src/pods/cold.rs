@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::cluster::{Kind, Watch};
+use super::cluster::{ObjectKind, Watch};
 use super::{Bench, median};
 use crate::runner::load::connect;
 
@@ -56,13 +56,13 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<()> 
 
             let by_hand = by_hand(&pod["spec"], number);
             let began = Instant::now();
-            let created = bench.cluster.create(Kind::Pod, &by_hand);
+            let created = bench.cluster.create(ObjectKind::Pod, &by_hand);
             let (created, followed) = tokio::join!(created, follow(&mut watch, began));
             created?;
             let (steps, pod) = followed?;
             bare.add(steps, out)?;
             let name = pod["metadata"]["name"].as_str().unwrap_or_default();
-            bench.cluster.delete(Kind::Pod, name).await?;
+            bench.cluster.delete(ObjectKind::Pod, name).await?;
             watch.until_gone(name).await?;
         }
         let differences = cold.all().zip(bare.all());

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use super::cluster::Kind;
+use super::cluster::ObjectKind;
 use super::{Bench, megabytes};
 use crate::runner::load::{Client, Load, connect};
 
@@ -32,8 +32,8 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<()> 
     let alone = [server.resident()?, server.peak()?].map(megabytes);
     let (pod, service) = bench.runtime.block_on(async {
         bench.once(&connect(server.address).await?).await?;
-        let pod = bench.cluster.list(Kind::Pod).await?.pop();
-        let service = bench.cluster.list(Kind::Service).await?.pop();
+        let pod = bench.cluster.list(ObjectKind::Pod).await?.pop();
+        let service = bench.cluster.list(ObjectKind::Service).await?.pop();
         anyhow::Ok((pod.context("no pod")?, service.context("no service")?))
     })?;
     let with_one = [server.resident()?, server.peak()?].map(megabytes);
@@ -44,9 +44,11 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<()> 
             let simulated = Simulated::new(bench, number);
             let cluster = &bench.cluster;
             cluster
-                .create(Kind::Service, &simulated.service(&service))
+                .create(ObjectKind::Service, &simulated.service(&service))
                 .await?;
-            cluster.create(Kind::Pod, &simulated.pod(&pod)).await?;
+            cluster
+                .create(ObjectKind::Pod, &simulated.pod(&pod))
+                .await?;
             let status = simulated.status(&pod);
             cluster.set_status(&simulated.name, &status).await?;
         }

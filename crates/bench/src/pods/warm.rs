@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use super::cluster::Kind;
+use super::cluster::ObjectKind;
 use super::{Bench, median, megabytes};
 use crate::runner::load::{Client, at, connect};
 use crate::runner::server::Server;
@@ -34,7 +34,7 @@ pub(super) fn run(bench: &Bench<'_>, out: &mut dyn Write) -> anyhow::Result<f64>
     let (runner, wrapper) = bench.runtime.block_on(async {
         let runner = connect(server.address).await?;
         bench.once(&runner).await?;
-        let services = bench.cluster.list(Kind::Service).await?;
+        let services = bench.cluster.list(ObjectKind::Service).await?;
         let service = services.first().context("no service")?;
         let address = service["spec"]["clusterIP"].as_str();
         let port = &service["spec"]["ports"][0]["port"];

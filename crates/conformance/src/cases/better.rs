@@ -12,10 +12,10 @@ use super::judge::{About, Problem, Verdict};
 
 /// All listed cases.
 pub(super) struct Better {
-    entries: Vec<Entry>,
+    entries: Vec<BetterCase>,
 }
 
-struct Entry {
+struct BetterCase {
     case: String,
     differs: BTreeSet<About>,
     reason: String,
@@ -32,7 +32,7 @@ impl Better {
 
     /// The verdict for a case that may be listed as different.
     pub(super) fn apply(&self, case: &Case, verdict: Verdict) -> Verdict {
-        let listed = |entry: &&Entry| case.dir.ends_with(&entry.case);
+        let listed = |entry: &&BetterCase| case.dir.ends_with(&entry.case);
         let Some(entry) = self.entries.iter().find(listed) else {
             return verdict;
         };
@@ -62,7 +62,7 @@ fn names(abouts: &BTreeSet<About>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn entry(node: NodeRef<'_>) -> Result<Entry> {
+fn entry(node: NodeRef<'_>) -> Result<BetterCase> {
     let text = |key| node.get(key).map(NodeRef::value).unwrap_or_default().trim();
     let (case, reason) = (text("case"), text("reason"));
     let differs = node.get("differs").into_iter().flat_map(NodeRef::items);
@@ -71,7 +71,7 @@ fn entry(node: NodeRef<'_>) -> Result<Entry> {
     if case.is_empty() || reason.is_empty() || differs.is_empty() {
         bail!("a case that differs needs what differs and a reason: {case:?}, {reason:?}");
     }
-    Ok(Entry {
+    Ok(BetterCase {
         case: case.to_owned(),
         differs,
         reason: reason.to_owned(),

@@ -23,39 +23,43 @@ const REGISTRY: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
 /// A function in one of its versions.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Function {
+pub(super) struct OriginalFunction {
     pub(super) name: &'static str,
     pub(super) tag: String,
 }
 
-impl Function {
+impl OriginalFunction {
     /// The function whose program has this name: `NAME@TAG`.
-    pub(super) fn of_program(program: &str) -> Option<Function> {
+    pub(super) fn of_program(program: &str) -> Option<OriginalFunction> {
         let (name, tag) = program.split_once('@')?;
         let name = NAMES.into_iter().find(|known| *known == name)?;
         let tag = tag.to_owned();
-        Some(Function { name, tag })
+        Some(OriginalFunction { name, tag })
     }
 }
 
 /// A function of a pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Step {
-    pub(super) function: Function,
+pub(super) struct RandomStep {
+    pub(super) function: OriginalFunction,
     /// What comes after the function's name, as it is in the Kptfile.
     config: String,
     /// A file of the package with the configuration.
     pub(super) file: Option<(String, String)>,
 }
 
-impl Step {
+impl RandomStep {
     pub(super) fn yaml(&self) -> String {
-        let Function { name, tag } = &self.function;
+        let OriginalFunction { name, tag } = &self.function;
         format!("    - image: {REGISTRY}/{name}:{tag}\n{}", self.config)
     }
 
     /// A function with a configuration of its kind, for all resources or for some.
-    pub(super) fn random(function: &Function, number: usize, random: &mut Random) -> Step {
+    pub(super) fn random(
+        function: &OriginalFunction,
+        number: usize,
+        random: &mut Random,
+    ) -> RandomStep {
         let config = config(function.name, random);
         let (mut config, file) = match config {
             Config::None => (String::new(), None),
@@ -78,7 +82,7 @@ impl Step {
                 config.push_str(&format!("      {field}:\n{selector}"));
             }
         }
-        Step {
+        RandomStep {
             function: function.clone(),
             config,
             file,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::functions::{Function, Step};
+use super::functions::{OriginalFunction, RandomStep};
 use super::layout::{reformatted, with_comments};
 use super::package::{Package, kptfile};
 use super::resources::{ENTRIES, JSON, RESOURCES};
@@ -23,12 +23,12 @@ const HEADS: &[&str] = &[
 
 pub(super) struct Generator {
     real: Vec<String>,
-    functions: Vec<Function>,
+    functions: Vec<OriginalFunction>,
 }
 
 impl Generator {
     /// `packages` are directories whose YAML files are the real ones.
-    pub(super) fn new(packages: &[PathBuf], functions: &[Function]) -> Result<Generator> {
+    pub(super) fn new(packages: &[PathBuf], functions: &[OriginalFunction]) -> Result<Generator> {
         let mut real = Vec::new();
         for package in packages {
             collect(package, &mut real)
@@ -71,9 +71,9 @@ impl Generator {
         package
     }
 
-    fn step(&self, number: usize, random: &mut Random) -> Step {
+    fn step(&self, number: usize, random: &mut Random) -> RandomStep {
         let function = &self.functions[random.below(self.functions.len())];
-        Step::random(function, number, random)
+        RandomStep::random(function, number, random)
     }
 
     fn file(&self, number: usize, random: &mut Random) -> (String, String) {

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::functions::Step;
+use super::functions::RandomStep;
 
 /// A package whose Kptfile is written from its pipeline.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Package {
     pub(super) head: String,
     /// All files but the Kptfile, by path.
     pub(super) files: BTreeMap<String, String>,
-    pub(super) pipeline: Vec<Step>,
+    pub(super) pipeline: Vec<RandomStep>,
 }
 
 impl Package {
@@ -38,7 +38,7 @@ impl Package {
     }
 
     fn kptfile(&self) -> String {
-        let steps: String = self.pipeline.iter().map(Step::yaml).collect();
+        let steps: String = self.pipeline.iter().map(RandomStep::yaml).collect();
         kptfile(&self.head, &steps)
     }
 }

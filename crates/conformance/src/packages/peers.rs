@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
-use super::functions::Function;
+use super::functions::OriginalFunction;
 use super::package::Package;
 use crate::cases::process;
 
@@ -19,7 +19,7 @@ pub(super) struct Peers {
     kpt: PathBuf,
     originals: PathBuf,
     kiln: PathBuf,
-    functions: Vec<Function>,
+    functions: Vec<OriginalFunction>,
 }
 
 /// The tool and its mode.
@@ -50,7 +50,7 @@ impl Peers {
         let mut functions = Vec::new();
         for entry in fs::read_dir(&originals)? {
             let name = entry?.file_name();
-            functions.extend(name.to_str().and_then(Function::of_program));
+            functions.extend(name.to_str().and_then(OriginalFunction::of_program));
         }
         functions.sort();
         if functions.is_empty() {
@@ -68,7 +68,7 @@ impl Peers {
     }
 
     /// The functions with an original.
-    pub(super) fn functions(&self) -> &[Function] {
+    pub(super) fn functions(&self) -> &[OriginalFunction] {
         &self.functions
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::functions::{Function, NAMES, Step};
+use super::functions::{NAMES, OriginalFunction, RandomStep};
 use super::generate::Generator;
 use super::judge::{Check, Difference, comments, has_repeated_key};
 use super::known::Known;
@@ -11,7 +11,7 @@ use super::shrink::cut_down;
 use crate::differential::Random;
 
 fn generator() -> Generator {
-    let functions = NAMES.map(|name| Function {
+    let functions = NAMES.map(|name| OriginalFunction {
         name,
         tag: "v1".to_owned(),
     });
@@ -48,8 +48,8 @@ fn a_seed_always_makes_the_same_package_and_seeds_make_all_kinds() {
 
 #[test]
 fn a_kptfile_names_functions_by_their_images() {
-    let function = Function::of_program("set-namespace@v0.4.5").expect("a known function");
-    let step = Step::random(&function, 0, &mut Random::new(1));
+    let function = OriginalFunction::of_program("set-namespace@v0.4.5").expect("a known function");
+    let step = RandomStep::random(&function, 0, &mut Random::new(1));
     let image = step.yaml();
     let start = "    - image: ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4.5\n      configMap:\n";
     assert!(image.starts_with(start), "{image}");
@@ -118,11 +118,11 @@ fn repeated_keys_are_found_at_any_depth() {
 fn known_differences_have_a_reason() {
     let list = "gaps:\n- check: lines\n  function: starlark\n  pattern: moved to \\S+\n  reason: because\n";
     let known = Known::parse(list.as_bytes()).expect("a list");
-    let starlark = Function::of_program("starlark@v0.5.5").expect("a known function");
+    let starlark = OriginalFunction::of_program("starlark@v0.5.5").expect("a known function");
     let mut package = Package {
         head: String::new(),
         files: BTreeMap::new(),
-        pipeline: vec![Step::random(&starlark, 0, &mut Random::new(1))],
+        pipeline: vec![RandomStep::random(&starlark, 0, &mut Random::new(1))],
     };
     let difference = |check, text: &str| Difference {
         check,

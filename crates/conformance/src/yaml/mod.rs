@@ -142,10 +142,10 @@ fn run_set(file: &Path, cases: &[Case], args: &Args, out: &mut dyn Write) -> any
 pub(crate) struct Check {
     pub(crate) kind: Kind,
     pub(crate) row: String,
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<PairFailure>,
 }
 
-pub(crate) enum Failure {
+pub(crate) enum PairFailure {
     Differs { wanted: String, got: String },
     Refused { message: String },
     NotRefused { wanted: String },
@@ -153,22 +153,22 @@ pub(crate) enum Failure {
     Panicked { message: String },
 }
 
-impl Failure {
+impl PairFailure {
     pub(crate) fn summary(&self) -> String {
         match self {
-            Failure::Differs { .. } => "differs".to_owned(),
-            Failure::Refused { message } => format!("refused: {message}"),
-            Failure::NotRefused { wanted } => format!("accepted, but Go says: {wanted}"),
-            Failure::OtherLine { wanted, got } => {
+            PairFailure::Differs { .. } => "differs".to_owned(),
+            PairFailure::Refused { message } => format!("refused: {message}"),
+            PairFailure::NotRefused { wanted } => format!("accepted, but Go says: {wanted}"),
+            PairFailure::OtherLine { wanted, got } => {
                 format!("refused on another line: wanted {wanted:?}, got {got:?}")
             }
-            Failure::Panicked { message } => format!("PANIC: {message}"),
+            PairFailure::Panicked { message } => format!("PANIC: {message}"),
         }
     }
 
     /// Details that do not fit into one line.
     pub(crate) fn write_diff(&self, all_lines: bool, out: &mut dyn Write) -> io::Result<()> {
-        if let Failure::Differs { wanted, got } = self {
+        if let PairFailure::Differs { wanted, got } = self {
             let diff = report::diff(wanted, got, all_lines);
             writeln!(out, "  - wanted, + got:\n{diff}")?;
         }
@@ -214,7 +214,7 @@ fn check(case: &Case, kinds: &[Kind]) -> Vec<Check> {
             Expected::Refused(_) => format!("refused.{}", kind.name()),
         };
         let failure = match kind.run_guarded(&case.input) {
-            Err(message) => Some(Failure::Panicked { message }),
+            Err(message) => Some(PairFailure::Panicked { message }),
             Ok(got) => compare(expected, got),
         };
         checks.push(Check {
@@ -226,19 +226,19 @@ fn check(case: &Case, kinds: &[Kind]) -> Vec<Check> {
     checks
 }
 
-fn compare(expected: &Expected, got: Result<String, String>) -> Option<Failure> {
+fn compare(expected: &Expected, got: Result<String, String>) -> Option<PairFailure> {
     match (expected, got) {
         (Expected::Output(wanted), Ok(got)) if *wanted == got.as_bytes() => None,
-        (Expected::Output(wanted), Ok(got)) => Some(Failure::Differs {
+        (Expected::Output(wanted), Ok(got)) => Some(PairFailure::Differs {
             wanted: String::from_utf8_lossy(wanted).into_owned(),
             got,
         }),
-        (Expected::Output(_), Err(message)) => Some(Failure::Refused { message }),
-        (Expected::Refused(wanted), Ok(_)) => Some(Failure::NotRefused {
+        (Expected::Output(_), Err(message)) => Some(PairFailure::Refused { message }),
+        (Expected::Refused(wanted), Ok(_)) => Some(PairFailure::NotRefused {
             wanted: wanted.clone(),
         }),
         (Expected::Refused(wanted), Err(got)) if go_line(wanted) == go_line(&got) => None,
-        (Expected::Refused(wanted), Err(got)) => Some(Failure::OtherLine {
+        (Expected::Refused(wanted), Err(got)) => Some(PairFailure::OtherLine {
             wanted: wanted.clone(),
             got,
         }),

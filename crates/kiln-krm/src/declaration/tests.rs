@@ -34,7 +34,7 @@ fn the_first_place_that_says_something_counts() {
 }
 
 #[test]
-fn what_is_valid_counts_and_the_rest_is_told() {
+fn valid_parts_count_and_others_are_reported() {
     let text = "  annotations:\n    config.kubernetes.io/function: |\n      \
                 exec: ./fn.sh\n      deferFailure: yes\n      container: {image: i, network: true, x: y}\n";
     let declared = declared(text).unwrap();

@@ -139,7 +139,7 @@ records! {
         config_path: String = "configPath",
         /// The data of a ConfigMap as the functionConfig.
         config_map: BTreeMap<String, String> = "configMap",
-        /// A name to tell functions apart.
+        /// A name that distinguishes functions.
         name: String = "name",
         /// A tag, version or constraint that replaces the image's tag.
         tag: String = "tag",

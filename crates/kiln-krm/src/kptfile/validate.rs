@@ -256,7 +256,7 @@ fn missing_config(kind: FunctionKind, index: usize, function: &Function) -> Inva
     }
 }
 
-struct Failure<'a> {
+struct FunctionProblem<'a> {
     field: &'static str,
     value: &'a str,
     problem: PipelineProblem,
@@ -266,9 +266,9 @@ struct Failure<'a> {
 fn check_function<'a>(
     function: &'a Function,
     open: &mut impl FnMut(&str) -> Result<Vec<Document>, OpenConfigError>,
-) -> Result<(), Failure<'a>> {
+) -> Result<(), FunctionProblem<'a>> {
     let fail = |problem, value, reason: &str| {
-        Err(Failure {
+        Err(FunctionProblem {
             field: match problem {
                 PipelineProblem::InvalidImage => ".image",
                 PipelineProblem::InvalidConfigPath => ".configPath",

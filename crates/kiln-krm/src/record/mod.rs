@@ -2,7 +2,7 @@
 //! structs of the original.
 //!
 //! [`records!`](crate::records) declares a struct once, field by field in the order of serialisation; reading and
-//! writing follow from it. Unknown keys are errors or ignored, as the reader is told. This is not a general
+//! writing follow from it. Unknown keys are errors or ignored, as the reader is configured. This is not a general
 //! serialiser: it knows the few types that the vocabulary and the functions need.
 
 mod node;

@@ -164,7 +164,7 @@ fn depth_is_no_problem() {
 }
 
 #[test]
-fn valid_json_is_told_from_the_rest() {
+fn valid_json_is_recognised() {
     for text in [
         "{}",
         " [1, -2.5e+3, \"a\\u00e9\\n\", true, false, null, {\"a\": {}}] \n",

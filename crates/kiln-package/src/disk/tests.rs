@@ -38,7 +38,7 @@ fn open(base: &tempfile::TempDir, outside_links: OutsideLinks) -> DiskFiles {
 }
 
 #[test]
-fn entries_come_in_byte_order_and_links_are_told_apart() {
+fn entries_come_in_byte_order_and_links_are_recognised() {
     use EntryKind::{Directory, File, Other, SymlinkToDirectory, SymlinkToFile};
     let base = package();
     for (policy, out, outdir) in [

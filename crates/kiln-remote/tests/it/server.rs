@@ -51,7 +51,7 @@ impl FunctionEvaluator for Service {
         request: Request<EvaluateFunctionRequest>,
     ) -> Result<Response<EvaluateFunctionResponse>, Status> {
         if let Some(hanging) = &self.hanging {
-            let _tell = ReportDrop(Arc::clone(hanging));
+            let _report = ReportDrop(Arc::clone(hanging));
             hanging.begun.notify_one();
             return std::future::pending().await;
         }

@@ -222,7 +222,7 @@ fn step(action: BoxedStrategy<Action>) -> impl Strategy<Value = Step> {
                 is_wire,
                 is_native,
             },
-            // Whoever generates must see whether it has been done before.
+            // A generator must see whether it ran before.
             selection: selection.filter(|_| !matches!(action, Action::Generate(_))),
         },
     )

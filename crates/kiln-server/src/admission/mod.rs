@@ -88,13 +88,13 @@ struct Slots {
     lane: Lane,
     count: NonZeroUsize,
     max_queue: usize,
-    state: Mutex<State>,
+    state: Mutex<SlotState>,
     /// How long a call keeps its slot, in microseconds, by the last calls.
     typical: AtomicU64,
     observer: Arc<dyn Observer>,
 }
 
-struct State {
+struct SlotState {
     /// Calls wait only while this is 0.
     free: usize,
     queue: FairQueue<oneshot::Sender<Result<Slot, Full>>>,
@@ -107,7 +107,7 @@ impl Admission {
                 lane,
                 count,
                 max_queue: options.queue,
-                state: Mutex::new(State {
+                state: Mutex::new(SlotState {
                     free: count.get(),
                     queue: FairQueue::new(),
                 }),
@@ -196,7 +196,7 @@ impl Slots {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SlotState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

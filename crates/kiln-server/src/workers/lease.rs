@@ -15,7 +15,7 @@ use tonic::{Code, Status};
 
 use super::frame::{FrameBuffer, RequestHead, ResponseHead};
 use super::pool::{Shared, WorkerError, WorkerPool};
-use super::process::{Death, State, Worker};
+use super::process::{Death, Worker, WorkerState};
 use crate::admission::{Admission, Caller, Lane, Slot};
 use crate::evaluate::Evaluated;
 use crate::status;
@@ -153,8 +153,8 @@ impl Drop for Lease {
         };
         let pool = Arc::clone(&self.pool);
         match (worker.state(), Handle::try_current()) {
-            (State::Idle, _) => pool.give_back(worker),
-            (State::Working, Ok(runtime)) if !self.is_slow => {
+            (WorkerState::Idle, _) => pool.give_back(worker),
+            (WorkerState::Working, Ok(runtime)) if !self.is_slow => {
                 let slot = self.slot.take();
                 let max_body = self.max_body;
                 let now = Instant::now();

@@ -24,12 +24,12 @@ pub(super) struct Worker {
     stderr: Option<ChildStderr>,
     socket: UnixStream,
     received: FrameBuffer,
-    state: State,
+    state: WorkerState,
 }
 
 /// The state of a worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub(super) enum WorkerState {
     Idle,
     /// It is receiving a call. If that is interrupted, the worker cannot be used any more.
     Sending,
@@ -54,7 +54,7 @@ impl Worker {
             child,
             socket: UnixStream::from_std(socket)?,
             received: FrameBuffer::default(),
-            state: State::Working,
+            state: WorkerState::Working,
         })
     }
 
@@ -62,7 +62,7 @@ impl Worker {
         self.child.id()
     }
 
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> WorkerState {
         self.state
     }
 
@@ -79,17 +79,17 @@ impl Worker {
         list: Bytes,
         max_body: usize,
     ) -> io::Result<(ResponseHead, Bytes)> {
-        self.state = State::Sending;
+        self.state = WorkerState::Sending;
         let mut request = frame::encode(head, list.len()).chain(list);
         self.socket.write_all_buf(&mut request).await?;
-        self.state = State::Working;
+        self.state = WorkerState::Working;
         self.receive(max_body).await
     }
 
     /// Waits for a response. The future is cancel-safe.
     pub(super) async fn receive(&mut self, max_body: usize) -> io::Result<(ResponseHead, Bytes)> {
         let decoded = self.received.next(&mut self.socket, max_body).await?;
-        self.state = State::Idle;
+        self.state = WorkerState::Idle;
         Ok(decoded)
     }
 

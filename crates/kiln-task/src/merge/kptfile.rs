@@ -72,8 +72,8 @@ pub(super) fn merge_kptfile(
             copy_field(text.document_mut(), new.root(), key);
         }
     }
-    let is_told = |conflict: &FieldConflict| !conflict.field.starts_with("status");
-    for mut conflict in found.into_iter().filter(is_told) {
+    let is_reported = |conflict: &FieldConflict| !conflict.field.starts_with("status");
+    for mut conflict in found.into_iter().filter(is_reported) {
         conflict.field = conflict.field.replace(SYNTHETIC, "");
         conflicts.push(conflict.at(path, None));
     }

@@ -103,7 +103,7 @@ fn generate_all(contents: &mut Contents, context: &PackageContext<'_>) -> Result
             .cloned()
             .collect();
         let data = data_of(contents, package, context);
-        let mut is_told = false;
+        let mut is_written = false;
         for path in files {
             let Some(bytes) = contents.bytes(path.as_str()).map(<[u8]>::to_vec) else {
                 continue;
@@ -113,11 +113,11 @@ fn generate_all(contents: &mut Contents, context: &PackageContext<'_>) -> Result
                 continue;
             }
             if let Some(new) = with_data(path.as_str(), &bytes, &data)? {
-                is_told = true;
+                is_written = true;
                 contents.write(path, &new)?;
             }
         }
-        if package.is_empty() && !is_told {
+        if package.is_empty() && !is_written {
             add(contents, &data)?;
         }
     }
@@ -176,7 +176,7 @@ fn with_data(path: &str, bytes: &[u8], data: &ContextData) -> Result<Option<Vec<
         path: path.to_owned(),
         error: Box::new(error),
     })?;
-    let (mut is_told, mut is_changed) = (false, false);
+    let (mut is_written, mut is_changed) = (false, false);
     let mut pieces = Vec::new();
     for resource in &resources {
         let Some(origin) = resource.origin() else {
@@ -186,7 +186,7 @@ fn with_data(path: &str, bytes: &[u8], data: &ContextData) -> Result<Option<Vec<
         if is_context(resource)
             && let Some(mut text) = EditableText::read_resource(&body)
         {
-            is_told = true;
+            is_written = true;
             let document = text.document_mut();
             let edited = data.iter().try_for_each(|(key, value)| match value {
                 Some(value) => set_data(document, key, value),
@@ -203,7 +203,7 @@ fn with_data(path: &str, bytes: &[u8], data: &ContextData) -> Result<Option<Vec<
         }
         pieces.push((Some(origin.clone()), body));
     }
-    Ok(is_told.then(|| match is_changed {
+    Ok(is_written.then(|| match is_changed {
         true => rebuild(&pieces),
         false => bytes.to_vec(),
     }))

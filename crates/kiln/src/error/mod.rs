@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::interrupt;
 use crate::ui::{Level, Record};
-pub(crate) use position::Position;
+pub(crate) use position::FilePosition;
 
 /// Why a command failed.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub(crate) struct CommandError {
     pub(crate) package: Option<String>,
     /// The image or command line.
     pub(crate) function: Option<String>,
-    pub(crate) position: Option<Position>,
+    pub(crate) position: Option<FilePosition>,
     /// What the user can do next.
     pub(crate) hint: Option<String>,
 }
@@ -135,7 +135,7 @@ impl CommandError {
     fn context(&self) -> String {
         let quote = kiln_go::quote;
         let mut text = String::new();
-        let position = self.position.as_ref().and_then(Position::shown);
+        let position = self.position.as_ref().and_then(FilePosition::shown);
         let preposition = if position.is_some() { "at" } else { "in" };
         let function = self.function.as_ref();
         let function = function.map(|function| format!("function {}", quote(function)));
@@ -148,7 +148,7 @@ impl CommandError {
         if !places.is_empty() {
             text.push_str(&format!("\n  {preposition} {}", places.join(", ")));
         }
-        if let Some(excerpt) = self.position.as_ref().and_then(Position::excerpt) {
+        if let Some(excerpt) = self.position.as_ref().and_then(FilePosition::excerpt) {
             text.push('\n');
             text.push_str(&excerpt);
         }

@@ -5,7 +5,7 @@ use kiln_krm::package::{FileError, PackageError};
 use kiln_krm::read::ReadError;
 
 use super::position::PositionDisplay;
-use super::{CommandError, ErrorClass, Position};
+use super::{CommandError, ErrorClass, FilePosition};
 use crate::compat::Compat;
 use crate::package::Location;
 
@@ -68,7 +68,7 @@ fn parse_error(
 }
 
 /// The position of malformed YAML in a file. The report of the error contains it.
-pub(super) fn parse_position(file: &str, error: &ReadError) -> Option<Position> {
+pub(super) fn parse_position(file: &str, error: &ReadError) -> Option<FilePosition> {
     match error {
         ReadError::Malformed {
             error,
@@ -80,8 +80,12 @@ pub(super) fn parse_position(file: &str, error: &ReadError) -> Option<Position> 
 }
 
 /// The same for YAML that begins after `lines_before` lines of the file.
-pub(super) fn yaml_position(file: &str, error: &kiln_yaml::Error, lines_before: usize) -> Position {
-    Position {
+pub(super) fn yaml_position(
+    file: &str,
+    error: &kiln_yaml::Error,
+    lines_before: usize,
+) -> FilePosition {
+    FilePosition {
         file: file.to_owned(),
         line: error.position().line + lines_before,
         column: error.position().column,

@@ -8,7 +8,7 @@ use kiln_yaml::{Document, NodeRef};
 
 /// A position in a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Position {
+pub(crate) struct FilePosition {
     /// The path as the user would write it.
     pub(crate) file: String,
     pub(crate) line: usize,
@@ -27,7 +27,7 @@ pub(crate) enum PositionDisplay {
     Line(String),
 }
 
-impl Position {
+impl FilePosition {
     /// The position for a message, unless the message contains it.
     pub(super) fn shown(&self) -> Option<String> {
         match self.display {
@@ -45,7 +45,7 @@ impl Position {
         if text.trim().is_empty() {
             return None;
         }
-        let Position { line, column, .. } = self;
+        let FilePosition { line, column, .. } = self;
         let gutter = line.to_string().len();
         let before = text.chars().take(column.saturating_sub(1));
         let pad: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
@@ -62,9 +62,9 @@ fn visible(c: char) -> char {
     }
 }
 
-impl fmt::Display for Position {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Position {
+        let FilePosition {
             file, line, column, ..
         } = self;
         write!(f, "{file}:{line}:{column}")
@@ -75,7 +75,7 @@ impl fmt::Display for Position {
 pub(super) struct FunctionEntry {
     /// The image or command line.
     pub(super) name: String,
-    pub(super) position: Position,
+    pub(super) position: FilePosition,
     /// Relative to the Kptfile.
     pub(super) config_path: Option<String>,
 }
@@ -102,7 +102,7 @@ pub(super) fn field_position(
     files: &dyn FileSource,
     kptfile: &str,
     field: &str,
-) -> Option<Position> {
+) -> Option<FilePosition> {
     let (document, text) = parsed(files, kptfile)?;
     let mut node = document.root();
     for part in field.split('.') {
@@ -126,7 +126,7 @@ pub(crate) fn document_position(
     files: &dyn FileSource,
     path: &str,
     index: &str,
-) -> Option<Position> {
+) -> Option<FilePosition> {
     let bytes = files.read(path).ok()?;
     let documents = kiln_yaml::parse_all(&bytes).ok()?;
     let document = documents.get(index.parse::<usize>().unwrap_or_default())?;
@@ -134,11 +134,15 @@ pub(crate) fn document_position(
 }
 
 /// The first key or value on a line.
-pub(super) fn line_position(files: &dyn FileSource, path: &str, line: usize) -> Option<Position> {
+pub(super) fn line_position(
+    files: &dyn FileSource,
+    path: &str,
+    line: usize,
+) -> Option<FilePosition> {
     let text = String::from_utf8(files.read(path).ok()?).ok()?;
     let text = text.lines().nth(line.checked_sub(1)?)?;
     let indent = text.chars().take_while(|c| matches!(c, ' ' | '-')).count();
-    Some(Position {
+    Some(FilePosition {
         file: path.to_owned(),
         line,
         column: indent + 1,
@@ -157,10 +161,10 @@ fn entry(list: NodeRef<'_>, index: usize) -> Option<NodeRef<'_>> {
     list.items().filter(|item| !item.is_null()).nth(index)
 }
 
-fn position_of(node: NodeRef<'_>, path: &str, text: &str) -> Option<Position> {
+fn position_of(node: NodeRef<'_>, path: &str, text: &str) -> Option<FilePosition> {
     let position = node.position()?;
     let line = text.lines().nth(position.line.checked_sub(1)?)?;
-    Some(Position {
+    Some(FilePosition {
         file: path.to_owned(),
         line: position.line,
         column: position.column,

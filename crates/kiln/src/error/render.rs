@@ -13,7 +13,7 @@ use super::package::{parse_position, yaml_position};
 use super::position::{
     FunctionEntry, document_position, field_position, function_entry, line_position,
 };
-use super::{CommandError, ErrorClass, Position, hints};
+use super::{CommandError, ErrorClass, FilePosition, hints};
 use crate::compat::Compat;
 use crate::functions::container_functions;
 use crate::functions::evaluators::EvaluatorSetup;
@@ -67,7 +67,7 @@ impl RenderErrors<'_> {
             class: class(failure),
             package: Some(self.package_name(&directory)),
             function,
-            position: position.map(|position| Position {
+            position: position.map(|position| FilePosition {
                 file: self.show(&position.file),
                 ..position
             }),
@@ -105,7 +105,7 @@ impl RenderErrors<'_> {
     }
 
     /// The position of the failure itself, if it is not that of the function.
-    fn position(&self, failure: &Failure, kptfile: &str) -> Option<Position> {
+    fn position(&self, failure: &Failure, kptfile: &str) -> Option<FilePosition> {
         match failure {
             Failure::NotKrm(error) if error.list == ListKind::Input => {
                 document_position(self.files, &error.path, &error.index)
@@ -120,11 +120,11 @@ impl RenderErrors<'_> {
         }
     }
 
-    fn file_position(&self, file: &UnreadableFile) -> Option<Position> {
+    fn file_position(&self, file: &UnreadableFile) -> Option<FilePosition> {
         parse_position(&file.path, &file.error)
     }
 
-    fn kptfile_position(&self, path: &str, error: &KptfileError) -> Option<Position> {
+    fn kptfile_position(&self, path: &str, error: &KptfileError) -> Option<FilePosition> {
         match &error.problem {
             KptfileProblem::Yaml(problem) => Some(yaml_position(path, problem, 0)),
             KptfileProblem::Decode(problem) => line_position(self.files, path, problem.line()?),

@@ -93,7 +93,7 @@ fn an_interrupt_ends_the_function_and_all_it_started() {
 }
 
 #[test]
-fn whoever_asks_twice_leaves_nothing_either() {
+fn a_second_interrupt_leaves_nothing_either() {
     for args in [RENDER, RUN] {
         // The second one may come before or after the first one has been heeded.
         let test_env = test_env();

@@ -40,7 +40,7 @@ async fn images_behind_a_password_and_an_authority_of_our_own() {
     assert_eq!(secrets, r#"[{"name":"auth-secret"}]"#);
 
     // The copy follows the file.
-    let other = images::docker_config(&machine, "somebody:else");
+    let other = images::docker_config(&machine, "another:user");
     space.file("auth/.dockerconfigjson", &other);
     let wanted = base64::engine::general_purpose::STANDARD.encode(&other);
     let _ = runner.caller.call(&format!("{image}-other"), &[]).await;

@@ -118,7 +118,7 @@ fn which_image_has_its_setters_moved_depends_on_the_version() {
 }
 
 #[test]
-fn a_package_of_v1_is_only_told_about() {
+fn a_package_of_v1_is_only_reported() {
     let items = package(
         "v1",
         "  info: {a: b} # kept\n",

@@ -168,7 +168,7 @@ fn policies_see_the_inventory_and_their_libraries() {
 }
 
 #[test]
-fn broken_templates_are_told() {
+fn broken_templates_are_reported() {
     let reported = |why: &str| format!("[error] : adding template \"foo\": {why}\n");
     let check = |from: &str, to: &str, why: &str| {
         check(&[&template(REGO).replace(from, to)], &reported(why));
@@ -204,7 +204,7 @@ fn broken_templates_are_told() {
 }
 
 #[test]
-fn broken_constraints_are_told() {
+fn broken_constraints_are_reported() {
     let check = |constraint: &str, why: &str| {
         check(
             &[&template(REGO), constraint],

@@ -49,7 +49,7 @@ fn required_fields_come_first_and_unknown_ones_last() {
 }
 
 #[test]
-fn groups_within_groups_are_told_as_one() {
+fn groups_within_groups_are_reported_as_one() {
     let container = "{name: 5, image: [], ports: [{hostPort: a}]}";
     check(
         UnknownFields::Allowed,

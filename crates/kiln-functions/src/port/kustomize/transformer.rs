@@ -54,7 +54,9 @@ impl TransformerRelease {
         change: impl FnOnce(&mut Document) -> Result<(), FilterError>,
     ) -> Result<(), FilterError> {
         let document = match self {
-            TransformerRelease::Kyaml0_10_21 => through_json(resource.document(), MergeKeys::Refused, change)?,
+            TransformerRelease::Kyaml0_10_21 => {
+                through_json(resource.document(), MergeKeys::Refused, change)?
+            }
             TransformerRelease::Kyaml0_10_5 | TransformerRelease::Kyaml0_10_20 => {
                 let mut document = resource.document().clone();
                 change(&mut document)?;

@@ -133,11 +133,11 @@ fn no_change_touches_nothing() {
 
 #[test]
 fn a_journal_in_the_way_stays() {
-    let root = package(&[("a.yaml", "old"), (JOURNAL, "somebody's")]);
+    let root = package(&[("a.yaml", "old"), (JOURNAL, "foreign")]);
     let error = apply(root.path(), &[write("a.yaml", "new")], DURABLE).expect_err("must refuse");
     assert!(matches!(error, ApplyError::Stage { path, .. } if path == JOURNAL));
     let after = snapshot(root.path());
-    assert_eq!(after[JOURNAL], "somebody's");
+    assert_eq!(after[JOURNAL], "foreign");
     assert_eq!(after["a.yaml"], "old");
 }
 

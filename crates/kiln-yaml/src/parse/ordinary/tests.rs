@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::read_tokens;
 use super::{is_ordinary, read};
 
-const ORDINARY: &str = r#"# Copyright of somebody
+const ORDINARY: &str = r#"# Copyright of the authors
 #
 # who has rights.
 

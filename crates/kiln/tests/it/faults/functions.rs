@@ -14,10 +14,10 @@ fn check_fails(script: &str, words: &[&str]) {
             assert!(ran.stderr.contains(word), "{verb} {word:?}: {}", ran.stderr);
         }
         let now = job.files();
-        let is_told = now
+        let is_reported = now
             .get("Kptfile")
             .is_some_and(|text| text.contains("RenderFailed"));
-        assert_eq!(is_told, verb == "render", "{now:#?}");
+        assert_eq!(is_reported, verb == "render", "{now:#?}");
         assert_eq!(without_status(now), old, "{verb} {script}");
     }
 }

@@ -22,7 +22,7 @@ use kiln_package::{ApplyOptions, DiskFiles, NewFiles, available_threads};
 use kiln_render::{Inventory, Lost};
 
 use crate::compat::Compat;
-use crate::error::position::{Position, PositionDisplay, document_position};
+use crate::error::position::{FilePosition, PositionDisplay, document_position};
 use crate::error::{CommandError, ErrorClass};
 use crate::package::legacy_version::check_kptfiles;
 use crate::package::write::write;
@@ -107,7 +107,7 @@ fn find_positions(location: &Location, files: &DiskFiles, steps: &mut [(Step, Co
         let (path, index) = meta::file_place(config.resource.root());
         let position = document_position(files, path, index);
         let position = position.filter(|_| config.original.is_some());
-        step.position = position.map(|position| Position {
+        step.position = position.map(|position| FilePosition {
             file: location.show(&position.file),
             display: PositionDisplay::Path,
             ..position

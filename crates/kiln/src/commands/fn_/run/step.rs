@@ -8,13 +8,13 @@ use kiln_krm::annotations::LEGACY_PATH;
 use kiln_krm::paths::{base, clean, directory};
 use kiln_runtime::Runner;
 
-use crate::error::Position;
+use crate::error::FilePosition;
 
 pub(super) struct Step {
     /// The image, program or script.
     pub(super) name: String,
     /// Where it is declared; `None` if on the command line.
-    pub(super) position: Option<Position>,
+    pub(super) position: Option<FilePosition>,
     pub(super) is_image: bool,
     /// Whether it is a script, whose failures have their own messages.
     pub(super) is_script: bool,
