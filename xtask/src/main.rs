@@ -17,11 +17,7 @@ struct Args {
 #[derive(Subcommand)]
 enum Chore {
     /// Check layers, files, manifests and names; `cargo test` does so too
-    Tidy {
-        /// Write the lists of type names and files that do not follow the rules yet
-        #[arg(long)]
-        write_lists: bool,
-    },
+    Tidy,
     /// Write the Rust code of the definitions in `proto/`; `cargo test` checks that it is current
     Generate,
     /// Build the images as archives, without Docker, and optionally push them to a registry
@@ -32,8 +28,7 @@ fn main() -> ExitCode {
     let Args { chore } = Args::parse();
     let root = xtask::workspace_root();
     match chore {
-        Chore::Tidy { write_lists: true } => finish("tidy", xtask::tidy::write_lists(&root)),
-        Chore::Tidy { write_lists: false } => tidy(&root),
+        Chore::Tidy => tidy(&root),
         Chore::Generate => finish("generate", xtask::generate::write(&root)),
         Chore::Images(args) => finish("images", xtask::images::run(&root, &args)),
     }

@@ -8,9 +8,9 @@ use kiln_yaml::{Encoder, SequenceStyle, parse_all};
 const SIZES: [usize; 3] = [12_500_000, 25_000_000, 50_000_000];
 
 /// A name and a generator of inputs of a given size.
-type Shape = (&'static str, fn(usize) -> Vec<u8>);
+type SlowInput = (&'static str, fn(usize) -> Vec<u8>);
 
-const SHAPES: &[Shape] = &[
+const SHAPES: &[SlowInput] = &[
     ("# (one line)", |size| repeat("#", size)),
     ("# (a line each)", |size| repeat("#\n", size)),
     ("# and blank lines", |size| repeat("#\n\n", size)),

@@ -12,10 +12,8 @@ mod tree;
 mod words;
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context as _;
 pub use tree::Tree;
 
 /// A broken rule.
@@ -75,19 +73,6 @@ pub fn check_tree(tree: &Tree) -> anyhow::Result<Vec<Violation>> {
     words::check(tree, &mut violations);
     violations.sort();
     Ok(violations)
-}
-
-/// Writes the lists of type names and files that do not follow the rules yet, from the current state.
-pub fn write_lists(root: &Path) -> anyhow::Result<()> {
-    let tree = Tree::read(root)?;
-    let lists = [
-        (names::LIST, names::list(&tree)),
-        (words::LIST, words::list(&tree)),
-    ];
-    for (path, list) in lists {
-        fs::write(root.join(path), list).with_context(|| format!("cannot write {path}"))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

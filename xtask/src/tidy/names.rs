@@ -3,7 +3,6 @@
 //! Structs, enums, traits, unions and type aliases count, also inside macros. Associated types do not count.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use super::Violation;
 use super::code::{code_only, without_test_modules};
@@ -27,38 +26,16 @@ const EXCEPTED: &[&str] = &[
     "Options",
 ];
 
-/// Types that are still to be renamed: `NAME COUNT` per line. No entry may be added.
-pub(super) const LIST: &str = "xtask/src/tidy/type_names.txt";
-const LISTED: &str = include_str!("type_names.txt");
-
 /// Checks the names of all types.
 pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
     for (name, paths) in frequent(tree) {
-        let limit = listed(name).unwrap_or(LIMIT);
-        if paths.len() > limit {
-            let message = format!(
-                "{} types have the name {name}, at most {limit} may; rename one in: {}",
-                paths.len(),
-                paths.join(", ")
-            );
-            violations.push(Violation::file(paths[0], message));
-        }
+        let message = format!(
+            "{} types have the name {name}, at most {LIMIT} may; rename one in: {}",
+            paths.len(),
+            paths.join(", ")
+        );
+        violations.push(Violation::file(paths[0], message));
     }
-}
-
-/// The content of [`LIST`] for the current state of the tree.
-pub(super) fn list(tree: &Tree) -> String {
-    let mut list = String::new();
-    for (name, paths) in frequent(tree) {
-        let _ = writeln!(list, "{name} {}", paths.len());
-    }
-    list
-}
-
-fn listed(name: &str) -> Option<usize> {
-    let mut entries = LISTED.lines().filter_map(|line| line.split_once(' '));
-    let (_, count) = entries.find(|(listed, _)| *listed == name)?;
-    count.parse().ok()
 }
 
 /// Names that too many types have, with the file of each type.

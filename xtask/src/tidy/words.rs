@@ -1,27 +1,15 @@
 //! Retired words in comments, identifiers and documents. Plain words take their place: log, print, report, return, pass;
 //! the user, the caller, another process. String literals are not checked, because messages may quote other programs.
 
-use std::fmt::Write as _;
-
 use super::Violation;
 use super::code::code_and_comments;
 use super::tree::Tree;
 
 const RETIRED: &[&str] = &["tell", "tells", "told", "mourn", "whoever", "somebody"];
 
-/// Files that quote text of other projects, and what they quote.
-const QUOTING: &[(&str, &str)] = &[];
-
-/// Files that still have such words, one per line. No entry may be added.
-pub(super) const LIST: &str = "xtask/src/tidy/retired_words.txt";
-const LISTED: &str = include_str!("retired_words.txt");
-
 /// Checks comments and identifiers of Rust files, and documents.
 pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
     for (path, text) in &tree.files {
-        if LISTED.lines().any(|listed| listed == path) {
-            continue;
-        }
         for (line, word) in retired_words(path, text) {
             let message = format!("the word {word:?} is retired; use a plain one");
             violations.push(Violation::line(path, line, message));
@@ -29,22 +17,8 @@ pub(super) fn check(tree: &Tree, violations: &mut Vec<Violation>) {
     }
 }
 
-/// The content of [`LIST`] for the current state of the tree.
-pub(super) fn list(tree: &Tree) -> String {
-    let mut list = String::new();
-    for (path, text) in &tree.files {
-        if !retired_words(path, text).is_empty() {
-            let _ = writeln!(list, "{path}");
-        }
-    }
-    list
-}
-
 fn retired_words(path: &str, text: &str) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
-    if QUOTING.iter().any(|(quoting, _)| *quoting == path) {
-        return found;
-    }
     let text = if path.ends_with(".rs") {
         code_and_comments(text)
     } else if path.ends_with(".md") {

@@ -98,7 +98,7 @@ fn an_answer_of_nothing_is_a_failure() {
             assert!(ran.stderr.contains(reason), "{}", ran.stderr);
             assert!(
                 ran.stderr
-                    .contains("one that removes everything prints `items: []`"),
+                    .contains("to remove everything, print `items: []`"),
                 "{}",
                 ran.stderr
             );

@@ -107,7 +107,7 @@ fn links_are_functions() {
     assert!(
         refused
             .stderr
-            .contains("takes a ResourceList on standard input"),
+            .contains("reads a ResourceList from standard input"),
         "{refused:?}"
     );
 

@@ -106,7 +106,7 @@ fn a_dry_run_can_be_watched_and_a_directory_that_goes_ends_it() {
     fs::remove_dir_all(test_env.work().join("pkg")).expect("is there");
     let (code, printed) = live.end();
     assert_eq!(code, Some(1), "{printed}");
-    assert!(printed.contains("pkg is gone"), "{printed}");
+    assert!(printed.contains("pkg was removed"), "{printed}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use regorus::Value;
 use super::bounded::BuiltinResult;
 use super::limits::{Meter, OverLimit};
 
-enum Argument {
+enum FormatArgument {
     Int(i64),
     Float(f64),
     Text(String),
@@ -99,15 +99,15 @@ fn sprintf<'a>(
 }
 
 /// Numbers and strings stay as they are; every other value is written as Rego.
-fn argument(value: &Value) -> Argument {
+fn argument(value: &Value) -> FormatArgument {
     match value {
-        Value::String(text) => Argument::Text(text.to_string()),
+        Value::String(text) => FormatArgument::Text(text.to_string()),
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(number), _) => Argument::Int(number),
-            (None, Some(number)) => Argument::Float(number),
-            (None, None) => Argument::Text(value.to_string()),
+            (Some(number), _) => FormatArgument::Int(number),
+            (None, Some(number)) => FormatArgument::Float(number),
+            (None, None) => FormatArgument::Text(value.to_string()),
         },
-        value => Argument::Text(term(value)),
+        value => FormatArgument::Text(term(value)),
     }
 }
 
@@ -128,7 +128,7 @@ fn term(value: &Value) -> String {
     }
 }
 
-fn formatted(argument: &Argument, verb: char, flags: &FormatFlags) -> String {
+fn formatted(argument: &FormatArgument, verb: char, flags: &FormatFlags) -> String {
     let signed = |negative: bool| match (negative, flags.plus, flags.space) {
         (true, ..) => "-",
         (false, true, _) => "+",
@@ -136,10 +136,10 @@ fn formatted(argument: &Argument, verb: char, flags: &FormatFlags) -> String {
         (false, false, false) => "",
     };
     let (sign, digits) = match (argument, verb) {
-        (Argument::Text(text), 's' | 'v' | 'q' | 'x' | 'X') => {
+        (FormatArgument::Text(text), 's' | 'v' | 'q' | 'x' | 'X') => {
             return padded(&string(text, verb, flags), flags);
         }
-        (Argument::Int(number), _) => {
+        (FormatArgument::Int(number), _) => {
             let magnitude = number.unsigned_abs();
             let digits = match verb {
                 'd' | 'v' => magnitude.to_string(),
@@ -166,7 +166,7 @@ fn formatted(argument: &Argument, verb: char, flags: &FormatFlags) -> String {
             };
             (signed(*number < 0), digits)
         }
-        (Argument::Float(number), 'v' | 'g' | 'G' | 'e' | 'E' | 'f' | 'F') => {
+        (FormatArgument::Float(number), 'v' | 'g' | 'G' | 'e' | 'E' | 'f' | 'F') => {
             (signed(*number < 0.0), float(number.abs(), verb, flags))
         }
         _ => return wrong(argument, verb),
@@ -233,20 +233,20 @@ fn padded(text: &str, flags: &FormatFlags) -> String {
 }
 
 /// Go's text for a verb that does not match its argument.
-fn wrong(argument: &Argument, verb: char) -> String {
+fn wrong(argument: &FormatArgument, verb: char) -> String {
     format!("%!{verb}({})", described(argument))
 }
 
-fn described(argument: &Argument) -> String {
+fn described(argument: &FormatArgument) -> String {
     match argument {
-        Argument::Int(number) => format!("int={number}"),
-        Argument::Float(number) => format!("float64={}", float_text(*number)),
-        Argument::Text(text) => format!("string={text}"),
+        FormatArgument::Int(number) => format!("int={number}"),
+        FormatArgument::Float(number) => format!("float64={}", float_text(*number)),
+        FormatArgument::Text(text) => format!("string={text}"),
     }
 }
 
 fn float_text(number: f64) -> String {
-    formatted(&Argument::Float(number), 'v', &FormatFlags::default())
+    formatted(&FormatArgument::Float(number), 'v', &FormatFlags::default())
 }
 
 #[cfg(test)]
