@@ -1,6 +1,7 @@
 //! The registry entry of create-setters: documentation and versions.
 
 use super::CreateSetters;
+use crate::function::ListHeads;
 use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 
@@ -43,9 +44,16 @@ becomes
     - prod
     - dev
 ",
-    versions: &[FunctionVersion {
-        tags: &["v0.1.0", "v0.1.1", "unstable", "latest"],
-        sdk: SDK,
-        function: &CreateSetters,
-    }],
+    versions: &[
+        FunctionVersion {
+            tags: &["v0.1.0"],
+            sdk: SDK,
+            function: &CreateSetters(ListHeads::FirstField),
+        },
+        FunctionVersion {
+            tags: &["v0.1.1", "unstable", "latest"],
+            sdk: SDK,
+            function: &CreateSetters(ListHeads::ItemOrFirstField),
+        },
+    ],
 };

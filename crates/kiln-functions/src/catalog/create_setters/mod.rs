@@ -20,7 +20,8 @@ use crate::port::kyaml::{
 };
 use replacer::Replacer;
 
-struct CreateSetters;
+/// The function. Its versions differ only in where they write comments.
+struct CreateSetters(ListHeads);
 
 #[derive(Debug, thiserror::Error)]
 enum CreateError {
@@ -36,7 +37,7 @@ enum CreateError {
 
 impl Function for CreateSetters {
     fn list_heads(&self) -> ListHeads {
-        ListHeads::ItemOrFirstField
+        self.0
     }
 
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {

@@ -5,7 +5,7 @@ mod rename;
 #[cfg(test)]
 mod tests;
 
-use crate::function::{Context, Ending, Function, FunctionList};
+use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
 use crate::port::kustomize::{
     FieldSpec, History, KustomizeRelease, ResourceMarks, check_resources, fix_references,
 };
@@ -59,6 +59,13 @@ enum EnsureNameSubstringRelease {
 struct EnsureNameSubstring(EnsureNameSubstringRelease);
 
 impl Function for EnsureNameSubstring {
+    fn list_heads(&self) -> ListHeads {
+        match self.0 {
+            Edition::First | Edition::Second => ListHeads::ItemOrFirstField,
+            Edition::Third => ListHeads::Own,
+        }
+    }
+
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let kustomize = match self.0 {
             EnsureNameSubstringRelease::V0_1_1 | EnsureNameSubstringRelease::V0_2_0 => {

@@ -13,7 +13,7 @@ use kiln_krm::Resource;
 use kiln_yaml::{Document, Kind, NodeId, Slot, Style};
 
 use crate::budget::is_stopped;
-use crate::function::{Context, Ending, Function, FunctionList};
+use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
 use crate::output::Results;
 use crate::port::go_regexp::RegexpError;
 use crate::port::kyaml::{
@@ -59,6 +59,13 @@ enum SearchError {
 }
 
 impl Function for SearchReplace {
+    fn list_heads(&self) -> ListHeads {
+        match self.generation {
+            Generation::First => ListHeads::ItemOrFirstField,
+            Generation::Second | Generation::Third => ListHeads::Own,
+        }
+    }
+
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let data = data_map(list.config.as_ref());
         let work = Matcher::new(&data, self.release).and_then(|matcher| {

@@ -7,7 +7,7 @@ mod tests;
 
 use kiln_krm::Resource;
 
-use crate::function::{Context, Ending, Function, FunctionList};
+use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
 use crate::port::kustomize::{
     FieldSpec, KustomizeRelease, MIGRATION_ID, ResourceMarks, TransformerRelease, check_resources,
     fail, set_entries, transform,
@@ -99,6 +99,13 @@ impl Function for TransformerSetAnnotations {
 }
 
 impl Function for SetAnnotations {
+    fn list_heads(&self) -> ListHeads {
+        match self.0 {
+            Edition::Silent => ListHeads::ItemOrFirstField,
+            Edition::Reporting => ListHeads::Own,
+        }
+    }
+
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         let (kustomize, marks) = match self.0 {
             SetAnnotationsRelease::V0_1_4 => (KustomizeRelease::Api0_8, ResourceMarks::Nothing),

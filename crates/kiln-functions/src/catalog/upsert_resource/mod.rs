@@ -13,7 +13,7 @@ use kiln_krm::annotations::{
 };
 use kiln_yaml::{Document, EditError, NodeRef};
 
-use crate::function::{Context, Ending, Function, FunctionList};
+use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
 use crate::port::kyaml::{
     KyamlRelease, MissingMetadata, annotation_map, families, set_annotation_map,
 };
@@ -46,6 +46,13 @@ enum UpsertError {
 }
 
 impl Function for UpsertResource {
+    fn list_heads(&self) -> ListHeads {
+        match self.generation {
+            Generation::First => ListHeads::ItemOrFirstField,
+            Generation::Second | Generation::Third => ListHeads::Own,
+        }
+    }
+
     fn run(&self, list: &mut FunctionList, ctx: &Context<'_>) -> Ending {
         match self.run_on(list, ctx) {
             Ok(ending) => ending,
