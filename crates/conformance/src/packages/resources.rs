@@ -33,7 +33,7 @@ pub(super) const ENTRIES: &[&str] = &[
     "  indented: |2\n      text\n",
     "  damaged-blank-first: |\n\n    text\n",
     "  damaged-fold: >\n    one\n    two\n\n    three\n      four\n",
-    "  fold-keep: >+\n    one\n\n\n",
+    "  damaged-fold-keep: >+\n    one\n\n\n",
     "  tabbed: |\n    a\tb\n    \tc\n",
     "  spaces-behind: |\n    a  \n    b\n",
     "  empty:\n",
