@@ -61,8 +61,10 @@ struct EnsureNameSubstring(EnsureNameSubstringRelease);
 impl Function for EnsureNameSubstring {
     fn list_heads(&self) -> ListHeads {
         match self.0 {
-            Edition::First | Edition::Second => ListHeads::ItemOrFirstField,
-            Edition::Third => ListHeads::Own,
+            EnsureNameSubstringRelease::V0_1_1 | EnsureNameSubstringRelease::V0_2_0 => {
+                ListHeads::ItemOrFirstField
+            }
+            EnsureNameSubstringRelease::V0_2_1 => ListHeads::Own,
         }
     }
 

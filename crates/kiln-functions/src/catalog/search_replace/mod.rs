@@ -60,9 +60,9 @@ enum SearchError {
 
 impl Function for SearchReplace {
     fn list_heads(&self) -> ListHeads {
-        match self.generation {
-            Generation::First => ListHeads::ItemOrFirstField,
-            Generation::Second | Generation::Third => ListHeads::Own,
+        match self.kyaml {
+            KyamlRelease::V0_10 => ListHeads::ItemOrFirstField,
+            KyamlRelease::V0_12 | KyamlRelease::V0_13 => ListHeads::Own,
         }
     }
 

@@ -101,8 +101,8 @@ impl Function for TransformerSetAnnotations {
 impl Function for SetAnnotations {
     fn list_heads(&self) -> ListHeads {
         match self.0 {
-            Edition::Silent => ListHeads::ItemOrFirstField,
-            Edition::Reporting => ListHeads::Own,
+            SetAnnotationsRelease::V0_1_4 => ListHeads::ItemOrFirstField,
+            SetAnnotationsRelease::V0_1_5 => ListHeads::Own,
         }
     }
 
