@@ -106,6 +106,9 @@ fn new_lines(
     style: SequenceStyle,
 ) -> Option<Replacement> {
     let mapping = before.node(added.mapping);
+    if mapping.style().contains(Style::FLOW) {
+        return new_flow_fields(text, mapping, after, added);
+    }
     let (first_key, _) = mapping.entries().next()?;
     let key_start = first_key.span()?.start;
     let line_start = text.get(..key_start)?.rfind('\n').map_or(0, |at| at + 1);
@@ -117,14 +120,8 @@ fn new_lines(
         return None;
     }
     let at = end_of_lines(text, mapping)?;
-    let mut fields = Document::new_mapping();
-    let root = fields.root().id();
-    for (key, value) in added.fields(after) {
-        let (key, value) = (fields.import(key), fields.import(value));
-        fields.push_entry(root, key, value);
-    }
     let mut lines = String::new();
-    for line in kiln_yaml::to_string(&fields, style).lines() {
+    for line in kiln_yaml::to_string(&fields_alone(after, added), style).lines() {
         // Blank lines are part of a text.
         if line.is_empty() {
             return None;
@@ -138,6 +135,46 @@ fn new_lines(
         text: lines,
         column,
     })
+}
+
+/// New fields behind the last one of a mapping in braces.
+fn new_flow_fields(
+    text: &str,
+    mapping: NodeRef<'_>,
+    after: &Document,
+    added: &AddedFields,
+) -> Option<Replacement> {
+    let (_, last) = mapping.entries().last()?;
+    let is_commented = SLOTS.iter().any(|slot| !last.comment(*slot).is_empty());
+    let range = last.span().filter(|range| !range.is_empty())?;
+    let is_usual = match last.is_empty() {
+        true => !last.style().contains(Style::TAGGED),
+        false => text.get(range.clone())?.ends_with([']', '}']),
+    };
+    if is_commented || !is_usual {
+        return None;
+    }
+    let mut fields = fields_alone(after, added);
+    let root = fields.root().id();
+    fields.set_style(root, Style::FLOW);
+    let fields = kiln_yaml::to_string(&fields, SequenceStyle::Compact);
+    let fields = fields.strip_prefix('{')?.strip_suffix("}\n")?;
+    (!fields.contains('\n')).then(|| Replacement {
+        range: range.end..range.end,
+        text: format!(", {fields}"),
+        column: 0,
+    })
+}
+
+/// The new fields as a document of their own.
+fn fields_alone(after: &Document, added: &AddedFields) -> Document {
+    let mut fields = Document::new_mapping();
+    let root = fields.root().id();
+    for (key, value) in added.fields(after) {
+        let (key, value) = (fields.import(key), fields.import(value));
+        fields.push_entry(root, key, value);
+    }
+    fields
 }
 
 /// Where the line behind a collection begins, if it is certain that nothing there belongs to the collection.

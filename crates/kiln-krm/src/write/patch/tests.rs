@@ -112,6 +112,8 @@ fn unusual_lines_are_merged() {
         "metadata:\n  labels:\n    a: |\n      b\n",
         // Braces, and blanks that the encoder does not write.
         "metadata: {name: a}\n",
+        "metadata:\n  labels: {a: }\n",
+        "metadata:\n  labels: {a: b # c\n    }\n",
         "metadata:\n  name:  a\n",
         "metadata:\n  name: a  # b\n",
         "metadata:\n  labels:\n    a:\n",
@@ -124,6 +126,8 @@ fn unusual_lines_are_merged() {
 fn shapes_of_all_kinds_are_patched_as_they_are_merged() {
     let names = ["a", "'a'", "\"a\"", "1", "a # c"];
     let labels = [
+        "  labels: {a: b}\n",
+        "  labels: {a: {b: c}, d: [e]}\n",
         "",
         "  labels:\n    a: b\n",
         "  labels:\n    a: b # c\n",
