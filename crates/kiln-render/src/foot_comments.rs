@@ -9,8 +9,6 @@ use std::collections::HashSet;
 use kiln_krm::Resource;
 use kiln_yaml::{Document, NodeId, NodeRef, Slot};
 
-pub(crate) const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
-
 /// Keeps the last comment as the foot comment of the document.
 ///
 /// kpt loses it, or attaches it to the root node. From there it gets to the next function and to the next resource of
@@ -49,7 +47,7 @@ pub(crate) fn remove_foreign_feet(
 ) {
     let own: HashSet<&str> = match input {
         Some(input) => {
-            let document = SLOTS.map(|slot| input.document().comment(slot));
+            let document = Slot::ALL.map(|slot| input.document().comment(slot));
             let nodes = tops(input.root()).map(|node| node.comment(Slot::Head));
             let comments = document.into_iter().chain(nodes);
             comments.flat_map(str::lines).collect()
@@ -132,7 +130,7 @@ pub(crate) struct MovedComments(Vec<(NodeId, Slot, String)>);
 impl MovedComments {
     /// Removes foot comments that the input has anywhere, and head comments that are foot comments in the input.
     pub(crate) fn take(output: &mut Resource, input: &Resource) -> MovedComments {
-        let all: HashSet<&str> = lines_of(input, &SLOTS).collect();
+        let all: HashSet<&str> = lines_of(input, &Slot::ALL).collect();
         let feet: HashSet<&str> = lines_of(input, &[Slot::Foot]).collect();
         let heads: HashSet<&str> = lines_of(input, &[Slot::Head]).collect();
         let is_moved = |slot: Slot, comment: &str| {
@@ -163,7 +161,7 @@ impl MovedComments {
         if self.0.is_empty() {
             return;
         }
-        let lines = lines_of(output, &SLOTS).map(str::to_owned);
+        let lines = lines_of(output, &Slot::ALL).map(str::to_owned);
         let present: HashSet<String> = lines.collect();
         for (node, slot, comment) in self.0 {
             let is_lost = filled(&comment).any(|line| !present.contains(line));

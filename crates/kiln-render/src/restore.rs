@@ -17,7 +17,7 @@ use kiln_yaml::{
 
 use crate::edited::{Edited, restore_edited};
 use crate::foot_comments::{
-    MovedComments, SLOTS, foot_lines, has_comment_above, keep_foot, remove_foreign_feet,
+    MovedComments, foot_lines, has_comment_above, keep_foot, remove_foreign_feet,
     remove_repeated_heads,
 };
 use crate::options::RenderCompat;
@@ -270,7 +270,7 @@ fn adds_nothing(input: NodeRef<'_>, output: NodeRef<'_>, slot: Slot) -> bool {
     let (before, after) = (input.comment(slot), output.comment(slot));
     is_same_text(before, after)
         || after.lines().filter(|line| !line.is_empty()).all(|line| {
-            let document = SLOTS.map(|slot| input.document().comment(slot));
+            let document = Slot::ALL.map(|slot| input.document().comment(slot));
             let mut known = before
                 .lines()
                 .chain(document.into_iter().flat_map(str::lines));
@@ -286,7 +286,7 @@ fn is_unchanged(input: NodeRef<'_>, output: NodeRef<'_>) -> bool {
             && is_same_text(input.value(), output.value())
             && is_same_text(input.tag(), output.tag())
             && is_same_text(input.anchor(), output.anchor())
-            && SLOTS
+            && Slot::ALL
                 .into_iter()
                 .all(|slot| adds_nothing(input, output, slot));
         if !is_same_node {

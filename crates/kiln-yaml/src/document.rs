@@ -49,6 +49,11 @@ pub enum Slot {
     Foot,
 }
 
+impl Slot {
+    /// Every slot, from top to bottom.
+    pub const ALL: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
+}
+
 impl Clone for Document {
     fn clone(&self) -> Document {
         let nodes = self.nodes.len() * size_of::<NodeData>();

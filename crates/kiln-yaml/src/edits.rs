@@ -157,7 +157,7 @@ impl<'a> EditComparison<'a> {
         if !self.is_same_text(anchors.0, anchors.1) {
             return None;
         }
-        for slot in [Slot::Head, Slot::Line, Slot::Foot] {
+        for slot in Slot::ALL {
             let (old, new) = (
                 self.before.slot_text(id, slot),
                 self.after.slot_text(id, slot),

@@ -53,7 +53,7 @@ impl NodeRef<'_> {
             && self.tag() == other.tag()
             && ((!self.has_extra() && !other.has_extra())
                 || (self.anchor() == other.anchor()
-                    && [Slot::Head, Slot::Line, Slot::Foot]
+                    && Slot::ALL
                         .into_iter()
                         .all(|slot| self.comment(slot) == other.comment(slot))))
     }

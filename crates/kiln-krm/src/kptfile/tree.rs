@@ -210,7 +210,7 @@ fn become_like(doc: &mut Document, mapping: NodeId, wanted: NodeId) {
         let value = if means_same(doc, value, new) {
             value
         } else {
-            for slot in [Slot::Head, Slot::Line, Slot::Foot] {
+            for slot in Slot::ALL {
                 let comment = doc.node(value).comment(slot).to_owned();
                 doc.set_comment(new, slot, &comment);
             }

@@ -64,7 +64,7 @@ impl Resource {
     /// A copy as it is after a round trip in a list, without the comments of the document.
     pub fn to_item(&self) -> Resource {
         let mut document = self.document.clone();
-        for slot in [Slot::Head, Slot::Line, Slot::Foot] {
+        for slot in Slot::ALL {
             if !document.comment(slot).is_empty() {
                 document.set_document_comment(slot, "");
             }
@@ -76,7 +76,7 @@ impl Resource {
     #[must_use]
     pub fn into_item(mut self) -> Resource {
         let root = self.root().id();
-        for slot in [Slot::Head, Slot::Line, Slot::Foot] {
+        for slot in Slot::ALL {
             let comment = self.document.comment(slot).to_owned();
             if comment.is_empty() {
                 continue;

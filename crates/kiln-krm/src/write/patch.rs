@@ -12,8 +12,6 @@ use kiln_yaml::{AddedFields, Document, Edits, NodeRef, SequenceStyle, Slot, Styl
 
 use crate::read::guess_style;
 
-const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
-
 /// A piece of the text and what stands there instead.
 struct Replacement {
     range: Range<usize>,
@@ -80,7 +78,7 @@ fn replaced_value(text: &str, old: NodeRef<'_>, new: NodeRef<'_>) -> Option<Repl
     }
     let mut alone = Document::from_node(new);
     let root = alone.root().id();
-    for slot in SLOTS {
+    for slot in Slot::ALL {
         alone.set_comment(root, slot, "");
     }
     let mut value = kiln_yaml::to_string(&alone, SequenceStyle::Compact);
@@ -145,7 +143,7 @@ fn new_flow_fields(
     added: &AddedFields,
 ) -> Option<Replacement> {
     let (_, last) = mapping.entries().last()?;
-    let is_commented = SLOTS.iter().any(|slot| !last.comment(*slot).is_empty());
+    let is_commented = Slot::ALL.iter().any(|slot| !last.comment(*slot).is_empty());
     let range = last.span().filter(|range| !range.is_empty())?;
     let is_usual = match last.is_empty() {
         true => !last.style().contains(Style::TAGGED),

@@ -6,8 +6,6 @@
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style};
 
-pub(super) const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
-
 /// The head, line and foot comment of a node.
 #[derive(Clone, Default)]
 pub(super) struct Comments([String; 3]);
@@ -15,16 +13,16 @@ pub(super) struct Comments([String; 3]);
 impl Comments {
     pub(super) fn of(node: Option<NodeRef<'_>>) -> Comments {
         let text = |slot| node.map_or("", |node| node.comment(slot)).to_owned();
-        Comments(SLOTS.map(text))
+        Comments(Slot::ALL.map(text))
     }
 
     pub(super) fn of_document(doc: &Document) -> Comments {
-        Comments(SLOTS.map(|slot| doc.comment(slot).to_owned()))
+        Comments(Slot::ALL.map(|slot| doc.comment(slot).to_owned()))
     }
 
     pub(super) fn merge(local: &Comments, origin: &Comments, updated: &Comments) -> Comments {
         let mut merged = Comments::default();
-        for (index, slot) in SLOTS.into_iter().enumerate() {
+        for (index, slot) in Slot::ALL.into_iter().enumerate() {
             let (local, origin) = (&local.0[index], &origin.0[index]);
             merged.0[index] = merge_text(local, origin, &updated.0[index], slot);
         }
@@ -41,7 +39,7 @@ impl Comments {
     }
 
     pub(super) fn set(&self, doc: &mut Document, node: NodeId) {
-        for (text, slot) in self.0.iter().zip(SLOTS) {
+        for (text, slot) in self.0.iter().zip(Slot::ALL) {
             if doc.node(node).comment(slot) != text {
                 doc.set_comment(node, slot, text);
             }
@@ -49,7 +47,7 @@ impl Comments {
     }
 
     pub(super) fn set_document(&self, doc: &mut Document) {
-        for (text, slot) in self.0.iter().zip(SLOTS) {
+        for (text, slot) in self.0.iter().zip(Slot::ALL) {
             if doc.comment(slot) != text {
                 doc.set_document_comment(slot, text);
             }

@@ -6,21 +6,24 @@
 use kiln_krm::schema::Schema;
 use kiln_yaml::{Document, ListKeys, NodeId, NodeRef, Slot, TypeId};
 
-const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
-
 pub(super) fn has_comments(doc: &Document) -> bool {
     let mut pending = vec![doc.root()];
     while let Some(node) = pending.pop() {
-        if SLOTS.into_iter().any(|slot| !node.comment(slot).is_empty()) {
+        if Slot::ALL
+            .into_iter()
+            .any(|slot| !node.comment(slot).is_empty())
+        {
             return true;
         }
         pending.extend(node.children());
     }
-    SLOTS.into_iter().any(|slot| !doc.comment(slot).is_empty())
+    Slot::ALL
+        .into_iter()
+        .any(|slot| !doc.comment(slot).is_empty())
 }
 
 pub(super) fn copy_comments(from: &Document, to: &mut Document) {
-    for slot in SLOTS {
+    for slot in Slot::ALL {
         if to.comment(slot).is_empty() && !from.comment(slot).is_empty() {
             to.set_document_comment(slot, from.comment(slot));
         }
@@ -61,7 +64,7 @@ pub(super) fn copy_comments(from: &Document, to: &mut Document) {
 }
 
 fn copy_one(old: NodeRef<'_>, to: &mut Document, new: NodeId) {
-    for slot in SLOTS {
+    for slot in Slot::ALL {
         if !old.comment(slot).is_empty() && to.node(new).comment(slot).is_empty() {
             to.set_comment(new, slot, old.comment(slot));
         }

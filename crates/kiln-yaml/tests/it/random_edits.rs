@@ -223,7 +223,7 @@ fn apply(doc: &mut Document, edit: &Edit) -> Result<(), EditError> {
 fn facts(doc: &Document) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     doc.root().visit(|visit| {
-        let all = [Slot::Head, Slot::Line, Slot::Foot];
+        let all = Slot::ALL;
         let comments = |node: kiln_yaml::NodeRef<'_>| all.map(|slot| node.comment(slot).to_owned());
         let path = visit.display_path().to_string();
         let node = visit.node;

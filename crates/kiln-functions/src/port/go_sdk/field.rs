@@ -106,8 +106,7 @@ pub fn set_text(
             }
         }
         (false, formatting) => {
-            let comments = [Slot::Head, Slot::Line, Slot::Foot]
-                .map(|slot| (slot, document.node(id).comment(slot).to_owned()));
+            let comments = Slot::ALL.map(|slot| (slot, document.node(id).comment(slot).to_owned()));
             let value = document.new_string(text);
             document.replace_child(current, id, value);
             if formatting == Formatting::Comments {

@@ -15,13 +15,13 @@ const MAX_NODES: usize = 1_000_000;
 /// Without comments, anchors and aliases, in js-yaml's styles; numbers are those of JavaScript, and keys are strings.
 pub(super) fn through_js_yaml(original: &Document) -> Result<Document, Exception> {
     let mut document = original.clone();
-    for slot in SLOTS {
+    for slot in Slot::ALL {
         document.set_document_comment(slot, "");
     }
     let nodes = expand(&mut document, original)?;
     // Children come before their collection.
     for node in nodes.into_iter().rev() {
-        for slot in SLOTS {
+        for slot in Slot::ALL {
             document.set_comment(node, slot, "");
         }
         if !document.node(node).anchor().is_empty() {
@@ -41,8 +41,6 @@ pub(super) fn through_js_yaml(original: &Document) -> Result<Document, Exception
     }
     Ok(document)
 }
-
-const SLOTS: [Slot; 3] = [Slot::Head, Slot::Line, Slot::Foot];
 
 /// Replaces aliases with copies; returns all nodes, collections before their content.
 fn expand(document: &mut Document, original: &Document) -> Result<Vec<NodeId>, Exception> {

@@ -82,7 +82,7 @@ pub(crate) fn fix_references(
 pub(crate) fn overwrite_scalar(document: &mut Document, node: NodeId, text: &str) {
     document.set_value(node, text);
     document.set_tag(node, "");
-    for slot in [Slot::Head, Slot::Line, Slot::Foot] {
+    for slot in Slot::ALL {
         document.set_comment(node, slot, "");
     }
     if !document.node(node).anchor().is_empty() {
