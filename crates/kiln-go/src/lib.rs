@@ -5,7 +5,7 @@
 //! | [`FlagSet`] | `flag`: one or two dashes, `-name value` or `-name=value` |
 //! | [`GoDuration`] | `time`: `1h30m0s` |
 //! | [`quote`], [`quote_char`] | `strconv`, and `%q` of `fmt` |
-//! | [`parse_bool`], [`atoi`] | `strconv` |
+//! | [`parse_bool`], [`atoi`], [`parse_integer`] | `strconv` |
 //! | [`json_string`], [`escape_html`] | `encoding/json`, since Go 1.22 |
 //! | [`to_lower`], [`lower_char`] | `strings`, `unicode` |
 //! | [`errno_text`], [`error_chain`] | `syscall`, and errors that are wrapped with `%w` |
@@ -21,7 +21,7 @@ mod quote;
 
 pub use duration::{DurationError, GoDuration};
 pub use errors::{errno_text, error_chain};
-pub use flags::{FlagSet, FlagValue, Key, Parsed, Stop};
+pub use flags::{FlagSet, FlagValue, Key, Parsed, Stop, UsageError};
 pub use json::{escape_html, json_string, push_json_char, push_json_string};
-pub use number::{NumberError, atoi, parse_bool};
+pub use number::{NumberError, atoi, parse_bool, parse_integer};
 pub use quote::{lower_char, push_quoted_char, quote, quote_char, to_lower};

@@ -55,9 +55,53 @@ pub fn atoi(text: &str) -> Result<i64, NumberError> {
     text.parse().map_err(|_| refused(RANGE))
 }
 
+/// Reads an integer with a prefix for its base, as `strconv.ParseInt` and `strconv.ParseUint` do with base 0: `0x1f`, `0o17`,
+/// `017`, `0b11`. It must fit 64 bits, with or without a sign.
+pub fn parse_integer(text: &str) -> Option<i128> {
+    let (sign, digits) = match text.as_bytes().first()? {
+        b'-' => (-1, text.get(1..)?),
+        b'+' => (1, text.get(1..)?),
+        _ => (1, text),
+    };
+    let (radix, skip) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, 2),
+        [b'0', b'o' | b'O', ..] => (8, 2),
+        [b'0', b'b' | b'B', ..] => (2, 2),
+        [b'0', _, ..] => (8, 1),
+        _ => (10, 0),
+    };
+    let digits = digits.get(skip..)?;
+    if !digits.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let number = sign * i128::from_str_radix(digits, radix).ok()?;
+    let fits = i64::try_from(number).is_ok() || u64::try_from(number).is_ok();
+    fits.then_some(number)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{atoi, parse_bool};
+    use super::{atoi, parse_bool, parse_integer};
+
+    #[test]
+    fn prefixes_name_the_base_of_an_integer() {
+        for (text, wanted) in [
+            ("0", Some(0)),
+            ("-0x1F", Some(-31)),
+            ("+0b11", Some(3)),
+            ("0o17", Some(15)),
+            ("017", Some(15)),
+            ("18446744073709551615", Some(i128::from(u64::MAX))),
+            ("18446744073709551616", None),
+            ("-9223372036854775809", None),
+            ("08", None),
+            ("0x", None),
+            ("--1", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_integer(text), wanted, "{text:?}");
+        }
+    }
 
     #[test]
     fn integers_are_read_like_go() {

@@ -22,6 +22,7 @@ struct Flag {
     name: &'static str,
     usage: &'static str,
     default: Setting,
+    is_hidden: bool,
 }
 
 /// Names a flag and the type of its value.
@@ -53,18 +54,29 @@ pub enum Stop {
     /// The user asked for help; it goes to standard error, and the program exits with 0.
     Help(String),
     /// The command line is wrong; this goes to standard error, and the program exits with 2.
-    Usage(String),
+    Usage(UsageError),
+}
+
+/// What is wrong with a command line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UsageError {
+    /// Go's message.
+    pub message: String,
+    /// The name of a flag that the set does not have.
+    pub unknown_flag: Option<String>,
+    /// The message, followed by all flags.
+    text: String,
 }
 
 impl Stop {
     /// What to print.
     pub fn text(&self) -> &str {
         match self {
-            Stop::Help(text) | Stop::Usage(text) => text,
+            Stop::Help(text) => text,
+            Stop::Usage(error) => &error.text,
         }
     }
 
-    /// How to exit.
     pub fn exit_code(&self) -> u8 {
         match self {
             Stop::Help(_) => 0,
@@ -137,6 +149,7 @@ impl FlagSet {
             name,
             usage,
             default: default.into_setting(),
+            is_hidden: false,
         });
         Key {
             index: self.flags.len() - 1,
@@ -149,10 +162,35 @@ impl FlagSet {
         self.add(name, default.to_owned(), usage)
     }
 
+    /// Adds flags that are accepted but not part of the usage.
+    pub fn hidden<T>(&mut self, add: impl FnOnce(&mut FlagSet) -> T) -> T {
+        let before = self.flags.len();
+        let added = add(self);
+        for flag in self.flags.iter_mut().skip(before) {
+            flag.is_hidden = true;
+        }
+        added
+    }
+
+    /// The names of the flags that are not hidden.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let shown = self.flags.iter().filter(|flag| !flag.is_hidden);
+        shown.map(|flag| flag.name)
+    }
+
     /// Name, default value as text and description of every flag, in the order in which they were added.
     pub fn describe(&self) -> impl Iterator<Item = (&'static str, String, &'static str)> {
         let describe = |flag: &Flag| (flag.name, flag.default.to_string(), flag.usage);
         self.flags.iter().map(describe)
+    }
+
+    /// Name, value and default value of every flag that is not hidden, as text.
+    pub fn values(&self, parsed: &Parsed) -> Vec<(&'static str, String, String)> {
+        let flags = self.flags.iter().zip(&parsed.settings);
+        flags
+            .filter(|(flag, _)| !flag.is_hidden)
+            .map(|(flag, setting)| (flag.name, setting.to_string(), flag.default.to_string()))
+            .collect()
     }
 
     /// Reads the arguments of a command line, without the program's name.
@@ -186,7 +224,10 @@ impl FlagSet {
                     return Err(Stop::Help(self.usage()));
                 }
                 let message = format!("flag provided but not defined: -{name}");
-                return Err(self.wrong(&message));
+                return Err(Stop::Usage(UsageError {
+                    unknown_flag: Some(name.to_owned()),
+                    ..self.usage_error(&message)
+                }));
             };
             let is_bool = matches!(flag.default, Setting::Bool(_));
             let value = match value {
@@ -219,14 +260,22 @@ impl FlagSet {
 
     /// What is wrong, followed by all flags.
     pub fn wrong(&self, message: &str) -> Stop {
-        Stop::Usage(format!("{message}\n{}", self.usage()))
+        Stop::Usage(self.usage_error(message))
+    }
+
+    fn usage_error(&self, message: &str) -> UsageError {
+        UsageError {
+            message: message.to_owned(),
+            unknown_flag: None,
+            text: format!("{message}\n{}", self.usage()),
+        }
     }
 
     /// All flags in the order of their names, as Go prints them.
     pub fn usage(&self) -> String {
         let mut text = format!("Usage of {}:\n", self.program);
-        let sorted: BTreeMap<&str, &Flag> =
-            self.flags.iter().map(|flag| (flag.name, flag)).collect();
+        let shown = self.flags.iter().filter(|flag| !flag.is_hidden);
+        let sorted: BTreeMap<&str, &Flag> = shown.map(|flag| (flag.name, flag)).collect();
         for flag in sorted.values() {
             let (called, usage) = flag.called();
             let mut line = format!("  -{}", flag.name);

@@ -20,12 +20,7 @@ pub enum DurationError {
     /// A number has no unit.
     MissingUnit(String),
     /// A number has a unit that does not exist.
-    UnknownUnit {
-        /// The unit.
-        unit: String,
-        /// The whole text.
-        text: String,
-    },
+    UnknownUnit { unit: String, text: String },
 }
 
 impl fmt::Display for DurationError {
