@@ -3,6 +3,7 @@
 //! Every primitive that changes the tree marks the document as changed, so that one that was only read can be
 //! written back with the bytes it came with. Nothing here recurses: trees may be as deep as the input allows.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -177,7 +178,9 @@ impl Document {
 
     /// A new string: written in a way that reads back as a string.
     pub fn new_string(&mut self, value: &str) -> NodeId {
-        self.new_scalar(value, "!!str")
+        let text = self.intern(value);
+        let tag = Tag::Known(KnownTag::Str);
+        self.add(NodeData::new(NodeContent::Scalar(text), tag, Style::NONE))
     }
 
     /// A new empty block mapping, not yet part of the tree.
@@ -307,6 +310,9 @@ impl Document {
 
     /// Sets a node's anchor; empty removes it.
     pub fn set_anchor(&mut self, node: NodeId, anchor: &str) {
+        if anchor.is_empty() && self.node_data(node).extra == NodeData::NO_EXTRA {
+            return;
+        }
         let text = self.intern(anchor);
         self.extra_mut(node).anchor = text;
         self.changed = true;
@@ -366,6 +372,12 @@ impl Document {
     /// could become cycles.
     pub(crate) fn add(&mut self, node: NodeData) -> NodeId {
         self.charge.take(size_of::<NodeData>());
+        self.add_uncharged(node)
+    }
+
+    /// The same for a caller that charges for all its nodes at once.
+    #[inline]
+    pub(crate) fn add_uncharged(&mut self, node: NodeData) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         if self.nodes.len() == self.nodes.capacity() {
             // Most documents get only a few more nodes after they were read; doubling would waste memory.
@@ -443,9 +455,9 @@ impl Document {
         if tag.is_empty() {
             return Tag::Implicit;
         }
-        let short = match tag.strip_prefix("tag:yaml.org,2002:") {
-            Some(rest) => format!("!!{rest}"),
-            None => tag.to_owned(),
+        let short: Cow<'_, str> = match tag.strip_prefix("tag:yaml.org,2002:") {
+            Some(rest) => format!("!!{rest}").into(),
+            None => tag.into(),
         };
         if let Some(known) = KnownTag::from_short(&short) {
             return Tag::Known(known);
@@ -454,7 +466,7 @@ impl Document {
             return Tag::Implicit;
         }
         // Parsing refuses a document with too many tags, so that only edits by the million could meet the limit.
-        let number = self.tags.number_of(short.into_boxed_str());
+        let number = self.tags.number_of(short.into());
         number.map_or(Tag::Implicit, Tag::Custom)
     }
 

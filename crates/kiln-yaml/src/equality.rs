@@ -233,30 +233,8 @@ enum VisitState {
 impl Anchors {
     fn target(&mut self, alias: NodeRef<'_>) -> Option<NodeId> {
         self.targets
-            .get_or_insert_with(|| alias_targets(alias.document()))
+            .get_or_insert_with(|| alias.document().alias_targets())
             .get(&alias.id())
             .copied()
     }
-}
-
-/// For each alias the last node before it that has its name as an anchor.
-fn alias_targets(doc: &Document) -> HashMap<NodeId, NodeId> {
-    let mut named: HashMap<&str, NodeId> = HashMap::new();
-    let mut targets = HashMap::new();
-    let mut pending = vec![Some(doc.root())];
-    while let Some(next) = pending.pop() {
-        let Some(node) = next else { continue };
-        if node.kind() == Kind::Alias {
-            if let Some(target) = named.get(node.value()) {
-                targets.insert(node.id(), *target);
-            }
-        } else if !node.anchor().is_empty() {
-            named.insert(node.anchor(), node.id());
-        }
-        if node.id() != doc.root {
-            pending.push(node.next_sibling());
-        }
-        pending.push(node.first_child());
-    }
-    targets
 }

@@ -7,6 +7,7 @@
 //! This crate is pure: no files, no environment, no clock. It accepts any input without panicking, needs time
 //! linear in its size, and refuses nesting beyond 10,000 levels.
 
+mod aliases;
 mod allowance;
 mod document;
 mod edit;

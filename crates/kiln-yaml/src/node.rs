@@ -32,6 +32,18 @@ pub enum Kind {
     Alias,
 }
 
+impl Kind {
+    /// What kyaml calls a node of this kind in messages.
+    pub fn go_name(self) -> &'static str {
+        match self {
+            Kind::Mapping => "MappingNode",
+            Kind::Sequence => "SequenceNode",
+            Kind::Scalar => "ScalarNode",
+            Kind::Alias => "AliasNode",
+        }
+    }
+}
+
 /// How a node is written; a set of flags, empty for plain scalars and block collections.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Style(u8);
@@ -116,10 +128,7 @@ impl From<Tag> for PackedTag {
     fn from(tag: Tag) -> PackedTag {
         let number = match tag {
             Tag::Implicit => 0,
-            Tag::Known(known) => {
-                let place = KnownTag::ALL.iter().position(|(tag, _)| *tag == known);
-                1 + place.unwrap_or_default() as u32
-            }
+            Tag::Known(known) => 1 + known as u32,
             Tag::Custom(index) => Self::FIRST_CUSTOM + index,
         };
         let [low, middle, high, _] = number.to_le_bytes();
@@ -127,14 +136,14 @@ impl From<Tag> for PackedTag {
     }
 }
 
-/// The tags of YAML's own repository that occur in practice.
+/// The tags of YAML's own repository that occur in practice, in the order of [`KnownTag::ALL`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum KnownTag {
-    Null,
-    Bool,
-    Int,
-    Float,
     Str,
+    Int,
+    Bool,
+    Null,
+    Float,
     Timestamp,
     Merge,
     Binary,
@@ -157,10 +166,7 @@ impl KnownTag {
     ];
 
     pub(crate) fn as_str(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(tag, _)| *tag == self)
-            .map_or("", |(_, name)| name)
+        Self::ALL[self as usize].1
     }
 
     pub(crate) fn from_short(text: &str) -> Option<KnownTag> {
@@ -215,7 +221,7 @@ impl Text {
 }
 
 /// Comments and an anchor. Few nodes have them, so they are stored separately to keep nodes small.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Extra {
     pub(crate) head: Text,
     pub(crate) line: Text,
@@ -223,7 +229,7 @@ pub(crate) struct Extra {
     pub(crate) anchor: Text,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NodeContent {
     Scalar(Text),
     Alias(Text),
@@ -287,6 +293,14 @@ mod tests {
         let known = KnownTag::ALL.map(|(known, _)| Tag::Known(known));
         for tag in [Tag::Implicit].into_iter().chain(known).chain(custom) {
             assert_eq!(PackedTag::from(tag).unpack(), tag);
+        }
+    }
+
+    #[test]
+    fn known_tags_have_their_names() {
+        for (known, name) in KnownTag::ALL {
+            assert_eq!(known.as_str(), name);
+            assert_eq!(KnownTag::from_short(name), Some(known));
         }
     }
 }

@@ -32,7 +32,6 @@ impl<'a> NodeRef<'a> {
         self.doc.node_data(self.id)
     }
 
-    /// The kind of the node.
     pub fn kind(self) -> Kind {
         match self.node_data().content {
             NodeContent::Scalar(_) => Kind::Scalar,
@@ -42,17 +41,14 @@ impl<'a> NodeRef<'a> {
         }
     }
 
-    /// Whether the node is a mapping.
     pub fn is_mapping(self) -> bool {
         self.kind() == Kind::Mapping
     }
 
-    /// Whether the node is a sequence.
     pub fn is_sequence(self) -> bool {
         self.kind() == Kind::Sequence
     }
 
-    /// Whether the node is a scalar.
     pub fn is_scalar(self) -> bool {
         self.kind() == Kind::Scalar
     }
@@ -100,6 +96,11 @@ impl<'a> NodeRef<'a> {
     /// The tag in short form (`!!str`); for plain scalars without one, what the text resolves to. Empty for aliases.
     pub fn tag(self) -> &'a str {
         self.doc.tag_text(self.resolved_tag())
+    }
+
+    /// Whether the node is a scalar that means a string.
+    pub fn is_string(self) -> bool {
+        self.is_scalar() && self.resolved_tag() == Tag::Known(KnownTag::Str)
     }
 
     pub(crate) fn stored_tag(self) -> Tag {

@@ -20,7 +20,6 @@ pub enum PathStep<'a> {
 /// A node on the walk.
 #[derive(Debug)]
 pub struct Visit<'a, 'p> {
-    /// The node.
     pub node: NodeRef<'a>,
     /// The steps from where the walk began.
     pub path: &'p [PathStep<'a>],

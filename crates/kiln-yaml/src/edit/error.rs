@@ -12,9 +12,7 @@ use crate::noderef::NodeRef;
 pub enum EditError {
     /// A node is of another kind than the path or the edit needs.
     WrongKind {
-        /// What was needed.
         expected: Kind,
-        /// What was found.
         found: Kind,
         /// The node as text.
         contents: String,
@@ -51,8 +49,8 @@ impl fmt::Display for EditError {
             } => write!(
                 f,
                 "wrong node kind: expected {} but got {}: node contents:\n{contents}",
-                go_kind(*expected),
-                go_kind(*found),
+                expected.go_name(),
+                found.go_name(),
             ),
             EditError::NegativeIndex(index) => {
                 write!(f, "array index {index} cannot be negative")
@@ -80,13 +78,4 @@ pub(crate) fn expect_kind(node: NodeRef<'_>, kind: Kind) -> Result<(), EditError
 /// A node written as a document of its own.
 pub(crate) fn node_text(node: NodeRef<'_>) -> String {
     to_string(&Document::from_node(node), SequenceStyle::Compact)
-}
-
-fn go_kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Mapping => "MappingNode",
-        Kind::Sequence => "SequenceNode",
-        Kind::Scalar => "ScalarNode",
-        Kind::Alias => "AliasNode",
-    }
 }

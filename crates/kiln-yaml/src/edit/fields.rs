@@ -102,6 +102,27 @@ impl Document {
         Ok(place.is_some())
     }
 
+    /// Removes the first field of each name from a mapping, in one pass.
+    pub(super) fn clear_fields(&mut self, mapping: NodeId, names: &[&str]) {
+        let mut left = names.to_vec();
+        let mut previous = None;
+        let mut next = self.node(mapping).first_child().map(NodeRef::id);
+        while let Some(key) = next
+            && let Some(value) = self.node(key).next_sibling().map(NodeRef::id)
+            && !left.is_empty()
+        {
+            next = self.node(value).next_sibling().map(NodeRef::id);
+            let key_node = self.node(key);
+            match left.iter().position(|name| key_node.has_value(name)) {
+                Some(place) => {
+                    left.swap_remove(place);
+                    self.unlink(mapping, previous, key, value);
+                }
+                None => previous = Some(value),
+            }
+        }
+    }
+
     /// Appends a field without looking for the name.
     pub(super) fn push_field(&mut self, mapping: NodeId, name: &str, value: NodeId) {
         let key = self.new_scalar(name, "");

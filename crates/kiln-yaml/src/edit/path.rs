@@ -3,7 +3,6 @@
 use super::error::EditError;
 use crate::node::Kind;
 
-/// One element of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum PathElement<'p> {
     Key(&'p str),

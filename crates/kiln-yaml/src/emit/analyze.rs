@@ -54,6 +54,26 @@ pub(super) fn analyze(text: &str) -> Allows {
     }
 }
 
+/// Whether the text is printable ASCII, or empty, and can be written plain in a block collection.
+pub(super) fn is_plain_in_block(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let seen = classes(bytes);
+    let Some(first) = bytes.first() else {
+        return true;
+    };
+    // Most texts are words without anything that could be an indicator.
+    let is_word = seen & !(FLOW | START | START_RELATIVE) == 0
+        && CLASSES[*first as usize] & (START | START_RELATIVE) == 0;
+    is_word || (seen & (HARD | LINE | TAB) == 0 && easy(bytes, seen).plain_in_block)
+}
+
+/// Whether the text is printable ASCII, and every byte passes the test.
+pub(super) fn is_printable_line(text: &str, test: impl Fn(u8) -> bool) -> bool {
+    let is_printable = |byte: u8| matches!(byte, 0x20..=0x7E);
+    text.bytes()
+        .fold(true, |all, byte| all & is_printable(byte) & test(byte))
+}
+
 /// Whether the text has a line break.
 pub(super) fn is_multiline(text: &str) -> bool {
     let seen = classes(text.as_bytes());

@@ -140,6 +140,14 @@ impl Encoder {
     }
 }
 
+impl<'a> NodeRef<'a> {
+    /// The text of a scalar that the encoder writes in a block collection as it is: without quotes, tag or anchor. Its
+    /// comments do not count.
+    pub fn as_plain_line(self) -> Option<&'a str> {
+        walk::plain_line(self)
+    }
+}
+
 /// A document as text.
 pub fn to_string(doc: &Document, style: SequenceStyle) -> String {
     let mut encoder = Encoder::new();

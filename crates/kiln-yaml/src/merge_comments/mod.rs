@@ -20,7 +20,6 @@ use crate::node::NodeId;
 /// An item of a list has no document of its own, even after it was copied into one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// The whole document.
     Document,
     /// A node and what is below it.
     Node(NodeId),
@@ -50,13 +49,10 @@ pub struct TypeId(pub u32);
 ///
 /// Types are looked up on the way down from a resource, so an implementation is a graph of types.
 pub trait ListKeys {
-    /// The type of a resource.
     fn resource(&self, api_version: &str, kind: &str) -> Option<TypeId>;
 
-    /// The type of a field.
     fn field(&self, of: TypeId, name: &str) -> Option<TypeId>;
 
-    /// The type of a list's items.
     fn item(&self, of: TypeId) -> Option<TypeId>;
 
     /// The fields that identify the items of a list; no names for a set of scalars, `None` for a list that is only a

@@ -38,7 +38,6 @@ enum MergeTask {
     },
     /// Items by index, from these on.
     Items { from: NodeId, to: NodeId },
-    /// Items by key.
     Keyed {
         from: NodeId,
         to: Option<NodeId>,

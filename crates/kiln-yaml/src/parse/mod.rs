@@ -90,7 +90,6 @@ fn read(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
 }
 
 fn read_documents(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
-    let mut documents = Vec::new();
     if input.len() > MAX_BYTES {
         let error = Error {
             message: format!("the input has {} bytes, more than {MAX_BYTES}", input.len()),
@@ -98,15 +97,15 @@ fn read_documents(input: &[u8], most: usize) -> (Vec<Document>, Option<Error>) {
             position: Position { line: 1, column: 1 },
             snippet: Snippet::default(),
         };
-        return (documents, Some(error));
+        return (Vec::new(), Some(error));
     }
     let decoded = reader::decode(input);
     let stop = decoded.stop.as_ref();
     let source: Arc<str> = Arc::from(&*decoded.text);
     if stop.is_none()
-        && let Some(document) = ordinary::read(&source)
+        && decoded.has_ordinary_characters
+        && let Some(documents) = ordinary::read(&source, most)
     {
-        documents.push(document);
         return (documents, None);
     }
     read_tokens(&source, stop, most)

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::ordinary::has_ordinary_characters;
+
 /// Go decodes its input in blocks of this many bytes.
 const BLOCK: usize = 512;
 
@@ -17,6 +19,8 @@ const LOOKAHEAD: usize = 4;
 pub(super) struct Decoded<'a> {
     pub(super) text: Cow<'a, str>,
     pub(super) stop: Option<InvalidCharacter>,
+    /// Whether it is known that the text has no tabs and nothing else that is not ordinary.
+    pub(super) has_ordinary_characters: bool,
 }
 
 /// A character that cannot be part of a YAML text.
@@ -54,12 +58,14 @@ fn utf8(input: &[u8], mark: usize) -> Decoded<'_> {
         }
     };
     let mut end = text.len();
-    if let Some(at) = first_disallowed(text.as_bytes()) {
+    let has_ordinary_characters = has_ordinary_characters(text.as_bytes());
+    if !has_ordinary_characters && let Some(at) = first_disallowed(text.as_bytes()) {
         end = at;
         message = Some("control characters are not allowed");
     }
     Decoded {
         text: Cow::Borrowed(&text[..end]),
+        has_ordinary_characters,
         stop: message.map(|message| InvalidCharacter {
             message,
             noticed_from: match message {
@@ -178,5 +184,6 @@ fn utf16(input: &[u8], from_bytes: fn([u8; 2]) -> u16) -> Decoded<'static> {
             noticed_from,
         }),
         text: Cow::Owned(text),
+        has_ordinary_characters: false,
     }
 }

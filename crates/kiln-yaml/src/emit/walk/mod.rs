@@ -3,6 +3,7 @@
 mod collections;
 mod nodes;
 mod parts;
+mod plain;
 
 use std::collections::VecDeque;
 
@@ -13,6 +14,7 @@ use crate::node::{Kind, NodeId};
 use crate::noderef::NodeRef;
 
 pub(super) use parts::{Later, Part};
+pub(super) use plain::plain_line;
 
 /// Longest key that is written without `?`.
 const MAX_SIMPLE_KEY: usize = 128;
@@ -142,7 +144,9 @@ impl<'a, 's> EmitWalk<'a, 's> {
         self.write_line();
         self.write_foot();
         while !self.frames.is_empty() && !self.sink.is_full() {
-            self.step();
+            if !self.plain_child() {
+                self.step();
+            }
         }
         self.load("", "", doc.comment(Slot::Foot), "");
         // A document's foot is always set off.

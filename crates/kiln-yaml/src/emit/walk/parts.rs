@@ -48,7 +48,9 @@ impl<'a> Part<'a> {
             is_key: false,
         });
         while !walk.is_at_end_of_items() && !walk.sink.is_full() {
-            walk.step();
+            if !walk.plain_child() {
+                walk.step();
+            }
         }
         let slots = walk.slots();
         drop(walk);

@@ -1,9 +1,9 @@
 //! A fast parser for ordinary documents.
 //!
-//! Most documents keep to a small part of YAML: block collections with plain keys, scalars on one line, block scalars,
-//! short flow collections, comments beside a value or right above an entry. There every line can be read by
-//! itself, without a queue of tokens. The tree is the same, node by node, as that of [`super::builder`]; a document that
-//! is not ordinary gives `None` and is read with the full parser.
+//! Most documents keep to a small part of YAML: block collections with plain keys, scalars of all styles as values, short
+//! flow collections, comments beside a value or right above an entry. There every line can be read by
+//! itself, without a queue of tokens. The tree is the same, node by node, as that of [`super::builder`]; a stream with a
+//! document that is not ordinary gives `None` and is read with the full parser.
 
 mod scalars;
 mod tree;
@@ -19,17 +19,46 @@ use crate::lines::break_width;
 use crate::node::Style;
 use tree::{Arena, TreeBuilder};
 
-/// The one document of a text, if that is ordinary.
-pub(super) fn read(source: &Arc<str>) -> Option<Document> {
-    let arena = Arena::new(source.clone());
-    let mut reader = OrdinaryReader::new(source, arena);
-    reader.read()?;
-    Some(reader.tree.into_document(source.len()))
+/// The documents of a text up to a number of them, if they are ordinary. The text has only ordinary characters.
+pub(super) fn read(source: &Arc<str>, most: usize) -> Option<Vec<Document>> {
+    let mut documents = Vec::new();
+    let mut reader = OrdinaryReader::new(source, Arena::new(source, 0));
+    let mut start = 0;
+    loop {
+        let end = reader.read()?;
+        let next = Arena::new(source, end.offset(source));
+        let tree = std::mem::replace(&mut reader.tree, next);
+        documents.push(tree.into_document(start..end.offset(source)));
+        start = end.offset(source);
+        match end {
+            DocumentEnd::Separator(at) if documents.len() < most => reader.begin_next(at),
+            _ => return Some(documents),
+        }
+    }
 }
 
 /// Whether a text is one ordinary document, and so can be read without a problem.
 pub(super) fn is_ordinary(text: &str) -> bool {
-    OrdinaryReader::new(text, ()).read().is_some()
+    has_ordinary_characters(text.as_bytes())
+        && OrdinaryReader::new(text, ()).read() == Some(DocumentEnd::Text)
+}
+
+/// What a document ends with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum DocumentEnd {
+    /// The line `---` at this offset.
+    Separator(usize),
+    /// The end of the text.
+    Text,
+}
+
+impl DocumentEnd {
+    fn offset(self, source: &str) -> usize {
+        match self {
+            DocumentEnd::Separator(at) => at,
+            DocumentEnd::Text => source.len(),
+        }
+    }
 }
 
 /// Deeper nesting is left to the long way, which has a limit.
@@ -65,7 +94,6 @@ enum CollectionKind {
     Sequence,
 }
 
-/// What came before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// A key, a dash or a value, and nothing behind it.
@@ -88,13 +116,19 @@ impl<'t, T: TreeBuilder> OrdinaryReader<'t, T> {
         }
     }
 
-    /// Reads all lines; none as soon as one is not ordinary.
-    fn read(&mut self) -> Option<()> {
-        if !has_ordinary_characters(self.text) {
-            return None;
+    /// Goes on with the document behind the separator at this offset.
+    fn begin_next(&mut self, separator: usize) {
+        self.before = Before::Other;
+        self.tree.begin(separator);
+    }
+
+    /// Reads the lines of a document; none as soon as one is not ordinary.
+    fn read(&mut self) -> Option<DocumentEnd> {
+        if self.next == 0 {
+            self.read_header()?;
         }
-        self.read_header()?;
         let mut comments: Option<(usize, Lines)> = None;
+        let mut document_end = DocumentEnd::Text;
         while let Some((start, end)) = self.take_line() {
             let at = self.skip_spaces(start);
             let column = at - start;
@@ -112,6 +146,10 @@ impl<'t, T: TreeBuilder> OrdinaryReader<'t, T> {
                         return None;
                     }
                     lines.push(&Piece::span(at, end), self.source);
+                }
+                Some(b'-') if self.text.get(start..end) == Some(b"---") => {
+                    document_end = DocumentEnd::Separator(start);
+                    break;
                 }
                 _ => {
                     if let Some((above, mut lines)) = comments.take() {
@@ -132,7 +170,7 @@ impl<'t, T: TreeBuilder> OrdinaryReader<'t, T> {
         while self.around.pop().is_some() {
             self.tree.close(None, None);
         }
-        Some(())
+        Some(document_end)
     }
 
     /// Reads what stands above the first entry. Only the last part of it is about the entry.
@@ -216,14 +254,19 @@ impl<'t, T: TreeBuilder> OrdinaryReader<'t, T> {
     /// A key and what follows it.
     fn entry(&mut self, at: usize, colon: usize, end: usize) -> Option<()> {
         let head = self.head.take();
-        let key = Piece::span(at, colon);
         let value = self.skip_spaces(colon + 1);
         let is_missing = value >= end || self.text.get(value) == Some(&b'#');
         let line = match is_missing {
             true => self.rest_of_line(colon + 1, end)?,
             false => None,
         };
-        self.tree.scalar(key, Style::NONE, (at, colon), head, line);
+        match (head, line) {
+            (None, None) => self.tree.span((at, colon)),
+            (head, line) => {
+                let key = Piece::span(at, colon);
+                self.tree.scalar(key, Style::NONE, (at, colon), head, line);
+            }
+        }
         if is_missing {
             self.awaiting = Some(colon + 1);
             return Some(());
@@ -324,7 +367,28 @@ impl<'t, T: TreeBuilder> OrdinaryReader<'t, T> {
 
 /// Whether a plain scalar begins with this byte, or may: a dash needs something behind it. (`<<` has a meaning of its own.)
 fn begins_plain(byte: u8) -> bool {
-    !b" ?:,[]{}#&*!|>'\"%@`<".contains(&byte)
+    !matches!(
+        byte,
+        b' ' | b'?'
+            | b':'
+            | b','
+            | b'['
+            | b']'
+            | b'{'
+            | b'}'
+            | b'#'
+            | b'&'
+            | b'*'
+            | b'!'
+            | b'|'
+            | b'>'
+            | b'\''
+            | b'"'
+            | b'%'
+            | b'@'
+            | b'`'
+            | b'<'
+    )
 }
 
 /// Whether a byte has no meaning of its own in a flow collection.
@@ -332,8 +396,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/')
 }
 
-/// No tabs, no other control characters, and no line breaks but line feeds.
-fn has_ordinary_characters(text: &[u8]) -> bool {
+/// No tabs, no other control characters, no line breaks but line feeds, and nothing else that a text must not have.
+pub(super) fn has_ordinary_characters(text: &[u8]) -> bool {
     let is_suspicious = |byte: u8| {
         ((byte < b' ') & (byte != b'\n'))
             | (byte == 0x7f)

@@ -14,6 +14,29 @@ enum Chomp {
     Keep,
 }
 
+/// What ends a run of text in a quoted scalar.
+enum QuoteStop {
+    /// The closing quote.
+    Closing,
+    /// Two bytes that stand for a character.
+    Escaped(char),
+}
+
+/// Where the next quote of this kind is, or the next backslash if that escapes something.
+fn find_stop(quote: u8, rest: &[u8]) -> Option<usize> {
+    match quote {
+        b'\'' => memchr::memchr(b'\'', rest),
+        _ => memchr::memchr2(b'"', b'\\', rest),
+    }
+}
+
+fn quoted_style(quote: u8) -> Style {
+    match quote {
+        b'\'' => Style::SINGLE_QUOTED,
+        _ => Style::DOUBLE_QUOTED,
+    }
+}
+
 impl<T: TreeBuilder> OrdinaryReader<'_, T> {
     /// What begins at `at` on a line that ends at `end`, behind a key or a dash.
     pub(super) fn value(&mut self, at: usize, end: usize) -> Option<()> {
@@ -23,7 +46,9 @@ impl<T: TreeBuilder> OrdinaryReader<'_, T> {
             b'{' => self.flow(CollectionKind::Mapping, at, end),
             b'[' => self.flow(CollectionKind::Sequence, at, end),
             b'"' | b'\'' => {
-                let (text, style, behind) = self.quoted(at, end)?;
+                let Some((text, style, behind)) = self.quoted(at, end) else {
+                    return self.folded_quoted(at, end);
+                };
                 let line = self.rest_of_line(behind, end)?;
                 let head = self.head.take();
                 self.tree.scalar(text, style, (at, behind), head, line);
@@ -32,13 +57,122 @@ impl<T: TreeBuilder> OrdinaryReader<'_, T> {
             _ => {
                 let behind = self.plain_end(at, end)?;
                 let line = self.rest_of_line(behind, end)?;
-                let text = Piece::span(at, behind);
-                let head = self.head.take();
-                self.tree
-                    .scalar(text, Style::NONE, (at, behind), head, line);
+                if line.is_none()
+                    && let Some(column) = self.next_column()
+                    && self.around.last().is_some_and(|it| column > it.column)
+                {
+                    return self.folded_plain(at, behind);
+                }
+                match (self.head.take(), line) {
+                    (None, None) => self.tree.span((at, behind)),
+                    (head, line) => {
+                        let text = Piece::span(at, behind);
+                        self.tree
+                            .scalar(text, Style::NONE, (at, behind), head, line);
+                    }
+                }
                 Some(())
             }
         }
+    }
+
+    /// The column of the next line that is neither blank nor a comment.
+    fn next_column(&self) -> Option<usize> {
+        let mut start = self.next;
+        loop {
+            let at = self.skip_spaces(start);
+            match self.text.get(at)? {
+                b'\n' => start = at + 1,
+                b'#' => return None,
+                _ => return Some(at - start),
+            }
+        }
+    }
+
+    /// A plain scalar that goes on below its first line, which ends at `behind`.
+    fn folded_plain(&mut self, at: usize, behind: usize) -> Option<()> {
+        let mut text = self.source.get(at..behind)?.to_owned();
+        let mut behind = behind;
+        while let Some((from, end)) = self.take_folded_line(&mut text)? {
+            let line = self.text.get(from..end)?;
+            let is_end = |pair: &[u8]| matches!(pair, b": " | b" #");
+            if line.starts_with(b"#") || line.ends_with(b":") || line.windows(2).any(is_end) {
+                return None;
+            }
+            let line = self.source.get(from..end)?.trim_end_matches(' ');
+            text.push_str(line);
+            behind = from + line.len();
+        }
+        self.folded_scalar(text, Style::NONE, (at, behind))
+    }
+
+    /// A quoted scalar that goes on below its first line, which ends at `end`.
+    fn folded_quoted(&mut self, at: usize, end: usize) -> Option<()> {
+        let quote = *self.text.get(at)?;
+        let mut text = String::new();
+        let (mut place, mut end) = (at + 1, end);
+        let behind = loop {
+            let rest = self.text.get(place..end)?;
+            let Some(length) = find_stop(quote, rest) else {
+                let rest = self.source.get(place..end)?;
+                text.push_str(rest.trim_end_matches(' '));
+                (place, end) = self.take_folded_line(&mut text)??;
+                continue;
+            };
+            let stop = place + length;
+            match self.quote_stop(stop, end)? {
+                QuoteStop::Closing => {
+                    text.push_str(self.source.get(place..stop)?);
+                    break stop + 1;
+                }
+                QuoteStop::Escaped(escaped) => {
+                    text.push_str(self.source.get(place..stop)?);
+                    text.push(escaped);
+                    place = stop + 2;
+                }
+            }
+        };
+        if self.skip_spaces(behind) < end {
+            return None;
+        }
+        self.folded_scalar(text, quoted_style(quote), (at, behind))
+    }
+
+    /// Takes the next line of a scalar that is folded, and adds what the line breaks before it mean. None in the inner
+    /// option if the next line is not deeper than the collection around the scalar; then nothing is taken.
+    fn take_folded_line(&mut self, text: &mut String) -> Option<Option<(usize, usize)>> {
+        let first = self.next;
+        let parent = self.around.last()?.column;
+        let mut blank_lines = 0;
+        loop {
+            let line = self.take_line();
+            let at = line.map(|(start, _)| self.skip_spaces(start));
+            match line.zip(at) {
+                Some(((_, end), at)) if at >= end => blank_lines += 1,
+                Some(((start, end), at)) if at - start > parent => {
+                    if at - start > MAX_WIDTH {
+                        return None;
+                    }
+                    match blank_lines {
+                        0 => text.push(' '),
+                        lines => text.extend(std::iter::repeat_n('\n', lines)),
+                    }
+                    return Some(Some((at, end)));
+                }
+                _ => {
+                    self.next = first;
+                    return Some(None);
+                }
+            }
+        }
+    }
+
+    fn folded_scalar(&mut self, text: String, style: Style, place: (usize, usize)) -> Option<()> {
+        self.before = Before::Other;
+        let head = self.head.take();
+        let text = Piece::Owned(text.into_boxed_str());
+        self.tree.scalar(text, style, place, head, None);
+        Some(())
     }
 
     /// The comment behind a value, if there is one; none at all if there is anything else.
@@ -81,33 +215,15 @@ impl<T: TreeBuilder> OrdinaryReader<'_, T> {
     /// A scalar in quotes on one line, and the offset behind it.
     fn quoted(&self, at: usize, end: usize) -> Option<(Piece, Style, usize)> {
         let quote = *self.text.get(at)?;
-        let style = match quote {
-            b'\'' => Style::SINGLE_QUOTED,
-            _ => Style::DOUBLE_QUOTED,
-        };
         let first = at + 1;
         let mut built: Option<String> = None;
         // Where the part begins that is not in `built` yet.
         let mut from = first;
         let mut place = first;
         loop {
-            let rest = self.text.get(place..end)?;
-            let stop = match quote {
-                b'\'' => memchr::memchr(b'\'', rest),
-                _ => memchr::memchr2(b'"', b'\\', rest),
-            };
-            place += stop?;
-            let escaped = match (
-                self.text.get(place)?,
-                self.text.get(place + 1..end)?.first(),
-            ) {
-                (b'\'', Some(b'\'')) => '\'',
-                (b'\\', Some(b'"')) => '"',
-                (b'\\', Some(b'\\')) => '\\',
-                (b'\\', Some(b'n')) => '\n',
-                (b'\\', Some(b't')) => '\t',
-                (b'\\', _) => return None,
-                _ => break,
+            place += find_stop(quote, self.text.get(place..end)?)?;
+            let QuoteStop::Escaped(escaped) = self.quote_stop(place, end)? else {
+                break;
             };
             let built = built.get_or_insert_default();
             built.push_str(self.source.get(from..place)?);
@@ -122,7 +238,21 @@ impl<T: TreeBuilder> OrdinaryReader<'_, T> {
                 Piece::Owned(built.into_boxed_str())
             }
         };
-        Some((text, style, place + 1))
+        Some((text, quoted_style(quote), place + 1))
+    }
+
+    /// What a quote or a backslash in a quoted scalar means; none if it is not ordinary.
+    fn quote_stop(&self, at: usize, end: usize) -> Option<QuoteStop> {
+        let escaped = match (self.text.get(at)?, self.text.get(at + 1..end)?.first()) {
+            (b'\'', Some(b'\'')) => '\'',
+            (b'\\', Some(b'"')) => '"',
+            (b'\\', Some(b'\\')) => '\\',
+            (b'\\', Some(b'n')) => '\n',
+            (b'\\', Some(b't')) => '\t',
+            (b'\\', _) => return None,
+            _ => return Some(QuoteStop::Closing),
+        };
+        Some(QuoteStop::Escaped(escaped))
     }
 
     /// A flow collection of scalars on one line.

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use super::super::read_tokens;
-use super::{is_ordinary, read};
+use super::{has_ordinary_characters, is_ordinary, read};
 
 const ORDINARY: &str = r#"# Copyright of the authors
 #
@@ -96,6 +96,22 @@ items:
 
     umlaut: Größe 漢字 … “x”
     message: 'it''s #1'
+    long: a text that goes on
+      below - with a dash -
+
+      and a blank line
+    longer: 'one that has: colons
+      and ''quotes''
+
+
+      # and no comment'
+    longest: "with \"escapes\"
+     and \\ other   
+
+     things\n"
+    empty-line: '
+
+      '
     last: x
   list: # of two
     - x
@@ -104,6 +120,10 @@ items:
     text: "
   - >
    one
+  - plain
+    lines
+  - 'quoted
+    lines'
 functionConfig:
   apiVersion: v1
   kind: ConfigMap
@@ -115,18 +135,23 @@ functionConfig:
 #[track_caller]
 fn check(text: &str) -> bool {
     let source: Arc<str> = text.into();
-    let document = read(&source);
-    assert_eq!(document.is_some(), is_ordinary(text), "{text}");
-    let Some(document) = document else {
+    let documents = match has_ordinary_characters(text.as_bytes()) {
+        true => read(&source, usize::MAX),
+        false => None,
+    };
+    let is_single = documents.as_ref().is_some_and(|all| all.len() == 1);
+    assert_eq!(is_single, is_ordinary(text), "{text}");
+    let Some(documents) = documents else {
         return false;
     };
-    let (documents, error) = read_tokens(&source, None, usize::MAX);
+    let (expected, error) = read_tokens(&source, None, usize::MAX);
     assert_eq!(error, None, "{text}");
-    let [expected] = documents.as_slice() else {
-        panic!("{} documents: {text}", documents.len());
-    };
-    if format!("{document:?}") != format!("{expected:?}") {
-        assert_eq!(format!("{document:#?}"), format!("{expected:#?}"), "{text}");
+    if format!("{documents:?}") != format!("{expected:?}") {
+        assert_eq!(
+            format!("{documents:#?}"),
+            format!("{expected:#?}"),
+            "{text}"
+        );
     }
     true
 }
@@ -145,6 +170,12 @@ fn ordinary_documents_have_the_same_trees() {
         "# c\na: b",
         "\n# c\n\na: b",
         "a:\n  b:\n\n  c: d\n\n",
+        "a: b\n  c",
+        "a: b\n\n  \n  c  ",
+        "a: 'b\n c'  \nd: \"e\n\n f\"",
+        "a: b\n---\nc: d\n",
+        "---\na:\n---\n\nb:\n- c\n\n---\nd: |\n  e\n---\nf: g",
+        "# a\n\nb: c\n---\nd: e\n  f\n---\ng: 'h\n i'\n",
     ] {
         assert!(check(text), "{text:?}");
     }
@@ -189,11 +220,21 @@ fn what_is_not_ordinary_is_left_to_the_long_way() {
         "a: |\n    \n  c",
         "a:\n    b: c\n  d: e",
         "a: b\n  c: d",
-        "a: b\n  c",
+        "a: b\n  c:",
+        "a: b\n  c # d",
+        "a: b\n  c\n  # d\n",
+        "a: b\n  c\n# d\ne: f\n",
+        "a: 'b\n  c' # d",
+        "a: 'b\n  c' d",
+        "a: 'b\nc'",
+        "a: \"b\\\n  c\"",
         "a: b\n- c",
         "a:\n  - b\n  c: d",
         "a:\n- b\n  - c: d",
         "a: b\n---\n",
+        "a: b\n---\n# c\nd: e\n",
+        "a: b\n# c\n---\nd: e\n",
+        "a: b\n--- c\n",
         "a: b\n...\n",
         "---\n",
         "---\n# a\nb: c\n",

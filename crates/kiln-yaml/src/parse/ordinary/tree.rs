@@ -1,6 +1,9 @@
 //! What becomes of what was read: a document, or nothing.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use memchr::memmem;
 
 use super::CollectionKind;
 use crate::document::Document;
@@ -20,6 +23,9 @@ pub(super) trait TreeBuilder {
 
     /// Ends the open collection: at an offset, or where its last child does.
     fn close(&mut self, end: Option<usize>, line: Option<Piece>);
+
+    /// Adds a plain scalar without comments, which is a part of the source, to the open collection.
+    fn span(&mut self, place: (usize, usize));
 
     /// Adds a scalar to the open collection.
     fn scalar(
@@ -42,6 +48,8 @@ impl TreeBuilder for () {
 
     fn close(&mut self, _: Option<usize>, _: Option<Piece>) {}
 
+    fn span(&mut self, _: (usize, usize)) {}
+
     fn scalar(
         &mut self,
         _: Piece,
@@ -57,14 +65,25 @@ impl TreeBuilder for () {
 pub(super) struct Arena {
     doc: Document,
     begin: Option<usize>,
-    open: Vec<NodeId>,
+    open: Vec<PendingCollection>,
+}
+
+/// A collection that is being filled; its node gets its children when it is closed.
+#[derive(Clone, Copy)]
+struct PendingCollection {
+    node: NodeId,
+    first: NodeId,
+    last: NodeId,
 }
 
 impl Arena {
-    pub(super) fn new(source: Arc<str>) -> Arena {
-        let mut doc = Document::with_source(source);
+    /// A tree for the document that begins at an offset.
+    pub(super) fn new(source: &Arc<str>, start: usize) -> Arena {
+        let mut doc = Document::with_source(source.clone());
+        let rest = source.as_bytes().get(start + 1..).unwrap_or_default();
+        let length = memmem::find(rest, b"\n---").unwrap_or(rest.len());
         // A node takes about a dozen bytes of ordinary YAML: mostly one allocation, never a wasteful one.
-        doc.nodes.reserve(doc.source.len() / 12);
+        doc.nodes.reserve(length / 12);
         Arena {
             doc,
             begin: None,
@@ -72,14 +91,15 @@ impl Arena {
         }
     }
 
-    /// The document, whose text ends at `end`.
-    pub(super) fn into_document(self, end: usize) -> Document {
+    /// The document, which was read from this part of the source.
+    pub(super) fn into_document(self, span: Range<usize>) -> Document {
         let mut doc = self.doc;
         doc.root = NodeId(0);
         let first = doc.nodes.first().map_or(0, |root| root.start as usize);
         doc.begin = self.begin.unwrap_or(first);
-        doc.span = 0..end;
-        doc.charge.take(end);
+        doc.charge
+            .take(span.len() + size_of_val(doc.nodes.as_slice()));
+        doc.span = span;
         if doc.nodes.len() < doc.nodes.capacity() / 4 {
             // A long text in few nodes.
             doc.nodes.shrink_to_fit();
@@ -96,9 +116,13 @@ impl Arena {
     ) -> NodeId {
         let mut node = NodeData::new(content, tag, style);
         (node.start, node.end) = (place.0 as u32, place.1 as u32);
-        let id = self.doc.add(node);
-        if let Some(parent) = self.open.last() {
-            self.doc.append_child(*parent, id);
+        let id = self.doc.add_uncharged(node);
+        if let Some(parent) = self.open.last_mut() {
+            let previous = std::mem::replace(&mut parent.last, id);
+            match self.doc.nodes.get_mut(previous.index()) {
+                Some(previous) => previous.next = id,
+                None => parent.first = id,
+            }
         }
         id
     }
@@ -110,16 +134,13 @@ impl Arena {
         }
     }
 
-    fn set_head(&mut self, node: NodeId, head: Option<Piece>) {
+    fn set_comments(&mut self, node: NodeId, head: Option<&Piece>, line: Option<&Piece>) {
         if let Some(head) = head {
-            let text = self.text(&head);
+            let text = self.text(head);
             self.doc.extra_mut(node).head = text;
         }
-    }
-
-    fn set_line(&mut self, node: NodeId, line: Option<Piece>) {
         if let Some(line) = line {
-            let text = self.text(&line);
+            let text = self.text(line);
             self.doc.extra_mut(node).line = text;
         }
     }
@@ -140,25 +161,38 @@ impl TreeBuilder for Arena {
             CollectionKind::Sequence => (NodeContent::SEQUENCE, KnownTag::Seq),
         };
         let node = self.add(content, Tag::Known(tag), style, (at, at));
-        self.set_head(node, head);
-        self.open.push(node);
+        if head.is_some() {
+            self.set_comments(node, head.as_ref(), None);
+        }
+        self.open.push(PendingCollection {
+            node,
+            first: NodeId::NIL,
+            last: NodeId::NIL,
+        });
     }
 
     fn close(&mut self, end: Option<usize>, line: Option<Piece>) {
-        let Some(node) = self.open.pop() else {
+        let Some(PendingCollection { node, first, last }) = self.open.pop() else {
             return;
         };
-        let end = match (end, self.doc.node_data(node).content) {
-            (Some(end), _) => end as u32,
-            (None, NodeContent::Mapping { last, .. } | NodeContent::Sequence { last, .. }) => {
-                last.get().map_or(0, |last| self.doc.node_data(last).end)
-            }
-            (None, _) => 0,
-        };
+        let last_end = self.doc.nodes.get(last.index()).map_or(0, |last| last.end);
+        let end = end.map_or(last_end, |end| end as u32);
         if let Some(record) = self.doc.nodes.get_mut(node.index()) {
             record.end = record.end.max(end);
+            record.content = match record.content {
+                NodeContent::Sequence { .. } => NodeContent::Sequence { first, last },
+                _ => NodeContent::Mapping { first, last },
+            };
         }
-        self.set_line(node, line);
+        if line.is_some() {
+            self.set_comments(node, None, line.as_ref());
+        }
+    }
+
+    #[inline]
+    fn span(&mut self, place: (usize, usize)) {
+        let text = NodeContent::Scalar(Text::source(place.0, place.1));
+        self.add(text, Tag::Implicit, Style::NONE, place);
     }
 
     fn scalar(
@@ -175,7 +209,8 @@ impl TreeBuilder for Arena {
         };
         let text = self.text(&text);
         let node = self.add(NodeContent::Scalar(text), tag, style, place);
-        self.set_head(node, head);
-        self.set_line(node, line);
+        if head.is_some() || line.is_some() {
+            self.set_comments(node, head.as_ref(), line.as_ref());
+        }
     }
 }

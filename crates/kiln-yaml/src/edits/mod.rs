@@ -4,6 +4,9 @@
 //! parse are compared without comparing texts: a node whose text is the same piece of the same source is unchanged.
 //! Only the edits that most functions make are described: other values, fields added at the end, fields removed. For
 //! anything else there is no answer, and callers compare by value instead.
+//!
+//! An edit changes the records of the nodes around it. So the records are compared first, and only the collections with a
+//! changed node in them are walked.
 
 use std::sync::Arc;
 
@@ -65,17 +68,37 @@ impl Document {
         if !is_same_parse {
             return None;
         }
-        let mut comparison = EditComparison {
-            before,
-            after: self,
-            edits: Edits::default(),
-            pending: Vec::new(),
-        };
-        comparison.node(None, self.root)?;
-        while let Some(id) = comparison.pending.pop() {
-            comparison.children(id)?;
+        let changed = self.changed_nodes(before);
+        if changed.as_ref().is_some_and(Vec::is_empty) {
+            return Some(Edits::default());
         }
+        if let Some(changed) = changed {
+            let count = changed.len();
+            let comparison = EditComparison::new(before, self, Some(changed)).run()?;
+            // Nodes that an earlier edit has moved are not where they are expected.
+            if comparison.changed_found == count {
+                return Some(comparison.edits);
+            }
+        }
+        let comparison = EditComparison::new(before, self, None).run()?;
         Some(comparison.edits)
+    }
+
+    /// The nodes that both documents have with different records, in order; none if all nodes have to be compared.
+    fn changed_nodes(&self, before: &Document) -> Option<Vec<NodeId>> {
+        let is_same = |(one, other): (&NodeData, &NodeData)| {
+            one.content == other.content
+                && one.tag == other.tag
+                && one.extra == other.extra
+                && one.next == other.next
+        };
+        let extras = self.extras.get(..before.extras.len());
+        let has_same_extras = extras == Some(before.extras.as_slice());
+        let pairs = before.nodes.iter().zip(&self.nodes).enumerate();
+        let changed = pairs.filter(|(_, pair)| !is_same(*pair));
+        let changed: Vec<NodeId> = changed.map(|(index, _)| NodeId(index as u32)).collect();
+        let is_parsed = |id: &NodeId| id.index() < before.parsed_nodes;
+        (has_same_extras && changed.iter().all(is_parsed)).then_some(changed)
     }
 
     /// Gives nodes back the comments that they have in `before`, a document that this one was made of.
@@ -119,9 +142,53 @@ struct EditComparison<'a> {
     edits: Edits,
     /// Collections whose children are still to be compared.
     pending: Vec<NodeId>,
+    /// The nodes with changed records, in order. If they are known, collections without one are not walked.
+    changed: Option<Vec<NodeId>>,
+    /// How many of them were met.
+    changed_found: usize,
 }
 
 impl<'a> EditComparison<'a> {
+    fn new(
+        before: &'a Document,
+        after: &'a Document,
+        changed: Option<Vec<NodeId>>,
+    ) -> EditComparison<'a> {
+        EditComparison {
+            before,
+            after,
+            edits: Edits::default(),
+            pending: Vec::new(),
+            changed,
+            changed_found: 0,
+        }
+    }
+
+    /// Compares the documents. None if their edits cannot be described.
+    fn run(mut self) -> Option<EditComparison<'a>> {
+        self.node(None, self.after.root)?;
+        while let Some(id) = self.pending.pop() {
+            self.children(id)?;
+        }
+        Some(self)
+    }
+
+    /// Whether a collection may have changed nodes, itself included. A parsed document has the nodes of a collection in one
+    /// range of ids, which ends before the next node that is not one of them.
+    fn may_have_changes(&self, id: NodeId) -> bool {
+        let Some(changed) = &self.changed else {
+            return true;
+        };
+        let from = changed.partition_point(|node| *node < id);
+        let end = self.before.node_data(id).next;
+        let is_end_known = end != NodeId::NIL && end.index() < self.before.parsed_nodes;
+        match changed.get(from) {
+            Some(node) => !is_end_known || *node < end,
+            // The nodes of a new collection may be anywhere.
+            None => id.index() >= self.before.parsed_nodes,
+        }
+    }
+
     fn is_new(&self, id: NodeId) -> bool {
         id.index() >= self.before.nodes.len()
     }
@@ -141,10 +208,14 @@ impl<'a> EditComparison<'a> {
             | (NodeContent::Sequence { .. }, NodeContent::Sequence { .. })
                 if before.tag == after.tag =>
             {
-                self.pending.push(id);
+                if self.may_have_changes(id) {
+                    self.pending.push(id);
+                }
             }
             _ => return None,
         }
+        let changed = self.changed.as_deref().unwrap_or_default();
+        self.changed_found += usize::from(changed.binary_search(&id).is_ok());
         self.extras(id, before.extra, after.extra)
     }
 
