@@ -1,6 +1,6 @@
 //! The older command's messages about nodes of the wrong kind.
 
-use kiln_yaml::{EditError, Kind, NodeRef};
+use kiln_yaml::{EditError, NodeRef};
 
 /// An error of an edit in the older words; `path` leads to the node in question.
 pub fn wrong_kind(error: &EditError, path: &str) -> String {
@@ -11,8 +11,8 @@ pub fn wrong_kind(error: &EditError, path: &str) -> String {
             contents,
         } => format!(
             "wrong Node Kind for {path} expected: {} was {}: value: {{{}}}",
-            kind(*expected),
-            kind(*found),
+            expected.go_name(),
+            found.go_name(),
             contents.trim()
         ),
         other => other.to_string(),
@@ -25,14 +25,5 @@ pub fn path_to_annotations(resource: NodeRef<'_>) -> &'static str {
         _ if !resource.is_mapping() => "",
         Some(metadata) if metadata.is_mapping() => "metadata.annotations",
         _ => "metadata",
-    }
-}
-
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Mapping => "MappingNode",
-        Kind::Sequence => "SequenceNode",
-        Kind::Scalar => "ScalarNode",
-        Kind::Alias => "AliasNode",
     }
 }

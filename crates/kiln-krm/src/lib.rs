@@ -21,6 +21,7 @@ pub mod results;
 pub mod roundtrip;
 pub mod schema;
 pub mod selector;
+mod similar;
 pub mod write;
 
 pub use dialect::Dialect;
@@ -32,3 +33,4 @@ pub use list::{
 pub use origin::{Origin, SourceFile};
 pub use record::DecodeError;
 pub use resource::{GroupVersionKind, Resource, ResourceId};
+pub use similar::similar_name;

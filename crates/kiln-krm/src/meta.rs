@@ -19,13 +19,9 @@ pub const PACKAGE_PATH: &str = "internal.config.kubernetes.io/package-path";
 /// What identifies a resource; empty where not given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Meta<'a> {
-    /// `apiVersion`
     pub api_version: &'a str,
-    /// `kind`
     pub kind: &'a str,
-    /// `metadata.name`
     pub name: &'a str,
-    /// `metadata.namespace`
     pub namespace: &'a str,
     /// Whether type, name, namespace, labels and annotations are all missing.
     pub is_missing: bool,
@@ -37,11 +33,12 @@ impl<'a> Meta<'a> {
         if resource.is_null() {
             return Meta::default();
         }
-        let api_version = given(resource, "apiVersion");
-        let kind = given(resource, "kind");
-        let metadata = given(resource, "metadata");
+        let [api_version, kind, metadata] =
+            several_given(resource, ["apiVersion", "kind", "metadata"]);
         let field = |key| metadata.and_then(|metadata| given(metadata, key));
-        let (name, namespace) = (field("name"), field("namespace"));
+        let [name, namespace] = metadata.map_or([None; 2], |metadata| {
+            several_given(metadata, ["name", "namespace"])
+        });
         let text = |node: Option<NodeRef<'a>>| node.map(NodeRef::value).unwrap_or_default();
         Meta {
             api_version: text(api_version),
@@ -71,6 +68,7 @@ pub fn several_annotations<'a, const N: usize>(
     keys: [&str; N],
 ) -> [Option<&'a str>; N] {
     let mut found = [None; N];
+    let mut missing = N;
     let metadata = given(resource, "metadata");
     let annotations = metadata.and_then(|metadata| given(metadata, "annotations"));
     for (candidate, value) in annotations.into_iter().flat_map(NodeRef::entries) {
@@ -78,8 +76,14 @@ pub fn several_annotations<'a, const N: usize>(
             continue;
         }
         let place = keys.iter().position(|key| candidate.has_value(key));
-        if let Some(slot) = place.and_then(|place| found.get_mut(place)) {
-            slot.get_or_insert(value.as_text().unwrap_or_default());
+        if let Some(slot) = place.and_then(|place| found.get_mut(place))
+            && slot.is_none()
+        {
+            *slot = Some(value.as_text().unwrap_or_default());
+            missing -= 1;
+            if missing == 0 {
+                break;
+            }
         }
     }
     found
@@ -97,7 +101,33 @@ pub fn file_place<'a>(resource: NodeRef<'a>) -> (&'a str, &'a str) {
 
 /// The value of a key, unless it is null or an empty collection.
 pub(crate) fn given<'a>(mapping: NodeRef<'a>, key: &str) -> Option<NodeRef<'a>> {
-    let value = mapping.get(key)?;
+    mapping.get(key).filter(|value| is_given(*value))
+}
+
+/// The values of several keys, each as [`given`] finds it, in one pass that ends with the last of them.
+fn several_given<'a, const N: usize>(
+    mapping: NodeRef<'a>,
+    keys: [&str; N],
+) -> [Option<NodeRef<'a>>; N] {
+    let mut found = [None; N];
+    let mut missing = N;
+    for (candidate, value) in mapping.entries() {
+        let fits = |key: &str| candidate.is_scalar() && candidate.has_value(key);
+        let place = keys.iter().position(|key| fits(key));
+        if let Some(slot) = place.and_then(|place| found.get_mut(place))
+            && slot.is_none()
+        {
+            *slot = Some(value);
+            missing -= 1;
+            if missing == 0 {
+                break;
+            }
+        }
+    }
+    found.map(|value| value.filter(|value| is_given(*value)))
+}
+
+fn is_given(value: NodeRef<'_>) -> bool {
     let is_empty_collection = (value.is_mapping() || value.is_sequence()) && value.is_empty();
-    (!value.is_null() && !is_empty_collection).then_some(value)
+    !value.is_null() && !is_empty_collection
 }

@@ -101,7 +101,6 @@ impl Origin {
         Origin { file, index }
     }
 
-    /// The file.
     pub fn file(&self) -> &Arc<SourceFile> {
         &self.file
     }

@@ -14,7 +14,6 @@ use std::thread;
 pub enum Worth {
     /// Files, which may hold many resources.
     Files = 2,
-    /// Resources.
     Resources = 16,
 }
 

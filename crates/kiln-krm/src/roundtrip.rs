@@ -13,7 +13,6 @@ use crate::write::{EncodeError, write_documents};
 /// Why a text cannot be read and written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RoundtripError {
-    /// It cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// It cannot be written.

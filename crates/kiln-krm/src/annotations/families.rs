@@ -47,16 +47,63 @@ const PAIRS: [(&str, &str, &str); 3] = [
     ("id", ID, LEGACY_ID),
 ];
 
+/// The annotations of a resource in both families, read in one pass.
+struct FamilyValues<'a>([Option<&'a str>; 6]);
+
+impl<'a> FamilyValues<'a> {
+    fn of(root: NodeRef<'a>) -> FamilyValues<'a> {
+        FamilyValues(meta::several_annotations(root, KEYS))
+    }
+
+    /// The internal and the older value of each pair; a missing annotation counts as empty.
+    fn pairs(&self) -> [(&'a str, &'a str); 3] {
+        let [a, b, c, d, e, f] = self.0.map(Option::unwrap_or_default);
+        [(a, b), (c, d), (e, f)]
+    }
+
+    /// Whether nothing is missing in one family that the other has, and nothing differs.
+    fn are_in_step(&self) -> bool {
+        self.pairs()
+            .iter()
+            .all(|(internal, legacy)| internal == legacy)
+    }
+
+    /// Of each pair of keys the one that is missing, with its value.
+    fn missing_halves(&self) -> Vec<(&'static str, String)> {
+        let missing = |((_, internal, legacy), given)| match given {
+            ("", "") => None,
+            (given, "") => Some((legacy, given.to_owned())),
+            ("", given) => Some((internal, given.to_owned())),
+            _ => None,
+        };
+        let pairs = PAIRS.into_iter().zip(self.pairs());
+        pairs.filter_map(missing).collect()
+    }
+
+    /// An error if both values of a pair are given and differ.
+    fn check_agreement(&self) -> Result<(), FamilyError> {
+        for ((what, ..), (internal, legacy)) in PAIRS.into_iter().zip(self.pairs()) {
+            if !internal.is_empty() && !legacy.is_empty() && internal != legacy {
+                return Err(FamilyError::Mismatch(what));
+            }
+        }
+        Ok(())
+    }
+
+    fn to_owned(&self) -> [Option<String>; 6] {
+        self.0.map(|value| value.map(str::to_owned))
+    }
+}
+
 /// Whether a document has an annotation of either family.
 pub(crate) fn has_families(root: NodeRef<'_>) -> bool {
-    meta::several_annotations(root, KEYS)
-        .iter()
-        .any(Option::is_some)
+    let FamilyValues(values) = FamilyValues::of(root);
+    values.iter().any(Option::is_some)
 }
 
 /// Sets, of each pair of keys, the one that is missing. Does nothing to a node without metadata.
 pub fn mirror(resource: &mut Resource) -> Result<(), EditError> {
-    let missing = missing_halves(resource.root());
+    let missing = FamilyValues::of(resource.root()).missing_halves();
     for (key, value) in missing {
         resource.set_annotation(key, &value)?;
     }
@@ -65,22 +112,11 @@ pub fn mirror(resource: &mut Resource) -> Result<(), EditError> {
 
 /// The same for a document that is not a resource yet.
 pub(crate) fn mirror_document(document: &mut Document) -> Result<(), EditError> {
-    let missing = missing_halves(document.root());
+    let missing = FamilyValues::of(document.root()).missing_halves();
     for (key, value) in missing {
         document.root_mut().set_annotation(key, &value)?;
     }
     Ok(())
-}
-
-fn missing_halves(root: NodeRef<'_>) -> Vec<(&'static str, String)> {
-    let missing = |((_, internal, legacy), given)| match given {
-        ("", "") => None,
-        (given, "") => Some((legacy, given.to_owned())),
-        ("", given) => Some((internal, given.to_owned())),
-        _ => None,
-    };
-    let pairs = PAIRS.into_iter().zip(pairs_of(root));
-    pairs.filter_map(missing).collect()
 }
 
 /// Before a function: numbers the resources, records their annotations and completes the families.
@@ -89,9 +125,13 @@ pub fn prepare(resources: &mut [Resource]) -> Result<Snapshot, FamilyError> {
     for (number, resource) in resources.iter_mut().enumerate() {
         let id = number.to_string();
         resource.set_annotation(MIGRATION_ID, &id)?;
-        snapshot.before.insert(id, remember(resource));
-        mirror(resource)?;
-        check_agreement(resource)?;
+        let values = FamilyValues::of(resource.root());
+        snapshot.before.insert(id, values.to_owned());
+        let agreement = values.check_agreement();
+        for (key, value) in values.missing_halves() {
+            resource.set_annotation(key, &value)?;
+        }
+        agreement?;
     }
     Ok(snapshot)
 }
@@ -99,18 +139,22 @@ pub fn prepare(resources: &mut [Resource]) -> Result<Snapshot, FamilyError> {
 /// After a function: copies its changes of one family to the other, and keeps only the families of the input.
 pub fn reconcile(resources: &mut [Resource], snapshot: &Snapshot) -> Result<(), FamilyError> {
     let families = snapshot.families()?;
+    let uses_both = families.internal && families.legacy;
     for resource in resources {
-        mirror(resource)?;
-        follow_changes(resource, snapshot)?;
-        for (_, internal, legacy) in PAIRS {
-            if !families.internal {
-                resource.remove_annotation(internal)?;
+        let is_settled = uses_both && snapshot.has_values_of(resource.root());
+        if !is_settled {
+            mirror(resource)?;
+            follow_changes(resource, snapshot)?;
+            for (_, internal, legacy) in PAIRS {
+                if !families.internal {
+                    resource.remove_annotation(internal)?;
+                }
+                if !families.legacy {
+                    resource.remove_annotation(legacy)?;
+                }
             }
-            if !families.legacy {
-                resource.remove_annotation(legacy)?;
-            }
+            FamilyValues::of(resource.root()).check_agreement()?;
         }
-        check_agreement(resource)?;
         resource.remove_annotation(MIGRATION_ID)?;
     }
     Ok(())
@@ -119,7 +163,38 @@ pub fn reconcile(resources: &mut [Resource], snapshot: &Snapshot) -> Result<(), 
 impl Snapshot {
     /// Records the annotations of a resource that has, or had, this migration id.
     pub fn remember(&mut self, id: &str, resource: &Resource) {
-        self.before.insert(id.to_owned(), remember(resource));
+        let values = FamilyValues::of(resource.root()).to_owned();
+        self.before.insert(id.to_owned(), values);
+    }
+
+    /// Whether a resource still has the path and the index that it had, in both families.
+    fn has_values_of(&self, root: NodeRef<'_>) -> bool {
+        let [path, legacy_path, index, legacy_index, id, legacy_id] = KEYS;
+        let keys = [
+            path,
+            legacy_path,
+            index,
+            legacy_index,
+            id,
+            legacy_id,
+            MIGRATION_ID,
+        ];
+        let [a, b, c, d, e, f, number] = meta::several_annotations(root, keys);
+        let now = FamilyValues([a, b, c, d, e, f]);
+        let before = number.and_then(|number| self.before.get(number));
+        before.is_some_and(|before| {
+            let is_as_before = |(pair, (value, _)): (usize, (&str, &str))| {
+                original(before, pair).is_none_or(|original| original == value)
+            };
+            // Ids are not compared: functions do not change them on purpose.
+            now.are_in_step()
+                && now
+                    .pairs()
+                    .into_iter()
+                    .enumerate()
+                    .take(2)
+                    .all(is_as_before)
+        })
     }
 
     /// The families of the input, not counting resources without any. Both, if there was no input.
@@ -151,10 +226,10 @@ impl Snapshot {
     }
 }
 
-/// The internal and the older value of each pair.
-fn remember(resource: &Resource) -> [Option<String>; 6] {
-    let given = meta::several_annotations(resource.root(), KEYS);
-    given.map(|value| value.map(str::to_owned))
+/// The value of a pair before a function ran, if it had one.
+fn original(before: &[Option<String>; 6], pair: usize) -> Option<&String> {
+    let given = before.iter().skip(2 * pair).take(2).flatten().next();
+    given.filter(|original| !original.is_empty())
 }
 
 /// Copies changes of one family to the other. A resource whose migration id is not in the snapshot stays
@@ -172,8 +247,7 @@ pub fn follow_changes(resource: &mut Resource, snapshot: &Snapshot) -> Result<()
     for ((pair, (what, internal, legacy)), (now, now_legacy)) in
         PAIRS.into_iter().enumerate().zip(now)
     {
-        let given = before.iter().skip(2 * pair).take(2).flatten().next();
-        let Some(original) = given.filter(|original| !original.is_empty()) else {
+        let Some(original) = original(before, pair) else {
             continue;
         };
         if original != now && original != now_legacy && now != now_legacy {
@@ -188,21 +262,4 @@ pub fn follow_changes(resource: &mut Resource, snapshot: &Snapshot) -> Result<()
         resource.set_annotation(key, &value)?;
     }
     Ok(())
-}
-
-fn check_agreement(resource: &Resource) -> Result<(), FamilyError> {
-    let pairs = PAIRS.into_iter().zip(pairs_of(resource.root()));
-    for ((what, ..), (internal, legacy)) in pairs {
-        if !internal.is_empty() && !legacy.is_empty() && internal != legacy {
-            return Err(FamilyError::Mismatch(what));
-        }
-    }
-    Ok(())
-}
-
-/// The values of both families, pair by pair; a missing annotation counts as empty.
-fn pairs_of(root: NodeRef<'_>) -> [(&str, &str); 3] {
-    let given = meta::several_annotations(root, KEYS);
-    let [a, b, c, d, e, f] = given.map(Option::unwrap_or_default);
-    [(a, b), (c, d), (e, f)]
 }

@@ -15,13 +15,10 @@ pub enum NotKrm {
     /// It has neither type nor metadata.
     #[error("resource must have `apiVersion`, `kind`, and `name`")]
     Everything,
-    /// `apiVersion`
     #[error("resource must have `apiVersion`")]
     ApiVersion,
-    /// `kind`
     #[error("resource must have `kind`")]
     Kind,
-    /// `metadata.name`
     #[error("resource must have `metadata.name`")]
     Name,
 }
@@ -48,32 +45,31 @@ impl fmt::Display for ListKind {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{list} resource list must contain only KRM resources: {path}: {lack}")]
 pub struct ListNotKrm {
-    /// Which list it was.
     pub list: ListKind,
     /// The path of the first one; empty if it has none.
     pub path: String,
     /// Its index in the file; empty if it has none.
     pub index: String,
-    /// What is missing.
     pub lack: NotKrm,
 }
 
 /// Checks one resource.
 pub fn check_resource(resource: NodeRef<'_>) -> Result<(), NotKrm> {
-    if is_kustomization(resource) {
-        return Ok(());
-    }
     let meta = Meta::of(resource);
-    if meta.is_missing {
-        Err(NotKrm::Everything)
+    let lack = if meta.is_missing {
+        NotKrm::Everything
     } else if meta.api_version.is_empty() {
-        Err(NotKrm::ApiVersion)
+        NotKrm::ApiVersion
     } else if meta.kind.is_empty() {
-        Err(NotKrm::Kind)
+        NotKrm::Kind
     } else if meta.name.is_empty() {
-        Err(NotKrm::Name)
+        NotKrm::Name
     } else {
-        Ok(())
+        return Ok(());
+    };
+    match is_kustomization(resource) {
+        true => Ok(()),
+        false => Err(lack),
     }
 }
 

@@ -14,9 +14,7 @@ records! {
     pub struct Declaration = "runtimeutil.FunctionSpec" {
         /// Whether a failure is reported only after all other functions have run.
         defer_failure: bool = "deferFailure",
-        /// An image.
         container: ContainerDeclaration = "container",
-        /// A script.
         starlark: StarlarkDeclaration = "starlark",
         /// A program of this machine.
         exec: ExecDeclaration = "exec",
@@ -34,11 +32,9 @@ records! {
 
     /// A function that is a script.
     pub struct StarlarkDeclaration = "runtimeutil.StarlarkSpec" {
-        /// The name of the script.
         name: String = "name",
         /// Its file, relative to that of the resource.
         path: String = "path",
-        /// Its URL.
         url: String = "url",
     }
 

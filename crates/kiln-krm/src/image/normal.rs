@@ -15,7 +15,6 @@ const HUB: &str = "docker.io";
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("invalid reference \"{text}\"{}", if *upper_case { ", repo must be lowercase" } else { "" })]
 pub struct InvalidReference {
-    /// The text.
     pub text: String,
     /// Whether it would be a reference in lower case.
     pub upper_case: bool,

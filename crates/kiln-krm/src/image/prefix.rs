@@ -9,9 +9,7 @@ pub const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("invalid image prefix {}: {problem}", quote(prefix))]
 pub struct PrefixError {
-    /// The text.
     pub prefix: String,
-    /// The problem.
     pub problem: PrefixProblem,
 }
 

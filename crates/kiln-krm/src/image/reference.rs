@@ -16,7 +16,6 @@ pub struct ImageRef {
     pub registry: String,
     /// The path of the repository below the registry.
     pub repository: String,
-    /// The tag.
     pub tag: Option<String>,
     /// The digest, `algorithm:hex`.
     pub digest: Option<String>,
@@ -25,7 +24,6 @@ pub struct ImageRef {
 /// Why a text is not an image reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ReferenceError {
-    /// The text is empty.
     #[error("repository name must have at least one component")]
     Empty,
     /// It would be one in lower case.

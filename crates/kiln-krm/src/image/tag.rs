@@ -15,7 +15,6 @@ pub enum TagRequest {
     Constraint(Constraint),
     /// This very tag, which is neither a version nor a constraint; kpt warns of it.
     Literal {
-        /// The tag.
         tag: String,
         /// Why it is not a version.
         version_error: VersionError,

@@ -10,7 +10,6 @@ use kiln_go::quote;
 /// A version, with the text it was read from.
 #[derive(Clone, Debug)]
 pub struct Version {
-    /// The first number.
     pub major: u64,
     /// The second number; zero if not given.
     pub minor: u64,

@@ -33,7 +33,6 @@ pub enum KptfileEditError {
 /// The effect of saving a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Saved {
-    /// It is new.
     Added,
     /// It replaces one with the same image or command.
     Updated,

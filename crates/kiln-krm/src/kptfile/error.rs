@@ -9,7 +9,6 @@ use crate::record::DecodeError;
 pub struct KptfileError {
     /// The package's path, as displayed.
     pub path: String,
-    /// The problem.
     pub problem: KptfileProblem,
 }
 
@@ -22,7 +21,6 @@ pub enum KptfileProblem {
     /// It follows a schema that is no longer read.
     #[error("old resource version {} found in Kptfile", quote(.0))]
     Deprecated(String),
-    /// It is of another type.
     #[error("unknown resource type {} found in Kptfile", quote(.0))]
     UnknownType(String),
     /// It has no document.
@@ -34,7 +32,6 @@ pub enum KptfileProblem {
     /// Its `apiVersion` has more than one slash.
     #[error("unexpected GroupVersion string: {0}")]
     GroupVersion(String),
-    /// It is not YAML.
     #[error(transparent)]
     Yaml(#[from] kiln_yaml::Error),
     /// It has unknown keys or invalid values.

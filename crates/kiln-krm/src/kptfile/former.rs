@@ -1,4 +1,5 @@
-//! The Kptfile of functions of 2021: with fewer fields, without a version check, and with other names in messages.
+//! The Kptfile of functions of 2021: with fewer fields than [`Kptfile`](super::Kptfile), which describes them, without a version
+//! check, and with other names in messages.
 
 use std::collections::BTreeMap;
 
@@ -10,73 +11,49 @@ use crate::record::{self, DecodeError, Reader, UnknownKeys, records};
 records! {
     /// A decoded Kptfile of 2021.
     pub struct FormerKptfile = "v1.KptFile" {
-        /// As given.
         api_version: String = "apiVersion",
-        /// As given.
         kind: String = "kind",
-        /// Name, namespace, labels and annotations.
         metadata: FormerMetadata = "metadata",
-        /// Where the package came from and how it is updated.
         upstream: Option<Upstream> = "upstream",
-        /// The exact place the package came from.
         upstream_lock: Option<FormerLock> = "upstreamLock",
-        /// The description of the package.
         info: Option<FormerInfo> = "info",
-        /// The functions that run on the package.
         pipeline: Option<FormerPipeline> = "pipeline",
-        /// The inventory of the package in a cluster.
         inventory: Option<Inventory> = "inventory",
     }
 
     /// The metadata a Kptfile may have.
     pub struct FormerMetadata = "v1.ObjectMeta" {
-        /// The package's name.
         name: String = "name",
-        /// The package's namespace.
         namespace: String = "namespace",
-        /// Labels.
         labels: BTreeMap<String, String> = "labels",
-        /// Annotations.
         annotations: BTreeMap<String, String> = "annotations",
     }
 
     /// The exact place a package came from.
     pub struct FormerLock = "v1.UpstreamLock" {
-        /// `git`
         kind: String = "type" ("v1.OriginType"),
-        /// The commit in a repository.
         git: Option<GitLock> = "git",
     }
 
     /// The description of a package.
     pub struct FormerInfo = "v1.PackageInfo" {
-        /// A web page.
         site: String = "site",
-        /// The contact's email address.
         emails: Vec<String> = "emails",
-        /// The licence's identifier.
         license: String = "license",
-        /// The licence's file in the package.
         license_file: String = "licenseFile",
-        /// A sentence or two.
         description: String = "description",
-        /// Keywords.
         keywords: Vec<String> = "keywords",
-        /// A manual's file in the package.
         man: String = "man",
     }
 
     /// The functions of a package.
     pub struct FormerPipeline = "v1.Pipeline" {
-        /// Functions whose output replaces their input, in order.
         mutators: Vec<FormerFunction> = "mutators",
-        /// Functions whose output is discarded, run after the mutators.
         validators: Vec<FormerFunction> = "validators",
     }
 
     /// One function of a pipeline.
     pub struct FormerFunction = "v1.Function" {
-        /// The image.
         image: String = "image",
         /// A file of the package with the functionConfig.
         config_path: String = "configPath",

@@ -21,7 +21,6 @@ records! {
         upstream: Option<Upstream> = "upstream",
         /// The exact place the package came from.
         upstream_lock: Option<Locator> = "upstreamLock",
-        /// The description of the package.
         info: Option<PackageInfo> = "info",
         /// The functions that run on the package.
         pipeline: Option<Pipeline> = "pipeline",
@@ -33,13 +32,9 @@ records! {
 
     /// The metadata a Kptfile may have; nothing else is accepted.
     pub struct Metadata = "yaml.ObjectMeta" {
-        /// The package's name.
         name: String = "name",
-        /// The package's namespace.
         namespace: String = "namespace",
-        /// Labels.
         labels: BTreeMap<String, String> = "labels",
-        /// Annotations.
         annotations: BTreeMap<String, String> = "annotations",
     }
 
@@ -47,7 +42,6 @@ records! {
     pub struct Upstream = "v1.Upstream" {
         /// `git`
         kind: String = "type" ("v1.OriginType"),
-        /// The repository.
         git: Option<Git> = "git",
         /// `resource-merge`, `fast-forward`, `force-delete-replace` or `copy-merge`.
         update_strategy: String = "updateStrategy" ("v1.UpdateStrategyType"),
@@ -55,9 +49,7 @@ records! {
 
     /// A place in a git repository.
     pub struct Git = "v1.Git" {
-        /// Its address.
         repo: String = "repo",
-        /// The directory in it.
         directory: String = "directory",
         /// A branch, tag or commit.
         git_ref: String = "ref",
@@ -75,39 +67,30 @@ records! {
 
     /// A commit in a git repository.
     pub struct GitLock = "v1.GitLock" {
-        /// The repository's address.
         repo: String = "repo",
-        /// The directory in it.
         directory: String = "directory",
         /// The requested branch, tag or commit.
         git_ref: String = "ref",
-        /// The commit that was found.
         commit: String = "commit",
     }
 
     /// A version in a store that is not git.
     pub struct GenericLock = "v1.GenericLock" {
-        /// The store.
         store_id: String = "storeID",
-        /// The resource in it.
         resource_id: String = "resourceID",
-        /// Its version.
         resource_version: String = "resourceVersion",
     }
 
     /// The description of a package.
     pub struct PackageInfo = "v1.PackageInfo" {
-        /// A web page.
         site: String = "site",
         /// The contact's email address.
         emails: Vec<String> = "emails",
-        /// The licence's identifier.
         license: String = "license",
         /// The licence's file in the package.
         license_file: String = "licenseFile",
         /// A sentence or two.
         description: String = "description",
-        /// Keywords.
         keywords: Vec<String> = "keywords",
         /// A manual's file in the package.
         man: String = "man",
@@ -117,7 +100,6 @@ records! {
 
     /// A condition that must be true for a package to be ready.
     pub struct ReadinessGate = "v1.ReadinessGate" {
-        /// The condition's type.
         condition_type: String = "conditionType" [always],
     }
 
@@ -167,15 +149,11 @@ records! {
 
     /// The inventory of a package in a cluster.
     pub struct Inventory = "v1.Inventory" {
-        /// The inventory object's namespace.
         namespace: String = "namespace",
-        /// The inventory object's name.
         name: String = "name",
         /// The identity that resources are labelled with.
         inventory_id: String = "inventoryID",
-        /// Labels of the inventory object.
         labels: BTreeMap<String, String> = "labels",
-        /// Annotations of the inventory object.
         annotations: BTreeMap<String, String> = "annotations",
     }
 
@@ -211,7 +189,6 @@ records! {
 
     /// The result of one function.
     pub struct Step = "v1.PipelineStepResult" {
-        /// The function's name.
         name: String = "name",
         /// The image as it was resolved.
         image: String = "image",
@@ -219,11 +196,8 @@ records! {
         exec: String = "exec",
         /// Why the function could not run, or why its output was refused.
         execution_error: String = "executionError",
-        /// Its standard error.
         stderr: String = "stderr",
-        /// Its exit code.
         exit_code: i64 = "exitCode" [always],
-        /// Its results.
         results: Vec<ResultItem> = "results",
         /// Its results of severity error.
         error_results: Vec<ResultItem> = "errorResults",

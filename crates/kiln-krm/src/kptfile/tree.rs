@@ -5,7 +5,7 @@
 
 use kiln_yaml::{Document, Kind, NodeId, Slot, Style};
 
-use crate::record::{Value, alias_targets, read_node};
+use crate::record::{Value, read_node};
 
 /// The mapping or sequence at a path of keys, created if missing, for changing.
 pub(super) fn collection_at(doc: &mut Document, path: &[&str], kind: Kind) -> NodeId {
@@ -166,7 +166,7 @@ fn make_block(doc: &mut Document, key: NodeId, value: NodeId) {
 
 /// Replaces all aliases of nodes that are about to change by copies.
 fn unshare(doc: &mut Document, changed: &[NodeId]) {
-    let mut aliases = alias_targets(doc);
+    let mut aliases = doc.alias_targets();
     aliases.retain(|_, target| changed.contains(target));
     if aliases.is_empty() {
         return;
@@ -189,7 +189,7 @@ fn unshare(doc: &mut Document, changed: &[NodeId]) {
 }
 
 fn copy_of_target(doc: &mut Document, alias: NodeId) -> Option<NodeId> {
-    let target = alias_targets(doc).get(&alias).copied()?;
+    let target = doc.alias_targets().get(&alias).copied()?;
     let copy = Document::from_node(doc.node(target));
     let copy = doc.import(copy.root());
     doc.set_anchor(copy, "");

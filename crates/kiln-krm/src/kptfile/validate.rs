@@ -65,9 +65,7 @@ impl InvalidPipeline {
 /// Which list of a pipeline a function stands in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum FunctionKind {
-    /// `pipeline.mutators`
     Mutator,
-    /// `pipeline.validators`
     Validator,
 }
 
@@ -101,7 +99,6 @@ pub enum OpenConfigError {
 /// A file is not a functionConfig.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidFunctionConfig {
-    /// It could not be opened.
     #[error("failed to open functionConfig from path {}: {reason}", quote(path))]
     Open {
         /// The path as it is written.
@@ -114,7 +111,6 @@ pub enum InvalidFunctionConfig {
     Read {
         /// The path as it is written.
         path: String,
-        /// Why not.
         reason: String,
     },
     /// There is not exactly one document in it.
@@ -125,12 +121,10 @@ pub enum InvalidFunctionConfig {
         /// How many there are.
         count: usize,
     },
-    /// It is not a resource.
     #[error("functionConfig {}: {lack}", quote(path))]
     NotKrm {
         /// The path as it is written.
         path: String,
-        /// What it lacks.
         lack: NotKrm,
     },
 }

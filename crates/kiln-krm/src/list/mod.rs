@@ -21,9 +21,7 @@ pub const LEGACY_RESOURCE_LIST_API_VERSION: &str = "config.kubernetes.io/v1alpha
 pub struct ResourceList {
     /// The object around the items; `None` for plain documents.
     pub wrapper: Option<Wrapper>,
-    /// The resources.
     pub items: Vec<Resource>,
-    /// The configuration of the function.
     pub function_config: Option<Document>,
     /// The results of a function, as it wrote them.
     pub results: Option<Document>,
@@ -32,7 +30,6 @@ pub struct ResourceList {
 /// The type of a list. No version is preferred when reading; `v1alpha1` and `v1beta1` read like `v1`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrapper {
-    /// `apiVersion`
     pub api_version: String,
     /// `kind`: `ResourceList` or `List`
     pub kind: String,

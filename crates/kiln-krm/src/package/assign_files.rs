@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::plan::WriteError;
 use crate::annotations::{INDEX, LEGACY_INDEX, LEGACY_PATH, PATH};
 use crate::dialect::Dialect;
+use crate::meta;
 use crate::paths;
 use crate::resource::Resource;
 
@@ -30,24 +31,29 @@ pub(super) fn assign_files(
     package: &str,
     dialect: Dialect,
 ) -> Result<Vec<FileResource>, WriteError> {
-    let mut highest: HashMap<String, i64> = HashMap::new();
     let mut wanted = Vec::with_capacity(resources.len());
     for resource in &resources {
-        let path = effective(resource, PATH, LEGACY_PATH, dialect).map(str::to_owned);
-        let index = effective(resource, INDEX, LEGACY_INDEX, dialect).map(str::to_owned);
-        if let (Some(path), Some(index)) = (&path, &index) {
-            let highest = highest.entry(path.clone()).or_default();
-            *highest = (*highest).max(index.parse().unwrap_or(0));
-        }
+        let (path, index) = annotated_place(resource, dialect);
+        let is_annotated = path.is_some();
         let path = match path {
-            Some(path) => path,
+            Some(path) => path.to_owned(),
             None if resource.meta().is_missing => return Err(WriteError::MissingMetadata),
             None => paths::default_path("", resource.root()),
         };
-        wanted.push((path, index));
+        wanted.push((path, index.map(str::to_owned), is_annotated));
+    }
+    let mut highest: HashMap<String, i64> = HashMap::new();
+    // Most lists have an index for each resource.
+    if wanted.iter().any(|(_, index, _)| index.is_none()) {
+        for (path, index, is_annotated) in &wanted {
+            if let (Some(index), true) = (index, is_annotated) {
+                let highest = highest.entry(path.clone()).or_default();
+                *highest = (*highest).max(index.parse().unwrap_or(0));
+            }
+        }
     }
     let mut file_resources = Vec::with_capacity(resources.len());
-    for (resource, (path, index)) in resources.into_iter().zip(wanted) {
+    for (resource, (path, index, _)) in resources.into_iter().zip(wanted) {
         let index = index.unwrap_or_else(|| {
             let next = highest.entry(path.clone()).or_default();
             let index = next.to_string();
@@ -99,21 +105,19 @@ fn number(index: &str) -> Result<i64, WriteError> {
     })
 }
 
-/// The value of the internal key, or of the older one if that is missing or empty.
-fn effective<'a>(
+/// The annotated path and index: of the internal key, or of the older one if that is missing or empty.
+fn annotated_place<'a>(
     resource: &'a Resource,
-    internal: &str,
-    legacy: &str,
     dialect: Dialect,
-) -> Option<&'a str> {
-    let legacy = resource.annotation(legacy);
-    match dialect {
-        Dialect::Legacy => legacy,
-        Dialect::Current => match resource.annotation(internal) {
-            Some(value) if !value.is_empty() => Some(value),
-            value => legacy.filter(|legacy| !legacy.is_empty()).or(value),
-        },
-    }
+) -> (Option<&'a str>, Option<&'a str>) {
+    let keys = [PATH, LEGACY_PATH, INDEX, LEGACY_INDEX];
+    let [path, legacy_path, index, legacy_index] = meta::several_annotations(resource.root(), keys);
+    let effective = |internal: Option<&'a str>, legacy: Option<&'a str>| match (dialect, internal) {
+        (Dialect::Legacy, _) => legacy,
+        (Dialect::Current, Some(value)) if !value.is_empty() => Some(value),
+        (Dialect::Current, value) => legacy.filter(|legacy| !legacy.is_empty()).or(value),
+    };
+    (effective(path, legacy_path), effective(index, legacy_index))
 }
 
 /// The cleaned path, if it stays inside of the package and is valid for a file.

@@ -19,16 +19,13 @@ pub trait FileSource: Sync {
 pub struct Entry {
     /// The last component of the entry's path.
     pub name: String,
-    /// The type of the entry.
     pub kind: EntryKind,
 }
 
 /// The type of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum EntryKind {
-    /// A regular file.
     File,
-    /// A directory.
     Directory,
     /// A symbolic link whose target is a regular file.
     SymlinkToFile,
@@ -50,11 +47,21 @@ pub enum FileError {
     /// The source failed otherwise.
     #[error("{path}: {reason}")]
     Failed {
-        /// The path.
         path: String,
         /// The reason, in the words of the operating system.
         reason: String,
     },
+}
+
+impl FileError {
+    /// The path, and the reason in the words of the operating system.
+    pub fn parts(&self) -> (&str, &str) {
+        match self {
+            FileError::NotFound(path) => (path, "no such file or directory"),
+            FileError::IsDirectory(path) => (path, "is a directory"),
+            FileError::Failed { path, reason } => (path, reason),
+        }
+    }
 }
 
 /// A directory tree in memory.

@@ -5,7 +5,6 @@
 
 use super::glob;
 
-/// The file's name.
 pub(super) const FILE_NAME: &str = ".krmignore";
 
 /// The patterns of one file.

@@ -57,7 +57,6 @@ pub enum Bytes {
 /// What happens to a file whose resources were all moved or removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum EmptiedFiles {
-    /// It is deleted.
     #[default]
     Delete,
     /// It stays, as after a failure.
@@ -69,7 +68,6 @@ pub enum EmptiedFiles {
 pub struct FileChange {
     /// The path: relative, cleaned, inside of the package.
     pub path: String,
-    /// What happens to the file.
     pub action: FileAction,
 }
 
@@ -78,7 +76,6 @@ pub struct FileChange {
 pub enum FileAction {
     /// It gets this content.
     Write(Vec<u8>),
-    /// It is deleted.
     Delete,
 }
 
@@ -116,7 +113,6 @@ pub enum WriteError {
     Index {
         /// The annotation's value.
         index: String,
-        /// Go's message.
         reason: NumberError,
     },
     /// A resource cannot be encoded.

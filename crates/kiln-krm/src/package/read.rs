@@ -17,12 +17,7 @@ pub enum PackageError {
     File(#[from] FileError),
     /// A file does not contain resources.
     #[error("{path}: {error}")]
-    Read {
-        /// The file.
-        path: String,
-        /// The reason.
-        error: Box<ReadError>,
-    },
+    Read { path: String, error: Box<ReadError> },
 }
 
 /// The resources of a package, in the order of its files.
@@ -77,7 +72,6 @@ impl ReadSet {
         }
     }
 
-    /// A file by its path.
     pub fn get(&self, path: &str) -> Option<&Arc<SourceFile>> {
         self.files.get(path)
     }

@@ -3,6 +3,7 @@
 //!
 //! Nothing here reads a file system. A cleaned path may still lead outside a package; writing checks that.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use kiln_go::{quote, to_lower};
@@ -13,6 +14,25 @@ use crate::meta::{self, Meta};
 /// The shortest equivalent path, by its text only: no `.`, no doubled or trailing slash, no `..`
 /// but at the front of a relative path. The empty path becomes `.`.
 pub fn clean(path: &str) -> String {
+    cleaned(path).into_owned()
+}
+
+/// The same without a copy of a path that is clean already, as most are.
+pub(crate) fn cleaned(path: &str) -> Cow<'_, str> {
+    match is_clean(path) {
+        true => Cow::Borrowed(path),
+        false => Cow::Owned(clean_parts(path)),
+    }
+}
+
+/// Whether a path consists of names only, so that it is its own shortest form.
+fn is_clean(path: &str) -> bool {
+    let is_name = |part: &str| !matches!(part, "" | "." | "..");
+    let names = path.strip_prefix('/').unwrap_or(path);
+    names.split('/').all(is_name)
+}
+
+fn clean_parts(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -38,15 +58,18 @@ pub fn clean(path: &str) -> String {
 
 /// The parts that are not empty, joined by slashes and cleaned; empty if all are.
 pub fn join(parts: &[&str]) -> String {
-    let parts: Vec<&str> = parts
-        .iter()
-        .copied()
-        .filter(|part| !part.is_empty())
-        .collect();
-    if parts.is_empty() {
-        return String::new();
+    let length: usize = parts.iter().map(|part| part.len() + 1).sum();
+    let mut joined = String::with_capacity(length);
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        if !joined.is_empty() {
+            joined.push('/');
+        }
+        joined.push_str(part);
     }
-    clean(&parts.join("/"))
+    match joined.is_empty() || is_clean(&joined) {
+        true => joined,
+        false => clean_parts(&joined),
+    }
 }
 
 /// The last component; `.` for the empty path, `/` for one of slashes only.
@@ -119,18 +142,20 @@ pub enum PathError {
 pub fn check_paths<'a>(resources: impl IntoIterator<Item = NodeRef<'a>>) -> Result<(), PathError> {
     let mut taken = HashSet::new();
     for resource in resources {
-        if Meta::of(resource).is_missing {
+        let package = meta::annotation(resource, meta::PACKAGE_PATH);
+        // What has an annotation has metadata.
+        if package.is_none() && Meta::of(resource).is_missing {
             return Err(PathError::NoMetadata);
         }
-        let package = meta::annotation(resource, meta::PACKAGE_PATH).unwrap_or_default();
+        let package = package.unwrap_or_default();
         let (path, index) = meta::file_place(resource);
-        let cleaned = clean(path);
+        let cleaned = cleaned(path);
         if cleaned.starts_with("../") {
             return Err(PathError::Outside(path.to_owned()));
         }
-        if !taken.insert((package, cleaned.clone(), index)) {
+        if let Some((_, path, index)) = taken.replace((package, cleaned, index)) {
             return Err(PathError::Taken {
-                path: cleaned,
+                path: path.into_owned(),
                 index: index.to_owned(),
             });
         }

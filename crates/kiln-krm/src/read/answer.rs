@@ -17,7 +17,6 @@ const SHOWN: usize = 60;
 /// Why the output of a function is not a list of resources.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AnswerError {
-    /// It cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// It has no document. Holds the text.

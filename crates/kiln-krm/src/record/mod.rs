@@ -5,6 +5,7 @@
 //! writing follow from it. Unknown keys are errors or ignored, as the reader is configured. This is not a general
 //! serialiser: it knows the few types that the vocabulary and the functions need.
 
+mod misfit;
 mod node;
 mod order;
 mod reader;
@@ -14,7 +15,8 @@ use std::collections::BTreeMap;
 
 use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
-pub(crate) use node::{alias_targets, allowed_alias_share, explicit_tag_lie, is_merge_key, line};
+pub use misfit::MisfitProblem;
+pub(crate) use node::{allowed_alias_share, explicit_tag_lie, is_merge_key, line};
 pub use reader::{DecodeError, Fatal, Misfit, Reader, UnknownKeys, read_record};
 pub use text::decode_base64;
 pub(crate) use text::new_text;
@@ -292,7 +294,8 @@ macro_rules! records {
                 type_name: &str,
                 reader: &mut $crate::record::Reader<'_>,
             ) -> Result<bool, $crate::record::Fatal> {
-                $crate::record::read_record(node, type_name, reader, |key, value, reader| {
+                const KNOWN: &[&str] = &[$($key),*];
+                $crate::record::read_record(node, type_name, KNOWN, reader, |key, value, reader| {
                     Ok(match key {
                         $($key => {
                             let type_name = None$(.or(Some($go_type)))?;

@@ -1,33 +1,8 @@
-//! What a reader asks about single nodes: what an alias stands for, whether a tag is true, which line it is on.
+//! What a reader asks about single nodes: whether a tag is true, which line it is on.
 
-use std::collections::HashMap;
-
-use kiln_yaml::{Document, Kind, NodeId, NodeRef, Style};
+use kiln_yaml::{Document, NodeRef, Style};
 
 use super::text::decode_base64;
-
-/// What each alias of a document stands for: the last node before it that has its name as anchor.
-pub(crate) fn alias_targets(doc: &Document) -> HashMap<NodeId, NodeId> {
-    let mut anchors: HashMap<&str, NodeId> = HashMap::new();
-    let mut targets = HashMap::new();
-    let mut pending = vec![doc.root()];
-    while let Some(node) = pending.pop() {
-        if !node.anchor().is_empty() {
-            anchors.insert(node.anchor(), node.id());
-        }
-        if node.kind() == Kind::Alias
-            && let Some(target) = anchors.get(node.value())
-        {
-            targets.insert(node.id(), *target);
-        }
-        let first_new = pending.len();
-        pending.extend(node.children());
-        if let Some(children) = pending.get_mut(first_new..) {
-            children.reverse();
-        }
-    }
-    targets
-}
 
 /// What to say of a scalar with a tag of its own that does not look like what the tag says.
 pub(crate) fn explicit_tag_lie(node: NodeRef<'_>) -> Option<String> {

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use kiln_go::quote;
 use kiln_yaml::{Document, Kind, NodeId, NodeRef};
 
 use super::Value;
-use super::node::{alias_targets, allowed_alias_share, explicit_tag_lie, is_merge_key, line};
+use super::misfit::MisfitProblem;
+use super::node::{allowed_alias_share, explicit_tag_lie, is_merge_key, line};
 
 /// Why a tree does not fit a type, in go-yaml's words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -17,19 +17,18 @@ pub enum DecodeError {
     /// All values that do not fit the type. Never empty.
     #[error("yaml: unmarshal errors:\n  {}", joined(.0))]
     Misfits(Vec<Misfit>),
-    /// What stopped the reading.
     #[error("yaml: {0}")]
     Stopped(String),
 }
 
 /// A value that does not fit its type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("line {line}: {text}")]
+#[error("line {line}: {problem}")]
 pub struct Misfit {
     /// The line of the value, from 1.
     pub line: usize,
-    /// What is wrong, in go-yaml's words.
-    pub text: String,
+    /// What is wrong.
+    pub problem: MisfitProblem,
 }
 
 impl DecodeError {
@@ -189,10 +188,12 @@ impl<'a> Reader<'a> {
             }
             (_, value) => format!(" `{value}`"),
         };
-        self.problem(
-            node,
-            &format!("cannot unmarshal {tag}{shown} into {type_name}"),
-        );
+        let problem = MisfitProblem::WrongType {
+            tag: tag.to_owned(),
+            shown,
+            type_name: type_name.to_owned(),
+        };
+        self.problem(node, problem);
         Ok(false)
     }
 
@@ -310,7 +311,7 @@ impl<'a> Reader<'a> {
         then: impl FnOnce(&mut Self, NodeRef<'a>) -> Result<T, Fatal>,
     ) -> Result<T, Fatal> {
         let doc = self.doc;
-        let targets = self.targets.get_or_insert_with(|| alias_targets(doc));
+        let targets = self.targets.get_or_insert_with(|| doc.alias_targets());
         let Some(target) = targets.get(&alias.id()).copied() else {
             return Err(Fatal(format!(
                 "unknown anchor '{}' referenced",
@@ -380,31 +381,32 @@ impl<'a> Reader<'a> {
                 if self.problems.len() >= MAX_PROBLEMS {
                     return true;
                 }
-                let key = quote(again.value());
-                self.problem(
-                    *again,
-                    &format!("mapping key {key} already defined at line {}", line(*first)),
-                );
+                let problem = MisfitProblem::DuplicateKey {
+                    key: again.value().to_owned(),
+                    first_line: line(*first),
+                };
+                self.problem(*again, problem);
             }
         }
         true
     }
 
-    fn problem(&mut self, node: NodeRef<'_>, what: &str) {
+    fn problem(&mut self, node: NodeRef<'_>, problem: MisfitProblem) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(Misfit {
                 line: line(node),
-                text: what.to_owned(),
+                problem,
             });
         }
     }
 }
 
 /// Reads a mapping key by key. `field` reads one value and returns the name of the field it belongs to, or none if
-/// there is no such field.
+/// there is no such field; `known` are the names of all fields.
 pub fn read_record(
     node: NodeRef<'_>,
     type_name: &str,
+    known: &'static [&'static str],
     reader: &mut Reader<'_>,
     mut field: impl FnMut(&str, NodeRef<'_>, &mut Reader<'_>) -> Result<Option<&'static str>, Fatal>,
 ) -> Result<bool, Fatal> {
@@ -414,20 +416,23 @@ pub fn read_record(
     let mut done: HashSet<String> = HashSet::new();
     reader.read_entries(node, |reader, key, key_node, value| {
         if !done.insert(key.to_owned()) {
-            reader.problem(
-                key_node,
-                &format!("field {key} already set in type {type_name}"),
-            );
+            let problem = MisfitProblem::RepeatedField {
+                key: key.to_owned(),
+                type_name: type_name.to_owned(),
+            };
+            reader.problem(key_node, problem);
             return Ok(());
         }
         let is_known = field(key, value, reader)?.is_some();
         if !is_known {
             done.remove(key);
             if reader.unknown_keys == UnknownKeys::Refuse {
-                reader.problem(
-                    key_node,
-                    &format!("field {key} not found in type {type_name}"),
-                );
+                let problem = MisfitProblem::UnknownField {
+                    key: key.to_owned(),
+                    type_name: type_name.to_owned(),
+                    known,
+                };
+                reader.problem(key_node, problem);
             }
         }
         Ok(())

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use crate::kptfile::Kptfile;
+use crate::kptfile::{Kptfile, KptfileProblem};
+use crate::record::DecodeError;
 
 const HEAD: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\n";
 
@@ -104,4 +105,44 @@ fn aliases_of_long_texts_are_excessive_however_few() {
         error_of(&body),
         "yaml: document contains excessive aliasing"
     );
+}
+
+#[test]
+fn misfits_are_described_without_the_types_of_go() {
+    let check = |body: &str, text: &str, hint: &str| {
+        let error = Kptfile::read(format!("{HEAD}{body}").as_bytes()).unwrap_err();
+        let KptfileProblem::Decode(DecodeError::Misfits(misfits)) = error else {
+            panic!("{error}");
+        };
+        let problem = &misfits[0].problem;
+        assert_eq!(
+            (problem.plain_text().as_str(), problem.hint().as_str()),
+            (text, hint)
+        );
+    };
+    let unknown = "unknown field \"mutator\"";
+    check(
+        "pipeline: {mutator: []}\n",
+        unknown,
+        "did you mean \"mutators\"?",
+    );
+    let fields = "the fields here are mutators, validators";
+    check("pipeline: {x: []}\n", "unknown field \"x\"", fields);
+    check(
+        "metadata: {name: [a]}\n",
+        "expected a text, not a list",
+        "fix the value",
+    );
+    check(
+        "pipeline: {mutators: a}\n",
+        "expected a list, not `a`",
+        "fix the value",
+    );
+    check(
+        "pipeline: []\n",
+        "expected a mapping, not a list",
+        "fix the value",
+    );
+    let twice = "key \"a\" is already set at line 3";
+    check("a: 1\na: 2\n", twice, "remove one of the two");
 }

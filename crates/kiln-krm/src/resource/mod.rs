@@ -27,18 +27,15 @@ pub struct GroupVersionKind {
     pub group: String,
     /// The part behind the slash.
     pub version: String,
-    /// `kind`
     pub kind: String,
 }
 
 /// Identifies a resource in a cluster.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ResourceId {
-    /// The type.
     pub gvk: GroupVersionKind,
     /// `metadata.namespace`, empty if not given.
     pub namespace: String,
-    /// `metadata.name`
     pub name: String,
 }
 
@@ -102,7 +99,6 @@ impl Resource {
         }
     }
 
-    /// The document.
     pub fn document(&self) -> &Document {
         &self.document
     }
@@ -249,7 +245,6 @@ impl Resource {
         meta::file_place(self.root())
     }
 
-    /// Sets an annotation.
     pub fn set_annotation(&mut self, key: &str, value: &str) -> Result<(), EditError> {
         self.touched |= !annotations::is_place(key);
         self.document.root_mut().set_annotation(key, value)?;
@@ -263,7 +258,6 @@ impl Resource {
         Ok(())
     }
 
-    /// Sets a label.
     pub fn set_label(&mut self, key: &str, value: &str) -> Result<(), EditError> {
         self.touched = true;
         self.document.root_mut().set_label(key, value)?;
@@ -272,10 +266,14 @@ impl Resource {
 
     /// Removes annotations, then `annotations` and `metadata` if they are empty.
     pub fn clear_annotations(&mut self, keys: &[&str]) -> Result<(), EditError> {
-        for key in keys {
-            self.remove_annotation(key)?;
-        }
+        self.remove_annotations(keys)?;
         self.document.root_mut().clear_empty_annotations()
+    }
+
+    /// Removes annotations, each as [`Resource::remove_annotation`] does.
+    pub fn remove_annotations(&mut self, keys: &[&str]) -> Result<(), EditError> {
+        self.touched |= !keys.iter().all(|key| annotations::is_place(key));
+        self.document.root_mut().clear_annotations(keys)
     }
 }
 

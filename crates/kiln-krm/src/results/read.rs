@@ -77,12 +77,7 @@ fn field<'a>(node: NodeRef<'a>, key: &str) -> Result<Option<NodeRef<'a>>, Result
     if node.is_null() || node.is_mapping() {
         return Ok(node.get(key));
     }
-    let kind = match node.kind() {
-        kiln_yaml::Kind::Mapping => "MappingNode",
-        kiln_yaml::Kind::Sequence => "SequenceNode",
-        kiln_yaml::Kind::Scalar => "ScalarNode",
-        kiln_yaml::Kind::Alias => "AliasNode",
-    };
+    let kind = node.kind().go_name();
     let text = kiln_yaml::to_string(&Document::from_node(node), SequenceStyle::Compact);
     Err(ResultsError::NodeKind(kind, text))
 }

@@ -14,7 +14,6 @@ records! {
         api_version: String = "apiVersion",
         /// `FunctionResultList`
         kind: String = "kind",
-        /// Its name.
         metadata: ListMetadata = "metadata",
         /// Not zero if any function failed.
         exit_code: i64 = "exitCode" [always],
@@ -34,39 +33,30 @@ records! {
         image: String = "image",
         /// The whole command line.
         exec: String = "exec",
+        /// What exactly ran, if it is known. Not a field of kpt.
+        identity: String = "identity",
         /// The standard error of the function.
         stderr: String = "stderr",
-        /// Its exit code.
         exit_code: i64 = "exitCode" [always],
-        /// What it reported.
         results: Vec<ResultItem> = "results",
     }
 
     /// One thing that a function reported.
     pub struct ResultItem = "v1.ResultItem" {
-        /// The message.
         message: String = "message",
         /// `error`, `warning` or `info`; functions may write anything.
         severity: String = "severity" ("framework.Severity"),
-        /// The resource it is about.
         resource_ref: Option<ResourceRef> = "resourceRef",
-        /// The field it is about.
         field: Option<Field> = "field",
-        /// The file it is about.
         file: Option<File> = "file",
-        /// Whatever else.
         tags: BTreeMap<String, String> = "tags",
     }
 
     /// The resource that an item is about.
     pub struct ResourceRef = "yaml.ResourceIdentifier" {
-        /// `apiVersion`
         api_version: String = "apiVersion",
-        /// `kind`
         kind: String = "kind",
-        /// `metadata.name`
         name: String = "name",
-        /// `metadata.namespace`
         namespace: String = "namespace",
     }
 
@@ -84,9 +74,7 @@ records! {
 pub struct Field {
     /// The path of the field in the resource.
     pub path: String,
-    /// Its value.
     pub current_value: String,
-    /// The value it should have.
     pub proposed_value: String,
 }
 
@@ -95,9 +83,7 @@ pub struct Field {
 pub enum Severity {
     /// For information; also what an item without a severity is.
     Info,
-    /// Probably wrong.
     Warning,
-    /// Wrong.
     Error,
 }
 
@@ -147,7 +133,26 @@ pub fn write_results(items: &[ResultItem]) -> Document {
     document
 }
 
+impl Field {
+    /// A field that is only named.
+    pub fn at(path: impl Into<String>) -> Field {
+        Field {
+            path: path.into(),
+            ..Field::default()
+        }
+    }
+}
+
 impl ResultItem {
+    /// An item that is about no resource, field or file.
+    pub fn new(severity: Severity, message: impl Into<String>) -> ResultItem {
+        ResultItem {
+            message: message.into(),
+            severity: severity.as_str().to_owned(),
+            ..ResultItem::default()
+        }
+    }
+
     /// The severity of the item; `None` if it is unknown.
     pub fn known_severity(&self) -> Option<Severity> {
         match self.severity.as_str() {

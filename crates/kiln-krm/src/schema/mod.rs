@@ -17,9 +17,7 @@ use kiln_yaml::{Kind, ListKeys, NodeRef, Style, TypeId};
 /// The scope of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// In a namespace.
     Namespaced,
-    /// In the cluster.
     Cluster,
 }
 
@@ -32,22 +30,16 @@ pub enum Shape {
     Map(TypeId),
     /// A list of items of one type; with keys if it is merged item by item, by value if there are no key names.
     List {
-        /// The type of the items.
         item: TypeId,
         /// The fields that identify items.
         keys: Option<Vec<&'static str>>,
     },
-    /// Text.
     String,
-    /// A whole number.
     Integer,
-    /// True or false.
     Boolean,
-    /// A number.
     Number,
     /// A number or text, as with ports.
     IntegerOrString,
-    /// Anything.
     Any,
 }
 
@@ -67,7 +59,6 @@ impl Schema {
         BUILTIN.get_or_init(|| table::read(include_str!("table.txt")))
     }
 
-    /// The shape of a type.
     pub fn shape(&self, of: TypeId) -> &Shape {
         self.shapes.get(of.0 as usize).unwrap_or(&Shape::Any)
     }
@@ -153,7 +144,7 @@ impl ListKeys for Schema {
 }
 
 /// Whether a flow mapping could have been read as JSON: keys and texts in double quotes.
-fn is_json(root: NodeRef<'_>) -> bool {
+pub fn is_json(root: NodeRef<'_>) -> bool {
     let quoted = |node: NodeRef<'_>| node.is_scalar() && node.style() == Style::DOUBLE_QUOTED;
     let mut fits = true;
     root.visit(|visit| {

@@ -97,7 +97,6 @@ fn last_is(mapping: NodeRef<'_>, key: &str, text: &str) -> bool {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{pair:?} must have a key and a value separated by =")]
 pub struct NotAPair {
-    /// What was given.
     pub pair: String,
 }
 

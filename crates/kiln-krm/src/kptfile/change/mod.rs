@@ -11,18 +11,14 @@ use crate::record::{Reader, UnknownKeys, Value, new_text, read_node};
 /// Labels and annotations, which are changed in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetadataMap {
-    /// `metadata.labels`
     Labels,
-    /// `metadata.annotations`
     Annotations,
 }
 
 /// How entries are treated that are not in the new list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Others {
-    /// They stay.
     Keep,
-    /// They go.
     Remove,
 }
 

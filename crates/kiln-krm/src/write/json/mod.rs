@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use kiln_yaml::{Allowance, Document, Kind, NodeId, NodeRef, SequenceStyle, may_build};
 
-use crate::record::{alias_targets, allowed_alias_share};
+use crate::record::allowed_alias_share;
 
 /// Why a document cannot be written as JSON.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -32,17 +32,13 @@ pub enum Reason {
         kiln_go::quote(key)
     )]
     DuplicateKey {
-        /// The key.
         key: String,
-        /// Where it is repeated.
         line: usize,
-        /// Where it was first.
         first_line: usize,
     },
     /// A key of the root mapping is not a scalar.
     #[error("yaml: unmarshal errors:\n  line {line}: cannot unmarshal {tag} into string")]
     KeyKind {
-        /// Where.
         line: usize,
         /// What it is instead.
         tag: String,
@@ -105,7 +101,7 @@ impl<'a> JsonWriter<'a> {
     fn new(document: &'a Document) -> JsonWriter<'a> {
         JsonWriter {
             document,
-            targets: alias_targets(document),
+            targets: document.alias_targets(),
             out: String::new(),
             open: Vec::new(),
             written: 0,

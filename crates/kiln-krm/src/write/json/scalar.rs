@@ -1,6 +1,6 @@
 //! Scalars as JSON: what YAML's plain words mean, and how Go prints numbers, times and strings.
 
-use kiln_go::push_json_string;
+use kiln_go::{parse_integer, push_json_string};
 use kiln_yaml::NodeRef;
 
 use super::Reason;
@@ -17,7 +17,7 @@ pub(super) fn push_scalar(out: &mut String, node: NodeRef<'_>) -> Result<(), Rea
             "false" | "False" | "FALSE" => Some("false".to_owned()),
             _ => None,
         },
-        "!!int" => integer(&plain()).map(|number| number.to_string()),
+        "!!int" => parse_integer(&plain()).map(|number| number.to_string()),
         "!!float" => match float(&plain()) {
             Some(number) if number.is_nan() => return Err(Reason::Value("NaN")),
             Some(f64::INFINITY) => return Err(Reason::Value("+Inf")),
@@ -44,32 +44,6 @@ pub(super) fn push_scalar(out: &mut String, node: NodeRef<'_>) -> Result<(), Rea
     Ok(())
 }
 
-/// An integer in any of YAML's notations, if it fits 64 bits with or without sign.
-fn integer(text: &str) -> Option<i128> {
-    let (sign, digits) = match text.as_bytes().first()? {
-        b'-' => (-1, text.get(1..)?),
-        b'+' => (1, text.get(1..)?),
-        _ => (1, text),
-    };
-    let radix_of = |letter: &u8| match letter {
-        b'x' | b'X' => Some((16, 2)),
-        b'o' | b'O' => Some((8, 2)),
-        b'b' | b'B' => Some((2, 2)),
-        _ => Some((8, 1)),
-    };
-    let (radix, skip) = match digits.as_bytes() {
-        [b'0', letter, ..] => radix_of(letter)?,
-        _ => (10, 0),
-    };
-    let digits = digits.get(skip..)?;
-    if !digits.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-        return None;
-    }
-    let number = sign * i128::from_str_radix(digits, radix).ok()?;
-    let fits = i64::try_from(number).is_ok() || u64::try_from(number).is_ok();
-    fits.then_some(number)
-}
-
 fn float(text: &str) -> Option<f64> {
     match text {
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => return Some(f64::INFINITY),
@@ -77,7 +51,7 @@ fn float(text: &str) -> Option<f64> {
         ".nan" | ".NaN" | ".NAN" => return Some(f64::NAN),
         _ => {}
     }
-    if let Some(number) = integer(text) {
+    if let Some(number) = parse_integer(text) {
         return Some(number as f64);
     }
     let is_numeric = |byte: u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');

@@ -23,7 +23,6 @@ const LOOK_AHEAD: usize = 64;
 /// What happens to blank lines that are only missing from the new text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlankLines {
-    /// They stay.
     Stay,
     /// They go, as other lines do.
     LikeOthers,

@@ -1,5 +1,7 @@
 //! Patched texts are merged texts, and only usual lines are patched.
 
+mod random;
+
 use kiln_yaml::{Document, SequenceStyle};
 
 use super::super::Unmarked;

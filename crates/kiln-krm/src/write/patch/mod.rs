@@ -12,6 +12,9 @@ use kiln_yaml::{AddedFields, Document, Edits, NodeRef, SequenceStyle, Slot, Styl
 
 use crate::read::guess_style;
 
+/// Longer keys are left to the encoder, which has a limit.
+const LONGEST_KEY: usize = 128;
+
 /// A piece of the text and what stands there instead.
 struct Replacement {
     range: Range<usize>,
@@ -34,11 +37,8 @@ pub(crate) fn patch(before: &Document, after: &Document, edits: &Edits) -> Optio
             after.node(*value),
         )?);
     }
-    if !edits.added.is_empty() {
-        let style = guess_style(text.as_bytes());
-        for added in &edits.added {
-            replacements.push(new_lines(text, before, after, added, style)?);
-        }
+    for added in &edits.added {
+        replacements.push(new_lines(text, before, after, added)?);
     }
     // What goes in at one place belongs to mappings inside each other: the inner one comes first.
     replacements.sort_by_key(|it| (it.range.start, Reverse(it.column)));
@@ -76,18 +76,27 @@ fn replaced_value(text: &str, old: NodeRef<'_>, new: NodeRef<'_>) -> Option<Repl
     if !is_usual {
         return None;
     }
-    let mut alone = Document::from_node(new);
+    let value = match new.as_plain_line() {
+        Some(plain) => plain.to_owned(),
+        None => encoded_value(new),
+    };
+    (!value.contains('\n')).then_some(Replacement {
+        range,
+        text: value,
+        column: 0,
+    })
+}
+
+/// A scalar as the encoder writes it, without its comments.
+fn encoded_value(scalar: NodeRef<'_>) -> String {
+    let mut alone = Document::from_node(scalar);
     let root = alone.root().id();
     for slot in Slot::ALL {
         alone.set_comment(root, slot, "");
     }
     let mut value = kiln_yaml::to_string(&alone, SequenceStyle::Compact);
     value.pop();
-    (!value.contains('\n')).then_some(Replacement {
-        range,
-        text: value,
-        column: 0,
-    })
+    value
 }
 
 fn follows_key(text: &str) -> bool {
@@ -101,7 +110,6 @@ fn new_lines(
     before: &Document,
     after: &Document,
     added: &AddedFields,
-    style: SequenceStyle,
 ) -> Option<Replacement> {
     let mapping = before.node(added.mapping);
     if mapping.style().contains(Style::FLOW) {
@@ -118,6 +126,42 @@ fn new_lines(
         return None;
     }
     let at = end_of_lines(text, mapping)?;
+    let lines = match plain_lines(after, added, column) {
+        Some(lines) => lines,
+        None => encoded_lines(text, after, added, column)?,
+    };
+    Some(Replacement {
+        range: at..at,
+        text: lines,
+        column,
+    })
+}
+
+/// The lines of new fields that are all plain scalars.
+fn plain_lines(after: &Document, added: &AddedFields, column: usize) -> Option<String> {
+    let mut lines = String::new();
+    for (key, value) in added.fields(after) {
+        if is_commented(key) || is_commented(value) {
+            return None;
+        }
+        let key = key.as_plain_line().filter(|key| key.len() <= LONGEST_KEY)?;
+        let value = value.as_plain_line()?;
+        lines.extend(std::iter::repeat_n(' ', column));
+        for part in [key, ": ", value, "\n"] {
+            lines.push_str(part);
+        }
+    }
+    Some(lines)
+}
+
+/// The lines of new fields as the encoder writes them, with the sequence style of the text.
+fn encoded_lines(
+    text: &str,
+    after: &Document,
+    added: &AddedFields,
+    column: usize,
+) -> Option<String> {
+    let style = guess_style(text.as_bytes());
     let mut lines = String::new();
     for line in kiln_yaml::to_string(&fields_alone(after, added), style).lines() {
         // Blank lines are part of a text.
@@ -128,11 +172,7 @@ fn new_lines(
         lines.push_str(line);
         lines.push('\n');
     }
-    Some(Replacement {
-        range: at..at,
-        text: lines,
-        column,
-    })
+    Some(lines)
 }
 
 /// New fields behind the last one of a mapping in braces.
@@ -143,13 +183,12 @@ fn new_flow_fields(
     added: &AddedFields,
 ) -> Option<Replacement> {
     let (_, last) = mapping.entries().last()?;
-    let is_commented = Slot::ALL.iter().any(|slot| !last.comment(*slot).is_empty());
     let range = last.span().filter(|range| !range.is_empty())?;
     let is_usual = match last.is_empty() {
         true => !last.style().contains(Style::TAGGED),
         false => text.get(range.clone())?.ends_with([']', '}']),
     };
-    if is_commented || !is_usual {
+    if is_commented(last) || !is_usual {
         return None;
     }
     let mut fields = fields_alone(after, added);
@@ -162,6 +201,11 @@ fn new_flow_fields(
         text: format!(", {fields}"),
         column: 0,
     })
+}
+
+fn is_commented(node: NodeRef<'_>) -> bool {
+    let mut slots = Slot::ALL.into_iter();
+    slots.any(|slot| !node.comment(slot).is_empty())
 }
 
 /// The new fields as a document of their own.
@@ -180,15 +224,18 @@ fn end_of_lines(text: &str, collection: NodeRef<'_>) -> Option<usize> {
     let mut node = collection;
     let last = loop {
         let is_block = !node.style().contains(Style::FLOW);
-        let last: Vec<NodeRef<'_>> = match node.is_mapping() {
-            true => node.entries().last().map(|(key, value)| vec![key, value])?,
-            false => vec![node.items().last()?],
+        let (key, last) = match node.is_mapping() {
+            true => node
+                .entries()
+                .last()
+                .map(|(key, value)| (Some(key), value))?,
+            false => (None, node.items().last()?),
         };
-        let has_foot = |node: &NodeRef<'_>| !node.comment(Slot::Foot).is_empty();
-        if !is_block || has_foot(&node) || last.iter().any(has_foot) {
+        let has_foot = |node: NodeRef<'_>| !node.comment(Slot::Foot).is_empty();
+        if !is_block || has_foot(node) || has_foot(last) || key.is_some_and(has_foot) {
             return None;
         }
-        node = *last.last()?;
+        node = last;
         let is_open = !node.is_empty() && !node.style().contains(Style::FLOW);
         if !is_open {
             break node;
