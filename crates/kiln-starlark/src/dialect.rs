@@ -7,11 +7,8 @@ pub struct Dialect {
     pub sets: bool,
     /// Floating-point literals, the function `float` and the operator `/`.
     pub floats: bool,
-    /// Functions inside of functions.
     pub nested_functions: bool,
-    /// `lambda`.
     pub lambdas: bool,
-    /// `while` loops.
     pub while_loops: bool,
     /// `if`, `for` and `while` outside of functions.
     pub top_level_control: bool,

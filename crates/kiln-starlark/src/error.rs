@@ -19,14 +19,12 @@ struct Inner {
 /// A call on the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The name of the function.
     pub function: Rc<str>,
     /// The position in the function; `None` for functions of the language.
     pub position: Option<Position>,
 }
 
 impl Failure {
-    /// A failure with a message.
     pub fn new(message: impl Into<String>) -> Failure {
         let mut message = message.into();
         if message.len() > MAX_MESSAGE {
@@ -42,7 +40,6 @@ impl Failure {
         }))
     }
 
-    /// The message.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -77,7 +74,6 @@ pub(crate) fn fail<T>(message: impl Into<String>) -> Result<T, Failure> {
 #[error("{message}")]
 pub struct EvalError {
     program: String,
-    /// The message.
     pub message: String,
     /// The calls on the stack, the outermost first.
     pub frames: Vec<Frame>,

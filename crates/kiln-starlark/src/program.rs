@@ -32,10 +32,10 @@ impl Program {
         dialect: &Dialect,
         is_predeclared: &dyn Fn(&str) -> bool,
     ) -> Result<Program, SyntaxError> {
-        let blame = |trouble: ParseFailure| SyntaxError {
+        let blame = |refuse: ParseFailure| SyntaxError {
             name: name.to_owned(),
-            position: trouble.position,
-            message: trouble.message,
+            position: refuse.position,
+            message: refuse.message,
         };
         if u32::try_from(source.len()).is_err() {
             let message = "program of more than 4 GiB".to_owned();

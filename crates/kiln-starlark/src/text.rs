@@ -56,7 +56,6 @@ pub(crate) fn transcode(bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Appends a character.
 pub(crate) fn push_char(out: &mut Vec<u8>, char: char) {
     out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
 }

@@ -77,7 +77,6 @@ impl<'a> Usage<'a> {
         Usage::new(&limits, &|| None)
     }
 
-    /// Charges steps.
     pub fn charge(&self, steps: usize) -> Result<(), Failure> {
         let total = self.steps.get().saturating_add(steps as u64);
         self.steps.set(total);

@@ -47,7 +47,7 @@ pub(super) fn bytes(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value
 
 pub(super) fn chr(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let value = only_one(args, "1")?;
-    let number = as_i32(value).map_err(|failure| args.named_failure(failure))?;
+    let number = args.naming(as_i32(value))?;
     if number < 0 {
         return args.fail(format!("Unicode code point {number} out of range (<0)"));
     }

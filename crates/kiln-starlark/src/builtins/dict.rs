@@ -39,9 +39,7 @@ fn clear(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
 fn get(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 2)?;
     let found = match (&args.receiver.0, args.get(0)) {
-        (Repr::Dict(dict), Some(key)) => dict
-            .get(ctx.usage, key)
-            .map_err(|failure| args.named_failure(failure))?,
+        (Repr::Dict(dict), Some(key)) => args.naming(dict.get(ctx.usage, key))?,
         _ => None,
     };
     Ok(found.unwrap_or_else(|| args.value(1)))
@@ -82,10 +80,7 @@ fn values(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure>
 fn pop(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 2)?;
     let removed = this(args).remove(ctx.usage, &args.value(0));
-    match (
-        removed.map_err(|failure| args.named_failure(failure))?,
-        args.get(1),
-    ) {
+    match (args.naming(removed)?, args.get(1)) {
         (Some(value), _) => Ok(value),
         (None, Some(default)) => Ok(default.clone()),
         (None, None) => args.fail("missing key"),
@@ -99,9 +94,7 @@ fn popitem(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure
         return args.fail("empty dict");
     };
     ctx.allocate(PAIR_BYTES)?;
-    let value = dict
-        .remove(ctx.usage, &key)
-        .map_err(|failure| args.named_failure(failure))?;
+    let value = args.naming(dict.remove(ctx.usage, &key))?;
     Ok(Value::tuple(vec![key, value.unwrap_or(Value::NONE)]))
 }
 
@@ -109,16 +102,12 @@ fn setdefault(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Fail
     args.count(1, 2)?;
     let dict = this(args);
     let key = args.value(0);
-    if let Some(value) = dict
-        .get(ctx.usage, &key)
-        .map_err(|failure| args.named_failure(failure))?
-    {
+    if let Some(value) = args.naming(dict.get(ctx.usage, &key))? {
         return Ok(value);
     }
     let default = args.value(1);
     ctx.track_dict(&dict, &key, &default);
-    dict.insert(ctx.usage, key, default.clone())
-        .map_err(|failure| args.named_failure(failure))?;
+    args.naming(dict.insert(ctx.usage, key, default.clone()))?;
     Ok(default)
 }
 
@@ -161,7 +150,7 @@ pub(super) fn update(
         }
         Ok(())
     };
-    run().map_err(|failure| args.named_failure(failure))
+    args.naming(run())
 }
 
 fn for_each_pair(

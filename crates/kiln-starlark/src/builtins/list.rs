@@ -28,8 +28,7 @@ fn this(args: &Arguments<'_>) -> Rc<List> {
 fn append(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
     let list = this(args);
-    list.check_mutable("append to")
-        .map_err(|failure| args.named_failure(failure))?;
+    args.naming(list.check_mutable("append to"))?;
     let value = args.value(0);
     ctx.allocate_values(1)?;
     ctx.track_list(&list, &value);
@@ -40,8 +39,7 @@ fn append(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure>
 fn clear(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(0, 0)?;
     let list = this(args);
-    list.check_mutable("clear")
-        .map_err(|failure| args.named_failure(failure))?;
+    args.naming(list.check_mutable("clear"))?;
     let old = list.change(std::mem::take);
     crate::value::drop_all(old);
     Ok(Value::NONE)
@@ -50,8 +48,7 @@ fn clear(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
 fn extend(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.check(&[Want::Iterable], 1)?;
     let list = this(args);
-    list.check_mutable("extend")
-        .map_err(|failure| args.named_failure(failure))?;
+    args.naming(list.check_mutable("extend"))?;
     let other = args.value(0);
     let added = collect(ctx, iterate(&other)?)?;
     for element in &added {
@@ -64,12 +61,11 @@ fn extend(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure>
 fn index(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 3)?;
     let list = this(args);
-    let (start, end) = indices(args.get(1), args.get(2), list.len())
-        .map_err(|failure| args.named_failure(failure))?;
+    let (start, end) = args.naming(indices(args.get(1), args.get(2), list.len()))?;
     let wanted = args.value(0);
     ctx.charge(list.len() / 8)?;
     for (place, element) in list.elements().iter().enumerate().take(end).skip(start) {
-        if equal(ctx.usage, element, &wanted).map_err(|failure| args.named_failure(failure))? {
+        if args.naming(equal(ctx.usage, element, &wanted))? {
             return Ok(Value::from(place));
         }
     }
@@ -79,8 +75,7 @@ fn index(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> 
 fn insert(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.check(&[Want::Int64, Want::Any], 2)?;
     let list = this(args);
-    list.check_mutable("insert into")
-        .map_err(|failure| args.named_failure(failure))?;
+    args.naming(list.check_mutable("insert into"))?;
     let length = list.len();
     let place = place_from(as_i64(&args.value(0))?, length);
     let place = usize::try_from(place.max(0)).unwrap_or(length).min(length);
@@ -112,10 +107,9 @@ fn pop(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
         .filter(|place| *place < length);
     let Some(place) = place else {
         let failed = out_of_range(index, length, args.receiver);
-        return failed.map_err(|failure| args.named_failure(failure));
+        return args.naming(failed);
     };
-    list.check_mutable("pop from")
-        .map_err(|failure| args.named_failure(failure))?;
+    args.naming(list.check_mutable("pop from"))?;
     ctx.charge((length - place) / 8)?;
     Ok(list.change(|elements| elements.remove(place)))
 }
@@ -123,13 +117,12 @@ fn pop(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
 fn remove(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
     let list = this(args);
-    list.check_mutable("remove from")
-        .map_err(|failure| args.named_failure(failure))?;
+    args.naming(list.check_mutable("remove from"))?;
     let wanted = args.value(0);
     ctx.charge(list.len() / 8)?;
     let mut place = None;
     for (i, element) in list.elements().iter().enumerate() {
-        if equal(ctx.usage, element, &wanted).map_err(|failure| args.named_failure(failure))? {
+        if args.naming(equal(ctx.usage, element, &wanted))? {
             place = Some(i);
             break;
         }

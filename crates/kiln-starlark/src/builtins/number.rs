@@ -103,7 +103,7 @@ pub(super) fn int(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, 
     if let Repr::Bool(bool) = value.0 {
         return Ok(Value::from(i64::from(bool)));
     }
-    number_to_int(&value).map_err(|failure| args.named_failure(failure))
+    args.naming(number_to_int(&value))
 }
 
 /// An integer with an optional sign and prefix; for base 0 the prefix decides.

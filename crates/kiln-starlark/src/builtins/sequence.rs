@@ -73,8 +73,7 @@ pub(super) fn tuple(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value
 pub(super) fn set(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let set = Set::default();
     for element in elements(ctx, args, 0)? {
-        set.insert(ctx.usage, element)
-            .map_err(|failure| args.named_failure(failure))?;
+        args.naming(set.insert(ctx.usage, element))?;
     }
     Ok(Value::from(set))
 }
@@ -115,7 +114,7 @@ pub(super) fn extreme(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Val
         let better = match &best {
             Some((_, other)) => {
                 let better = compare(ctx.usage, comparison, &rank, other);
-                better.map_err(|failure| args.named_failure(failure))?
+                args.naming(better)?
             }
             None => true,
         };

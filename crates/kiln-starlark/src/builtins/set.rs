@@ -46,8 +46,7 @@ fn add(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
     let set = this(args);
     ctx.track_set(&set, &args.value(0));
-    set.insert(ctx.usage, args.value(0))
-        .map_err(|failure| args.named_failure(failure))?;
+    args.naming(set.insert(ctx.usage, args.value(0)))?;
     Ok(Value::NONE)
 }
 
@@ -55,9 +54,7 @@ fn clear(_: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(0, 0)?;
     let set = this(args);
     if !set.is_empty() {
-        set.0
-            .clear()
-            .map_err(|failure| args.named_failure(failure))?;
+        args.naming(set.0.clear())?;
     }
     Ok(Value::NONE)
 }
@@ -71,9 +68,7 @@ fn difference(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Fail
         }
         Ok(difference)
     };
-    run()
-        .map(Value::from)
-        .map_err(|failure| args.named_failure(failure))
+    args.naming(run().map(Value::from))
 }
 
 fn discard(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -88,16 +83,14 @@ fn discard(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure
             Ok(false)
         }
     });
-    removed.map_err(|failure| args.named_failure(failure))?;
+    args.naming(removed)?;
     Ok(Value::NONE)
 }
 
 fn intersection_method(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let other = other(ctx, args)?;
     let result = intersection(ctx.usage, &this(args), other);
-    result
-        .map(Value::from)
-        .map_err(|failure| args.named_failure(failure))
+    args.naming(result.map(Value::from))
 }
 
 fn symmetric_difference_method(
@@ -106,9 +99,7 @@ fn symmetric_difference_method(
 ) -> Result<Value, Failure> {
     let other = other(ctx, args)?;
     let result = symmetric_difference(ctx.usage, &this(args), other);
-    result
-        .map(Value::from)
-        .map_err(|failure| args.named_failure(failure))
+    args.naming(result.map(Value::from))
 }
 
 fn issubset(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
@@ -118,19 +109,14 @@ fn issubset(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failur
         let common = intersection(ctx.usage, &set, other)?;
         Ok(common.len() == set.len())
     };
-    run()
-        .map(Value::from)
-        .map_err(|failure| args.named_failure(failure))
+    args.naming(run().map(Value::from))
 }
 
 fn issuperset(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let other = other(ctx, args)?;
     let set = this(args);
     for element in other {
-        if !set
-            .contains(ctx.usage, &element)
-            .map_err(|failure| args.named_failure(failure))?
-        {
+        if !args.naming(set.contains(ctx.usage, &element))? {
             return Ok(Value::from(false));
         }
     }
@@ -143,15 +129,14 @@ fn pop(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let Some(element) = set.0.first_key() else {
         return args.fail("empty set");
     };
-    set.remove(ctx.usage, &element)
-        .map_err(|failure| args.named_failure(failure))?;
+    args.naming(set.remove(ctx.usage, &element))?;
     Ok(element)
 }
 
 fn remove(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
     let removed = this(args).remove(ctx.usage, &args.value(0));
-    match removed.map_err(|failure| args.named_failure(failure))? {
+    match args.naming(removed)? {
         true => Ok(Value::NONE),
         false => args.fail("missing key"),
     }
@@ -159,12 +144,12 @@ fn remove(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure>
 
 fn union(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     let union = Rc::new(this(args).copy(ctx.usage)?);
-    insert_all(ctx, &union, args).map_err(|failure| args.named_failure(failure))?;
+    args.naming(insert_all(ctx, &union, args))?;
     Ok(Value(Repr::Set(union)))
 }
 
 fn update(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
-    insert_all(ctx, &this(args), args).map_err(|failure| args.named_failure(failure))?;
+    args.naming(insert_all(ctx, &this(args), args))?;
     Ok(Value::NONE)
 }
 

@@ -109,8 +109,7 @@ fn view(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
 /// The part of the string between the optional start and end arguments, and its offset.
 fn part<'a>(args: &Arguments<'a>) -> Result<(&'a [u8], usize), Failure> {
     let this = args.this_text();
-    let (start, end) = indices(args.get(1), args.get(2), this.len())
-        .map_err(|failure| args.named_failure(failure))?;
+    let (start, end) = args.naming(indices(args.get(1), args.get(2), this.len()))?;
     Ok((this.get(start..end).unwrap_or_default(), start))
 }
 

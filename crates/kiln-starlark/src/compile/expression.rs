@@ -8,27 +8,13 @@ use crate::syntax::{Operator, Token};
 use crate::value::Comparison;
 
 impl Compiler<'_, '_> {
-    /// Compiles an expression. Left-leaning chains, which can be long, are followed in a loop.
     pub(super) fn expr(&mut self, expr: ExprId) {
         let ast = self.program.ast;
         if let Some(bytes) = self.sum_of_bytes(expr) {
             self.constant(Constant::Bytes(bytes));
             return;
         }
-        let mut chain = Vec::new();
-        let mut base = expr;
-        loop {
-            let next = match &ast.expr(base).kind {
-                ExprKind::Paren(inner) => *inner,
-                ExprKind::Binary { left, .. } => *left,
-                ExprKind::Index { object, .. } | ExprKind::Dot { object, .. } => *object,
-                ExprKind::Slice(slice) => slice.object,
-                ExprKind::Call { callee, .. } => *callee,
-                _ => break,
-            };
-            chain.push(base);
-            base = next;
-        }
+        let (base, mut chain) = ast.left_chain(expr);
         self.base_expr(base);
         while let Some(link) = chain.pop() {
             match &ast.expr(link).kind {
@@ -267,11 +253,7 @@ impl Compiler<'_, '_> {
                     variables,
                     iterable,
                 } => {
-                    self.expr(*iterable);
-                    self.emit_at(*position, Op::IterPush);
-                    let head = self.here();
-                    let next = self.emit(Op::IterNext(0));
-                    self.assign(*position, *variables);
+                    let (head, next) = self.begin_loop(*position, *variables, *iterable);
                     ends.push(End::Loop { head, next });
                 }
                 Clause::If(condition) => {

@@ -66,11 +66,7 @@ impl Compiler<'_, '_> {
                 iterable,
                 body,
             } => {
-                self.expr(*iterable);
-                self.emit_at(*position, Op::IterPush);
-                let head = self.here();
-                let next = self.emit(Op::IterNext(0));
-                self.assign(*position, *variables);
+                let (head, next) = self.begin_loop(*position, *variables, *iterable);
                 let breaks = self.body(head, body);
                 self.emit(Op::Jump(head));
                 for jump in breaks.into_iter().chain([next]) {
@@ -114,6 +110,21 @@ impl Compiler<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Compiles the head of a loop; returns where it repeats, and the jump that ends it.
+    pub(super) fn begin_loop(
+        &mut self,
+        position: Position,
+        variables: ExprId,
+        iterable: ExprId,
+    ) -> (u32, usize) {
+        self.expr(iterable);
+        self.emit_at(position, Op::IterPush);
+        let head = self.here();
+        let next = self.emit(Op::IterNext(0));
+        self.assign(position, variables);
+        (head, next)
     }
 
     /// Compiles the body of a loop; returns its breaks.

@@ -10,7 +10,6 @@ pub struct Arguments<'a> {
     pub name: &'static str,
     /// The object of a method; `None` for functions.
     pub receiver: &'a Value,
-    /// The positional arguments.
     pub positional: &'a [Value],
     /// The named arguments: names and values in turn.
     pub(crate) named: &'a [Value],
@@ -53,7 +52,6 @@ pub(crate) fn is_callable(value: &Value) -> bool {
 }
 
 impl<'a> Arguments<'a> {
-    /// The named arguments.
     pub fn named(&self) -> impl Iterator<Item = (&'a Value, &'a Value)> + use<'a> {
         self.named
             .chunks_exact(2)
@@ -143,8 +141,8 @@ impl<'a> Arguments<'a> {
     }
 
     /// Adds the name of the function before the message of a failure.
-    pub(crate) fn named_failure(&self, failure: Failure) -> Failure {
-        failure.within(self.name)
+    pub(crate) fn naming<T>(&self, result: Result<T, Failure>) -> Result<T, Failure> {
+        result.map_err(|failure| failure.within(self.name))
     }
 
     /// The only argument, by position or by name.

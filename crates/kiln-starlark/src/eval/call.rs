@@ -133,7 +133,6 @@ impl Machine {
         result
     }
 
-    /// Enters a function of the program.
     fn enter(
         &mut self,
         ctx: &mut Context<'_>,

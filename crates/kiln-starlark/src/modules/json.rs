@@ -23,7 +23,7 @@ pub(super) fn module() -> Value {
 
 fn encode(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, Failure> {
     args.count(1, 1)?;
-    let out = write(ctx.usage, &args.value(0)).map_err(|failure| args.named_failure(failure))?;
+    let out = args.naming(write(ctx.usage, &args.value(0)))?;
     Value::new_string(ctx.usage, out)
 }
 
@@ -34,7 +34,7 @@ fn encode_indent(ctx: &mut Context<'_>, args: &Arguments<'_>) -> Result<Value, F
         ..*args
     };
     positional.count(1, 1)?;
-    let text = write(ctx.usage, &args.value(0)).map_err(|failure| args.named_failure(failure))?;
+    let text = args.naming(write(ctx.usage, &args.value(0)))?;
     super::json_decode::reindent(ctx.usage, &text, &prefix, &unit)
 }
 

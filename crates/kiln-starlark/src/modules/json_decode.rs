@@ -52,7 +52,6 @@ enum OpenJson {
 }
 
 enum JsonDecodeError {
-    /// The text is not JSON.
     Syntax(String),
     /// A limit of the run, regardless of the text.
     Stopped(Failure),

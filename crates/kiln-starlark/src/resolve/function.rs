@@ -1,6 +1,6 @@
 //! Functions: parameters, defaults and bodies.
 
-use super::{Resolved, Resolver, complain};
+use super::{Resolved, Resolver, refuse};
 use crate::syntax::Position;
 use crate::syntax::ast::{FunctionBody, FunctionId, IdentId, Param};
 
@@ -40,20 +40,20 @@ impl Resolver<'_> {
                     let position = ast.ident(*name).position;
                     if let Some(behind) = behind {
                         let message = format!("required parameter may not follow **{behind}");
-                        return complain(position, message);
+                        return refuse(position, message);
                     }
                     if star.is_some() {
                         keyword_only += 1;
                     } else if optional {
                         let message = "required parameter may not follow optional";
-                        return complain(position, message);
+                        return refuse(position, message);
                     }
                     self.param(*name, position)?;
                 }
                 Param::Optional { name, equals, .. } => {
                     if let Some(behind) = behind {
                         let message = format!("optional parameter may not follow **{behind}");
-                        return complain(*equals, message);
+                        return refuse(*equals, message);
                     }
                     if star.is_some() {
                         keyword_only += 1;
@@ -64,16 +64,16 @@ impl Resolver<'_> {
                 Param::Star { position, name } => {
                     if let Some(behind) = behind {
                         let message = format!("* parameter may not follow **{behind}");
-                        return complain(*position, message);
+                        return refuse(*position, message);
                     }
                     if star.is_some() {
-                        return complain(*position, "multiple * parameters not allowed");
+                        return refuse(*position, "multiple * parameters not allowed");
                     }
                     star = Some((*position, *name));
                 }
                 Param::StarStar { position, name } => {
                     if star_star.is_some() {
-                        return complain(*position, "multiple ** parameters not allowed");
+                        return refuse(*position, "multiple ** parameters not allowed");
                     }
                     star_star = Some(*name);
                 }
@@ -86,7 +86,7 @@ impl Resolver<'_> {
                 self.out.functions[id.0 as usize].has_varargs = true;
             } else if keyword_only == 0 {
                 let message = "bare * must be followed by keyword-only parameters";
-                return complain(position, message);
+                return refuse(position, message);
             }
         }
         if let Some(name) = star_star {
@@ -100,7 +100,7 @@ impl Resolver<'_> {
     fn param(&mut self, name: IdentId, blame: Position) -> Resolved {
         if self.bind(name)? {
             let name = &self.ast.ident(name).name;
-            return complain(blame, format!("duplicate parameter: {name}"));
+            return refuse(blame, format!("duplicate parameter: {name}"));
         }
         Ok(())
     }

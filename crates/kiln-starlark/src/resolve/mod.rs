@@ -12,7 +12,7 @@ use crate::dialect::Dialect;
 use crate::syntax::ast::{
     Argument, Ast, Body, Clause, DictEntry, ExprId, ExprKind, FunctionId, IdentId, Load, Stmt,
 };
-use crate::syntax::{ParseFailure, Position, Token};
+use crate::syntax::{ParseFailure, Position, Token, refuse};
 
 /// Where the value of a name is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,13 +134,6 @@ struct Resolver<'a> {
 
 type Resolved<T = ()> = Result<T, ParseFailure>;
 
-fn complain<T>(position: Position, message: impl Into<String>) -> Resolved<T> {
-    Err(ParseFailure {
-        position,
-        message: message.into(),
-    })
-}
-
 impl Resolver<'_> {
     fn statements(&mut self, statements: &[Stmt]) -> Resolved {
         statements
@@ -152,9 +145,9 @@ impl Resolver<'_> {
         match statement {
             Stmt::Expr(expr) => self.expr(*expr),
             Stmt::Pass => Ok(()),
-            Stmt::Break(position) if self.loops == 0 => complain(*position, "break not in a loop"),
+            Stmt::Break(position) if self.loops == 0 => refuse(*position, "break not in a loop"),
             Stmt::Continue(position) if self.loops == 0 => {
-                complain(*position, "continue not in a loop")
+                refuse(*position, "continue not in a loop")
             }
             Stmt::Break(_) | Stmt::Continue(_) => Ok(()),
             Stmt::If { arms, otherwise } => {
@@ -180,7 +173,7 @@ impl Resolver<'_> {
             Stmt::Def { name, function } => {
                 if !self.dialect.nested_functions && self.current_function().is_some() {
                     let position = self.ast.function(*function).position;
-                    return complain(position, lacks("nested def"));
+                    return refuse(position, lacks("nested def"));
                 }
                 self.bind(*name)?;
                 self.function(*function)
@@ -202,7 +195,7 @@ impl Resolver<'_> {
                 body,
             } => {
                 if !self.dialect.while_loops {
-                    return complain(*position, lacks("while loops"));
+                    return refuse(*position, lacks("while loops"));
                 }
                 self.check_top_level("while loop", *position)?;
                 self.expr(*condition)?;
@@ -210,7 +203,7 @@ impl Resolver<'_> {
             }
             Stmt::Return { position, value } => {
                 if self.current_function().is_none() {
-                    return complain(*position, "return statement not within a function");
+                    return refuse(*position, "return statement not within a function");
                 }
                 value.map_or(Ok(()), |value| self.expr(value))
             }
@@ -229,7 +222,7 @@ impl Resolver<'_> {
         if self.dialect.top_level_control || self.current_function().is_some() {
             return Ok(());
         }
-        complain(position, format!("{what} not within a function"))
+        refuse(position, format!("{what} not within a function"))
     }
 
     fn load(&mut self, load: &Load) -> Resolved {
@@ -243,20 +236,20 @@ impl Resolver<'_> {
             None
         };
         if let Some(place) = place {
-            return complain(load.position, format!("load statement within a {place}"));
+            return refuse(load.position, format!("load statement within a {place}"));
         }
         for name in &load.names {
             if name.from.is_empty() {
-                return complain(name.from_position, "load: empty identifier");
+                return refuse(name.from_position, "load: empty identifier");
             }
             if name.from.starts_with('_') {
                 let hint = "names with leading underscores are not exported";
-                return complain(name.from_position, format!("load: {hint}: {}", name.from));
+                return refuse(name.from_position, format!("load: {hint}: {}", name.from));
             }
             if self.bind_local(name.to) && !self.dialect.global_reassign {
                 let ident = self.ast.ident(name.to);
                 let message = format!("cannot reassign top-level {}", ident.name);
-                return complain(ident.position, message);
+                return refuse(ident.position, message);
             }
         }
         Ok(())
@@ -277,35 +270,21 @@ impl Resolver<'_> {
                     let tuple = matches!(target.kind, ExprKind::Tuple(_));
                     let what = if tuple { "tuple" } else { "list" };
                     let message = format!("can't use {what} expression in augmented assignment");
-                    return complain(target.start, message);
+                    return refuse(target.start, message);
                 }
                 list.iter()
                     .try_for_each(|element| self.assign(*element, augmented))
             }
-            other => complain(
+            other => refuse(
                 target.start,
                 format!("can't assign to {}", other.description()),
             ),
         }
     }
 
-    /// Resolves an expression. Left-leaning chains, which can be long, are followed in a loop.
     fn expr(&mut self, expr: ExprId) -> Resolved {
         let ast = self.ast;
-        let mut chain = Vec::new();
-        let mut base = expr;
-        loop {
-            let next = match &ast.expr(base).kind {
-                ExprKind::Paren(inner) => *inner,
-                ExprKind::Binary { left, .. } => *left,
-                ExprKind::Index { object, .. } | ExprKind::Dot { object, .. } => *object,
-                ExprKind::Slice(slice) => slice.object,
-                ExprKind::Call { callee, .. } => *callee,
-                _ => break,
-            };
-            chain.push(base);
-            base = next;
-        }
+        let (base, chain) = ast.left_chain(expr);
         self.base_expr(base)?;
         for link in chain.into_iter().rev() {
             match &ast.expr(link).kind {
@@ -317,7 +296,7 @@ impl Resolver<'_> {
                 } => {
                     if *operator == Token::Slash && !self.dialect.floats {
                         let message = lacks("floating point (use //)");
-                        return complain(*position, message);
+                        return refuse(*position, message);
                     }
                     self.expr(*right)?;
                 }
@@ -340,7 +319,7 @@ impl Resolver<'_> {
         match &node.kind {
             ExprKind::Ident(name) => self.use_name(*name),
             ExprKind::Float(_) if !self.dialect.floats => {
-                complain(node.start, lacks("floating point"))
+                refuse(node.start, lacks("floating point"))
             }
             ExprKind::List(list) | ExprKind::Tuple(list) => {
                 list.iter().try_for_each(|element| self.expr(*element))
@@ -354,7 +333,7 @@ impl Resolver<'_> {
                 self.expr(*yes)?;
                 self.expr(*no)
             }
-            ExprKind::Lambda(_) if !self.dialect.lambdas => complain(node.start, lacks("lambda")),
+            ExprKind::Lambda(_) if !self.dialect.lambdas => refuse(node.start, lacks("lambda")),
             ExprKind::Lambda(function) => self.function(*function),
             ExprKind::Unary { operand, .. } => self.expr(*operand),
             _ => Ok(()),
@@ -405,17 +384,17 @@ impl Resolver<'_> {
             match argument {
                 Argument::StarStar { position, value } => {
                     if star_star {
-                        return complain(*position, "multiple **kwargs not allowed");
+                        return refuse(*position, "multiple **kwargs not allowed");
                     }
                     star_star = true;
                     self.expr(*value)?;
                 }
                 Argument::Star { position, value } => {
                     if star_star {
-                        return complain(*position, "*args may not follow **kwargs");
+                        return refuse(*position, "*args may not follow **kwargs");
                     }
                     if star {
-                        return complain(*position, "multiple *args not allowed");
+                        return refuse(*position, "multiple *args not allowed");
                     }
                     star = true;
                     self.expr(*value)?;
@@ -428,12 +407,12 @@ impl Resolver<'_> {
                     named += 1;
                     if let Some(before) = stars(star, star_star) {
                         let message = format!("keyword argument may not follow {before}");
-                        return complain(*position, message);
+                        return refuse(*position, message);
                     }
                     if names.contains(&name.as_str()) {
                         let name = kiln_go::quote(name);
                         let message = format!("keyword argument {name} is repeated");
-                        return complain(*position, message);
+                        return refuse(*position, message);
                     }
                     names.push(name);
                     self.expr(*value)?;
@@ -449,7 +428,7 @@ impl Resolver<'_> {
                     let before = before.or((!names.is_empty()).then_some("named"));
                     if let Some(before) = before {
                         let message = format!("positional argument may not follow {before}");
-                        return complain(start, message);
+                        return refuse(start, message);
                     }
                     self.expr(*value)?;
                 }
@@ -458,7 +437,7 @@ impl Resolver<'_> {
         for (count, kind) in [(positional, "positional"), (named, "keyword")] {
             if count >= 256 {
                 let message = format!("{count} {kind} arguments in call, limit is 255");
-                return complain(self.ast.expr(call).start, message);
+                return refuse(self.ast.expr(call).start, message);
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Names, blocks, and resolving uses of names.
 
-use super::{Binding, BindingId, Block, FILE, NameScope, Resolved, Resolver, complain, lacks};
+use super::{Binding, BindingId, Block, FILE, NameScope, Resolved, Resolver, lacks, refuse};
 use crate::spell;
 use crate::syntax::ast::{FunctionId, IdentId};
 
@@ -75,7 +75,7 @@ impl Resolver<'_> {
             let place = format!("{}:{first}", self.program);
             let name = &node.name;
             let message = format!("cannot reassign {scope} {name} declared at {place}");
-            return complain(node.position, message);
+            return refuse(node.position, message);
         }
         self.out.idents[ident.0 as usize] = Some(id);
         Ok(before.is_some())
@@ -137,12 +137,12 @@ impl Resolver<'_> {
                 _ => None,
             };
             if let Some(missing) = missing {
-                return complain(node.position, lacks(missing));
+                return refuse(node.position, lacks(missing));
             }
             NameScope::Universal
         } else {
             let hint = self.similar_name(name, block);
-            return complain(node.position, format!("undefined: {name}{hint}"));
+            return refuse(node.position, format!("undefined: {name}{hint}"));
         };
         let id = self.add_binding(scope, 0, ident);
         self.predeclared.insert(name.clone(), id);

@@ -307,6 +307,25 @@ impl Ast {
         id
     }
 
+    /// The first operand of an expression, and the expressions around it, outermost first. Such chains can be long, so
+    /// callers follow them in a loop.
+    pub(crate) fn left_chain(&self, expr: ExprId) -> (ExprId, Vec<ExprId>) {
+        let mut chain = Vec::new();
+        let mut base = expr;
+        loop {
+            let next = match &self.expr(base).kind {
+                ExprKind::Paren(inner) => *inner,
+                ExprKind::Binary { left, .. } => *left,
+                ExprKind::Index { object, .. } | ExprKind::Dot { object, .. } => *object,
+                ExprKind::Slice(slice) => slice.object,
+                ExprKind::Call { callee, .. } => *callee,
+                _ => return (base, chain),
+            };
+            chain.push(base);
+            base = next;
+        }
+    }
+
     pub(crate) fn add_expr(&mut self, start: Position, kind: ExprKind) -> ExprId {
         self.exprs.push(Expr { start, kind });
         ExprId(index(self.exprs.len()))

@@ -6,7 +6,7 @@ use super::ast::{
 };
 use super::parser::{Parser, ends_list};
 use super::position::Position;
-use super::scanner::{Scanned, trouble};
+use super::scanner::{Scanned, refuse};
 use super::token::Token;
 
 /// The lowest precedence of ten.
@@ -32,7 +32,7 @@ impl Parser<'_> {
             let comma = self.advance()?;
             if ends_list(self.token) {
                 if !trailing_comma {
-                    return trouble(comma, "unparenthesized tuple with trailing comma");
+                    return refuse(comma, "unparenthesized tuple with trailing comma");
                 }
                 break;
             }
@@ -54,7 +54,7 @@ impl Parser<'_> {
             let position = parser.advance()?;
             let condition = parser.operators(LOWEST)?;
             if parser.token != Token::Else {
-                return trouble(position, "conditional expression without else clause");
+                return refuse(position, "conditional expression without else clause");
             }
             parser.advance()?;
             let no = parser.test()?;
@@ -286,7 +286,7 @@ impl Parser<'_> {
             token => {
                 let message = format!("got {}, want primary expression", token.quoted());
                 return match self.complains_at_token {
-                    true => trouble(self.value.position, message),
+                    true => refuse(self.value.position, message),
                     false => self.fail(message),
                 };
             }

@@ -15,5 +15,5 @@ mod unquote;
 pub use operator::Operator;
 pub(crate) use parser::parse;
 pub use position::{Position, SyntaxError};
-pub(crate) use scanner::ParseFailure;
+pub(crate) use scanner::{ParseFailure, refuse};
 pub(crate) use token::Token;

@@ -2,68 +2,42 @@
 
 use super::token::Token;
 
-/// A binary operator, except comparisons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`
-    Divide,
-    /// `//`
-    FloorDivide,
-    /// `%`
-    Modulo,
-    /// `&`
-    And,
-    /// `|`
-    Or,
-    /// `^`
-    Xor,
-    /// `<<`
-    ShiftLeft,
-    /// `>>`
-    ShiftRight,
-    /// `in`
-    In,
+macro_rules! operators {
+    ($($operator:ident = $token:ident,)*) => {
+        /// A binary operator, except comparisons.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Operator {
+            $($operator,)*
+        }
+
+        impl Operator {
+            pub(crate) fn of(token: Token) -> Option<Operator> {
+                match token {
+                    $(Token::$token => Some(Operator::$operator),)*
+                    _ => None,
+                }
+            }
+
+            pub(crate) fn symbol(self) -> &'static str {
+                match self {
+                    $(Operator::$operator => Token::$token.name(),)*
+                }
+            }
+        }
+    };
 }
 
-impl Operator {
-    pub(crate) fn of(token: Token) -> Option<Operator> {
-        Some(match token {
-            Token::Plus => Operator::Add,
-            Token::Minus => Operator::Subtract,
-            Token::Star => Operator::Multiply,
-            Token::Slash => Operator::Divide,
-            Token::SlashSlash => Operator::FloorDivide,
-            Token::Percent => Operator::Modulo,
-            Token::Amp => Operator::And,
-            Token::Pipe => Operator::Or,
-            Token::Circumflex => Operator::Xor,
-            Token::LtLt => Operator::ShiftLeft,
-            Token::GtGt => Operator::ShiftRight,
-            Token::In => Operator::In,
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn symbol(self) -> &'static str {
-        match self {
-            Operator::Add => "+",
-            Operator::Subtract => "-",
-            Operator::Multiply => "*",
-            Operator::Divide => "/",
-            Operator::FloorDivide => "//",
-            Operator::Modulo => "%",
-            Operator::And => "&",
-            Operator::Or => "|",
-            Operator::Xor => "^",
-            Operator::ShiftLeft => "<<",
-            Operator::ShiftRight => ">>",
-            Operator::In => "in",
-        }
-    }
+operators! {
+    Add = Plus,
+    Subtract = Minus,
+    Multiply = Star,
+    Divide = Slash,
+    FloorDivide = SlashSlash,
+    Modulo = Percent,
+    And = Amp,
+    Or = Pipe,
+    Xor = Circumflex,
+    ShiftLeft = LtLt,
+    ShiftRight = GtGt,
+    In = In,
 }

@@ -7,7 +7,7 @@ use super::ast::{
     Ast, ExprId, ExprKind, FunctionBody, FunctionNode, IdentId, IfArm, Load, LoadName, Param, Stmt,
 };
 use super::position::Position;
-use super::scanner::{Scanned, Scanner, TokenValue, trouble};
+use super::scanner::{Scanned, Scanner, TokenValue, refuse};
 use super::token::Token;
 
 /// How deep blocks and expressions may nest.
@@ -65,7 +65,7 @@ impl Parser<'_> {
 
     /// Fails at the position of the scanner, which is after the current token.
     pub(super) fn fail<T>(&self, message: impl Into<String>) -> Scanned<T> {
-        trouble(self.scanner.position, message)
+        refuse(self.scanner.position, message)
     }
 
     /// Runs `parse` one level deeper.
@@ -273,7 +273,7 @@ impl Parser<'_> {
         }
         self.consume(Token::RParen)?;
         if names.is_empty() {
-            return trouble(paren, "load statement must import at least 1 symbol");
+            return refuse(paren, "load statement must import at least 1 symbol");
         }
         Ok(Stmt::Load(Load {
             position,

@@ -37,10 +37,7 @@ impl fmt::Display for Position {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{position}: {message}")]
 pub struct SyntaxError {
-    /// The name of the program.
     pub name: String,
-    /// The position of the error.
     pub position: Position,
-    /// The error message.
     pub message: String,
 }

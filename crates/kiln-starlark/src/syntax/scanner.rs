@@ -11,7 +11,6 @@ use super::token::Token;
 use super::{literal, unquote};
 use crate::text::decode_char;
 
-/// The value of a token.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TokenValue {
     /// Where the token begins.
@@ -34,7 +33,7 @@ pub(crate) struct ParseFailure {
 
 pub(crate) type Scanned<T> = Result<T, ParseFailure>;
 
-pub(crate) fn trouble<T>(position: Position, message: impl Into<String>) -> Scanned<T> {
+pub(crate) fn refuse<T>(position: Position, message: impl Into<String>) -> Scanned<T> {
     Err(ParseFailure {
         position,
         message: message.into(),
@@ -128,7 +127,7 @@ impl<'a> Scanner<'a> {
                 '\\' => {
                     self.read();
                     if self.peek() != '\n' {
-                        return trouble(self.position, "stray backslash in program");
+                        return refuse(self.position, "stray backslash in program");
                     }
                     self.read();
                 }
@@ -164,7 +163,7 @@ impl<'a> Scanner<'a> {
             }
             if self.indents.last() != Some(&column) {
                 let message = "unindent does not match any outer indentation level";
-                return trouble(self.position, message);
+                return refuse(self.position, message);
             }
         }
         Ok(())
@@ -201,7 +200,7 @@ impl<'a> Scanner<'a> {
 
     fn close(&mut self, first: char, token: Token) -> Scanned<Token> {
         if self.depth == 0 {
-            return trouble(self.position, format!("unexpected {}", quote_char(first)));
+            return refuse(self.position, format!("unexpected {}", quote_char(first)));
         }
         self.depth -= 1;
         self.single(token)
@@ -248,7 +247,7 @@ impl<'a> Scanner<'a> {
             '*' => (Token::Star, Token::StarEq),
             _ => {
                 let shown = quote_char(first);
-                return trouble(start, format!("unexpected input character {shown}"));
+                return refuse(start, format!("unexpected input character {shown}"));
             }
         };
         self.read();
@@ -268,7 +267,7 @@ impl<'a> Scanner<'a> {
         }
         match first {
             '*' if self.take('*') => Ok(Token::StarStar),
-            '!' => trouble(start, "unexpected input character '!'"),
+            '!' => refuse(start, "unexpected input character '!'"),
             _ => Ok(plain.0),
         }
     }
@@ -299,7 +298,7 @@ impl<'a> Scanner<'a> {
                 quotes = 0;
             }
             if read == '\n' && !triple {
-                return trouble(value.position, "unexpected newline in string");
+                return refuse(value.position, "unexpected newline in string");
             }
             if read == '\\' {
                 self.read_in_string(&mut raw, value.position)?;
@@ -314,13 +313,13 @@ impl<'a> Scanner<'a> {
                     Token::String
                 })
             }
-            Err(message) => trouble(begin, message),
+            Err(message) => refuse(begin, message),
         }
     }
 
     fn read_in_string(&mut self, raw: &mut Vec<u8>, start: Position) -> Scanned<char> {
         if self.offset >= self.source.len() {
-            return trouble(start, "unexpected EOF in string");
+            return refuse(start, "unexpected EOF in string");
         }
         Ok(self.read_into(raw))
     }
@@ -361,7 +360,7 @@ impl<'a> Scanner<'a> {
                         if whole && octal && !zeros {
                             let digits = String::from_utf8_lossy(digits);
                             let message = format!("obsolete form of octal literal; use 0o{digits}");
-                            return trouble(self.position, message);
+                            return refuse(self.position, message);
                         }
                     }
                 }
@@ -386,7 +385,7 @@ impl<'a> Scanner<'a> {
                 if matches!(self.peek(), '+' | '-') {
                     self.read();
                     if !self.peek().is_ascii_digit() {
-                        return trouble(self.position, "invalid float literal");
+                        return refuse(self.position, "invalid float literal");
                     }
                 }
                 self.digits(10);
@@ -396,13 +395,13 @@ impl<'a> Scanner<'a> {
         let text = String::from_utf8_lossy(text);
         if fraction || exponent {
             let Some(float) = literal::float(&text) else {
-                return trouble(self.position, "invalid float literal");
+                return refuse(self.position, "invalid float literal");
             };
             value.float = float;
             return Ok(Token::Float);
         }
         let Some((int, big)) = literal::int(&text) else {
-            return trouble(begin, "invalid int literal");
+            return refuse(begin, "invalid int literal");
         };
         value.int = int;
         value.big = big;
@@ -419,8 +418,8 @@ impl<'a> Scanner<'a> {
         self.read();
         if !self.peek().is_digit(radix) {
             return match blame {
-                Ok(message) => trouble(self.position, message),
-                Err((position, message)) => trouble(position, message),
+                Ok(message) => refuse(self.position, message),
+                Err((position, message)) => refuse(position, message),
             };
         }
         self.digits(radix);

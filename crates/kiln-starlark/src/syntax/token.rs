@@ -2,210 +2,134 @@
 //!
 //! The names are go.starlark.net's: punctuation is quoted, other tokens are not.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Token {
-    Eof,
-    Newline,
-    Indent,
-    Outdent,
-    Ident,
-    Int,
-    Float,
-    String,
-    Bytes,
-    Plus,
-    Minus,
-    Star,
-    Slash,
-    SlashSlash,
-    Percent,
-    Amp,
-    Pipe,
-    Circumflex,
-    LtLt,
-    GtGt,
-    Tilde,
-    Dot,
-    Comma,
-    Eq,
-    Semi,
-    Colon,
-    LParen,
-    RParen,
-    LBrack,
-    RBrack,
-    LBrace,
-    RBrace,
-    Lt,
-    Gt,
-    Ge,
-    Le,
-    EqEq,
-    NotEq,
-    PlusEq,
-    MinusEq,
-    StarEq,
-    SlashEq,
-    SlashSlashEq,
-    PercentEq,
-    AmpEq,
-    PipeEq,
-    CircumflexEq,
-    LtLtEq,
-    GtGtEq,
-    StarStar,
-    And,
-    Break,
-    Continue,
-    Def,
-    Elif,
-    Else,
-    For,
-    If,
-    In,
-    Lambda,
-    Load,
-    Not,
-    NotIn,
-    Or,
-    Pass,
-    Return,
-    While,
-    /// A word that Python uses and this language reserves.
-    Reserved,
+macro_rules! tokens {
+    (
+        named { $($named:ident $name:literal,)* }
+        punctuation { $($mark:ident $text:literal,)* }
+        keywords { $($keyword:ident $word:literal,)* }
+    ) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Token {
+            $($named,)*
+            $($mark,)*
+            $($keyword,)*
+        }
+
+        impl Token {
+            /// The keyword or reserved word of a text, if it is one.
+            pub(crate) fn keyword(text: &[u8]) -> Option<Token> {
+                match std::str::from_utf8(text).ok()? {
+                    $($word => Some(Token::$keyword),)*
+                    word => RESERVED.contains(&word).then_some(Token::Reserved),
+                }
+            }
+
+            /// The bare name: `+`, `newline`, `int literal`.
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $(Token::$named => $name,)*
+                    $(Token::$mark => $text,)*
+                    $(Token::$keyword => $word,)*
+                }
+            }
+
+            fn is_punctuation(self) -> bool {
+                matches!(self, $(Token::$mark)|*)
+            }
+        }
+    };
+}
+
+tokens! {
+    named {
+        Eof "end of file",
+        Newline "newline",
+        Indent "indent",
+        Outdent "outdent",
+        Ident "identifier",
+        Int "int literal",
+        Float "float literal",
+        String "string literal",
+        // The original has no name for it.
+        Bytes "",
+        NotIn "not in",
+        // A word that Python uses and this language reserves.
+        Reserved "illegal token",
+    }
+    punctuation {
+        Plus "+",
+        Minus "-",
+        Star "*",
+        Slash "/",
+        SlashSlash "//",
+        Percent "%",
+        Amp "&",
+        Pipe "|",
+        Circumflex "^",
+        LtLt "<<",
+        GtGt ">>",
+        Tilde "~",
+        Dot ".",
+        Comma ",",
+        Eq "=",
+        Semi ";",
+        Colon ":",
+        LParen "(",
+        RParen ")",
+        LBrack "[",
+        RBrack "]",
+        LBrace "{",
+        RBrace "}",
+        Lt "<",
+        Gt ">",
+        Ge ">=",
+        Le "<=",
+        EqEq "==",
+        NotEq "!=",
+        PlusEq "+=",
+        MinusEq "-=",
+        StarEq "*=",
+        SlashEq "/=",
+        SlashSlashEq "//=",
+        PercentEq "%=",
+        AmpEq "&=",
+        PipeEq "|=",
+        CircumflexEq "^=",
+        LtLtEq "<<=",
+        GtGtEq ">>=",
+        StarStar "**",
+    }
+    keywords {
+        And "and",
+        Break "break",
+        Continue "continue",
+        Def "def",
+        Elif "elif",
+        Else "else",
+        For "for",
+        If "if",
+        In "in",
+        Lambda "lambda",
+        Load "load",
+        Not "not",
+        Or "or",
+        Pass "pass",
+        Return "return",
+        While "while",
+    }
 }
 
 impl Token {
-    /// The keyword or reserved word of a text, if it is one.
-    pub(crate) fn keyword(text: &[u8]) -> Option<Token> {
-        Some(match text {
-            b"and" => Token::And,
-            b"break" => Token::Break,
-            b"continue" => Token::Continue,
-            b"def" => Token::Def,
-            b"elif" => Token::Elif,
-            b"else" => Token::Else,
-            b"for" => Token::For,
-            b"if" => Token::If,
-            b"in" => Token::In,
-            b"lambda" => Token::Lambda,
-            b"load" => Token::Load,
-            b"not" => Token::Not,
-            b"or" => Token::Or,
-            b"pass" => Token::Pass,
-            b"return" => Token::Return,
-            b"while" => Token::While,
-            _ if RESERVED.contains(&text) => Token::Reserved,
-            _ => return None,
-        })
-    }
-
-    /// The bare name: `+`, `newline`, `int literal`.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Token::Eof => "end of file",
-            Token::Newline => "newline",
-            Token::Indent => "indent",
-            Token::Outdent => "outdent",
-            Token::Ident => "identifier",
-            Token::Int => "int literal",
-            Token::Float => "float literal",
-            Token::String => "string literal",
-            // The original has no name for it.
-            Token::Bytes => "",
-            Token::And => "and",
-            Token::Break => "break",
-            Token::Continue => "continue",
-            Token::Def => "def",
-            Token::Elif => "elif",
-            Token::Else => "else",
-            Token::For => "for",
-            Token::If => "if",
-            Token::In => "in",
-            Token::Lambda => "lambda",
-            Token::Load => "load",
-            Token::Not => "not",
-            Token::NotIn => "not in",
-            Token::Or => "or",
-            Token::Pass => "pass",
-            Token::Return => "return",
-            Token::While => "while",
-            Token::Reserved => "illegal token",
-            _ => self.punctuation().unwrap_or(""),
-        }
-    }
-
     /// The name in messages: punctuation in quotes.
     pub(crate) fn quoted(self) -> String {
-        match self.punctuation() {
-            Some(text) => format!("'{text}'"),
-            None => self.name().to_owned(),
+        match self.is_punctuation() {
+            true => format!("'{}'", self.name()),
+            false => self.name().to_owned(),
         }
-    }
-
-    fn punctuation(self) -> Option<&'static str> {
-        Some(match self {
-            Token::Plus => "+",
-            Token::Minus => "-",
-            Token::Star => "*",
-            Token::Slash => "/",
-            Token::SlashSlash => "//",
-            Token::Percent => "%",
-            Token::Amp => "&",
-            Token::Pipe => "|",
-            Token::Circumflex => "^",
-            Token::LtLt => "<<",
-            Token::GtGt => ">>",
-            Token::Tilde => "~",
-            Token::Dot => ".",
-            Token::Comma => ",",
-            Token::Eq => "=",
-            Token::Semi => ";",
-            Token::Colon => ":",
-            Token::LParen => "(",
-            Token::RParen => ")",
-            Token::LBrack => "[",
-            Token::RBrack => "]",
-            Token::LBrace => "{",
-            Token::RBrace => "}",
-            Token::Lt => "<",
-            Token::Gt => ">",
-            Token::Ge => ">=",
-            Token::Le => "<=",
-            Token::EqEq => "==",
-            Token::NotEq => "!=",
-            Token::PlusEq => "+=",
-            Token::MinusEq => "-=",
-            Token::StarEq => "*=",
-            Token::SlashEq => "/=",
-            Token::SlashSlashEq => "//=",
-            Token::PercentEq => "%=",
-            Token::AmpEq => "&=",
-            Token::PipeEq => "|=",
-            Token::CircumflexEq => "^=",
-            Token::LtLtEq => "<<=",
-            Token::GtGtEq => ">>=",
-            Token::StarStar => "**",
-            _ => return None,
-        })
     }
 }
 
-const RESERVED: &[&[u8]] = &[
-    b"as",
-    b"async",
-    b"await",
-    b"class",
-    b"del",
-    b"except",
-    b"finally",
-    b"from",
-    b"global",
-    b"import",
-    b"is",
-    b"nonlocal",
-    b"raise",
-    b"try",
-    b"with",
-    b"yield",
+const RESERVED: &[&str] = &[
+    "as", "async", "await", "class", "del", "except", "finally", "from", "global", "import", "is",
+    "nonlocal", "raise", "try", "with", "yield",
 ];

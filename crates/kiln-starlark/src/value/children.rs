@@ -30,7 +30,6 @@ impl ValueChildren {
         }
     }
 
-    /// The container.
     pub fn container(&self) -> &Value {
         &self.container
     }

@@ -12,7 +12,6 @@ use super::{Dict, Repr, Set, Struct, Value};
 use crate::error::{Failure, fail};
 use crate::usage::Usage;
 
-/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Equal,

@@ -36,7 +36,6 @@ impl Dict {
         self.len() == 0
     }
 
-    /// The value of a string key.
     pub fn get_str(&self, key: &str) -> Option<Value> {
         self.table.borrow().get_str(key.as_bytes()).cloned()
     }

@@ -8,7 +8,6 @@ use crate::compile::Code;
 use crate::error::Failure;
 use crate::eval::{Arguments, Context};
 
-/// A function of a program.
 pub(crate) struct ProgramFunction {
     pub(crate) code: Rc<Code>,
     pub(crate) defaults: Vec<Value>,
@@ -80,7 +79,6 @@ impl Builtin {
         }
     }
 
-    /// A method of `receiver`.
     pub fn method(name: &'static str, function: NativeFn, receiver: Value) -> Builtin {
         Builtin {
             name,
@@ -89,7 +87,6 @@ impl Builtin {
         }
     }
 
-    /// Its name.
     pub fn name(&self) -> &'static str {
         self.name
     }

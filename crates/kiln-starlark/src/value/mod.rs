@@ -88,29 +88,20 @@ pub(crate) struct Tuple(pub(crate) Vec<Value>);
 
 /// The kind of a value and its content, for hosts.
 pub enum ValueKind<'a> {
-    /// `None`
     None,
-    /// `True` or `False`
     Bool(bool),
     /// An integer of 64 bits.
     Int(i64),
     /// A larger integer.
     BigInt(&'a BigInt),
-    /// A floating-point number.
     Float(f64),
     /// Text, usually UTF-8.
     String(&'a [u8]),
-    /// Bytes.
     Bytes(&'a [u8]),
-    /// A list.
     List(&'a Rc<List>),
-    /// A tuple.
     Tuple(&'a [Value]),
-    /// A dict.
     Dict(&'a Rc<Dict>),
-    /// A set.
     Set(&'a Rc<Set>),
-    /// A struct.
     Struct(&'a Rc<Struct>),
     /// A value of the host.
     Object(&'a Rc<dyn Object>),
@@ -123,12 +114,10 @@ impl Value {
     pub const NONE: Value = Value(Repr::None);
     pub(crate) const UNSET: Value = Value(Repr::Unset);
 
-    /// Text.
     pub fn string(text: impl AsRef<[u8]>) -> Value {
         Value(Repr::String(Rc::from(text.as_ref())))
     }
 
-    /// Bytes.
     pub fn bytes(bytes: impl AsRef<[u8]>) -> Value {
         Value(Repr::Bytes(Rc::from(bytes.as_ref())))
     }
@@ -138,7 +127,6 @@ impl Value {
         Value(Repr::List(Rc::new(List::new(elements))))
     }
 
-    /// A tuple.
     pub fn tuple(elements: Vec<Value>) -> Value {
         Value(Repr::Tuple(Rc::new(Tuple(elements))))
     }
@@ -193,7 +181,6 @@ impl Value {
         }
     }
 
-    /// The truth value.
     pub fn truth(&self) -> bool {
         match &self.0 {
             Repr::None | Repr::Mandatory | Repr::Unset => false,
@@ -211,7 +198,6 @@ impl Value {
         }
     }
 
-    /// The bytes of a string.
     pub fn as_str_bytes(&self) -> Option<&[u8]> {
         match &self.0 {
             Repr::String(text) => Some(text),

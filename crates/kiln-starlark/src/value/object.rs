@@ -8,7 +8,6 @@ use crate::syntax::Operator;
 
 /// A value with its own type.
 pub trait Object {
-    /// The name of its type.
     fn type_name(&self) -> &str;
 
     /// The value as `repr` returns it.
@@ -19,7 +18,6 @@ pub trait Object {
         0
     }
 
-    /// The truth value.
     fn truth(&self) -> bool {
         true
     }
@@ -35,7 +33,6 @@ pub trait Object {
         None
     }
 
-    /// The names of all attributes.
     fn attribute_names(&self) -> Vec<&'static str> {
         Vec::new()
     }

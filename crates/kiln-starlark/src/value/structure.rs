@@ -9,13 +9,11 @@ pub struct Struct {
 }
 
 impl Struct {
-    /// A struct with these fields.
     pub fn new(mut fields: Vec<(String, Value)>) -> Struct {
         fields.sort_by(|a, b| a.0.cmp(&b.0));
         Struct { fields }
     }
 
-    /// The value of a field.
     pub fn field(&self, name: &str) -> Option<&Value> {
         find(&self.fields, name)
     }
@@ -51,7 +49,6 @@ pub struct Module {
 }
 
 impl Module {
-    /// A module with these members.
     pub fn new(name: &str, mut members: Vec<(String, Value)>) -> Module {
         members.sort_by(|a, b| a.0.cmp(&b.0));
         Module {
