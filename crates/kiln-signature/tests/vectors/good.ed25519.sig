@@ -1,0 +1,1 @@
+74sJao0jsrsYPa1X6cDvzWAhhnZ5k+OI0njSLqIicjMlfBxB9FFxp9/a+Jr1uf84PpaI/pAsmnbNIB2VEx5tDw==

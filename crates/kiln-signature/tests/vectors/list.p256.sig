@@ -1,0 +1,1 @@
+MEYCIQC3oBqKb+IhMk6ETZT+MLl/s7b+Ha5sXGCMJuyUFbIszQIhAK9pzukq1ylN0eBzG6rX/uuI/ZcIdkqXChpaeTW37EIl

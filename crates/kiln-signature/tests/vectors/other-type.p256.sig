@@ -1,0 +1,1 @@
+MEQCIBErh1vrNbKjwlCTDB+cZ4nqTlqz+dgF8lQPVeNCPojkAiAWEolJ8PrUS5+Nz0AJhp2rMqVuo/AA8/Pip0GtGu7/OA==

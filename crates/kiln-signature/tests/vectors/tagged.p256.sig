@@ -1,0 +1,1 @@
+MEQCIBwjDu1Vbi+IGbwfWppKfq5al5iTDbGr9uvJPc01RREwAiB9z+kaLMJPHLnuIlvcSpzW/RJQOOuqKGKuNtEZoweX6w==
