@@ -129,7 +129,7 @@ pub fn add_image(layout: &mut ImageLayout, image: ImageSpec) -> Result<Descripto
     let mut diff_ids = Vec::new();
     for layer in image.layers {
         diff_ids.push(Digest::of(&layer).to_string());
-        let compressed = compress(&layer).map_err(BuildError::Compress)?;
+        let compressed = compress_layer(&layer).map_err(BuildError::Compress)?;
         layers.push(layout.add_blob(OCI_LAYER_GZIP, compressed));
     }
     let config = ImageConfig {
@@ -156,7 +156,7 @@ pub fn add_image(layout: &mut ImageLayout, image: ImageSpec) -> Result<Descripto
 }
 
 /// Compresses a layer with gzip. The same layer gives the same bytes.
-fn compress(layer: &[u8]) -> io::Result<Bytes> {
+pub fn compress_layer(layer: &[u8]) -> io::Result<Bytes> {
     let mut encoder = GzBuilder::new().write(Vec::new(), Compression::default());
     encoder.write_all(layer)?;
     encoder.finish().map(Bytes::from)

@@ -14,7 +14,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use tokio::time::Instant;
 
-use crate::error::{ErrorClass, RegistryError};
+use crate::error::RegistryError;
 use crate::platform::Platform;
 use crate::reference::ImageReference;
 use crate::registry::{RegistryClient, ResolvedImage};
@@ -213,7 +213,7 @@ impl ImageCache {
             }
             Err(error) => {
                 if let Some(cached) = &mut entry.cached
-                    && leaves_tag_unknown(&error)
+                    && error.leaves_tag_unknown()
                 {
                     tracing::warn!(image = %reference, %error, "cannot resolve the tag, using the cached image");
                     cached.looked_up = now;
@@ -228,16 +228,6 @@ impl ImageCache {
     fn lock(&self) -> MutexGuard<'_, HashMap<ImageReference, ImageCacheEntry>> {
         let entries = self.state.entries.lock();
         entries.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Whether an error leaves open which image a tag names. A missing tag or a denied request does not; an untrusted server
-/// in place of the registry does.
-fn leaves_tag_unknown(error: &RegistryError) -> bool {
-    match error.class() {
-        ErrorClass::Unavailable | ErrorClass::Internal => true,
-        ErrorClass::Config => matches!(error, RegistryError::Tls { .. }),
-        ErrorClass::NotFound => false,
     }
 }
 

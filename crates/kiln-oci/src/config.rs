@@ -1,5 +1,7 @@
 //! The config of an image.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::{Deserialize, Serialize};
 
 use crate::excerpt::InvalidJson;
@@ -50,6 +52,9 @@ pub struct RunConfig {
         skip_serializing_if = "String::is_empty"
     )]
     pub working_dir: String,
+    /// Directories for data that does not belong to the image.
+    #[serde(with = "keys", skip_serializing_if = "BTreeSet::is_empty")]
+    pub volumes: BTreeSet<String>,
 }
 
 /// The uncompressed layers of an image.
@@ -75,5 +80,28 @@ impl ImageConfig {
             entrypoint, cmd, ..
         } = &self.config;
         entrypoint.iter().chain(cmd).cloned().collect()
+    }
+}
+
+/// A set, written as an object with empty values.
+mod keys {
+    use serde::de::IgnoredAny;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use super::{BTreeMap, BTreeSet};
+
+    pub(super) fn serialize<S: Serializer>(
+        keys: &BTreeSet<String>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let empty = BTreeMap::<String, String>::new();
+        serializer.collect_map(keys.iter().map(|key| (key, &empty)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeSet<String>, D::Error> {
+        let map = Option::<BTreeMap<String, IgnoredAny>>::deserialize(deserializer)?;
+        Ok(map.unwrap_or_default().into_keys().collect())
     }
 }

@@ -31,12 +31,11 @@ pub enum DigestError {
 impl Digest {
     /// The SHA-256 digest of bytes.
     pub fn of(bytes: &[u8]) -> Digest {
-        let mut hasher = Hasher::Sha256(Sha256::new());
+        let mut hasher = DigestHasher::sha256();
         hasher.update(bytes);
         hasher.finish()
     }
 
-    /// Whether bytes have this digest.
     pub fn matches(&self, bytes: &[u8]) -> bool {
         self.same_algorithm(bytes) == *self
     }
@@ -53,20 +52,21 @@ impl Digest {
     }
 
     /// `sha256` or `sha512`.
-    pub(crate) fn algorithm(&self) -> &str {
+    pub fn algorithm(&self) -> &str {
         self.text.split_once(':').map_or("", |(name, _)| name)
     }
 
-    /// The hexadecimal digits.
-    pub(crate) fn hex(&self) -> &str {
+    pub fn hex(&self) -> &str {
         self.text.split_once(':').map_or("", |(_, hex)| hex)
     }
 
     /// A hasher with the algorithm of this digest.
-    pub(crate) fn hasher(&self) -> Hasher {
+    pub fn hasher(&self) -> DigestHasher {
         match self.algorithm() {
-            "sha512" => Hasher::Sha512(Sha512::new()),
-            _ => Hasher::Sha256(Sha256::new()),
+            "sha512" => DigestHasher {
+                state: HasherState::Sha512(Sha512::new()),
+            },
+            _ => DigestHasher::sha256(),
         }
     }
 }
@@ -112,23 +112,37 @@ impl<'de> serde::Deserialize<'de> for Digest {
     }
 }
 
-pub(crate) enum Hasher {
+/// Computes a digest from pieces.
+#[derive(Clone, Debug)]
+pub struct DigestHasher {
+    state: HasherState,
+}
+
+#[derive(Clone, Debug)]
+enum HasherState {
     Sha256(Sha256),
     Sha512(Sha512),
 }
 
-impl Hasher {
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
-        match self {
-            Hasher::Sha256(hasher) => hasher.update(bytes),
-            Hasher::Sha512(hasher) => hasher.update(bytes),
+impl DigestHasher {
+    /// A hasher for SHA-256.
+    pub fn sha256() -> DigestHasher {
+        DigestHasher {
+            state: HasherState::Sha256(Sha256::new()),
         }
     }
 
-    pub(crate) fn finish(self) -> Digest {
-        let (mut text, sum) = match self {
-            Hasher::Sha256(hasher) => ("sha256:".to_owned(), hasher.finalize().to_vec()),
-            Hasher::Sha512(hasher) => ("sha512:".to_owned(), hasher.finalize().to_vec()),
+    pub fn update(&mut self, bytes: &[u8]) {
+        match &mut self.state {
+            HasherState::Sha256(hasher) => hasher.update(bytes),
+            HasherState::Sha512(hasher) => hasher.update(bytes),
+        }
+    }
+
+    pub fn finish(self) -> Digest {
+        let (mut text, sum) = match self.state {
+            HasherState::Sha256(hasher) => ("sha256:".to_owned(), hasher.finalize().to_vec()),
+            HasherState::Sha512(hasher) => ("sha512:".to_owned(), hasher.finalize().to_vec()),
         };
         for byte in sum {
             for nibble in [byte >> 4, byte & 15] {

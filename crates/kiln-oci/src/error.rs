@@ -43,7 +43,6 @@ pub enum RegistryError {
         status: StatusCode,
         /// The registry's message; may be empty.
         message: String,
-        /// The registry's `Retry-After`.
         retry_after: Option<Duration>,
     },
     /// The registry cannot be reached, or the connection was lost.
@@ -64,6 +63,8 @@ pub enum RegistryError {
     Redirect { url: String, problem: &'static str },
     #[error("{subject} is larger than the limit of {limit} bytes")]
     TooLarge { subject: String, limit: u64 },
+    #[error("{subject} has more than {limit} signatures")]
+    TooManySignatures { subject: String, limit: usize },
     #[error("{subject} should have digest {expected} but has {actual}")]
     Digest {
         subject: String,
@@ -123,6 +124,16 @@ impl RegistryError {
                 ErrorClass::Unavailable
             }
             _ => ErrorClass::Internal,
+        }
+    }
+
+    /// Whether the error leaves open which image a tag names, so that an earlier answer may still hold. A missing tag or a denied
+    /// request does not; an untrusted server in place of the registry does.
+    pub fn leaves_tag_unknown(&self) -> bool {
+        match self.class() {
+            ErrorClass::Unavailable | ErrorClass::Internal => true,
+            ErrorClass::Config => matches!(self, RegistryError::Tls { .. }),
+            ErrorClass::NotFound => false,
         }
     }
 

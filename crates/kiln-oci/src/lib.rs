@@ -6,11 +6,6 @@
 //!
 //! Deliberately absent: what images are used for, and the environment; programs pass in paths and variables.
 
-#![allow(
-    missing_docs,
-    reason = "a field or variant whose name is clear has no comment"
-)]
-
 mod auth;
 mod build;
 mod cache;
@@ -27,16 +22,17 @@ mod manifest;
 pub mod media_type;
 mod platform;
 mod proxy;
+mod pull_policy;
 mod reference;
 mod registry;
 #[cfg(test)]
 mod tests;
 
-pub use build::{BuildError, ImageSpec, LayerBuilder, add_image};
+pub use build::{BuildError, ImageSpec, LayerBuilder, add_image, compress_layer};
 pub use cache::{CacheOptions, ImageCache};
 pub use config::{ImageConfig, RootFs, RunConfig};
 pub use credentials::{CredentialError, DockerConfig, DockerConfigError, HelperError, Keychain};
-pub use digest::{Digest, DigestError};
+pub use digest::{Digest, DigestError, DigestHasher};
 pub use error::{ErrorClass, RegistryError};
 pub use excerpt::InvalidJson;
 pub use http::retry::RetryPolicy;
@@ -47,7 +43,9 @@ pub use manifest::{
 };
 pub use platform::{Platform, PlatformError, select_platform};
 pub use proxy::{Proxies, Proxy, ProxyError};
-pub use reference::{ImageReference, ImageReferenceError};
+pub use pull_policy::PullPolicy;
+pub use reference::{ImageReference, ImageReferenceError, is_local};
 pub use registry::{
-    PlainHttp, PushError, RegistryClient, RegistryLimits, RegistryOptions, ResolvedImage,
+    DownloadError, FoundSignatures, PlainHttp, PushError, RegistryClient, RegistryLimits,
+    RegistryOptions, ResolvedImage, SignatureBlob, SignatureLimits,
 };

@@ -92,7 +92,6 @@ impl DockerConfig {
         })
     }
 
-    /// The credentials for a repository of a registry.
     pub(super) async fn find(
         &self,
         registry: &str,

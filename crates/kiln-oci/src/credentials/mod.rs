@@ -115,7 +115,6 @@ impl Keychain {
         KeychainSource::Routed { routes, rest }.into()
     }
 
-    /// The credentials for a repository of a registry.
     pub(crate) async fn resolve(
         &self,
         registry: &str,

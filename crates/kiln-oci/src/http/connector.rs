@@ -117,7 +117,6 @@ impl Connector {
 enum HandshakeFailure {
     /// Other CA certificates may verify the server.
     Untrusted,
-    /// The response was not TLS.
     NotTls,
     /// The server closed the connection. Servers without TLS do that, and busy servers with TLS.
     Closed,

@@ -24,7 +24,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use crate::error::RegistryError;
 use crate::http::connector::{ConnectError, Connector};
 use crate::http::url::{UrlOrigin, resolve_location};
-pub(crate) use request::{FullResponse, HttpRequest, read_body};
+pub(crate) use request::{FullResponse, HttpRequest, read_body, read_chunk};
 
 /// How long the head of a response may take.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);

@@ -66,7 +66,10 @@ impl HttpRequest {
 }
 
 /// The next chunk of a body, `None` at its end.
-async fn read_chunk(body: &mut Incoming, url: &Uri) -> Result<Option<Bytes>, RegistryError> {
+pub(crate) async fn read_chunk(
+    body: &mut Incoming,
+    url: &Uri,
+) -> Result<Option<Bytes>, RegistryError> {
     let lost = |source| RegistryError::Unreachable {
         url: super::url::without_query(url),
         source,

@@ -4,16 +4,19 @@
 //! media type. Bytes are hashed while they are read, and a layer that does not have the diff ID of the image's config returns
 //! an error in place of its end. Callers limit how much they read: a few bytes may decompress to gigabytes.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::config::ImageConfig;
-use crate::digest::{Digest, Hasher};
+use crate::digest::{Digest, DigestHasher};
 use crate::excerpt::excerpt;
 use crate::media_type::is_layer;
+
+/// How much is read at once.
+const BUFFER: usize = 64 << 10;
 
 /// Why a layer cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -28,9 +31,17 @@ pub enum LayerFormatError {
 
 /// Reads the tar archive of a layer.
 pub struct LayerReader<'a> {
-    archive: Box<dyn Read + 'a>,
-    check: Option<(Digest, Hasher)>,
+    archive: LayerSource<'a>,
+    check: Option<(Digest, DigestHasher)>,
     end: Option<LayerEnd>,
+}
+
+/// The bytes of a layer.
+enum LayerSource<'a> {
+    /// Nothing was read yet, and the compression is not known.
+    Unread(Box<dyn Read + 'a>),
+    /// Decompresses what it reads.
+    Archive(Box<dyn Read + 'a>),
 }
 
 #[derive(Clone, Copy)]
@@ -46,28 +57,42 @@ impl<'a> LayerReader<'a> {
         bytes: &'a [u8],
         diff_id: Option<&Digest>,
     ) -> Result<LayerReader<'a>, LayerFormatError> {
+        LayerReader::from_reader(media_type, bytes, diff_id)
+    }
+
+    /// The same for a layer that is not in memory.
+    pub fn from_reader(
+        media_type: &str,
+        bytes: impl Read + 'a,
+        diff_id: Option<&Digest>,
+    ) -> Result<LayerReader<'a>, LayerFormatError> {
         if !is_layer(media_type) {
             return Err(LayerFormatError::MediaType(excerpt(media_type)));
         }
-        let archive: Box<dyn Read + 'a> = match bytes {
-            [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(bytes)),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-                Box::new(ZstdFrames {
-                    compressed: bytes,
-                    decoder: FrameDecoder::new(),
-                })
-            }
-            bytes => Box::new(bytes),
-        };
         Ok(LayerReader {
-            archive,
+            archive: LayerSource::Unread(Box::new(bytes)),
             check: diff_id.map(|digest| (digest.clone(), digest.hasher())),
             end: None,
         })
     }
 
+    /// Reads the archive. The first read finds out how it is compressed.
+    fn read_archive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let LayerSource::Unread(bytes) = &mut self.archive {
+            let mut start = Vec::new();
+            bytes.by_ref().take(4).read_to_end(&mut start)?;
+            let unread = LayerSource::Archive(Box::new(io::empty()));
+            if let LayerSource::Unread(bytes) = std::mem::replace(&mut self.archive, unread) {
+                self.archive = LayerSource::Archive(decompressed(start, bytes));
+            }
+        }
+        match &mut self.archive {
+            LayerSource::Archive(archive) | LayerSource::Unread(archive) => archive.read(buffer),
+        }
+    }
+
     fn read_verified(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.archive.read(buffer)?;
+        let read = self.read_archive(buffer)?;
         if let (Some((_, hasher)), Some(bytes)) = (&mut self.check, buffer.get(..read)) {
             hasher.update(bytes);
         }
@@ -127,13 +152,27 @@ impl ImageConfig {
     }
 }
 
+/// Decompresses a layer by its first bytes.
+fn decompressed<'a>(start: Vec<u8>, rest: Box<dyn Read + 'a>) -> Box<dyn Read + 'a> {
+    let first: [u8; 4] = std::array::from_fn(|index| start.get(index).copied().unwrap_or(0));
+    let whole = BufReader::with_capacity(BUFFER, io::Cursor::new(start).chain(rest));
+    match first {
+        [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(whole)),
+        [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Box::new(ZstdFrames {
+            compressed: whole,
+            decoder: FrameDecoder::new(),
+        }),
+        _ => Box::new(whole),
+    }
+}
+
 /// Decompresses zstd: consecutive frames, with skippable frames between them.
-struct ZstdFrames<'a> {
-    compressed: &'a [u8],
+struct ZstdFrames<R> {
+    compressed: R,
     decoder: FrameDecoder,
 }
 
-impl Read for ZstdFrames<'_> {
+impl<R: BufRead> Read for ZstdFrames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.decoder.can_collect() > 0 {
@@ -145,7 +184,7 @@ impl Read for ZstdFrames<'_> {
                 decoded.map_err(invalid_data)?;
                 continue;
             }
-            if self.compressed.is_empty() {
+            if self.compressed.fill_buf()?.is_empty() {
                 return Ok(0);
             }
             match self.decoder.reset(&mut self.compressed) {
@@ -153,10 +192,11 @@ impl Read for ZstdFrames<'_> {
                     length,
                     ..
                 })) => {
-                    let rest = usize::try_from(length)
-                        .ok()
-                        .and_then(|length| self.compressed.get(length..));
-                    self.compressed = rest.ok_or(io::ErrorKind::UnexpectedEof)?;
+                    let length = u64::from(length);
+                    let mut frame = self.compressed.by_ref().take(length);
+                    if io::copy(&mut frame, &mut io::sink())? < length {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
                 }
                 begun => begun.map_err(invalid_data)?,
             }

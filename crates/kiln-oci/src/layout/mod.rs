@@ -57,7 +57,6 @@ impl ImageLayout {
         &self.roots
     }
 
-    /// Adds a blob.
     pub fn add_blob(&mut self, media_type: &str, bytes: Bytes) -> Descriptor {
         let descriptor = Descriptor::of(media_type, &bytes);
         self.blobs.insert(descriptor.digest.clone(), bytes);

@@ -67,7 +67,6 @@ impl ImageReference {
         }
     }
 
-    /// The digest, if the reference has one.
     pub fn digest(&self) -> Option<&Digest> {
         self.digest.as_ref()
     }
@@ -79,6 +78,15 @@ impl ImageReference {
             digest: Some(digest),
             ..self.clone()
         }
+    }
+
+    /// The same repository with a tag and without a digest. `None` if it is not a valid tag.
+    pub(crate) fn with_tag(&self, tag: &str) -> Option<ImageReference> {
+        is_tag(tag).then(|| ImageReference {
+            tag: Some(tag.to_owned()),
+            digest: None,
+            ..self.clone()
+        })
     }
 
     /// The name of the manifest in requests: the digest if there is one, else the tag.
@@ -161,6 +169,17 @@ impl fmt::Display for ImageReference {
         }
         Ok(())
     }
+}
+
+/// Whether a registry (`host[:port]`) is on this machine.
+pub fn is_local(registry: &str) -> bool {
+    let host = match registry.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => registry,
+    };
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = |address: std::net::IpAddr| address.is_loopback();
+    host == "localhost" || address.parse().is_ok_and(is_loopback)
 }
 
 /// The first component is a host if it has a dot, a port or capitals, or is `localhost`.

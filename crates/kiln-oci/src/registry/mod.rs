@@ -1,23 +1,28 @@
-//! A client for registries: pull, push, list tags.
+//! A client for registries: pull, push, list tags, find signatures.
 //!
 //! Everything that is read is checked against the requested digest. Credentials of a registry are sent to that registry and
 //! to the token server it names, never along a redirect, and never over plain HTTP unless the options allow exactly that.
 //! Dropping the future of a call ends the call.
 
 mod authenticate;
+mod download;
 mod error_body;
 mod pull;
 mod push;
+mod referrers;
 mod repository_endpoint;
 mod request;
+mod signatures;
 mod tags;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+pub use download::DownloadError;
 pub use pull::ResolvedImage;
 pub use push::PushError;
+pub use signatures::{FoundSignatures, SignatureBlob, SignatureLimits};
 
 use crate::auth::AuthorizationCache;
 use crate::credentials::Keychain;

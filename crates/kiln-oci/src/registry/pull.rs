@@ -27,8 +27,11 @@ pub struct ResolvedImage {
     /// The digest of the manifest for the platform.
     pub manifest_digest: Digest,
     pub config: ImageConfig,
+    pub config_digest: Digest,
     /// The layers, lowest first.
     pub layers: Vec<Descriptor>,
+    /// Indexes, manifest and config as the registry has them.
+    pub documents: Vec<(Digest, Bytes)>,
 }
 
 impl RegistryClient {
@@ -41,7 +44,6 @@ impl RegistryClient {
             .await
     }
 
-    /// The image of a reference for a platform.
     pub async fn image(
         &self,
         reference: &ImageReference,
@@ -50,15 +52,21 @@ impl RegistryClient {
         let endpoint = RepositoryEndpoint::new(reference);
         let mut stored = self.fetch_manifest(&endpoint, reference).await?;
         let digest = stored.descriptor.digest.clone();
+        let mut documents = Vec::new();
         for _ in 0..MAX_NESTING {
+            documents.push((stored.descriptor.digest.clone(), stored.bytes.clone()));
             let index = match stored.manifest {
                 Manifest::Image(manifest) => {
-                    let config = self.fetch_config(&endpoint, reference, &manifest).await?;
+                    let (config, bytes) =
+                        self.fetch_config(&endpoint, reference, &manifest).await?;
+                    documents.push((manifest.config.digest.clone(), bytes));
                     return Ok(ResolvedImage {
                         digest,
                         manifest_digest: stored.descriptor.digest,
                         config,
+                        config_digest: manifest.config.digest,
                         layers: manifest.layers,
+                        documents,
                     });
                 }
                 Manifest::Index(index) => index,
@@ -85,11 +93,12 @@ impl RegistryClient {
         reference: &ImageReference,
         descriptor: &Descriptor,
     ) -> Result<Bytes, RegistryError> {
-        self.fetch_blob(&RepositoryEndpoint::new(reference), descriptor)
+        let limit = self.state.options.limits.blob;
+        self.fetch_blob(&RepositoryEndpoint::new(reference), descriptor, limit)
             .await
     }
 
-    async fn fetch_manifest(
+    pub(super) async fn fetch_manifest(
         &self,
         endpoint: &RepositoryEndpoint,
         reference: &ImageReference,
@@ -129,25 +138,28 @@ impl RegistryClient {
         endpoint: &RepositoryEndpoint,
         reference: &ImageReference,
         manifest: &ImageManifest,
-    ) -> Result<ImageConfig, RegistryError> {
-        let bytes = self.fetch_blob(endpoint, &manifest.config).await?;
-        ImageConfig::parse(&bytes).map_err(|source| RegistryError::Config {
+    ) -> Result<(ImageConfig, Bytes), RegistryError> {
+        let limit = self.state.options.limits.blob;
+        let bytes = self.fetch_blob(endpoint, &manifest.config, limit).await?;
+        let config = ImageConfig::parse(&bytes).map_err(|source| RegistryError::Config {
             image: reference.to_string(),
             source,
-        })
+        })?;
+        Ok((config, bytes))
     }
 
-    async fn fetch_blob(
+    /// Reads a blob of at most `limit` bytes.
+    pub(super) async fn fetch_blob(
         &self,
         endpoint: &RepositoryEndpoint,
         descriptor: &Descriptor,
+        limit: u64,
     ) -> Result<Bytes, RegistryError> {
         let Descriptor { digest, size, .. } = descriptor;
         let subject = format!(
             "blob {digest} of {}/{}",
             endpoint.registry, endpoint.repository
         );
-        let limit = self.state.options.limits.blob;
         if *size > limit {
             return Err(RegistryError::TooLarge { subject, limit });
         }

@@ -14,7 +14,8 @@ use crate::error::RegistryError;
 use crate::http::retry::Attempts;
 use crate::http::url::{UrlOrigin, resolve_location, with_query_parameter, without_query};
 use crate::layout::{ImageLayout, LayoutError};
-use crate::manifest::{Descriptor, Manifest};
+use crate::manifest::{Descriptor, ImageIndex, Manifest};
+use crate::media_type::OCI_INDEX;
 use crate::reference::ImageReference;
 
 /// Why an image was not pushed.
@@ -83,6 +84,28 @@ impl RegistryClient {
                 .map_err(registry_error)?;
         }
         Ok(root.digest.clone())
+    }
+
+    /// Pushes an index whose images the registry has already, under the tag or digest of a reference. Returns its digest.
+    pub async fn push_index(
+        &self,
+        reference: &ImageReference,
+        index: &ImageIndex,
+    ) -> Result<Digest, PushError> {
+        let bytes = serde_json::to_vec(index).map_err(|error| PushError::Layout {
+            reference: reference.to_string(),
+            source: LayoutError::Io(error.into()),
+        })?;
+        let media_type = index.media_type.as_deref().unwrap_or(OCI_INDEX);
+        let digest = Digest::of(&bytes);
+        let pushed = self
+            .push_manifest(reference, media_type, bytes.into())
+            .await;
+        pushed.map_err(|source| PushError::Registry {
+            reference: reference.to_string(),
+            source,
+        })?;
+        Ok(digest)
     }
 
     /// Uploads a blob, unless the registry has it.

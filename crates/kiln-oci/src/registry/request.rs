@@ -21,6 +21,7 @@ pub(super) const MAX_ERROR_BODY: u64 = 64 << 10;
 const MAX_PLAIN_HTTP_HOSTS: usize = 1024;
 
 /// A request to a repository.
+#[derive(Clone)]
 pub(super) struct RegistryRequest {
     pub(super) method: Method,
     pub(super) target: RequestTarget,
@@ -32,6 +33,7 @@ pub(super) struct RegistryRequest {
 }
 
 /// The URL of a request.
+#[derive(Clone)]
 pub(super) enum RequestTarget {
     /// A path below the repository.
     Path(String),
@@ -105,7 +107,7 @@ impl RegistryClient {
     }
 
     /// Sends a request, and once more with credentials if the registry answers 401. The response has a success status.
-    async fn send_authenticated(
+    pub(super) async fn send_authenticated(
         &self,
         endpoint: &RepositoryEndpoint,
         request: &RegistryRequest,

@@ -62,7 +62,7 @@ impl RegistryClient {
 }
 
 /// The query of `Link: </v2/x/tags/list?last=b&n=1>; rel="next"`, possibly among other links.
-fn next_query(headers: &HeaderMap) -> Option<String> {
+pub(super) fn next_query(headers: &HeaderMap) -> Option<String> {
     let values = headers.get_all(header::LINK).iter();
     let links = values
         .filter_map(|value| value.to_str().ok())

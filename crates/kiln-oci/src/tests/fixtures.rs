@@ -127,6 +127,7 @@ pub(super) fn image(layout: &mut ImageLayout, platform: &str, entrypoint: &str) 
             env: vec!["A=1".to_owned()],
             user: "65534".to_owned(),
             working_dir: "/w".to_owned(),
+            ..RunConfig::default()
         },
         layers: vec![layer.finish().unwrap()],
     };

@@ -10,4 +10,5 @@ mod reading;
 mod redirects;
 mod retries;
 mod security;
+mod signatures;
 mod tags;

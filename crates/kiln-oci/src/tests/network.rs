@@ -140,7 +140,6 @@ impl TestNetwork {
         self.sites.lock().unwrap().insert(name.to_owned(), site);
     }
 
-    /// Removes a site.
     pub(super) fn remove(&self, site: &str) {
         self.sites.lock().unwrap().remove(site);
     }
@@ -306,7 +305,6 @@ fn respond(reply: Reply) -> Response<Full<Bytes>> {
     response
 }
 
-/// A certificate authority.
 #[derive(Clone)]
 pub(super) struct TestAuthority {
     issuer: Arc<CertifiedIssuer<'static, KeyPair>>,

@@ -22,7 +22,6 @@ fn client(network: &TestNetwork) -> RegistryClient {
     })
 }
 
-/// An empty registry.
 fn empty(network: &TestNetwork) {
     let store = Store::default();
     network.add("r.test:443", move |request| store.respond(request));

@@ -11,7 +11,6 @@ pub(crate) enum Challenge {
         service: String,
         scope: String,
     },
-    /// Username and password.
     Basic,
 }
 
