@@ -1,0 +1,98 @@
+//! Blobs by digest: manifests, configs and packed layers.
+//!
+//! A blob that has its name is complete and has the digest of its name.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use kiln_oci::{Digest, StoredManifest};
+
+use crate::error::StoreError;
+use crate::store::{Store, create_directory};
+use crate::work::WorkDirectory;
+
+/// The largest manifest that is read.
+const MAX_MANIFEST: u64 = 4 << 20;
+
+impl Store {
+    pub(crate) fn blob_path(&self, digest: &Digest) -> PathBuf {
+        let directory = self.blobs_path().join(digest.algorithm());
+        directory.join(digest.hex())
+    }
+
+    pub(crate) fn has_blob(&self, digest: &Digest) -> bool {
+        self.blob_path(digest).exists()
+    }
+
+    pub(crate) fn open_blob(&self, digest: &Digest) -> Result<File, StoreError> {
+        let path = self.blob_path(digest);
+        match File::open(&path) {
+            Ok(file) => Ok(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(StoreError::NotFound(digest.to_string()))
+            }
+            Err(error) => Err(StoreError::io("open", &path)(error)),
+        }
+    }
+
+    /// Reads a small blob. `None` if the store does not have it, or not with its digest.
+    pub(crate) fn read_blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut bytes = Vec::new();
+        let file = match self.open_blob(digest) {
+            Ok(file) => file,
+            Err(StoreError::NotFound(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        file.take(MAX_MANIFEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(StoreError::io("read", &self.blob_path(digest)))?;
+        Ok(digest.matches(&bytes).then_some(bytes))
+    }
+
+    /// Reads a manifest or index. `None` if the store does not have it.
+    pub(crate) fn read_manifest(
+        &self,
+        digest: &Digest,
+    ) -> Result<Option<StoredManifest>, StoreError> {
+        let Some(bytes) = self.read_blob(digest)? else {
+            return Ok(None);
+        };
+        let stored = StoredManifest::parse(bytes.into(), None);
+        Ok(stored.ok().map(|mut stored| {
+            stored.descriptor.digest = digest.clone();
+            stored
+        }))
+    }
+
+    /// Adds a small blob.
+    pub(crate) fn write_blob(
+        &self,
+        work: &WorkDirectory,
+        digest: &Digest,
+        bytes: &[u8],
+    ) -> Result<(), StoreError> {
+        if self.has_blob(digest) {
+            return Ok(());
+        }
+        let path = work.path().join("blob");
+        std::fs::write(&path, bytes).map_err(StoreError::io("write", &path))?;
+        self.adopt_blob(&path, digest)
+    }
+
+    /// Gives a complete and checked file its name as a blob.
+    pub(crate) fn adopt_blob(&self, from: &Path, digest: &Digest) -> Result<(), StoreError> {
+        let path = self.blob_path(digest);
+        let renamed = match std::fs::rename(from, &path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let directory = self.blobs_path().join(digest.algorithm());
+                match create_directory(&directory) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+                    _ => std::fs::rename(from, &path),
+                }
+            }
+            renamed => renamed,
+        };
+        renamed.map_err(StoreError::io("write", &path))
+    }
+}

@@ -1,0 +1,14 @@
+//! The store as its users see it, and the trees that layers give.
+
+mod images;
+mod keep;
+mod layers;
+mod open;
+mod pull;
+mod registry;
+mod sign;
+mod signatures;
+mod stress;
+
+#[path = "../../../kiln-oci/tests/it/daemon.rs"]
+mod daemon;

@@ -1,0 +1,429 @@
+//! Pulling: policies, resumed downloads, shared layers, and errors that leave nothing behind.
+
+use std::fs;
+use std::sync::Arc;
+
+use kiln_oci::{Digest, ErrorClass, ImageLayout, Manifest, PullPolicy, add_image};
+use kiln_store::{ExecutableFormat, ImageProgram, PullError, PullOrigin, PullRequest};
+
+use crate::images::{TestStore, amd64, image, layer, pull, runtime, spec};
+use crate::registry::{Behaviour, TestRegistry};
+
+const ALWAYS: PullPolicy = PullPolicy::Always;
+const IF_NOT_PRESENT: PullPolicy = PullPolicy::IfNotPresent;
+const NEVER: PullPolicy = PullPolicy::Never;
+
+/// A registry with the image `a/b:v1`.
+fn registry() -> TestRegistry {
+    let registry = TestRegistry::start();
+    let (layout, root) = image(vec![
+        layer("usr/bin/function", b"#!/bin/sh -e\ntrue\n"),
+        layer("etc/config", b"text"),
+    ]);
+    registry.add("a/b:v1", &layout, &root);
+    registry
+}
+
+#[test]
+fn a_pulled_image_is_unpacked() {
+    let registry = registry();
+    let test = TestStore::new();
+    let reference = registry.reference("a/b:v1");
+    let pulled = pull(&test.store, &registry.client(), &reference, IF_NOT_PRESENT).unwrap();
+    assert!(matches!(pulled.origin, PullOrigin::Registry));
+    let root = pulled.image.root_path();
+    assert_eq!(fs::read(root.join("etc/config")).unwrap(), b"text");
+    for mount_point in ["proc", "dev", "sys", "tmp", "work", "data"] {
+        assert!(root.join(mount_point).is_dir(), "{mount_point}");
+    }
+    for file in ["etc/resolv.conf", "etc/hosts"] {
+        assert!(root.join(file).is_file(), "{file}");
+    }
+    let meta = pulled.image.meta();
+    assert_eq!(meta.manifest_digest, pulled.digest);
+    assert_eq!(meta.run.entrypoint, ["function"]);
+    assert_eq!(meta.run.volumes, ["/data".to_owned()].into());
+    let expected = ImageProgram {
+        path: "/usr/bin/function".to_owned(),
+        format: ExecutableFormat::Script {
+            interpreter: "/bin/sh".to_owned(),
+            argument: Some("-e".to_owned()),
+        },
+    };
+    assert_eq!(meta.program, Some(expected));
+    assert_eq!(test.entries("tmp"), [""; 0]);
+    assert_eq!(test.entries("partial"), [""; 0]);
+    assert_eq!(test.entries("locks"), [""; 0]);
+}
+
+#[test]
+fn policies_decide_when_the_registry_is_asked() {
+    let registry = registry();
+    let test = TestStore::new();
+    let client = registry.client();
+    let reference = registry.reference("a/b:v1");
+    let error = pull(&test.store, &client, &reference, NEVER).unwrap_err();
+    assert!(matches!(*error, PullError::NotInStore(_)), "{error}");
+    assert_eq!(registry.requests(), [""; 0]);
+
+    let first = pull(&test.store, &client, &reference, IF_NOT_PRESENT).unwrap();
+    assert_eq!(
+        registry.requests().len(),
+        4,
+        "manifest, config and two layers"
+    );
+    let by_digest = reference.with_digest(first.digest.clone());
+    for (reference, policy) in [
+        (&reference, IF_NOT_PRESENT),
+        (&reference, NEVER),
+        (&by_digest, NEVER),
+        (&by_digest, IF_NOT_PRESENT),
+        (&by_digest, ALWAYS),
+    ] {
+        let found = pull(&test.store, &client, reference, policy).unwrap();
+        assert!(matches!(found.origin, PullOrigin::Store), "{policy:?}");
+        assert_eq!(found.digest, first.digest);
+    }
+    assert_eq!(registry.requests(), [""; 0]);
+
+    let confirmed = pull(&test.store, &client, &reference, ALWAYS).unwrap();
+    assert!(matches!(confirmed.origin, PullOrigin::Confirmed));
+    assert_eq!(registry.requests().len(), 2, "manifest and config");
+
+    let (layout, root) = image(vec![layer("other", b"x")]);
+    registry.add("a/b:v1", &layout, &root);
+    let old = pull(&test.store, &client, &reference, IF_NOT_PRESENT).unwrap();
+    assert_eq!(old.digest, first.digest);
+    let new = pull(&test.store, &client, &reference, ALWAYS).unwrap();
+    assert_eq!(new.digest, root.digest);
+}
+
+#[test]
+fn an_unavailable_registry_leaves_the_image_in_use() {
+    let registry = registry();
+    let test = TestStore::new();
+    let client = registry.client();
+    let reference = registry.reference("a/b:v1");
+    let first = pull(&test.store, &client, &reference, IF_NOT_PRESENT).unwrap();
+    registry.go_away();
+    let offline = pull(&test.store, &client, &reference, ALWAYS).unwrap();
+    assert_eq!(offline.digest, first.digest);
+    let PullOrigin::Offline(error) = &offline.origin else {
+        panic!("{:?}", offline.origin);
+    };
+    assert_eq!(error.class(), ErrorClass::Unavailable, "{error}");
+    let missing = registry.reference("a/b:v2");
+    let error = pull(&test.store, &client, &missing, IF_NOT_PRESENT).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Unavailable, "{error}");
+}
+
+#[test]
+fn a_missing_tag_is_an_error_even_if_the_store_has_it() {
+    let first = registry();
+    let test = TestStore::new();
+    let reference = first.reference("a/b:v1");
+    pull(&test.store, &first.client(), &reference, ALWAYS).unwrap();
+    let missing = first.reference("a/b:v2");
+    let error = pull(&test.store, &first.client(), &missing, ALWAYS).unwrap_err();
+    assert_eq!(error.class(), ErrorClass::NotFound, "{error}");
+}
+
+#[test]
+fn the_image_of_an_index_is_found_by_both_digests() {
+    let registry = TestRegistry::start();
+    let mut layout = ImageLayout::default();
+    let mut manifests = Vec::new();
+    for architecture in ["arm64", "amd64"] {
+        let mut spec = spec(vec![layer("name", architecture.as_bytes())]);
+        spec.platform = kiln_oci::Platform::linux(architecture);
+        manifests.push(add_image(&mut layout, spec).unwrap());
+    }
+    let index = kiln_oci::ImageIndex {
+        schema_version: 2,
+        media_type: Some(kiln_oci::media_type::OCI_INDEX.to_owned()),
+        manifests: manifests.clone(),
+    };
+    let index = serde_json::to_vec(&index).unwrap();
+    let root = layout.add_blob(kiln_oci::media_type::OCI_INDEX, index.into());
+    registry.add("a/b:v1", &layout, &root);
+    let test = TestStore::new();
+    let reference = registry.reference("a/b:v1");
+    let pulled = pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap();
+    assert_eq!(pulled.digest, root.digest);
+    assert_eq!(pulled.image.meta().manifest_digest, manifests[1].digest);
+    assert_eq!(
+        fs::read(pulled.image.root_path().join("name")).unwrap(),
+        b"amd64"
+    );
+    for digest in [&root.digest, &manifests[1].digest] {
+        let other = "other.example/c/d"
+            .parse::<kiln_oci::ImageReference>()
+            .unwrap();
+        let found = test
+            .store
+            .find(&other.with_digest(digest.clone()), &amd64());
+        assert!(found.unwrap().is_some(), "{digest}");
+    }
+    let arm64 = kiln_oci::Platform::linux("arm64");
+    let by_digest = reference.with_digest(root.digest);
+    assert!(test.store.find(&by_digest, &arm64).unwrap().is_none());
+}
+
+/// The digests of the layers of an image.
+fn layer_digests(layout: &ImageLayout, root: &kiln_oci::Descriptor) -> Vec<Digest> {
+    let manifests = layout.manifests_below(root).unwrap();
+    let Manifest::Image(image) = &manifests[0].manifest else {
+        panic!("an image");
+    };
+    image
+        .layers
+        .iter()
+        .map(|layer| layer.digest.clone())
+        .collect()
+}
+
+/// Bytes that do not compress.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+#[test]
+fn interrupted_downloads_are_resumed() {
+    let content = noise(3_000_000);
+    for behaviour in [None, Some(Behaviour::Whole), Some(Behaviour::NoRange)] {
+        let registry = TestRegistry::start();
+        let (layout, root) = image(vec![layer("data", &content)]);
+        registry.add("a/b:v1", &layout, &root);
+        let digest = layer_digests(&layout, &root)[0].to_string();
+        let (resumed, offset) = match behaviour {
+            // The first request is cut; later ones behave like this.
+            None => (TestStore::new(), 1_500_000),
+            Some(_) => (TestStore::new(), 0),
+        };
+        registry.behave(&digest, Behaviour::CutAfter(1_500_000));
+        if let Some(behaviour) = behaviour {
+            // An earlier process left the beginning.
+            let partial = resumed.store.directory().join("partial");
+            let bytes = layout.blob(&digest.parse().unwrap()).unwrap();
+            fs::write(partial.join(digest.replace(':', "-")), &bytes[..1000]).unwrap();
+            registry.behave(&digest, behaviour);
+        }
+        let reference = registry.reference("a/b:v1");
+        let pulled = pull(&resumed.store, &registry.client(), &reference, ALWAYS).unwrap();
+        let data = fs::read(pulled.image.root_path().join("data")).unwrap();
+        assert!(data == content);
+        let requests = registry.requests();
+        let of_layer = requests.iter().filter(|request| request.contains(&digest));
+        let of_layer: Vec<&String> = of_layer.collect();
+        match behaviour {
+            None => {
+                assert_eq!(of_layer.len(), 2, "{of_layer:?}");
+                assert!(
+                    of_layer[1].ends_with(&format!(" from {offset}")),
+                    "{of_layer:?}"
+                );
+            }
+            Some(_) => assert!(
+                of_layer
+                    .iter()
+                    .any(|request| request.ends_with(" from 1000"))
+            ),
+        }
+        assert_eq!(resumed.entries("partial"), [""; 0]);
+    }
+}
+
+#[test]
+fn a_damaged_partial_download_starts_again() {
+    let registry = registry();
+    let test = TestStore::new();
+    let (layout, root) = image(vec![layer("data", &noise(100_000))]);
+    registry.add("a/c:v1", &layout, &root);
+    let digest = layer_digests(&layout, &root)[0].to_string();
+    let partial = test.store.directory().join("partial");
+    fs::write(partial.join(digest.replace(':', "-")), [b'x'; 1000]).unwrap();
+    let reference = registry.reference("a/c:v1");
+    pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap();
+    assert!(test.store.verify().unwrap().damages.is_empty());
+}
+
+#[test]
+fn equal_layers_are_fetched_once() {
+    let registry = TestRegistry::start();
+    let test = TestStore::new();
+    let base = layer("base", b"base");
+    let (layout, root) = image(vec![base.clone(), layer("x", b"1"), base.clone()]);
+    registry.add("a/b:v1", &layout, &root);
+    let (layout, root) = image(vec![base, layer("x", b"2")]);
+    registry.add("a/b:v2", &layout, &root);
+    let digest = layer_digests(&layout, &root)[0].to_string();
+    for tag in ["v1", "v2"] {
+        let reference = registry.reference(&format!("a/b:{tag}"));
+        pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap();
+    }
+    let requests = registry.requests();
+    let of_base = requests.iter().filter(|request| request.contains(&digest));
+    assert_eq!(of_base.count(), 1, "{requests:?}");
+}
+
+#[test]
+fn four_layers_are_downloaded_at_once() {
+    let registry = TestRegistry::start();
+    let layers = (0..8).map(|number| layer("x", format!("layer {number}").as_bytes()));
+    let (layout, root) = image(layers.collect());
+    registry.add("a/b:v1", &layout, &root);
+    let test = TestStore::new();
+    let reference = registry.reference("a/b:v1");
+    registry.hold_until(4);
+    let pulled = pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap();
+    assert_eq!(registry.most_at_once(), 4);
+    let last = fs::read(pulled.image.root_path().join("x")).unwrap();
+    assert_eq!(last, b"layer 7", "layers are unpacked in order");
+}
+
+#[test]
+fn callers_of_the_same_image_share_one_pull() {
+    let registry = registry();
+    let test = TestStore::new();
+    let client = registry.client();
+    let request = PullRequest {
+        reference: registry.reference("a/b:v1"),
+        platform: amd64(),
+        policy: ALWAYS,
+    };
+    let images = runtime().block_on(async {
+        let pulls = (0..16).map(|_| test.store.pull(&client, &request, Arc::new(())));
+        futures_util::future::join_all(pulls).await
+    });
+    assert!(images.iter().all(Result::is_ok));
+    assert_eq!(registry.requests().len(), 4);
+}
+
+#[test]
+fn invalid_content_leaves_nothing_behind() {
+    let (layout, root) = image(vec![layer("data", b"content")]);
+    let digest = layer_digests(&layout, &root)[0].clone();
+    let blob = layout.blob(&digest).unwrap();
+    let mut other = blob.to_vec();
+    *other.last_mut().unwrap() ^= 1;
+    let mut longer = blob.to_vec();
+    longer.push(0);
+    for body in [other.as_slice(), &longer, &blob[..10]] {
+        let registry = TestRegistry::start();
+        registry.add("a/b:v1", &layout, &root);
+        registry.replace(&digest.to_string(), body);
+        let test = TestStore::new();
+        let reference = registry.reference("a/b:v1");
+        let error = pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Internal, "{error}");
+        check_empty(&test);
+    }
+}
+
+#[test]
+fn a_layer_with_another_diff_id_is_refused() {
+    let mut layout = ImageLayout::default();
+    let root = add_image(&mut layout, spec(vec![layer("data", b"one")])).unwrap();
+    let manifests = layout.manifests_below(&root).unwrap();
+    let Manifest::Image(mut manifest) = manifests[0].manifest.clone() else {
+        panic!("an image");
+    };
+    let (other, other_root) = image(vec![layer("data", b"two")]);
+    let bytes = other.blob(&layer_digests(&other, &other_root)[0]).unwrap();
+    manifest.layers[0] = layout.add_blob(kiln_oci::media_type::OCI_LAYER_GZIP, bytes);
+    let bytes = serde_json::to_vec(&manifest).unwrap();
+    let root = layout.add_blob(kiln_oci::media_type::OCI_MANIFEST, bytes.into());
+    let registry = TestRegistry::start();
+    registry.add("a/b:v1", &layout, &root);
+    let test = TestStore::new();
+    let reference = registry.reference("a/b:v1");
+    let error = pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap_err();
+    assert!(matches!(*error, PullError::Unpack { .. }), "{error}");
+    check_empty(&test);
+}
+
+#[test]
+fn a_hostile_layer_leaves_nothing_behind() {
+    let hostile = crate::layers::hostile_layer();
+    let registry = TestRegistry::start();
+    let (layout, root) = image(vec![layer("a", b"x"), hostile.into()]);
+    registry.add("a/b:v1", &layout, &root);
+    let test = TestStore::new();
+    let reference = registry.reference("a/b:v1");
+    let error = pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap_err();
+    assert!(matches!(*error, PullError::Unpack { .. }), "{error}");
+    check_empty(&test);
+    assert_eq!(crate::images::entries(test.directory.path()), ["store"]);
+}
+
+/// No image and no work is left.
+fn check_empty(test: &TestStore) {
+    for name in ["roots", "refs", "tmp"] {
+        assert_eq!(test.entries(name), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn layers_that_are_not_archives_make_an_artifact() {
+    let mut layout = ImageLayout::default();
+    let module = layout.add_blob("application/wasm", b"\0asm\x01\0\0\0".to_vec().into());
+    let config = layout.add_blob("application/vnd.wasm.config.v0+json", b"{}".to_vec().into());
+    let manifest = kiln_oci::ImageManifest {
+        schema_version: 2,
+        media_type: Some(kiln_oci::media_type::OCI_MANIFEST.to_owned()),
+        config,
+        layers: vec![module.clone()],
+    };
+    let bytes = serde_json::to_vec(&manifest).unwrap();
+    let root = layout.add_blob(kiln_oci::media_type::OCI_MANIFEST, bytes.into());
+    let registry = TestRegistry::start();
+    registry.add("a/wasm:v1", &layout, &root);
+    let test = TestStore::new();
+    let reference = registry.reference("a/wasm:v1");
+    let pulled = pull(&test.store, &registry.client(), &reference, ALWAYS).unwrap();
+    let meta = pulled.image.meta();
+    assert_eq!(meta.kind, kiln_store::ImageKind::Artifact);
+    assert_eq!(meta.artifact_layers[0].media_type, "application/wasm");
+    let mut blob = pulled.image.open_layer(&module.digest).unwrap();
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut blob, &mut bytes).unwrap();
+    assert_eq!(bytes, b"\0asm\x01\0\0\0");
+}
+
+#[test]
+fn a_real_registry() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(daemon) = crate::daemon::Daemon::start(directory.path(), "") else {
+        return;
+    };
+    let reference: kiln_oci::ImageReference = format!("{}/a/b:v1", daemon.host).parse().unwrap();
+    let (layout, root) = image(vec![
+        layer("usr/bin/function", b"#!/bin/sh\n"),
+        layer("data", &noise(3_000_000)),
+    ]);
+    let client = kiln_oci::RegistryClient::new(kiln_oci::RegistryOptions::default());
+    runtime()
+        .block_on(client.push(&reference, &layout, &root))
+        .unwrap();
+    let test = TestStore::new();
+    // An earlier process left the beginning of the larger layer.
+    let digest = layer_digests(&layout, &root)[1].clone();
+    let partial = test.store.directory().join("partial");
+    let bytes = layout.blob(&digest).unwrap();
+    let name = digest.to_string().replace(':', "-");
+    fs::write(partial.join(name), &bytes[..1_000_000]).unwrap();
+    let pulled = pull(&test.store, &client, &reference, ALWAYS).unwrap();
+    assert_eq!(pulled.digest, root.digest);
+    let data = fs::read(pulled.image.root_path().join("data")).unwrap();
+    assert!(data == noise(3_000_000));
+    let again = pull(&test.store, &client, &reference, ALWAYS).unwrap();
+    assert!(matches!(again.origin, PullOrigin::Confirmed));
+    assert!(test.store.verify().unwrap().damages.is_empty());
+}
