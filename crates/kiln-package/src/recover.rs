@@ -90,27 +90,16 @@ pub enum RecoverError {
         "the new content of {path} was damaged after an interrupted command; \
          compare the package with what it should be, then delete {JOURNAL} and the .kiln-*.tmp files"
     )]
-    Content {
-        /// The file.
-        path: String,
-    },
+    Content { path: String },
     /// A file to be written over has neither its old nor its new content.
     #[error(
         "{path} was changed after an interrupted command; \
          compare the package with what it should be, then delete {JOURNAL}"
     )]
-    Changed {
-        /// The file.
-        path: String,
-    },
+    Changed { path: String },
     /// A path of the journal cannot be used.
     #[error("cannot finish the interrupted change of {path}")]
-    Path {
-        /// The path.
-        path: String,
-        /// What is wrong with it.
-        source: PathError,
-    },
+    Path { path: String, source: PathError },
 }
 
 /// Finishes or undoes the changes of an interrupted command in the package at `root`; `None` if there are none.

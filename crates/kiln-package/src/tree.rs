@@ -110,7 +110,6 @@ impl PackagePath {
         }
     }
 
-    /// All components.
     pub(crate) fn components(&self) -> &[OsString] {
         &self.0
     }
@@ -120,7 +119,6 @@ impl PackagePath {
         self.0.split_last().map_or(&[], |(_, dirs)| dirs)
     }
 
-    /// The last component.
     pub(crate) fn name(&self) -> &OsStr {
         self.0.last().map_or(OsStr::new(""), OsString::as_os_str)
     }
@@ -150,7 +148,6 @@ impl PackageTree {
         Ok(PackageTree { root, path })
     }
 
-    /// The root directory.
     pub(crate) fn root(&self) -> &Dir {
         &self.root
     }

@@ -4,11 +4,6 @@
 //! and [`failure`] puts it into a status and takes it out again. The definitions are in `proto/`; the code of the
 //! messages is generated from them, and nothing here opens a connection.
 
-#![allow(
-    missing_docs,
-    reason = "a field or variant whose name is clear has no comment"
-)]
-
 mod code;
 pub mod failure;
 #[rustfmt::skip]
@@ -36,6 +31,9 @@ pub const DESCRIPTORS: &[u8] = include_bytes!("generated/descriptors.bin");
 /// The status text (`UNAVAILABLE`) of calls that a server does not start because it is shutting down. They certainly
 /// did not run, and may be tried elsewhere.
 pub const SHUTTING_DOWN: &str = "the server is shutting down";
+
+/// The response metadata in which a server reports what exactly ran. Peers that do not know it ignore it.
+pub const IDENTITY_METADATA: &str = "kiln-function-identity";
 
 /// Default size limit of messages, in bytes, of clients and servers.
 pub const DEFAULT_MAX_MESSAGE_SIZE: usize = 6 * 1024 * 1024;

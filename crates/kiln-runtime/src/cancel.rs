@@ -44,6 +44,11 @@ impl CancelToken {
         lock(&self.state).cancelled
     }
 
+    /// Whether work is running that heeds the token.
+    pub fn has_listeners(&self) -> bool {
+        !lock(&self.state).listeners.is_empty()
+    }
+
     /// Calls `listener` on cancellation, at once if that has happened already. It must be quick and must not use the
     /// token.
     pub fn on_cancel(&self, listener: impl Fn() + Send + 'static) -> CancelGuard {

@@ -18,10 +18,11 @@ pub struct RunContext {
     /// When the function is killed.
     pub deadline: Option<Deadline>,
     pub limits: Limits,
-    /// Cancels the call.
     pub cancel: CancelToken,
     /// Receives stderr of the function while it runs; stderr is in the outcome too.
     pub on_stderr: Option<StderrListener>,
+    /// Whether the identity is wanted even if that takes time, as for programs, whose files must be read.
+    pub wants_identity: bool,
 }
 
 /// Receives stderr of a function, piece by piece. It must not block for long: the function waits.
@@ -72,6 +73,15 @@ impl Deadline {
     pub fn after(timeout: Duration) -> Option<Deadline> {
         let at = Instant::now().checked_add(timeout)?;
         Some(Deadline { at, timeout })
+    }
+
+    /// The earlier one of a deadline and `max` from now.
+    pub fn at_most(deadline: Option<Deadline>, max: Option<Duration>) -> Option<Deadline> {
+        let max = max.and_then(Deadline::after);
+        deadline
+            .into_iter()
+            .chain(max)
+            .min_by_key(|deadline| deadline.at)
     }
 }
 

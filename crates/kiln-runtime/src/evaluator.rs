@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -39,6 +40,14 @@ impl Found {
         Found::Blocking(Arc::new(runner))
     }
 
+    /// The time limit of the function, whatever the caller allows.
+    pub fn max_time(&self) -> Option<Duration> {
+        match self {
+            Found::Blocking(runner) => runner.max_time(),
+            Found::Async(runner) => runner.max_time(),
+        }
+    }
+
     /// The function for callers that may block: waits for a function that runs elsewhere.
     pub fn into_runner(self) -> Arc<dyn Runner> {
         match self {
@@ -59,9 +68,20 @@ pub trait Runner: Send + Sync {
         false
     }
 
+    /// Whether the function is a WebAssembly module, which can reach nothing but its input and needs no permission to run.
+    fn is_module(&self) -> bool {
+        false
+    }
+
     /// The image by which another process of the same program finds this function; `None` if only this process can run
     /// it.
     fn worker_image(&self) -> Option<&str> {
+        None
+    }
+
+    /// The time limit of the function, whatever the caller allows. [`Runner::run`] applies it; it is for callers that run
+    /// the function in another way, and for those that wait.
+    fn max_time(&self) -> Option<Duration> {
         None
     }
 }
@@ -71,6 +91,11 @@ pub trait AsyncRunner: Send + Sync {
     /// Runs the function on a list as it was received. Neither the list nor the answer is parsed. Dropping the future
     /// cancels the call. The caller enforces the deadline; the peer that runs the function gets it too.
     fn run(&self, list: Bytes, deadline: Option<Deadline>) -> RunFuture<'_>;
+
+    /// The time limit of the function, whatever the caller allows. The caller lowers its deadline to it.
+    fn max_time(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// The result of a function that runs elsewhere.
@@ -85,6 +110,10 @@ pub enum FindError {
     /// The evaluator knows the function but cannot run it.
     #[error(transparent)]
     Refused(Box<dyn Error + Send + Sync>),
+    /// The evaluator knows the function and is not allowed to run it; another may be. Returned if no other evaluator runs
+    /// the function.
+    #[error(transparent)]
+    Denied(Arc<dyn Error + Send + Sync>),
 }
 
 impl FindError {
@@ -98,5 +127,10 @@ impl FindError {
     /// The error of an evaluator that knows the function but cannot run it.
     pub fn refused(error: impl Error + Send + Sync + 'static) -> FindError {
         FindError::Refused(Box::new(error))
+    }
+
+    /// The error of an evaluator that is not allowed to run the function.
+    pub fn denied(error: impl Error + Send + Sync + 'static) -> FindError {
+        FindError::Denied(Arc::new(error))
     }
 }

@@ -6,11 +6,6 @@
 //!
 //! Nothing here reads the environment or prints.
 
-#![allow(
-    missing_docs,
-    reason = "a field or variant whose name is clear has no comment"
-)]
-
 mod blocking;
 mod cancel;
 mod chain;
@@ -18,17 +13,23 @@ mod context;
 mod evaluator;
 mod file_value;
 mod function;
+mod identity;
 mod input;
+mod mount;
 mod outcome;
+mod peer;
 pub mod process;
 
 pub use cancel::{CancelGuard, CancelToken};
-pub use chain::{EvaluatorChain, Search};
+pub use chain::{EvaluatorChain, NotFoundThenUnavailable, Search};
 pub use context::{
     DEFAULT_MAX_OUTPUT, DEFAULT_TIMEOUT, Deadline, Limits, RunContext, StderrListener,
 };
 pub use evaluator::{AsyncRunner, Evaluator, FindError, Found, RunFuture, Runner};
 pub use file_value::{FileValue, FileValueError, Refresh};
 pub use function::{FunctionSpec, Network, Target};
+pub use identity::FunctionIdentity;
 pub use input::Input;
+pub use mount::Mount;
 pub use outcome::{ExecProblem, Outcome, Output, RunError, StartError};
+pub use peer::{PeerError, PeerProblem};

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::error::Error;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use kiln_go::GoDuration;
 use kiln_krm::ResourceList;
 use kiln_sandbox::Excess;
+
+use crate::identity::FunctionIdentity;
 
 /// The outcome of a function that ran to its end, whether it succeeded or not.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub struct Outcome {
     pub output: Output,
     pub stderr: Vec<u8>,
     pub elapsed: Duration,
+    /// What exactly ran; `None` if it is not known.
+    pub identity: Option<FunctionIdentity>,
 }
 
 /// The answer of a function.
@@ -44,7 +49,6 @@ impl Outcome {
         exit_text(self.exit_code, self.signal)
     }
 
-    /// stderr as text.
     pub fn stderr_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.stderr)
     }
@@ -89,6 +93,13 @@ pub enum RunError {
     /// The runner does not know the function after all; another may. For runners that ask a peer first.
     #[error(transparent)]
     NotFound(Box<dyn Error + Send + Sync>),
+    /// The function is not one that the runner runs, which it knows only now; the next evaluator is asked. The reason is
+    /// reported only if no other evaluator knows the function.
+    #[error(transparent)]
+    Declined(Box<dyn Error + Send + Sync>),
+    /// No evaluator that knows the function is allowed to run it.
+    #[error(transparent)]
+    Denied(Arc<dyn Error + Send + Sync>),
     /// The peer could not run the function, or reports no more than that it failed.
     #[error(transparent)]
     Remote(Box<dyn Error + Send + Sync>),
@@ -159,7 +170,6 @@ pub enum ExecProblem {
     PermissionDenied,
     /// The file is neither a program nor a script with an interpreter line.
     NotAProgram,
-    /// Any other error.
     Other,
 }
 

@@ -30,7 +30,6 @@ pub(crate) struct Journal {
     pub(crate) puts: Vec<Put>,
     /// Files that are written over in place.
     pub(crate) overwrites: Vec<Overwrite>,
-    /// Files that are deleted.
     pub(crate) deletes: Vec<PackagePath>,
 }
 

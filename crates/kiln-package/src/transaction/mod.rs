@@ -64,7 +64,6 @@ pub struct Applied {
     pub written: Vec<String>,
     /// Files that had the wanted content already and were not touched.
     pub unchanged: Vec<String>,
-    /// Files that were deleted.
     pub deleted: Vec<String>,
 }
 
@@ -96,7 +95,6 @@ pub enum ApplyError {
     Path {
         /// The path as it was given.
         path: String,
-        /// What is wrong with it.
         source: PathError,
     },
     /// A path names a directory. Nothing was changed.
@@ -113,13 +111,11 @@ pub enum ApplyError {
     Twice {
         /// The later of the two.
         path: String,
-        /// The other one.
         first: String,
     },
     /// A file could not be written. Nothing was changed.
     #[error("cannot write {path}; nothing was changed")]
     Stage {
-        /// The file.
         path: String,
         /// The error of the operating system.
         source: io::Error,
@@ -127,7 +123,6 @@ pub enum ApplyError {
     /// All content was written, but not all of it could be put in place.
     #[error("cannot replace {path}; the next kiln command on this package will try to finish")]
     Unfinished {
-        /// The file.
         path: String,
         /// The error of the operating system.
         source: io::Error,

@@ -77,6 +77,7 @@ fn outcome() -> Outcome {
         output: Output::Wire(Bytes::from_static(b"answer")),
         stderr: b"said".to_vec(),
         elapsed: Duration::ZERO,
+        identity: None,
     }
 }
 

@@ -10,10 +10,15 @@ use crate::{AsyncRunner, Deadline, Input, Outcome, Output, RunContext, RunError,
 #[error("the registry is on fire")]
 struct OnFire;
 
+#[derive(Debug, thiserror::Error)]
+#[error("not allowed")]
+struct NotAllowed;
+
 #[derive(Clone, Copy)]
 enum Answer {
     NotFound,
     Refused,
+    Denied,
     Runner(i32),
     /// Finds a runner that fails.
     Fails(Failing),
@@ -49,6 +54,7 @@ impl Runner for Exits {
             output: Output::Wire(bytes::Bytes::new()),
             stderr: Vec::new(),
             elapsed: Duration::ZERO,
+            identity: None,
         })
     }
 }
@@ -59,6 +65,7 @@ impl Evaluator for Fake {
         match self.answer {
             Answer::NotFound => Err(FindError::not_found(function)),
             Answer::Refused => Err(FindError::refused(OnFire)),
+            Answer::Denied => Err(FindError::denied(NotAllowed)),
             Answer::Runner(code) => Ok(Found::blocking(Exits(code))),
             Answer::Fails(failing) => Ok(Found::blocking(failing)),
         }
@@ -201,4 +208,15 @@ fn the_rule_is_the_same_for_functions_that_run_elsewhere() {
         search.settle(Ok("answer")),
         ControlFlow::Break(Ok("answer"))
     ));
+}
+
+#[test]
+fn an_evaluator_that_is_not_allowed_is_skipped_and_not_forgotten() {
+    let late = Answer::Fails(Failing::NotFound);
+    let denied = || Err("not allowed".to_owned());
+    assert_eq!(ask(&[Answer::Denied, Answer::Runner(4)]), (Ok(4), 2));
+    assert_eq!(ask(&[Answer::Denied, Answer::NotFound]), (denied(), 2));
+    assert_eq!(ask(&[Answer::NotFound, Answer::Denied]), (denied(), 2));
+    assert_eq!(ask(&[Answer::Denied, late]), (denied(), 2));
+    assert_eq!(ask(&[late, Answer::Denied]), (denied(), 2));
 }

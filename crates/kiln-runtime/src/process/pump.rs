@@ -31,6 +31,10 @@ const CHUNK: usize = 64 * 1024;
 #[cfg(target_os = "linux")]
 const PIPE: std::ops::Range<usize> = 64 * 1024..1024 * 1024;
 
+/// A small input, whose output probably fits a pipe, and how long its function is left alone: most have exited by then.
+const SMALL_INPUT: usize = 32 * 1024;
+const QUICK: Duration = Duration::from_millis(3);
+
 const ENDED: u8 = b'e';
 const CANCELLED: u8 = b'c';
 
@@ -40,7 +44,7 @@ const INTERRUPT_GRACE: Duration = Duration::from_secs(2);
 /// Writes and reads until the child has exited and its output is closed. Afterwards the child is still to be waited for
 /// and, after an error, to be killed.
 pub(super) fn pump(
-    running: &mut RunningChild,
+    running: &mut RunningChild<'_>,
     stop_signal: StopSignal,
     input: &[u8],
     ctx: &RunContext,
@@ -65,9 +69,9 @@ pub(super) fn pump(
         events,
         end,
         watch: running
-            .sandbox_run
+            .confined_run
             .as_ref()
-            .map(|sandbox_run| UsageWatch::new(sandbox_run, leader)),
+            .map(|confined_run| UsageWatch::new(confined_run, leader)),
         ended: false,
         last_activity: Instant::now(),
         on_stderr: ctx.on_stderr.as_ref(),
@@ -75,6 +79,9 @@ pub(super) fn pump(
     pump.prepare().map_err(io_error)?;
     // The pipe is empty, so this does not block.
     pump.feed().map_err(io_error)?;
+    if input.len() <= SMALL_INPUT {
+        pump.await_quick_end(ctx).map_err(io_error)?;
+    }
     let result = pump.run(leader, ctx);
     if result.is_err() && stop_signal == StopSignal::Interrupt {
         kill::interrupt(leader);
@@ -178,7 +185,40 @@ impl Pump<'_> {
         Ok(())
     }
 
+    /// Waits a moment for the exit of a child that needs nothing more from this process: a wake-up for every piece of
+    /// output, and for every file that the child closes at its exit, would cost more than all else here.
+    fn await_quick_end(&mut self, ctx: &RunContext) -> io::Result<()> {
+        let Some(end) = &self.end else {
+            return Ok(());
+        };
+        if self.feed.is_some() || self.on_stderr.is_some() {
+            return Ok(());
+        }
+        let mut descriptors = [
+            PollFd::new(end, PollFlags::IN),
+            PollFd::new(&self.events, PollFlags::IN),
+        ];
+        let timeout = self.next_timeout(ctx).map_or(QUICK, |next| next.min(QUICK));
+        let timeout = Timespec::try_from(timeout).ok();
+        match poll(&mut descriptors, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        if descriptors[0].revents().is_empty() {
+            return Ok(());
+        }
+        self.ended = true;
+        self.last_activity = Instant::now();
+        // Twice: what is there, and the end.
+        for _ in 0..2 {
+            self.stdout.read()?;
+            self.stderr.read()?;
+        }
+        Ok(())
+    }
+
     fn run(&mut self, leader: Pid, ctx: &RunContext) -> Result<(), RunError> {
+        self.check_size(ctx)?;
         while !self.is_done() {
             if let Some(deadline) = ctx.deadline
                 && Instant::now() >= deadline.at
@@ -200,12 +240,17 @@ impl Pump<'_> {
                 Some(_) => self.ended = true,
                 None => {}
             }
-            let limit = ctx.limits.max_output;
-            if self.stdout.bytes.len() as u64 + self.stderr.bytes.len() as u64 > limit {
-                return Err(RunError::OutputTooLarge { limit });
-            }
+            self.check_size(ctx)?;
         }
         Ok(())
+    }
+
+    fn check_size(&self, ctx: &RunContext) -> Result<(), RunError> {
+        let limit = ctx.limits.max_output;
+        match self.stdout.bytes.len() as u64 + self.stderr.bytes.len() as u64 > limit {
+            true => Err(RunError::OutputTooLarge { limit }),
+            false => Ok(()),
+        }
     }
 
     /// Waits a limited time for the child to exit, and discards its output.

@@ -2,24 +2,26 @@
 
 use std::time::{Duration, Instant};
 
-use kiln_sandbox::{Excess, SandboxRun};
+use kiln_sandbox::Excess;
 use rustix::process::Pid;
+
+use super::confined::ConfinedRun;
 
 /// The limits of each process bound what a function can use in this time. Most functions have exited by then, on a busy
 /// machine too; a check reads the states of all processes of the system.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 pub(super) struct UsageWatch<'a> {
-    sandbox_run: &'a SandboxRun,
+    confined_run: &'a ConfinedRun<'a>,
     leader: Pid,
     next: Instant,
 }
 
 impl<'a> UsageWatch<'a> {
-    pub(super) fn new(sandbox_run: &'a SandboxRun, leader: Pid) -> UsageWatch<'a> {
+    pub(super) fn new(confined_run: &'a ConfinedRun<'a>, leader: Pid) -> UsageWatch<'a> {
         let next = Instant::now() + INTERVAL;
         UsageWatch {
-            sandbox_run,
+            confined_run,
             leader,
             next,
         }
@@ -34,7 +36,7 @@ impl<'a> UsageWatch<'a> {
         if !self.time_left().is_zero() {
             return None;
         }
-        let excess = self.sandbox_run.excess(self.leader);
+        let excess = self.confined_run.excess(self.leader);
         self.next = Instant::now() + INTERVAL;
         excess
     }

@@ -24,6 +24,7 @@ fn call(
         search_path: OsStr::new(SEARCH_PATH),
         stop_signal: StopSignal::Kill,
         sandbox: None,
+        environment: None,
     };
     run(program, input, ctx)
 }
@@ -358,7 +359,10 @@ fn an_interrupted_program_may_clean_up() {
         ("a", format!("echo >{place}/a; exit")),
         ("b", String::new()),
     ] {
-        let script = format!("trap '{trap}' INT; echo ready >&2; while :; do sleep 0.1; done");
+        // It waits without a child: a signal that arrives while a shell forks can get lost.
+        let script = format!(
+            "mkfifo {place}/pipe-{name}; exec 3<>{place}/pipe-{name}; trap '{trap}' INT; echo ready >&2; read line <&3"
+        );
         let arguments = ["-c".to_owned(), script];
         let program = Program {
             name: "sh",
@@ -366,6 +370,7 @@ fn an_interrupted_program_may_clean_up() {
             search_path: OsStr::new(SEARCH_PATH),
             stop_signal: StopSignal::Interrupt,
             sandbox: None,
+            environment: None,
         };
         // It is interrupted as soon as it handles the signal.
         let cancel = CancelToken::new();

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use crate::context::RunContext;
+use crate::context::{Deadline, RunContext};
 use crate::evaluator::{AsyncRunner, RunFuture, Runner};
 use crate::input::Input;
 use crate::outcome::{Outcome, Output, RunError};
@@ -21,6 +21,10 @@ impl Runner for BlockingRunner {
             return Err(RunError::Cancelled);
         }
         let list = Bytes::copy_from_slice(input.wire().as_bytes());
+        let ctx = &RunContext {
+            deadline: Deadline::at_most(ctx.deadline, self.0.max_time()),
+            ..ctx.clone()
+        };
         let outcome = wait(self.0.run(list, ctx.deadline), ctx)?;
         let limit = ctx.limits.max_output;
         let output = match &outcome.output {
@@ -34,6 +38,10 @@ impl Runner for BlockingRunner {
             listener.receive(&outcome.stderr);
         }
         Ok(outcome)
+    }
+
+    fn max_time(&self) -> Option<Duration> {
+        self.0.max_time()
     }
 }
 

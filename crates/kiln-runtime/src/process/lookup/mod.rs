@@ -10,7 +10,7 @@ use crate::outcome::StartError;
 
 /// The path of a program. A name with a slash is a path already; the operating system reports what is wrong with it. A
 /// name is never searched for in the current directory, even if the search path contains it.
-pub(super) fn find(name: &str, search_path: &OsStr) -> Result<PathBuf, StartError> {
+pub fn find(name: &str, search_path: &OsStr) -> Result<PathBuf, StartError> {
     if name.is_empty() {
         return Err(StartError::NoCommand);
     }

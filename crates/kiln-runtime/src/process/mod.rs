@@ -2,17 +2,20 @@
 //!
 //! One loop waits for everything at once, so that no amount of input or output makes it and the child wait for each
 //! other. The child leads its own process group; on timeout, on too much output or on cancellation the group is killed
-//! with all other descendants of the child. When [`run`] returns, the child has always been waited for.
+//! with all other descendants of the child. When [`run`] or [`run_image`] returns, the child has always been waited for.
 //!
 //! Deliberately absent: shells and pseudo-terminals.
 
+mod confined;
 mod kill;
 mod lookup;
 mod pump;
 mod registry;
 mod watch;
 
-use std::ffi::OsStr;
+pub use lookup::find;
+
+use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -20,12 +23,13 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use kiln_sandbox::{Sandbox, SandboxError, SandboxRun, StartedProcess};
+use kiln_sandbox::{ImageProcess, ImageSandbox, Sandbox, SandboxError, StartedProcess};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
 use crate::context::{Limits, RunContext};
 use crate::outcome::{ExecProblem, Outcome, Output, RunError, StartError, exit_text};
+use confined::ConfinedRun;
 
 /// A program and its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +43,8 @@ pub struct Program<'a> {
     pub stop_signal: StopSignal,
     /// Runs the program as the user if not given.
     pub sandbox: Option<&'a Sandbox>,
+    /// The variables of a program in a sandbox, instead of those of the sandbox.
+    pub environment: Option<&'a [(OsString, OsString)]>,
 }
 
 /// How to stop a program early.
@@ -70,6 +76,7 @@ impl From<FinishedProcess> for Outcome {
             output: Output::Wire(finished.stdout.into()),
             stderr: finished.stderr,
             elapsed: finished.elapsed,
+            identity: None,
         }
     }
 }
@@ -91,19 +98,40 @@ pub fn run(
     input: &[u8],
     ctx: &RunContext,
 ) -> Result<FinishedProcess, RunError> {
+    let start = || RunningChild::start(program, ctx.limits);
+    run_child(start, program.stop_signal, input, ctx)
+}
+
+/// Runs a program of an image to its end, with `input` on its standard input. None of its processes outlives it.
+pub fn run_image(
+    sandbox: &ImageSandbox,
+    process: &ImageProcess,
+    input: &[u8],
+    ctx: &RunContext,
+) -> Result<FinishedProcess, RunError> {
+    let start = || RunningChild::start_image(sandbox, process, ctx.limits);
+    run_child(start, StopSignal::Kill, input, ctx)
+}
+
+fn run_child<'a>(
+    start: impl FnOnce() -> Result<RunningChild<'a>, RunError>,
+    stop_signal: StopSignal,
+    input: &[u8],
+    ctx: &RunContext,
+) -> Result<FinishedProcess, RunError> {
     if ctx.cancel.is_cancelled() {
         return Err(RunError::Cancelled);
     }
     let started = Instant::now();
-    let mut running = RunningChild::start(program, ctx.limits)?;
-    let printed = pump::pump(&mut running, program.stop_signal, input, ctx);
+    let mut running = start()?;
+    let printed = pump::pump(&mut running, stop_signal, input, ctx);
     let status = running.finish(printed.is_ok())?;
     let printed = printed?;
     if status.signal() == Some(Signal::KILL.as_raw())
         && let Some(excess) = running
-            .sandbox_run
+            .confined_run
             .as_ref()
-            .and_then(SandboxRun::excess_at_end)
+            .and_then(ConfinedRun::excess_at_end)
     {
         return Err(RunError::OverLimit(excess));
     }
@@ -142,26 +170,20 @@ pub fn reap_orphans() {
 }
 
 /// A child that is killed and waited for when it is dropped.
-struct RunningChild {
+struct RunningChild<'a> {
     id: Pid,
     stdin: Option<PipeWriter>,
     stdout: Option<PipeReader>,
     stderr: Option<PipeReader>,
     waited: bool,
     /// Dropped after the child has been waited for, which returns the private directory.
-    sandbox_run: Option<SandboxRun>,
+    confined_run: Option<ConfinedRun<'a>>,
 }
 
-impl RunningChild {
-    fn start(program: Program<'_>, limits: Limits) -> Result<RunningChild, RunError> {
+impl<'a> RunningChild<'a> {
+    fn start(program: Program<'_>, limits: Limits) -> Result<RunningChild<'a>, RunError> {
         let path = lookup::find(program.name, program.search_path)?;
-        let not_started = |error: &io::Error| {
-            RunError::NotStarted(StartError::ForkExec {
-                program: path.to_string_lossy().into_owned(),
-                problem: ExecProblem::of(error),
-                reason: kiln_go::errno_text(error),
-            })
-        };
+        let not_started = |error: &io::Error| not_started(&path, error);
         let running = match program.sandbox {
             None => {
                 // A sandbox does this itself.
@@ -175,35 +197,57 @@ impl RunningChild {
             Some(sandbox) => {
                 // The child starts in another directory.
                 let absolute = std::path::absolute(&path).map_err(|error| not_started(&error))?;
-                let sandbox_run = sandbox
+                let mut sandbox_run = sandbox
                     .prepare_run(&absolute, limits.memory)
                     .map_err(unavailable)?;
+                if let Some(environment) = program.environment {
+                    sandbox_run = sandbox_run.with_environment(environment);
+                }
                 registry::start(|| {
                     let started = sandbox_run.start(&absolute, program.name, program.arguments);
-                    started.map_err(|error| match error {
-                        kiln_sandbox::StartError::Program(error) => not_started(&error),
-                        kiln_sandbox::StartError::Sandbox(error) => unavailable(error),
-                    })
+                    started.map_err(|error| start_error(&path, error))
                 })
-                .map(|started| started.map(|started| RunningChild::new(started, Some(sandbox_run))))
+                .map(|started| {
+                    let confined_run = ConfinedRun::Executable(sandbox_run);
+                    started.map(|started| RunningChild::new(started, Some(confined_run)))
+                })
             }
         };
         let running = running?.ok_or(RunError::Cancelled)?;
         // The sandbox has limited it already.
-        if running.sandbox_run.is_none() {
+        if running.confined_run.is_none() {
             limit_memory(running.id, limits)?;
         }
         Ok(running)
     }
 
-    fn new(started: StartedProcess, sandbox_run: Option<SandboxRun>) -> RunningChild {
+    fn start_image(
+        sandbox: &'a ImageSandbox,
+        process: &'a ImageProcess,
+        limits: Limits,
+    ) -> Result<RunningChild<'a>, RunError> {
+        let image_run = sandbox
+            .prepare_run(process, limits.memory)
+            .map_err(unavailable)?;
+        let started = registry::start(|| {
+            let started = image_run.start();
+            started.map_err(|error| start_error(&process.program, error))
+        })?;
+        let started = started.ok_or(RunError::Cancelled)?;
+        Ok(RunningChild::new(
+            started,
+            Some(ConfinedRun::Image(image_run)),
+        ))
+    }
+
+    fn new(started: StartedProcess, confined_run: Option<ConfinedRun<'a>>) -> RunningChild<'a> {
         RunningChild {
             id: started.id,
             stdin: Some(started.stdin),
             stdout: Some(started.stdout),
             stderr: Some(started.stderr),
             waited: false,
-            sandbox_run,
+            confined_run,
         }
     }
 
@@ -220,9 +264,9 @@ impl RunningChild {
 
     fn wait(&mut self) -> Result<ExitStatus, Errno> {
         self.waited = true;
-        if let Some(sandbox_run) = &self.sandbox_run {
+        if let Some(confined_run) = &self.confined_run {
             kill::kill_rest(self.id);
-            sandbox_run.kill();
+            confined_run.kill();
         }
         registry::forget(self.id);
         let ended = loop {
@@ -231,7 +275,7 @@ impl RunningChild {
                 ended => break ended,
             }
         };
-        if self.sandbox_run.is_some() {
+        if self.confined_run.is_some() {
             kill::reap_group(self.id);
         }
         let (_, status) = ended?.ok_or(Errno::CHILD)?;
@@ -239,7 +283,7 @@ impl RunningChild {
     }
 }
 
-impl Drop for RunningChild {
+impl Drop for RunningChild<'_> {
     fn drop(&mut self) {
         if !self.waited {
             kill::kill_all(self.id);
@@ -268,6 +312,21 @@ fn start_free(path: &Path, program: Program<'_>) -> io::Result<StartedProcess> {
             stderr: OwnedFd::from(stderr).into(),
         }),
         _ => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+fn not_started(program: &Path, error: &io::Error) -> RunError {
+    RunError::NotStarted(StartError::ForkExec {
+        program: program.to_string_lossy().into_owned(),
+        problem: ExecProblem::of(error),
+        reason: kiln_go::errno_text(error),
+    })
+}
+
+fn start_error(program: &Path, error: kiln_sandbox::StartError) -> RunError {
+    match error {
+        kiln_sandbox::StartError::Program(error) => not_started(program, &error),
+        kiln_sandbox::StartError::Sandbox(error) => unavailable(error),
     }
 }
 

@@ -1,13 +1,15 @@
 //! Several evaluators in order (Porch's multi-evaluator), and the one rule for "not found".
 //!
 //! An evaluator that does not know a function passes it on to the next; every other answer is final. Some evaluators
-//! know at once ([`FindError::NotFound`]), some only after a request to a peer ([`RunError::NotFound`]): the rule is
-//! the same. [`Search`] implements the rule and runs nothing, so that callers that block and callers that do not share
-//! it.
+//! know at once ([`FindError::NotFound`]), some only after a request to a peer ([`RunError::NotFound`],
+//! [`RunError::Declined`]): the rule is the same. An evaluator that is not allowed to run a function
+//! ([`FindError::Denied`]) is passed over too, but then the end of the search is that it is not allowed. [`Search`]
+//! implements the rule and runs nothing, so that callers that block and callers that do not share it.
 
 use std::error::Error;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::context::RunContext;
 use crate::evaluator::{Evaluator, FindError, Found, Runner};
@@ -42,6 +44,7 @@ impl EvaluatorChain {
             function: function.clone(),
             next: 0,
             not_found: None,
+            denied: None,
         };
         let found = search.advance()?;
         Ok((search, found))
@@ -56,6 +59,8 @@ pub struct Search {
     next: usize,
     /// The last "not found" that was returned by a run.
     not_found: Option<Arc<dyn Error + Send + Sync>>,
+    /// Why the first evaluator that is not allowed to run the function was passed over.
+    denied: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl Search {
@@ -74,6 +79,15 @@ impl Search {
         ran: Result<T, RunError>,
     ) -> ControlFlow<Result<T, RunError>, Found> {
         ControlFlow::Break(match (ran, self.not_found.take()) {
+            (Err(RunError::Declined(reason)), not_found) => match self.advance() {
+                Ok(found) => {
+                    self.not_found = not_found;
+                    return ControlFlow::Continue(found);
+                }
+                Err(FindError::NotFound { .. }) => Err(RunError::NotFound(reason)),
+                Err(FindError::Denied(error)) => Err(RunError::Denied(error)),
+                Err(FindError::Refused(error)) => Err(RunError::Unavailable(error)),
+            },
             (Err(RunError::NotFound(not_found)), _) => match self.advance() {
                 Ok(found) => {
                     self.not_found = Some(not_found.into());
@@ -81,6 +95,7 @@ impl Search {
                 }
                 // The evaluator asked last knows most.
                 Err(FindError::NotFound { .. }) => Err(RunError::NotFound(not_found)),
+                Err(FindError::Denied(error)) => Err(RunError::Denied(error)),
                 Err(FindError::Refused(error)) => Err(unavailable(not_found.into(), error)),
             },
             (Err(RunError::Unavailable(error)), Some(not_found)) => {
@@ -96,10 +111,16 @@ impl Search {
             self.next += 1;
             match evaluator.find(&self.function) {
                 Err(FindError::NotFound { .. }) => {}
+                Err(FindError::Denied(error)) => {
+                    self.denied.get_or_insert(error);
+                }
                 found => return found,
             }
         }
-        Err(FindError::not_found(&self.function))
+        Err(match &self.denied {
+            Some(denied) => FindError::Denied(Arc::clone(denied)),
+            None => FindError::not_found(&self.function),
+        })
     }
 }
 
@@ -135,14 +156,22 @@ impl Runner for ChainRunner {
     fn is_native(&self) -> bool {
         self.first.is_native()
     }
+
+    fn is_module(&self) -> bool {
+        self.first.is_module()
+    }
+
+    fn max_time(&self) -> Option<Duration> {
+        self.first.max_time()
+    }
 }
 
 /// One evaluator did not know the function, and the next could not run it.
 #[derive(Debug, thiserror::Error)]
 #[error("{not_found}; {error}")]
-struct NotFoundThenUnavailable {
-    not_found: Arc<dyn Error + Send + Sync>,
-    error: Box<dyn Error + Send + Sync>,
+pub struct NotFoundThenUnavailable {
+    pub not_found: Arc<dyn Error + Send + Sync>,
+    pub error: Box<dyn Error + Send + Sync>,
 }
 
 fn unavailable(
