@@ -1,0 +1,260 @@
+//! Parses `policy.yaml`. Everything that is not understood is an error: a policy that is half in force is none.
+
+mod problem;
+mod values;
+
+use std::sync::Arc;
+
+use kiln_yaml::{Kind, NodeRef, parse_single};
+
+use crate::policy::{PolicyDefault, PolicyFile, PolicyMax, Rule, Setting, Switch};
+use crate::scope::RuleScope;
+use crate::way::RunWay;
+pub use problem::{InvalidPolicy, PolicyProblem};
+use values::{bytes, one_of, text, time, wrong};
+
+/// The only version of the format.
+const VERSION: &str = "1";
+
+const FILE_KEYS: &[&str] = &["version", "default", "rules", "exec", "starlark"];
+const RULE_KEYS: &[&str] = &["match", "allow", "require", "network", "max"];
+const MAX_KEYS: &[&str] = &["time", "memory"];
+
+impl PolicyFile {
+    /// Parses a file. `path` is its name in messages.
+    pub fn parse(path: &str, contents: &[u8]) -> Result<PolicyFile, InvalidPolicy> {
+        let invalid = |line, problem| InvalidPolicy {
+            file: path.to_owned(),
+            line,
+            problem,
+        };
+        if std::str::from_utf8(contents).is_err() {
+            return Err(invalid(1, PolicyProblem::NotUtf8));
+        }
+        // A byte order mark is not part of the text.
+        let document = parse_single(contents).map_err(|error| {
+            let problem = PolicyProblem::Yaml(error.message().to_owned());
+            invalid(error.position().line, problem)
+        })?;
+        let document = document.ok_or_else(|| invalid(1, PolicyProblem::Empty))?;
+        parse_file(path, document.root()).map_err(|(line, problem)| invalid(line, problem))
+    }
+}
+
+/// A problem and its line.
+type Problem = (usize, PolicyProblem);
+
+fn line(node: NodeRef<'_>) -> usize {
+    node.position().map_or(1, |position| position.line)
+}
+
+fn parse_file(path: &str, root: NodeRef<'_>) -> Result<PolicyFile, Problem> {
+    let mut version = None;
+    let mut default = None;
+    let mut rules = Vec::new();
+    let mut exec = None;
+    let mut starlark = None;
+    for (key, value) in fields(root, "the policy", FILE_KEYS)? {
+        match key {
+            "version" => {
+                let given = text(value, "version", "1")?;
+                if given != VERSION {
+                    return Err((line(value), PolicyProblem::Version(given.to_owned())));
+                }
+                version = Some(());
+            }
+            "default" => default = Some(parse_default(value)?),
+            "rules" => rules = parse_rules(value)?,
+            "exec" => exec = Some(switch(value, "exec")?),
+            _ => starlark = Some(switch(value, "starlark")?),
+        }
+    }
+    let missing = |key| {
+        (
+            line(root),
+            PolicyProblem::Missing {
+                key,
+                place: "the policy",
+            },
+        )
+    };
+    version.ok_or_else(|| missing("version"))?;
+    Ok(PolicyFile {
+        path: Arc::from(path),
+        default: default.ok_or_else(|| missing("default"))?,
+        rules,
+        exec,
+        starlark,
+    })
+}
+
+fn parse_default(value: NodeRef<'_>) -> Result<Setting<PolicyDefault>, Problem> {
+    let values = [
+        ("allow", PolicyDefault::Allow),
+        ("warn", PolicyDefault::Warn),
+        ("deny", PolicyDefault::Deny),
+    ];
+    let default = one_of(value, "default", &values, "allow, warn or deny")?;
+    Ok(Setting {
+        value: default,
+        line: line(value),
+    })
+}
+
+fn switch(value: NodeRef<'_>, field: &'static str) -> Result<Setting<Switch>, Problem> {
+    let values = [("allow", Switch::Allow), ("deny", Switch::Deny)];
+    let switch = one_of(value, field, &values, "allow or deny")?;
+    Ok(Setting {
+        value: switch,
+        line: line(value),
+    })
+}
+
+fn parse_rules(value: NodeRef<'_>) -> Result<Vec<Rule>, Problem> {
+    let mut rules: Vec<Rule> = Vec::new();
+    for item in items(value, "rules", "a list of rules")? {
+        let rule = parse_rule(item)?;
+        if let Some(first) = rules.iter().find(|other| other.scope == rule.scope) {
+            let problem = PolicyProblem::DuplicateRule {
+                rule: rule.scope.text().to_owned(),
+                first: first.line,
+            };
+            return Err((rule.line, problem));
+        }
+        rules.push(rule);
+    }
+    Ok(rules)
+}
+
+fn parse_rule(item: NodeRef<'_>) -> Result<Rule, Problem> {
+    let mut scope = None;
+    let mut rule = Rule {
+        scope: RuleScope::All,
+        line: line(item),
+        allow: None,
+        requires_digest: false,
+        network: Switch::Allow,
+        max: PolicyMax::default(),
+    };
+    for (key, value) in fields(item, "a rule", RULE_KEYS)? {
+        match key {
+            "match" => {
+                let given = text(value, "match", "a repository, a path that ends in /, or *")?;
+                let parsed = RuleScope::parse(given).map_err(|reason| {
+                    let rule = given.to_owned();
+                    (line(value), PolicyProblem::Match { rule, reason })
+                })?;
+                scope = Some(parsed);
+            }
+            "allow" => rule.allow = Some(parse_ways(value)?),
+            "require" => rule.requires_digest = parse_requirements(value)?,
+            "network" => rule.network = switch(value, "network")?.value,
+            _ => rule.max = parse_max(value)?,
+        }
+    }
+    let missing = PolicyProblem::Missing {
+        key: "match",
+        place: "a rule",
+    };
+    rule.scope = scope.ok_or((rule.line, missing))?;
+    Ok(rule)
+}
+
+fn parse_ways(value: NodeRef<'_>) -> Result<Vec<RunWay>, Problem> {
+    let names = "a list of native, wasm, exec, remote, image, engine and pod";
+    let mut ways = Vec::new();
+    for item in items(value, "allow", names)? {
+        let way = item.as_text().and_then(RunWay::parse);
+        let way = way.ok_or_else(|| wrong(item, "allow", names))?;
+        if ways.contains(&way) {
+            let key = way.name().to_owned();
+            return Err((
+                line(item),
+                PolicyProblem::Duplicate {
+                    key,
+                    first: line(value),
+                },
+            ));
+        }
+        ways.push(way);
+    }
+    ways.sort();
+    Ok(ways)
+}
+
+/// Whether a digest is required. The only place that knows the other requirements.
+fn parse_requirements(value: NodeRef<'_>) -> Result<bool, Problem> {
+    const WANTED: &str = "a list of `digest` and `signature: {…}`";
+    let mut is_digest_required = false;
+    for item in items(value, "require", WANTED)? {
+        if item.as_text() == Some("digest") {
+            is_digest_required = true;
+            continue;
+        }
+        // Nothing may run that was not verified, so that the file is not in force at all.
+        if item.is_mapping() && item.get("signature").is_some() {
+            return Err((line(item), PolicyProblem::Signature));
+        }
+        return Err(wrong(item, "require", WANTED));
+    }
+    Ok(is_digest_required)
+}
+
+fn parse_max(value: NodeRef<'_>) -> Result<PolicyMax, Problem> {
+    let mut max = PolicyMax::default();
+    for (key, value) in fields(value, "max", MAX_KEYS)? {
+        match key {
+            "time" => max.time = Some(time(value)?),
+            _ => max.memory = Some(bytes(value)?),
+        }
+    }
+    Ok(max)
+}
+
+/// The fields of a mapping, each of them once and known.
+fn fields<'a>(
+    node: NodeRef<'a>,
+    place: &'static str,
+    known: &'static [&'static str],
+) -> Result<Vec<(&'static str, NodeRef<'a>)>, Problem> {
+    if !node.is_mapping() {
+        return Err(wrong(node, place, "a mapping"));
+    }
+    let mut found: Vec<(&'static str, NodeRef<'a>, usize)> = Vec::new();
+    for (key, value) in node.entries() {
+        let at = line(key);
+        let name = known.iter().find(|name| key.as_text() == Some(**name));
+        let Some(name) = name else {
+            let key = key.value().to_owned();
+            return Err((at, PolicyProblem::UnknownKey { key, place, known }));
+        };
+        if value.kind() == Kind::Alias || key.kind() == Kind::Alias {
+            return Err((at, PolicyProblem::Alias));
+        }
+        if let Some((_, _, first)) = found.iter().find(|(other, ..)| other == name) {
+            let key = (*name).to_owned();
+            return Err((at, PolicyProblem::Duplicate { key, first: *first }));
+        }
+        found.push((name, value, at));
+    }
+    let found = found.into_iter().map(|(name, value, _)| (name, value));
+    Ok(found.collect())
+}
+
+fn items<'a>(
+    node: NodeRef<'a>,
+    field: &'static str,
+    wanted: &'static str,
+) -> Result<Vec<NodeRef<'a>>, Problem> {
+    if !node.is_sequence() {
+        return Err(wrong(node, field, wanted));
+    }
+    let items: Vec<NodeRef<'a>> = node.items().collect();
+    match items.iter().find(|item| item.kind() == Kind::Alias) {
+        Some(alias) => Err((line(*alias), PolicyProblem::Alias)),
+        None => Ok(items),
+    }
+}
+
+#[cfg(test)]
+mod tests;
