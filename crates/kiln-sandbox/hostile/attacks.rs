@@ -15,7 +15,6 @@ use libc::c_long;
 
 use super::kernel::{Argument, call, map};
 
-/// Tries one attack.
 pub(crate) fn run(words: &[&str]) -> io::Result<()> {
     match *words {
         ["read", path] => {
@@ -304,7 +303,7 @@ fn number(word: &str) -> io::Result<Argument<'static>> {
     Ok(number.into())
 }
 
-fn terminated(text: &str) -> Vec<u8> {
+pub(crate) fn terminated(text: &str) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.push(0);
     bytes

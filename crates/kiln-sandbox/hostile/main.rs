@@ -11,6 +11,8 @@ mod attacks;
 #[cfg(target_os = "linux")]
 mod hold;
 #[cfg(target_os = "linux")]
+mod isolation;
+#[cfg(target_os = "linux")]
 mod kernel;
 
 #[cfg(target_os = "linux")]
@@ -21,7 +23,8 @@ mod kernel;
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match hold::run(&words).unwrap_or_else(|| attacks::run(&words)) {
+    let tried = hold::run(&words).or_else(|| isolation::run(&words));
+    match tried.unwrap_or_else(|| attacks::run(&words)) {
         Ok(()) => println!("done"),
         Err(error) => println!("denied: {error}"),
     }

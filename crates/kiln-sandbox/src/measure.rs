@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::image::RefusedStep;
+
 /// One measure of a sandbox.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Measure {
@@ -68,6 +70,19 @@ pub enum SandboxError {
     ControlGroup { path: PathBuf, source: io::Error },
     #[error("cannot make the sandbox's rules for files: {reason}")]
     Rules { reason: String },
+    /// This system does not let this process isolate functions of images.
+    #[error("cannot isolate the function")]
+    Isolate(#[source] RefusedStep),
+    /// A mount of an image was not possible.
+    #[error("cannot mount {} at {} of the image", source_path.display(), target.display())]
+    Mount {
+        source_path: PathBuf,
+        target: PathBuf,
+        source: io::Error,
+    },
+    /// A path of an image cannot be used.
+    #[error("the path {} of the image is malformed", path.display())]
+    MalformedPath { path: PathBuf },
     /// The child was not started because it could not be confined.
     #[error("cannot confine the function ({doing})")]
     Confine {

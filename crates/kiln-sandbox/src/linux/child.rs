@@ -3,13 +3,14 @@
 //! It runs in the memory of its parent, whose other threads continue and may hold any lock, so it only makes system
 //! calls on prepared data.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setpgid,
+    Pid, Resource, Rlimit, Signal, chdir, getppid, set_parent_process_death_signal, setpgid,
     setrlimit, umask,
 };
 use rustix::thread::set_no_new_privs;
@@ -20,10 +21,14 @@ use super::file_rules::allow_own_process;
 use super::identity::Identity;
 use super::kernel;
 use super::parent_watch::GroupEntry;
+use super::spawn::Confinement;
+use super::step::ConfineStep;
 
 /// The prepared data of the child.
 pub(super) struct Plan {
     pub(super) parent: Pid,
+    /// The private directory.
+    pub(super) directory: CString,
     /// Whether the parent is dumpable, and must be so again afterwards.
     pub(super) was_dumpable: bool,
     pub(super) identity: Identity,
@@ -36,14 +41,19 @@ pub(super) struct Plan {
     pub(super) group: Option<ControlGroup>,
 }
 
-impl Plan {
-    /// Confines the calling process, which has one thread. The order of the steps matters.
-    pub(super) fn enter(&self) -> io::Result<()> {
+impl Confinement for Plan {
+    fn was_dumpable(&self) -> bool {
+        self.was_dumpable
+    }
+
+    /// The order of the steps matters.
+    fn enter(&self, id: Pid) -> io::Result<()> {
+        chdir(&*self.directory)?;
         // No process leaves the group later, so that killing the group kills all. Not a session: on systems that
         // schedule by session (`sched_autogroup_enabled`) each run would begin with a new share, and wait twice as long
         // on a busy machine. The terminal is unreachable anyway: it is not among the files.
         ConfineStep::Group.done(setpgid(None, None))?;
-        self.group_entry.note(getpid());
+        self.group_entry.note(id);
         // Before anything is used that counts, and while it is permitted.
         if let Some(group) = &self.group {
             ConfineStep::ControlGroup.done(group.join())?;
@@ -76,50 +86,5 @@ pub(super) fn raise_oom_score() {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     if let Ok(file) = open(c"/proc/self/oom_score_adj", flags, Mode::empty()) {
         let _ = rustix::io::write(file, b"1000");
-    }
-}
-
-/// A step of confining. The child can pass only one number to the parent, so the step is stored above the error number.
-#[derive(Clone, Copy)]
-pub(super) enum ConfineStep {
-    Group = 1,
-    Descriptors,
-    Files,
-    Limits,
-    Identity,
-    Parent,
-    Privileges,
-    Filter,
-    ControlGroup,
-}
-
-/// Error numbers of the kernel are smaller.
-const SHIFT: u32 = 12;
-
-impl ConfineStep {
-    fn done<E: Into<io::Error>>(self, result: Result<(), E>) -> io::Result<()> {
-        result.map_err(|error| {
-            let number = error.into().raw_os_error().unwrap_or(libc::EINVAL);
-            io::Error::from_raw_os_error((self as i32) << SHIFT | number)
-        })
-    }
-
-    /// The step and its error, if the error belongs to a step.
-    pub(super) fn of(error: &io::Error) -> Option<(&'static str, io::Error)> {
-        let number = error.raw_os_error()?;
-        let doing = match number >> SHIFT {
-            1 => "make a process group",
-            2 => "close open files",
-            3 => "restrict files",
-            4 => "set limits",
-            5 => "change the user",
-            6 => "end with the parent",
-            7 => "give up new privileges",
-            8 => "filter system calls",
-            9 => "join the control group",
-            _ => return None,
-        };
-        let source = io::Error::from_raw_os_error(number & ((1 << SHIFT) - 1));
-        Some((doing, source))
     }
 }

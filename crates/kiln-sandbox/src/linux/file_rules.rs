@@ -164,6 +164,35 @@ impl FileRules {
     }
 }
 
+/// Rules that allow nothing yet, and the access to a root that a function may have; `None` without Landlock. Connections
+/// are not restricted.
+pub(super) fn of_root() -> Result<Option<RootRules>, SandboxError> {
+    let failed = |reason: String| SandboxError::Rules { reason };
+    let ruleset = no_access(true).map_err(|error| failed(error.to_string()))?;
+    let all = AccessFs::from_all(NEWEST) & !make_bitflags!(AccessFs::{MakeChar | MakeBlock});
+    let known = AccessFs::from_all(ABI::from(kernel::landlock_version()));
+    Ok(ruleset.map(|ruleset| RootRules {
+        ruleset,
+        access: (all & known).bits(),
+    }))
+}
+
+/// Rules for a process that has only one root.
+pub(super) struct RootRules {
+    ruleset: OwnedFd,
+    access: u64,
+}
+
+impl RootRules {
+    /// Restricts the calling process to the files below its root. For use in the child: only system calls.
+    pub(super) fn enter(&self) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(CWD, c"/", flags, Mode::empty())?;
+        kernel::add_rule(self.ruleset.as_fd(), root.as_fd(), self.access)?;
+        kernel::restrict_self(self.ruleset.as_fd())
+    }
+}
+
 /// Adds a path of the system, if it exists. If it contains a home, adds everything but the home. Skips links in it:
 /// their targets count.
 fn add_without_homes(

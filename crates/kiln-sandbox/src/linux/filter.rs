@@ -7,9 +7,10 @@ use super::commands::{BUFFER_SIZES, FCNTL, IOCTL, IOCTL_OF_NETWORK, PRCTL};
 use super::program::{ALLOW, Condition, SyscallRules};
 use super::support::Support;
 use super::syscalls::{
-    MISSING, NEWEST, NO_OPERATION, OF_NETWORK, OF_OWNERS, OF_PRIORITIES, OF_PROCESSES, OF_TRANSIT,
-    REFUSED, UNSUPPORTED, WITHOUT_COPYING,
+    MISSING, NEWEST, NO_OPERATION, OF_NAMESPACES, OF_NETWORK, OF_OWNERS, OF_PRIORITIES,
+    OF_PROCESSES, OF_TRANSIT, REFUSED, UNSUPPORTED, WITHOUT_COPYING,
 };
+use crate::image::ImageNetwork;
 use crate::measure::SandboxError;
 
 /// The error for calls that are not allowed.
@@ -44,16 +45,57 @@ pub(super) enum Owners {
     Others,
 }
 
+/// The functions that a filter is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum FilteredFunction {
+    /// Executables, which share everything with this machine that the filter and Landlock do not forbid.
+    Executable { allow_network: bool, owners: Owners },
+    /// Programs of images, which have namespaces of their own.
+    Image(ImageNetwork),
+}
+
+/// What sockets can reach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SocketReach {
+    /// There are no sockets, only pairs of them.
+    Nothing,
+    /// The processes of the function.
+    Function,
+    /// What this machine reaches, by internet protocols.
+    Network,
+}
+
+impl FilteredFunction {
+    fn sockets(self) -> SocketReach {
+        match self {
+            FilteredFunction::Executable {
+                allow_network: false,
+                ..
+            } => SocketReach::Nothing,
+            FilteredFunction::Image(ImageNetwork::Loopback) => SocketReach::Function,
+            FilteredFunction::Executable { .. } | FilteredFunction::Image(ImageNetwork::Host) => {
+                SocketReach::Network
+            }
+        }
+    }
+
+    /// The calls that it gets back.
+    fn allows(self, number: c_long) -> bool {
+        let of_network = self.sockets() != SocketReach::Nothing && OF_NETWORK.contains(&number);
+        let is_image = matches!(self, FilteredFunction::Image(_));
+        of_network || (is_image && OF_NAMESPACES.contains(&number))
+    }
+}
+
 /// Since this version Landlock restricts truncating.
 const RESTRICTS_TRUNCATING: i32 = 3;
 
-/// Makes the filter for functions with or without network.
+/// Makes the filter for functions.
 pub(super) fn compile(
     support: &Support,
-    allow_network: bool,
-    owners: Owners,
+    function: FilteredFunction,
 ) -> Result<BpfProgram, SandboxError> {
-    let program = rules(support, allow_network, owners).compile(NEWEST, MISS);
+    let program = rules(support, function).compile(NEWEST, MISS);
     match program.len() {
         0..=MOST_INSTRUCTIONS => Ok(program),
         length => Err(SandboxError::Filter {
@@ -62,16 +104,15 @@ pub(super) fn compile(
     }
 }
 
-fn rules(support: &Support, allow_network: bool, owners: Owners) -> SyscallRules {
+fn rules(support: &Support, function: FilteredFunction) -> SyscallRules {
     let mut rules = SyscallRules::otherwise(ALLOW);
-    for number in MISSING {
+    for number in MISSING.iter().filter(|number| !function.allows(**number)) {
         rules.always(*number, MISS);
     }
     for number in UNSUPPORTED {
         rules.always(*number, UNSUPPORT);
     }
-    let allowed: &[c_long] = if allow_network { OF_NETWORK } else { &[] };
-    for number in REFUSED.iter().filter(|number| !allowed.contains(number)) {
+    for number in REFUSED.iter().filter(|number| !function.allows(**number)) {
         rules.always(*number, REFUSE);
     }
     for number in WITHOUT_COPYING {
@@ -85,8 +126,12 @@ fn rules(support: &Support, allow_network: bool, owners: Owners) -> SyscallRules
     rules.when(libc::SYS_clone, vec![Condition::HasAny(0, any)], REFUSE);
     refuse_by_process(&mut rules);
     refuse_by_memory(&mut rules);
-    refuse_by_command(&mut rules, allow_network);
-    refuse_by_socket(&mut rules, allow_network);
+    refuse_by_command(&mut rules, function.sockets());
+    refuse_by_socket(&mut rules, function.sockets());
+    let FilteredFunction::Executable { owners, .. } = function else {
+        // Its files are on mounts of its own.
+        return rules;
+    };
     if support.landlock < RESTRICTS_TRUNCATING {
         refuse_truncating(&mut rules);
     }
@@ -126,9 +171,9 @@ fn refuse_by_memory(rules: &mut SyscallRules) {
     }
 }
 
-fn refuse_by_command(rules: &mut SyscallRules, allow_network: bool) {
+fn refuse_by_command(rules: &mut SyscallRules, sockets: SocketReach) {
     let mut requests = IOCTL.to_vec();
-    if allow_network {
+    if sockets != SocketReach::Nothing {
         requests.extend(IOCTL_OF_NETWORK);
     }
     for (number, argument, allowed) in [
@@ -145,38 +190,56 @@ fn refuse_by_command(rules: &mut SyscallRules, allow_network: bool) {
     rules.when(libc::SYS_prctl, vec![sets_signal, to_another], REFUSE);
 }
 
-fn refuse_by_socket(rules: &mut SyscallRules, allow_network: bool) {
+fn refuse_by_socket(rules: &mut SyscallRules, reach: SocketReach) {
     let other = Condition::IsNot(0, libc::AF_UNIX.unsigned_abs());
     rules.when(libc::SYS_socketpair, vec![other], REFUSE);
-    // Datagram sockets can send to any address; the other kinds of pairs are bound to each other. Raw sockets of pairs
-    // are datagram sockets.
-    for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
-        let is_kind = Condition::HasBits(1, SOCKET_KIND, kind.unsigned_abs());
-        rules.when(libc::SYS_socketpair, vec![is_kind], REFUSE);
+    if reach != SocketReach::Function {
+        // Datagram sockets can send to any address; the other kinds of pairs are bound to each other. Raw sockets of
+        // pairs are datagram sockets.
+        for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+            let is_kind = Condition::HasBits(1, SOCKET_KIND, kind.unsigned_abs());
+            rules.when(libc::SYS_socketpair, vec![is_kind], REFUSE);
+        }
     }
-    if allow_network {
-        let families = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-        let other = Condition::IsNoneOf(0, families.map(i32::unsigned_abs).to_vec());
-        rules.when(libc::SYS_socket, vec![other], REFUSE);
-        // The addresses of the machine. Other protocols of that family reach other parts of the kernel.
-        let netlink = Condition::Is(0, libc::AF_NETLINK.unsigned_abs());
-        let other = Condition::IsNot(2, libc::NETLINK_ROUTE.unsigned_abs());
-        rules.when(libc::SYS_socket, vec![netlink, other], REFUSE);
-        // Other protocols are rarely used, and the kernel loads modules for them.
-        let internet = Condition::IsNot(0, libc::AF_NETLINK.unsigned_abs());
-        let other = Condition::IsNoneOf(2, PROTOCOLS.map(i32::unsigned_abs).to_vec());
-        rules.when(libc::SYS_socket, vec![internet, other], REFUSE);
-        return;
+    if reach != SocketReach::Nothing {
+        refuse_by_protocol(rules, reach);
     }
-    rules.always(libc::SYS_socket, REFUSE);
-    for number in OF_TRANSIT {
-        rules.always(*number, REFUSE);
+    if reach == SocketReach::Nothing {
+        rules.always(libc::SYS_socket, REFUSE);
+        for number in OF_TRANSIT {
+            rules.always(*number, REFUSE);
+        }
     }
-    for option in BUFFER_SIZES {
-        let of_sockets = Condition::Is(1, libc::SOL_SOCKET.unsigned_abs());
-        let conditions = vec![of_sockets, Condition::Is(2, *option)];
-        rules.when(libc::SYS_setsockopt, conditions, REFUSE);
+    if reach != SocketReach::Network {
+        for option in BUFFER_SIZES {
+            let of_sockets = Condition::Is(1, libc::SOL_SOCKET.unsigned_abs());
+            let conditions = vec![of_sockets, Condition::Is(2, *option)];
+            rules.when(libc::SYS_setsockopt, conditions, REFUSE);
+        }
     }
+}
+
+/// The usual protocols only: the kernel loads modules for others.
+fn refuse_by_protocol(rules: &mut SyscallRules, reach: SocketReach) {
+    let mut families = vec![libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    if reach == SocketReach::Function {
+        families.push(libc::AF_UNIX);
+        let unix = Condition::Is(0, libc::AF_UNIX.unsigned_abs());
+        rules.when(libc::SYS_socket, vec![unix], ALLOW);
+    }
+    let families = families.into_iter().map(i32::unsigned_abs).collect();
+    rules.when(
+        libc::SYS_socket,
+        vec![Condition::IsNoneOf(0, families)],
+        REFUSE,
+    );
+    // The addresses of the machine. Other protocols of that family reach other parts of the kernel.
+    let netlink = Condition::Is(0, libc::AF_NETLINK.unsigned_abs());
+    let other = Condition::IsNot(2, libc::NETLINK_ROUTE.unsigned_abs());
+    rules.when(libc::SYS_socket, vec![netlink, other], REFUSE);
+    let internet = Condition::IsNot(0, libc::AF_NETLINK.unsigned_abs());
+    let other = Condition::IsNoneOf(2, PROTOCOLS.map(i32::unsigned_abs).to_vec());
+    rules.when(libc::SYS_socket, vec![internet, other], REFUSE);
 }
 
 /// Opening a file for reading with truncation counts as reading for old versions of Landlock.

@@ -126,6 +126,77 @@ pub(crate) fn close_all_descriptors_on_exec() -> io::Result<()> {
     checked(answer)
 }
 
+/// Sets attributes of a mount, and of all mounts in it if asked to. Attributes are only added.
+///
+/// Not by mounting again, which would have to repeat the attributes that an outer container has locked.
+pub(super) fn restrict_mount(
+    mount: BorrowedFd<'_>,
+    attributes: u64,
+    reach: MountReach,
+) -> io::Result<()> {
+    let attribute = libc::mount_attr {
+        attr_set: attributes,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    let recursive = match reach {
+        MountReach::One => 0,
+        MountReach::AllBelow => libc::AT_RECURSIVE,
+    };
+    #[expect(unsafe_code, reason = "no library has the call")]
+    // SAFETY: the path is an empty text that ends with NUL, and the attribute has the kernel's layout and the size that
+    // is passed. Both outlive the call and are only read.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            c_long::from(mount.as_raw_fd()),
+            c"".as_ptr(),
+            c_long::from(libc::AT_EMPTY_PATH | recursive),
+            &raw const attribute,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    checked(answer)
+}
+
+/// Which mounts get attributes.
+#[derive(Clone, Copy)]
+pub(super) enum MountReach {
+    One,
+    AllBelow,
+}
+
+/// Enables the loopback interface of the network namespace.
+pub(super) fn enable_loopback() -> io::Result<()> {
+    let flags = libc::IFF_UP | libc::IFF_RUNNING;
+    let mut name = [0; libc::IFNAMSIZ];
+    for (byte, letter) in name.iter_mut().zip(*b"lo") {
+        *byte = letter.cast_signed();
+    }
+    let request = libc::ifreq {
+        ifr_name: name,
+        ifr_ifru: libc::__c_anonymous_ifr_ifru {
+            // The interface has few flags.
+            ifru_flags: flags as libc::c_short,
+        },
+    };
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+    #[expect(unsafe_code, reason = "no library has the call")]
+    // SAFETY: the request has the kernel's layout, outlives the call and is only read. The socket is this process's own,
+    // and is closed by its number once.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, kind, 0);
+        if socket < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let answer = libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw const request);
+        let result = checked(answer.into());
+        libc::close(socket);
+        result
+    }
+}
+
 fn checked(answer: c_long) -> io::Result<()> {
     match answer {
         0 => Ok(()),

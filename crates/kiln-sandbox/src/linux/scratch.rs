@@ -36,7 +36,6 @@ pub(super) struct ScratchRoot {
     /// The owners; this user if not given.
     owners: Option<Users>,
     slots: Arc<Slots>,
-    /// Holds the lock.
     _locked: OwnedFd,
 }
 

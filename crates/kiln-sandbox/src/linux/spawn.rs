@@ -16,18 +16,39 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use libc::{c_char, c_int, c_void};
 use rustix::fs::{Gid, Uid, fchown};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
-use rustix::process::{DumpableBehavior, Pid, WaitOptions, chdir, set_dumpable_behavior, waitpid};
+use rustix::process::{DumpableBehavior, Pid, WaitOptions, set_dumpable_behavior, waitpid};
 
-use super::child::Plan;
 use super::mask::SignalMask;
+use super::step::ConfineStep;
+use super::thread_user::ThreadUser;
+
+/// How a child confines itself.
+pub(super) trait Confinement: Sync {
+    /// Whether the parent is dumpable, and must be so again afterwards.
+    fn was_dumpable(&self) -> bool;
+
+    /// The flags of its new namespaces.
+    fn namespaces(&self) -> c_int {
+        0
+    }
+
+    /// The user that owns the user namespace, if it is another one than ours.
+    fn namespace_owner(&self) -> Option<u32> {
+        None
+    }
+
+    /// Confines the calling process, which has one thread. `id` is its ID in the namespace of its parent. Runs in the
+    /// child: only system calls.
+    fn enter(&self, id: Pid) -> io::Result<()>;
+}
 
 /// The arguments of a process.
 pub(super) struct ProcessStart<'a> {
-    pub(super) program: &'a Path,
+    /// A child without a program exits as soon as it is confined.
+    pub(super) program: Option<&'a Path>,
     /// Its name and its arguments.
-    pub(super) words: Vec<&'a str>,
+    pub(super) words: Vec<&'a OsStr>,
     pub(super) environment: &'a [(OsString, OsString)],
-    pub(super) directory: &'a Path,
     /// The user that must be able to open its standard files by name.
     pub(super) owner: Option<u32>,
 }
@@ -44,7 +65,10 @@ pub struct StartedProcess {
 
 /// Starts a process that confines itself by `plan` before it executes the program. An error may belong to a step of the
 /// plan.
-pub(super) fn start(start: &ProcessStart<'_>, plan: &Plan) -> io::Result<StartedProcess> {
+pub(super) fn start(
+    start: &ProcessStart<'_>,
+    confinement: &dyn Confinement,
+) -> io::Result<StartedProcess> {
     let (their_stdin, stdin) = io::pipe()?;
     let (stdout, their_stdout) = io::pipe()?;
     let (stderr, their_stderr) = io::pipe()?;
@@ -58,7 +82,7 @@ pub(super) fn start(start: &ProcessStart<'_>, plan: &Plan) -> io::Result<Started
             fchown(file, Some(Uid::from_raw(owner)), Some(Gid::from_raw(owner)))?;
         }
     }
-    let words: Vec<CString> = terminated(start.words.iter().map(OsStr::new))?;
+    let words: Vec<CString> = terminated(start.words.iter().copied())?;
     let variables = start.environment.iter().map(|(name, value)| {
         let mut variable = name.clone();
         variable.push("=");
@@ -67,17 +91,19 @@ pub(super) fn start(start: &ProcessStart<'_>, plan: &Plan) -> io::Result<Started
     });
     let variables: Vec<OsString> = variables.collect();
     let variables = terminated(variables.iter().map(OsString::as_os_str))?;
+    let program = start.program.map(|program| program.as_os_str().as_bytes());
+    let program = program.map(CString::new).transpose()?;
     let child = NewChild {
-        plan,
-        program: &CString::new(start.program.as_os_str().as_bytes())?,
+        confinement,
+        program: program.as_deref(),
         words: &pointers(&words),
         variables: &pointers(&variables),
-        directory: &CString::new(start.directory.as_os_str().as_bytes())?,
         files: [
             theirs[0].as_raw_fd(),
             theirs[1].as_raw_fd(),
             theirs[2].as_raw_fd(),
         ],
+        id: AtomicI32::new(0),
         error: AtomicI32::new(0),
     };
     let id = child.clone_process()?;
@@ -117,12 +143,13 @@ fn pointers(texts: &[CString]) -> Vec<*const c_char> {
 
 /// The data of the child.
 struct NewChild<'a> {
-    plan: &'a Plan,
-    program: &'a CStr,
+    confinement: &'a dyn Confinement,
+    program: Option<&'a CStr>,
     words: &'a [*const c_char],
     variables: &'a [*const c_char],
-    directory: &'a CStr,
     files: [RawFd; 3],
+    /// Its ID in the namespace of its parent; the kernel stores it before the child runs.
+    id: AtomicI32,
     /// The error in the child.
     error: AtomicI32,
 }
@@ -136,7 +163,15 @@ impl NewChild<'_> {
         let mut stack: Vec<MaybeUninit<u128>> = Vec::with_capacity(STACK);
         let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
         let mask = SignalMask::block_all()?;
-        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        let owner = self.confinement.namespace_owner();
+        let owner = owner.map(ThreadUser::take).transpose();
+        let owner = ConfineStep::Identity.done(owner)?;
+        let namespaces = self.confinement.namespaces();
+        let flags = libc::CLONE_VM
+            | libc::CLONE_VFORK
+            | libc::CLONE_PARENT_SETTID
+            | libc::SIGCHLD
+            | namespaces;
         #[expect(
             unsafe_code,
             reason = "there is no other way to start a process that confines itself without copying this one"
@@ -144,38 +179,47 @@ impl NewChild<'_> {
         // SAFETY: the child runs `run_child` on its own stack, which is aligned, grows down from `top` and is freed
         // only after the child has left this memory: with CLONE_VFORK the calling thread waits until then. `self`
         // outlives the call for the same reason, and is shared with the child as with another thread: all of it is
-        // `Sync` or only read but for `error`, which is atomic. No signal handler runs in the child: all signals are
-        // blocked until it has reset the handlers.
+        // `Sync` or only read but for `error` and `id`, which are atomic; the kernel writes the latter. No signal handler
+        // runs in the child: all signals are blocked until it has reset the handlers.
         let answer = unsafe {
             libc::clone(
                 run_child,
                 top.cast::<c_void>(),
                 flags,
                 std::ptr::from_ref(self).cast_mut().cast::<c_void>(),
+                self.id.as_ptr(),
             )
         };
         let answer = match answer {
             -1 => Err(io::Error::last_os_error()),
             id => Ok(id),
         };
+        drop(owner);
         drop(mask);
-        // A child that became another user has made the memory, which is also ours, undumpable.
-        if self.plan.was_dumpable {
+        let answer = match namespaces {
+            0 => answer,
+            _ => ConfineStep::Namespaces.done(answer),
+        };
+        // A thread or child that became another user has made the memory, which is also ours, undumpable.
+        if self.confinement.was_dumpable() {
             let _ = set_dumpable_behavior(DumpableBehavior::Dumpable);
         }
         let id = answer?;
         Pid::from_raw(id).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// The work of the child. It returns only on failure.
+    /// The work of the child. With a program, it returns only on failure.
     fn begin(&self) -> io::Result<()> {
         reset_handlers()?;
         for (number, file) in (0..).zip(self.files) {
             put(file, number)?;
         }
-        chdir(self.directory)?;
-        self.plan.enter()?;
+        let id = Pid::from_raw(self.id.load(Ordering::Relaxed)).ok_or(Errno::SRCH)?;
+        self.confinement.enter(id)?;
         SignalMask::none()?;
+        let Some(program) = self.program else {
+            return Ok(());
+        };
         #[expect(
             unsafe_code,
             reason = "the last step has to be one that does not allocate"
@@ -184,7 +228,7 @@ impl NewChild<'_> {
         // the call. Nothing of this memory is touched afterwards unless it fails.
         unsafe {
             libc::execve(
-                self.program.as_ptr(),
+                program.as_ptr(),
                 self.words.as_ptr(),
                 self.variables.as_ptr(),
             )
@@ -199,12 +243,15 @@ extern "C" fn run_child(child: *mut c_void) -> c_int {
     // SAFETY: `clone_process` passes a `NewChild` that outlives the child's time in this memory, and nothing changes it
     // meanwhile.
     let child = unsafe { &*child.cast_const().cast::<NewChild<'_>>() };
-    if let Err(error) = child.begin() {
-        let number = error.raw_os_error().unwrap_or(libc::EINVAL);
-        child.error.store(number, Ordering::Relaxed);
+    // The number ends the process, like `_exit`.
+    match child.begin() {
+        Ok(()) => 0,
+        Err(error) => {
+            let number = error.raw_os_error().unwrap_or(libc::EINVAL);
+            child.error.store(number, Ordering::Relaxed);
+            127
+        }
     }
-    // Ends the process, like `_exit`.
-    127
 }
 
 /// Duplicates an open file onto a descriptor.

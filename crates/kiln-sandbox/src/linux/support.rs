@@ -10,7 +10,7 @@ use super::identity::Users;
 use super::kernel;
 use crate::measure::{InForce, Measure, SandboxError};
 use crate::policy::{SandboxLimits, SandboxPolicy};
-use crate::processes::processes;
+use crate::processes;
 
 /// Since this version Landlock keeps signals inside the sandbox.
 const SCOPED_SIGNALS: i32 = 6;
@@ -29,6 +29,8 @@ pub(super) struct Support {
     pub(super) is_dumpable: bool,
     /// How much a socket holds, in bytes.
     pub(super) socket_buffer: u64,
+    /// Whether the limit of processes counts those of one user namespace.
+    pub(super) counts_by_namespace: bool,
 }
 
 impl Support {
@@ -37,9 +39,10 @@ impl Support {
             landlock: kernel::landlock_version(),
             seccomp: is_known_architecture() && kernel::has_seccomp(),
             own_users: Users::can_be_used(),
-            sees_processes: !processes().is_empty(),
+            sees_processes: processes::are_visible(),
             is_dumpable: is_dumpable(),
             socket_buffer: socket_buffer(),
+            counts_by_namespace: release() >= COUNTS_BY_NAMESPACE,
         }
     }
 
@@ -53,6 +56,18 @@ impl Support {
         let reason = reason.to_owned();
         Err(SandboxError::Unsupported { reason })
     }
+}
+
+/// Since this release the kernel counts the processes of a user in each user namespace.
+const COUNTS_BY_NAMESPACE: (u32, u32) = (5, 14);
+
+/// The first two numbers of the kernel's release; 0 where there is none.
+fn release() -> (u32, u32) {
+    let name = rustix::system::uname();
+    let text = name.release().to_str().unwrap_or_default();
+    let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
+    let mut next = || numbers.next().and_then(|number| number.parse().ok());
+    (next().unwrap_or_default(), next().unwrap_or_default())
 }
 
 /// The setting of the system, or its default.

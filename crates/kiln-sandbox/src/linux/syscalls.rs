@@ -1,6 +1,7 @@
 //! The system calls that functions do not get, and why.
 //!
-//! Of the calls that we know, those listed here are refused; all newer ones are refused.
+//! Of the calls that we know, those listed here are refused; all newer ones are refused. One table serves both kinds of
+//! functions: those of images have namespaces of their own, and get back what [`OF_NAMESPACES`] lists.
 
 use libc::c_long;
 
@@ -155,6 +156,19 @@ pub(super) const OF_NETWORK: &[c_long] = &[
     libc::SYS_listen,
     libc::SYS_accept,
     libc::SYS_accept4,
+];
+
+/// Calls that functions of images get back in addition: their sessions, files and sockets are in namespaces of their
+/// own, which end with them.
+pub(super) const OF_NAMESPACES: &[c_long] = &[
+    // Killing the first process of the namespace kills all, whatever their group is.
+    libc::SYS_setsid,
+    libc::SYS_setpgid,
+    // They see their own files only.
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_inotify_init,
+    libc::SYS_inotify_init1,
+    libc::SYS_inotify_add_watch,
 ];
 
 /// Changes of a file's metadata by its name, which Landlock does not restrict. Refused to functions that run as the

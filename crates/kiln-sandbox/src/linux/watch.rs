@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
+use super::control_groups::ControlGroup;
 use super::file_user::FileUser;
 use crate::measure::Excess;
 use crate::policy::SandboxLimits;
@@ -36,17 +37,61 @@ pub(super) struct Bounds {
     pub(super) limits: SandboxLimits,
     /// The function's own user, if it has one.
     pub(super) owner: Option<u32>,
+    /// Which processes belong to the function.
+    pub(super) members: Members,
     /// Size of a socket's buffer, in bytes.
     pub(super) socket_buffer: u64,
 }
 
+/// Which processes belong to a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Members {
+    /// The group that it leads: no process leaves it.
+    Group,
+    /// Its descendants: no process leaves its namespace, in which orphans become its children.
+    Descendants,
+}
+
+impl Members {
+    fn of(self, leader: i32, processes: &[Process]) -> Vec<&Process> {
+        let Members::Descendants = self else {
+            let members = processes.iter().filter(|process| process.group == leader);
+            return members.collect();
+        };
+        let mut members: Vec<&Process> = Vec::new();
+        let mut parents = vec![leader];
+        members.extend(processes.iter().find(|process| process.id == leader));
+        while let Some(parent) = parents.pop() {
+            let children = processes.iter().filter(|process| process.parent == parent);
+            for child in children {
+                parents.push(child.id);
+                members.push(child);
+            }
+        }
+        members
+    }
+}
+
 impl Bounds {
-    /// The limit that the group of `leader` exceeds. No process leaves a group in a sandbox, so the group is complete.
-    pub(super) fn excess(&self, leader: Pid) -> Option<Excess> {
-        let leader = leader.as_raw_nonzero().get();
+    /// The limit that the processes of `leader` exceed together. Where a control group enforces it, this is known after
+    /// the kernel has killed them.
+    pub(super) fn excess(&self, leader: Pid, group: Option<&ControlGroup>) -> Option<Excess> {
+        match group {
+            Some(_) => self.excess_at_end(group),
+            None => self.watched_excess(leader),
+        }
+    }
+
+    /// The limit for which the kernel has killed the processes, as far as it reports that.
+    pub(super) fn excess_at_end(&self, group: Option<&ControlGroup>) -> Option<Excess> {
+        group
+            .is_some_and(ControlGroup::ran_out_of_memory)
+            .then_some(Excess::Memory(self.limits.memory))
+    }
+
+    fn watched_excess(&self, leader: Pid) -> Option<Excess> {
         let processes = all_processes();
-        let members = processes.iter().filter(|process| process.group == leader);
-        let members: Vec<&Process> = members.collect();
+        let members = self.members.of(leader.as_raw_nonzero().get(), &processes);
         let threads: u64 = members.iter().map(|process| process.threads).sum();
         if threads > self.limits.processes {
             return Some(Excess::Processes(self.limits.processes));

@@ -301,9 +301,14 @@ fn a_function_does_not_outlive_a_runner_that_is_killed() {
     let ([function, daemon], true) = (ids.as_slice(), were_running) else {
         panic!("{line}");
     };
+    wait_until_gone(&[*function, *daemon]);
+}
+
+/// Waits until none of these runs the hostile program.
+pub(crate) fn wait_until_gone(processes: &[i32]) {
     let started = Instant::now();
-    while is_running(*function) || is_running(*daemon) {
-        assert!(started.elapsed() < PATIENCE, "{function}, {daemon}");
+    while processes.iter().any(|process| is_running(*process)) {
+        assert!(started.elapsed() < PATIENCE, "{processes:?}");
         std::thread::yield_now();
     }
 }
@@ -311,10 +316,13 @@ fn a_function_does_not_outlive_a_runner_that_is_killed() {
 /// A hang of the test, not of the function.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The names of the hostile program, here and in an image.
+const NAMES: [&str; 2] = ["(kiln-sandbox-ho", "(hostile)"];
+
 fn is_running(process: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
     // Names are cut off.
-    stat.is_ok_and(|stat| !stat.contains(") Z ") && stat.contains("(kiln-sandbox-ho"))
+    stat.is_ok_and(|stat| !stat.contains(") Z ") && NAMES.iter().any(|name| stat.contains(name)))
 }
 
 #[test]

@@ -100,7 +100,7 @@ pub(crate) fn outside(words: &[&str]) -> String {
     output_text(&Command::new(HOSTILE).args(words).output().unwrap())
 }
 
-fn output_text(output: &Output) -> String {
+pub(crate) fn output_text(output: &Output) -> String {
     let stdout = String::from_utf8_lossy(&output.stdout);
     format!(
         "{}{}",

@@ -7,7 +7,13 @@ mod attacks;
 #[cfg(target_os = "linux")]
 mod bounds;
 #[cfg(target_os = "linux")]
+mod escapes;
+#[cfg(target_os = "linux")]
 mod fixture;
+#[cfg(target_os = "linux")]
+mod image;
+#[cfg(target_os = "linux")]
+mod image_starts;
 #[cfg(target_os = "linux")]
 mod scratch;
 #[cfg(target_os = "linux")]

@@ -51,7 +51,7 @@ fn a_run_gets_a_group_with_its_limits() {
         read(&fake.path.join("cgroup.subtree_control")),
         "+memory +pids"
     );
-    let group = groups.make(&limits()).unwrap();
+    let mut group = groups.make(&limits()).unwrap();
     let path = group.path.clone();
     assert!(path.starts_with(&fake.path), "{path:?}");
     for (file, value) in [
@@ -62,7 +62,10 @@ fn a_run_gets_a_group_with_its_limits() {
     ] {
         assert_eq!(read(&path.join(file)), value, "{file}");
     }
+    // The kernel makes this file with the group.
     write(path.join("cgroup.procs"), "").unwrap();
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    group.members = openat(CWD, path.join("cgroup.procs"), flags, Mode::empty());
     group.join().unwrap();
     assert_eq!(read(&path.join("cgroup.procs")), "0");
     assert!(!group.ran_out_of_memory());
@@ -173,10 +176,11 @@ fn real_groups_are_joined_killed_and_removed() {
         skip(&format!("{}: {error}", path.display()));
         return;
     }
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    let members = openat(CWD, path.join("cgroup.procs"), flags, Mode::empty());
     let left: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
     let group = ControlGroup {
-        directory: openat(CWD, &path, flags, Mode::empty()).unwrap(),
+        members,
         path: path.clone(),
         left: Arc::clone(&left),
     };

@@ -1,8 +1,9 @@
-//! The sandbox on Linux: Landlock for files and signals, seccomp for the network and the kernel, resource limits, and
-//! where permitted, a separate user for each function.
+//! The sandbox on Linux. Executables get Landlock for files and signals, seccomp for the network and the kernel, resource
+//! limits, and where permitted, a separate user for each function.
 //!
-//! No namespaces: creating and destroying one for the network alone costs about as much as everything here, few
-//! containers allow them, and everything that they would hide is unreachable already.
+//! Executables have no namespaces: creating and destroying one for the network alone costs about as much as everything
+//! here, few containers allow them, and everything that they would hide is unreachable already. Programs of images need
+//! them, because their files have to be at the paths that the image has ([`image`]).
 
 mod access;
 mod child;
@@ -15,18 +16,22 @@ mod file_user;
 mod filter;
 mod homes;
 mod identity;
+mod image;
 mod kernel;
 mod mask;
 mod parent_watch;
 mod program;
 mod scratch;
 mod spawn;
+mod step;
 mod support;
 mod syscalls;
+mod thread_user;
 mod watch;
 
-use std::ffi::OsString;
+use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,21 +43,23 @@ use crate::measure::{Excess, Measure, SandboxError, StartError};
 use crate::policy::{SandboxLimits, SandboxPolicy};
 
 pub use confine::{confine_worker, lower_priority};
+pub use image::{ImageRun, ImageSandbox};
 pub(crate) use kernel::close_all_descriptors_on_exec;
 pub(crate) use parent_watch::watcher;
 pub use spawn::StartedProcess;
 
-use child::{ConfineStep, Plan};
+use child::Plan;
 use control_groups::{ControlGroup, ControlGroups, Delegated};
 use file_rules::{AllowedPath, FileRules};
-use filter::Owners;
+use filter::{FilteredFunction, Owners};
 use homes::Homes;
 use identity::{Identity, ProgramAccess, Users};
 use parent_watch::GroupEntry;
 use scratch::{Scratch, ScratchRoot};
 use spawn::ProcessStart;
+use step::ConfineStep;
 use support::Support;
-use watch::Bounds;
+use watch::{Bounds, Members};
 
 /// A sandbox for functions. One serves any number of concurrent runs.
 pub struct Sandbox {
@@ -90,8 +97,14 @@ impl Sandbox {
         if policy.allow_network {
             allowed.extend(NETWORK_VARIABLES);
         }
-        let compile =
-            |owners| filter::compile(&support, policy.allow_network, owners).map(Arc::new);
+        let allow_network = policy.allow_network;
+        let compile = |owners| {
+            let function = FilteredFunction::Executable {
+                allow_network,
+                owners,
+            };
+            filter::compile(&support, function).map(Arc::new)
+        };
         let homes = Homes::find(&surroundings.environment);
         // As early as possible: it is a copy of this process, and keeps its memory.
         parent_watch::ensure();
@@ -109,7 +122,6 @@ impl Sandbox {
         })
     }
 
-    /// The measures of this sandbox.
     pub fn measures(&self) -> Vec<Measure> {
         let path = self.control_groups.as_ref().map(ControlGroups::path);
         support::measures(&self.support, &self.policy, path.map_err(String::as_str))
@@ -132,27 +144,26 @@ impl Sandbox {
                 .ruleset(&program_paths, scratch.path(), self.policy.allow_network)?;
         let mut limits = self.policy.limits;
         limits.memory = memory.unwrap_or(limits.memory);
-        let group = self.control_groups.as_ref().ok();
-        let group = group.map(|groups| {
-            groups
-                .make(&limits)
-                .map_err(|source| SandboxError::ControlGroup {
-                    path: groups.path().to_owned(),
-                    source,
-                })
-        });
+        let directory = CString::new(scratch.path().as_os_str().as_bytes());
+        let directory = directory.map_err(|error| SandboxError::Scratch {
+            path: scratch.path().to_owned(),
+            source: error.into(),
+        })?;
+        // With a shared user, processes of others would count too.
+        let processes = matches!(identity, Identity::Other(..)).then_some(limits.processes);
         let plan = Plan {
             parent: getpid(),
+            directory,
             was_dumpable: self.support.is_dumpable,
             identity,
-            rlimits: rlimits(&limits, identity),
+            rlimits: rlimits(&limits, processes),
             ruleset,
             filter: Arc::clone(match identity.shares_our_files() {
                 true => &self.filter_of_owners,
                 false => &self.filter,
             }),
             group_entry: GroupEntry::take(),
-            group: group.transpose()?,
+            group: new_group(&self.control_groups, &limits)?,
         };
         let mut environment = self.environment.clone();
         let home = scratch.path().as_os_str().to_owned();
@@ -164,6 +175,7 @@ impl Sandbox {
             bounds: Bounds {
                 limits,
                 owner: scratch.owner(),
+                members: Members::Group,
                 socket_buffer: self.support.socket_buffer,
             },
             scratch,
@@ -206,6 +218,21 @@ impl SandboxRun {
         self.scratch.path()
     }
 
+    /// The same run with other variables than those of the sandbox, and with its private directory as `HOME` and
+    /// `TMPDIR`.
+    #[must_use]
+    pub fn with_environment(mut self, environment: &[(OsString, OsString)]) -> SandboxRun {
+        let private = ["HOME", "TMPDIR"];
+        let others = environment
+            .iter()
+            .filter(|(name, _)| !private.iter().any(|private| name == private));
+        self.environment = others.cloned().collect();
+        let home = self.scratch.path().as_os_str();
+        let private = private.map(|name| (name.into(), home.to_owned()));
+        self.environment.extend(private);
+        self
+    }
+
     /// Starts a program: with the filtered environment, in the private directory, as leader of a process group. `name`
     /// is its first argument. One program at a time.
     pub fn start(
@@ -215,15 +242,18 @@ impl SandboxRun {
         arguments: &[String],
     ) -> Result<StartedProcess, StartError> {
         let arguments = arguments.iter().map(String::as_str);
+        let words = [name].into_iter().chain(arguments).map(OsStr::new);
         let start = ProcessStart {
-            program,
-            words: [name].into_iter().chain(arguments).collect(),
+            program: Some(program),
+            words: words.collect(),
             environment: &self.environment,
-            directory: self.scratch.path(),
             owner: self.scratch.owner(),
         };
         spawn::start(&start, &self.plan).map_err(|error| match ConfineStep::of(&error) {
-            Some((doing, source)) => StartError::Sandbox(SandboxError::Confine { doing, source }),
+            Some((step, source)) => StartError::Sandbox(SandboxError::Confine {
+                doing: step.doing(),
+                source,
+            }),
             None => StartError::Program(error),
         })
     }
@@ -231,18 +261,12 @@ impl SandboxRun {
     /// Which limit the processes in the group of `leader` exceed together. Where a control group enforces it, this is
     /// known after the kernel has killed them.
     pub fn excess(&self, leader: Pid) -> Option<Excess> {
-        match &self.plan.group {
-            Some(_) => self.excess_at_end(),
-            None => self.bounds.excess(leader),
-        }
+        self.bounds.excess(leader, self.plan.group.as_ref())
     }
 
     /// The limit for which the kernel has killed the processes, as far as it reports that.
     pub fn excess_at_end(&self) -> Option<Excess> {
-        let group = self.plan.group.as_ref();
-        group
-            .is_some_and(ControlGroup::ran_out_of_memory)
-            .then_some(Excess::Memory(self.bounds.limits.memory))
+        self.bounds.excess_at_end(self.plan.group.as_ref())
     }
 
     /// Kills all remaining processes, as far as they can be found without the ID of their process group.
@@ -260,8 +284,24 @@ fn address_space(memory: u64) -> u64 {
     memory.saturating_mul(512).max(LEAST)
 }
 
-/// Limits are only lowered: limits that are in force already are not exceeded.
-fn rlimits(limits: &SandboxLimits, identity: Identity) -> Vec<(Resource, Rlimit)> {
+/// The control group of a run, where groups can be made.
+fn new_group(
+    groups: &Result<ControlGroups, String>,
+    limits: &SandboxLimits,
+) -> Result<Option<ControlGroup>, SandboxError> {
+    let made = groups.as_ref().ok().map(|groups| {
+        let made = groups.make(limits);
+        made.map_err(|source| SandboxError::ControlGroup {
+            path: groups.path().to_owned(),
+            source,
+        })
+    });
+    made.transpose()
+}
+
+/// Limits are only lowered: limits that are in force already are not exceeded. `processes` is the limit of the
+/// function's user, if it shares that with no others.
+fn rlimits(limits: &SandboxLimits, processes: Option<u64>) -> Vec<(Resource, Rlimit)> {
     let mut wanted = vec![
         (Resource::As, address_space(limits.memory)),
         // With 0, the system would still start the program that handles core dumps; with 1 it does not, and no file
@@ -276,10 +316,7 @@ fn rlimits(limits: &SandboxLimits, identity: Identity) -> Vec<(Resource, Rlimit)
         (Resource::Nofile, limits.open_files),
         (Resource::Rtprio, 0),
     ];
-    if let Identity::Other(..) = identity {
-        // With a shared user, processes of others would count too.
-        wanted.push((Resource::Nproc, limits.processes));
-    }
+    wanted.extend(processes.map(|processes| (Resource::Nproc, processes)));
     let lowered = wanted.into_iter().map(|(resource, limit)| {
         let maximum = getrlimit(resource)
             .maximum

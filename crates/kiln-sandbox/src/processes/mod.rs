@@ -17,10 +17,15 @@ pub struct Process {
     pub started: u64,
 }
 
-/// All processes; empty if `/proc` has other process IDs than we do: it may be that of the host.
-pub fn processes() -> Vec<Process> {
+/// Whether `/proc` exists and has the same process IDs as we do: it may be that of the host.
+pub(crate) fn are_visible() -> bool {
     let us = getpid().as_raw_nonzero().get().to_string();
-    if std::fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != us.as_str()) {
+    std::fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() == us.as_str())
+}
+
+/// All processes; empty if `/proc` does not show ours.
+pub fn processes() -> Vec<Process> {
+    if !are_visible() {
         return Vec::new();
     }
     let Ok(entries) = std::fs::read_dir("/proc") else {

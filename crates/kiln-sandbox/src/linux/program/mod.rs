@@ -126,7 +126,6 @@ fn merged(ranges: Vec<(u32, SearchEnd<'_>)>) -> Vec<(u32, SearchEnd<'_>)> {
     merged
 }
 
-/// Where a search ends.
 #[derive(Clone, Copy)]
 enum SearchEnd<'a> {
     Answer(u32),

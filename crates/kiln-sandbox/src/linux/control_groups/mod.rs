@@ -7,7 +7,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -153,7 +153,6 @@ impl ControlGroups {
         &self.directory
     }
 
-    /// Makes a group with these limits.
     pub(super) fn make(&self, limits: &SandboxLimits) -> io::Result<ControlGroup> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,14 +162,13 @@ impl ControlGroups {
         let name = format!("{PREFIX}{}-{number}", getpid().as_raw_nonzero());
         let path = self.directory.join(name);
         mkdir(&path, Mode::from_raw_mode(0o755))?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = openat(CWD, &path, flags, Mode::empty()).inspect_err(|_| {
-            let _ = rmdir(&path);
-        })?;
+        // Opened with the rights of this process, which the child may not have: the kernel checks those at opening.
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        let members = openat(CWD, path.join("cgroup.procs"), flags, Mode::empty());
         // It removes itself from here on.
         let group = ControlGroup {
             path: path.clone(),
-            directory,
+            members,
             left: Arc::clone(&self.left),
         };
         std::fs::write(path.join("memory.max"), limits.memory.to_string())?;
@@ -185,7 +183,8 @@ impl ControlGroups {
 /// The group of one run. Dropping it removes it with its processes.
 pub(super) struct ControlGroup {
     path: PathBuf,
-    directory: OwnedFd,
+    /// Its list of processes, open for writing.
+    members: rustix::io::Result<OwnedFd>,
     left: Arc<Mutex<Vec<PathBuf>>>,
 }
 
@@ -208,15 +207,8 @@ impl ControlGroup {
 
     /// Moves the calling process into the group. For use in the child: only system calls.
     pub(super) fn join(&self) -> rustix::io::Result<()> {
-        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-        let processes = openat(self.as_fd(), c"cgroup.procs", flags, Mode::empty())?;
-        rustix::io::write(processes, b"0").map(drop)
-    }
-}
-
-impl AsFd for ControlGroup {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.directory.as_fd()
+        let members = self.members.as_ref().map_err(|errno| *errno)?;
+        rustix::io::write(members, b"0").map(drop)
     }
 }
 
