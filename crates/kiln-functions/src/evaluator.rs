@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use kiln_krm::{Resource, ResourceList};
 use kiln_runtime::{
-    Evaluator, FindError, Found, FunctionSpec, Input, Outcome, Output, RunContext, RunError,
-    Runner, Target,
+    Evaluator, FindError, Found, FunctionIdentity, FunctionSpec, Input, Outcome, Output,
+    RunContext, RunError, Runner, Target,
 };
 
 use crate::budget::{self, Bounds};
@@ -29,7 +29,6 @@ pub struct NativeEvaluator {
 /// How lists are passed to a function and back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Crossing {
-    /// As trees.
     Tree,
     /// As text, which is written and parsed as for a program.
     Wire,
@@ -83,6 +82,7 @@ impl Evaluator for NativeEvaluator {
         Ok(Found::blocking(NativeRunner {
             image: image.clone(),
             version,
+            identity: self.registry.identity(image),
             crossing: self.crossing,
             environment: function.env.clone(),
             files: Arc::clone(&self.files),
@@ -94,6 +94,7 @@ impl Evaluator for NativeEvaluator {
 struct NativeRunner {
     image: String,
     version: &'static FunctionVersion,
+    identity: Option<FunctionIdentity>,
     crossing: Crossing,
     environment: Vec<String>,
     files: Arc<dyn Files>,
@@ -157,6 +158,7 @@ impl Runner for NativeRunner {
             output,
             stderr: as_from_a_container(stderr).into_bytes(),
             elapsed: started.elapsed(),
+            identity: self.identity.clone(),
         })
     }
 

@@ -38,14 +38,12 @@ pub enum ListHeads {
 /// The input and output of a function.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionList {
-    /// The resources.
     pub items: Vec<Resource>,
     /// `functionConfig`, if there is one. Whether an empty mapping counts as missing depends on the SDK, and is left
     /// to the function.
     pub config: Option<Document>,
     /// The results that the function reports.
     pub results: Results,
-    /// Its standard error.
     pub stderr: Printed,
     /// Indices of items whose text may be parsed as another tree: new text that needs quotes, a new comment inside of
     /// `[a, b]`. They are parsed again before the next function.
@@ -55,7 +53,6 @@ pub struct FunctionList {
 /// How a function ended. The SDK of the original ([`crate::sdk::Sdk`]) decides exit code and standard error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// The function succeeded.
     Success,
     /// The function failed; its results contain the reason.
     Failure,
@@ -123,10 +120,6 @@ impl Context<'_> {
 impl FunctionList {
     /// Reports a result that concerns no particular resource.
     pub fn report(&mut self, severity: Severity, message: impl Into<String>) {
-        self.results.push(ResultItem {
-            message: message.into(),
-            severity: severity.as_str().to_owned(),
-            ..ResultItem::default()
-        });
+        self.results.push(ResultItem::new(severity, message));
     }
 }

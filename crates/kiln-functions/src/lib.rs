@@ -24,3 +24,18 @@ pub use catalog::StarlarkScript;
 pub use evaluator::NativeEvaluator;
 pub use function::{Context, Ending, Files, Function, FunctionList, ListHeads, NoFiles, Stopped};
 pub use output::{Printed, Results};
+
+/// A resource cannot be formatted.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct FormatResourceError(port::kyaml::FormatError);
+
+/// Puts the fields of a resource into kyaml's canonical order, and returns whether that changed anything.
+pub fn format_resource(document: &mut kiln_yaml::Document) -> Result<bool, FormatResourceError> {
+    port::kyaml::format(document, None).map_err(FormatResourceError)
+}
+
+/// Whether a type of Kubernetes is known to have no namespace.
+pub fn is_cluster_scoped(api_version: &str, kind: &str) -> bool {
+    port::go_sdk::is_namespaced_type(api_version, kind) == Some(false)
+}

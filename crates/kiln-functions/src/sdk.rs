@@ -18,12 +18,7 @@ pub enum Sdk {
     /// kpt's SDK for Go before May 2022: the same, but a failure prints nothing.
     SilentGo,
     /// kyaml's framework: items keep their order.
-    Kyaml {
-        /// How results are written.
-        results: ResultsForm,
-        /// How often an error is printed.
-        errors: ErrorsPrinted,
-    },
+    Kyaml(ResultsForm, ErrorsPrinted),
     /// No SDK: items keep their order, and the function prints its own errors.
     Plain,
 }
@@ -54,7 +49,6 @@ pub enum ErrorsPrinted {
 pub struct SdkOutput {
     /// The list to write.
     pub list: FunctionList,
-    /// Zero for success.
     pub exit_code: i32,
     /// Text that is printed below the list.
     pub below_the_list: String,
@@ -77,7 +71,7 @@ impl Sdk {
             }
             (Sdk::Go, Ending::Error(error)) => (1, format!("failed to evaluate function: {error}")),
             (_, Ending::Failure) => (1, String::new()),
-            (Sdk::Kyaml { errors, .. }, Ending::Error(error)) => match errors {
+            (Sdk::Kyaml(_, errors), Ending::Error(error)) => match errors {
                 ErrorsPrinted::Once => (1, error),
                 ErrorsPrinted::Twice => (1, format!("{error}{error}\n")),
                 ErrorsPrinted::BelowTheList => {
@@ -104,11 +98,7 @@ impl Sdk {
         if self.is_go() {
             sort_keys(&mut list);
         }
-        let Sdk::Kyaml {
-            results: ResultsForm::Object(name),
-            ..
-        } = self
-        else {
+        let Sdk::Kyaml(ResultsForm::Object(name), _) = self else {
             return Some(list);
         };
         let mut object = Document::new_mapping();
@@ -129,7 +119,7 @@ impl Sdk {
         let current = Wrapper::resource_list(kiln_krm::Dialect::Current);
         match self {
             Sdk::Go | Sdk::SilentGo => current,
-            Sdk::Kyaml { .. } | Sdk::Plain => given.unwrap_or(current),
+            Sdk::Kyaml(..) | Sdk::Plain => given.unwrap_or(current),
         }
     }
 

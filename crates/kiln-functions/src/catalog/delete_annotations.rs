@@ -9,7 +9,7 @@ use crate::budget::is_stopped;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::go_sdk;
-use crate::port::kyaml::{failure, note};
+use crate::port::kyaml::failure;
 use crate::registry::{FunctionInfo, FunctionVersion};
 use crate::sdk::Sdk;
 
@@ -30,20 +30,20 @@ Configuration: a ConfigMap with the keys, separated by commas.
       annotationKeys: example.com/owner,example.com/team
 ",
     versions: &[
-        FunctionVersion {
-            tags: &["unstable"],
-            sdk: Sdk::Go,
-            function: &DeleteAnnotations {
+        FunctionVersion::new(
+            &["unstable"],
+            Sdk::Go,
+            &DeleteAnnotations {
                 reports: Reports::Results,
             },
-        },
-        FunctionVersion {
-            tags: &["latest"],
-            sdk: Sdk::Go,
-            function: &DeleteAnnotations {
+        ),
+        FunctionVersion::new(
+            &["latest"],
+            Sdk::Go,
+            &DeleteAnnotations {
                 reports: Reports::ResultsAndStderr,
             },
-        },
+        ),
     ],
 };
 
@@ -147,7 +147,7 @@ fn delete_all(items: &mut [Resource], keys: &[String]) -> Result<Results, Delete
             let path = resource.annotation(PATH).unwrap_or_default().to_owned();
             results.push(ResultItem {
                 file: Some(File { path, index: 0 }),
-                ..info(message)
+                ..ResultItem::new(Severity::Info, message)
             });
         }
     }
@@ -155,7 +155,7 @@ fn delete_all(items: &mut [Resource], keys: &[String]) -> Result<Results, Delete
         true => "None of the resources had the provided annotations to delete".to_owned(),
         false => format!("The provided annotations were deleted from {count} resource(s)"),
     };
-    results.push_first(info(summary));
+    results.push_first(ResultItem::new(Severity::Info, summary));
     Ok(results)
 }
 
@@ -185,12 +185,4 @@ fn delete(resource: &mut Resource, key: &str) -> Result<bool, DeleteError> {
         resource.document_mut().set_children(id, &kept);
     }
     Ok(is_there)
-}
-
-fn info(message: String) -> ResultItem {
-    let severity = Severity::Info.as_str().to_owned();
-    ResultItem {
-        severity,
-        ..note(message)
-    }
 }

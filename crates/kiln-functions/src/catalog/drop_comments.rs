@@ -14,14 +14,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
 Turns all resources into JSON and back, which drops their comments, to test that comments are restored.
 It takes no configuration.
 ",
-    versions: &[FunctionVersion {
-        tags: &["latest"],
-        sdk: Sdk::Kyaml {
-            results: ResultsForm::List,
-            errors: ErrorsPrinted::Twice,
-        },
-        function: &DropComments,
-    }],
+    versions: &[FunctionVersion::new(&["latest"], Sdk::Kyaml(ResultsForm::List, ErrorsPrinted::Twice), &DropComments)],
 };
 
 struct DropComments;

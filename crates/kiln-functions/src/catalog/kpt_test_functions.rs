@@ -11,11 +11,11 @@ static NO_OP: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Returns its input",
     doc: "Returns all resources as they are. It takes no configuration.\n",
-    versions: &[FunctionVersion {
-        tags: &["unstable", "latest"],
-        sdk: Sdk::Go,
-        function: &NoOp,
-    }],
+    versions: &[FunctionVersion::new(
+        &["unstable", "latest"],
+        Sdk::Go,
+        &NoOp,
+    )],
 };
 
 static FOO: FunctionInfo = FunctionInfo {
@@ -23,11 +23,11 @@ static FOO: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Returns its input, prints foo and fails",
     doc: "Returns all resources as they are, prints `foo` and exits with 1. It takes no configuration.\n",
-    versions: &[FunctionVersion {
-        tags: &["v0.1.0", "unstable", "latest"],
-        sdk: Sdk::Plain,
-        function: &PrintAndFail("foo"),
-    }],
+    versions: &[FunctionVersion::new(
+        &["v0.1.0", "unstable", "latest"],
+        Sdk::Plain,
+        &PrintAndFail("foo"),
+    )],
 };
 
 static BAR: FunctionInfo = FunctionInfo {
@@ -35,11 +35,11 @@ static BAR: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Returns its input, prints bar and fails",
     doc: "Returns all resources as they are, prints `bar` and exits with 1. It takes no configuration.\n",
-    versions: &[FunctionVersion {
-        tags: &["v0.1.0", "unstable", "latest"],
-        sdk: Sdk::Plain,
-        function: &PrintAndFail("bar"),
-    }],
+    versions: &[FunctionVersion::new(
+        &["v0.1.0", "unstable", "latest"],
+        Sdk::Plain,
+        &PrintAndFail("bar"),
+    )],
 };
 
 static PRINTENV: FunctionInfo = FunctionInfo {
@@ -48,11 +48,11 @@ static PRINTENV: FunctionInfo = FunctionInfo {
     summary: "Returns its input, prints its environment and fails",
     doc: "Returns all resources as they are, prints its environment variables in order and exits with 1. It takes no \
           configuration.\n",
-    versions: &[FunctionVersion {
-        tags: &["v0.1.0", "unstable", "latest"],
-        sdk: Sdk::Plain,
-        function: &PrintEnvironment,
-    }],
+    versions: &[FunctionVersion::new(
+        &["v0.1.0", "unstable", "latest"],
+        Sdk::Plain,
+        &PrintEnvironment,
+    )],
 };
 
 struct NoOp;

@@ -20,14 +20,7 @@ so that the others can be applied to a cluster. It takes no configuration.
 
 Note that `fn eval` in place removes them from the package; to filter a stream use it after `fn render -o unwrap`.
 ",
-    versions: &[FunctionVersion {
-        tags: &["v0.1.0", "v0.1.1", "unstable", "latest"],
-        sdk: Sdk::Kyaml {
-            results: ResultsForm::Object("remove-local-config-resources"),
-            errors: ErrorsPrinted::Twice,
-        },
-        function: &RemoveLocalConfigResources,
-    }],
+    versions: &[FunctionVersion::new(&["v0.1.0", "v0.1.1", "unstable", "latest"], Sdk::Kyaml(ResultsForm::Object("remove-local-config-resources"), ErrorsPrinted::Twice), &RemoveLocalConfigResources)],
 };
 
 struct RemoveLocalConfigResources;

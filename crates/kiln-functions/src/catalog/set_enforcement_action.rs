@@ -29,14 +29,14 @@ Configuration: a ConfigMap with nothing in its data but the action: `deny`, `war
     data:
       enforcementAction: dryrun
 ",
-    versions: &[FunctionVersion {
-        tags: &["v0.1.0", "v0.1.1", "unstable", "latest"],
-        sdk: Sdk::Kyaml {
-            results: ResultsForm::Object("set-enforcement-action"),
-            errors: ErrorsPrinted::Once,
-        },
-        function: &SetEnforcementAction,
-    }],
+    versions: &[FunctionVersion::new(
+        &["v0.1.0", "v0.1.1", "unstable", "latest"],
+        Sdk::Kyaml(
+            ResultsForm::Object("set-enforcement-action"),
+            ErrorsPrinted::Once,
+        ),
+        &SetEnforcementAction,
+    )],
 };
 
 const CONSTRAINT: &str = "constraints.gatekeeper.sh/v1beta1";

@@ -9,6 +9,7 @@ mod reference;
 mod tests;
 
 use kiln_krm::image::ImageRef;
+use kiln_runtime::FunctionIdentity;
 
 use crate::function::Function;
 use crate::sdk::Sdk;
@@ -39,8 +40,44 @@ pub struct FunctionVersion {
     pub tags: &'static [&'static str],
     /// The SDK that the original was written with.
     pub sdk: Sdk,
-    /// What runs.
     pub function: &'static dyn Function,
+    /// Raised whenever the output for any input may change, so that an identity always means the same outputs.
+    pub behaviour: u32,
+}
+
+impl FunctionVersion {
+    /// The function that releases with these tags run.
+    pub const fn new(
+        tags: &'static [&'static str],
+        sdk: Sdk,
+        function: &'static dyn Function,
+    ) -> FunctionVersion {
+        FunctionVersion {
+            tags,
+            sdk,
+            function,
+            behaviour: 1,
+        }
+    }
+
+    /// The same with another behaviour number.
+    #[must_use]
+    pub const fn with_behaviour(self, behaviour: u32) -> FunctionVersion {
+        FunctionVersion { behaviour, ..self }
+    }
+}
+
+/// Why an image of the catalog is not built in.
+pub enum NotBuiltIn {
+    /// There is no function with this name.
+    UnknownFunction(String),
+    /// The function has no version with this tag.
+    UnknownVersion {
+        /// The function.
+        info: &'static FunctionInfo,
+        /// The tag of the image.
+        tag: String,
+    },
 }
 
 impl Registry {
@@ -69,19 +106,57 @@ impl Registry {
 
     /// Finds a function by its name or a former name.
     pub fn function(&self, name: &str) -> Option<&'static FunctionInfo> {
-        self.all_functions()
-            .find(|info| info.name == name || info.former_names.contains(&name))
+        self.all_functions().find(|info| info.is_called(name))
+    }
+
+    /// The same among the functions that are listed.
+    pub fn listed_function(&self, name: &str) -> Option<&'static FunctionInfo> {
+        self.functions().find(|info| info.is_called(name))
     }
 
     /// Finds the version that an image contains. Images outside the catalog, unknown versions and digests give `None`.
     pub fn find_image(&self, image: &str) -> Option<&'static FunctionVersion> {
+        let (info, tag) = self.info_and_tag(image)?;
+        info.version(&tag)
+    }
+
+    /// The identity of the function that an image contains, if [`Registry::find_image`] finds it.
+    pub fn identity(&self, image: &str) -> Option<FunctionIdentity> {
+        let (info, tag) = self.info_and_tag(image)?;
+        info.identity(&tag)
+    }
+
+    fn info_and_tag(&self, image: &str) -> Option<(&'static FunctionInfo, String)> {
         let reference = ImageRef::parse(image).ok()?;
         if reference.digest.is_some() {
             return None;
         }
-        let name = reference::function_name(&reference.name())?.to_owned();
+        let info = self.function(reference::function_name(&reference.name())?)?;
+        Some((info, reference.tag.unwrap_or_else(|| "latest".to_owned())))
+    }
+
+    /// The function that an image of the catalog contains, in whichever version.
+    pub fn function_of_image(&self, image: &str) -> Option<&'static FunctionInfo> {
+        let reference = ImageRef::parse(image).ok()?;
+        self.function(reference::function_name(&reference.name())?)
+    }
+
+    /// Why an image of the catalog is not found; `None` if it is, for other images and for digests.
+    pub fn not_built_in(&self, image: &str) -> Option<NotBuiltIn> {
+        let reference = ImageRef::parse(image).ok()?;
+        if reference.digest.is_some() {
+            return None;
+        }
+        let name = reference.name();
+        let name = reference::function_name(&name)?;
         let tag = reference.tag.unwrap_or_else(|| "latest".to_owned());
-        self.function(&name)?.version(&tag)
+        match self.function(name) {
+            None => Some(NotBuiltIn::UnknownFunction(name.to_owned())),
+            Some(info) if info.version(&tag).is_none() => {
+                Some(NotBuiltIn::UnknownVersion { info, tag })
+            }
+            Some(_) => None,
+        }
     }
 
     /// The known versions of an image, to resolve a range of versions.
@@ -96,6 +171,10 @@ impl Registry {
 }
 
 impl FunctionInfo {
+    fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.former_names.contains(&name)
+    }
+
     /// The tags that are whole versions, oldest first.
     pub fn version_tags(&self) -> impl Iterator<Item = &'static str> {
         let tags = self.versions.iter().flat_map(|version| version.tags);
@@ -114,5 +193,23 @@ impl FunctionInfo {
             versions.find(|version| version.tags.contains(&wanted))
         };
         with(tag).or_else(|| with(reference::newest_of_line(self.version_tags(), tag)?))
+    }
+
+    /// The identity of the version of a tag. Tags that move, such as `latest`, become the newest release with the same
+    /// behaviour.
+    pub fn identity(&self, tag: &str) -> Option<FunctionIdentity> {
+        let version = self.version(tag)?;
+        let releases = version.tags.iter().filter(|tag| reference::is_version(tag));
+        let release = match releases.clone().find(|release| **release == tag) {
+            Some(release) => Some(*release),
+            None => reference::newest_of_line(releases.clone().copied(), tag)
+                .or_else(|| releases.copied().next_back()),
+        };
+        let release = release.unwrap_or(tag);
+        Some(FunctionIdentity::native(
+            self.name,
+            release,
+            version.behaviour,
+        ))
     }
 }

@@ -1,6 +1,6 @@
 //! The table is sorted, has no duplicates, and resolves references.
 
-use super::Registry;
+use super::{NotBuiltIn, Registry};
 
 #[test]
 fn names_are_sorted_and_unique() {
@@ -40,6 +40,29 @@ fn every_tag_belongs_to_one_version() {
 }
 
 #[test]
+fn identities_name_a_release() {
+    let identity = |image: &str| {
+        let identity = Registry::builtin().identity(image);
+        identity.map(|identity| identity.to_string())
+    };
+    for (image, expected) in [
+        ("set-labels:v0.1.4", "native:set-labels@v0.1.4#1"),
+        ("set-labels:v0.1", "native:set-labels@v0.1.5#1"),
+        ("set-label:v0.2", "native:set-labels@v0.2.5#1"),
+        ("set-labels", "native:set-labels@v0.2.5#1"),
+        (
+            "gcr.io/kpt-fn/set-labels:unstable",
+            "native:set-labels@v0.2.2#1",
+        ),
+    ] {
+        assert_eq!(identity(image).as_deref(), Some(expected), "{image}");
+    }
+    for unknown in ["set-labels:v9", "example.com/set-labels:v0.1.4"] {
+        assert_eq!(identity(unknown), None, "{unknown}");
+    }
+}
+
+#[test]
 fn only_known_references_are_found() {
     let registry = Registry::builtin();
     for known in [
@@ -70,4 +93,26 @@ fn functions_of_the_test_suite_of_kpt_are_not_listed() {
         assert!(registry.function(name).is_some(), "{name}");
         assert!(registry.functions().all(|info| info.name != name), "{name}");
     }
+}
+
+#[test]
+fn images_that_are_not_built_in_have_a_reason() {
+    let reason = |image: &str| match Registry::builtin().not_built_in(image) {
+        None => String::new(),
+        Some(NotBuiltIn::UnknownFunction(name)) => format!("no function {name}"),
+        Some(NotBuiltIn::UnknownVersion { info, tag }) => format!("{} has no {tag}", info.name),
+    };
+    let prefix = "ghcr.io/kptdev/krm-functions-catalog";
+    assert_eq!(
+        reason(&format!("{prefix}/set-lables:v0.2.0")),
+        "no function set-lables"
+    );
+    assert_eq!(
+        reason(&format!("{prefix}/set-labels:v9")),
+        "set-labels has no v9"
+    );
+    assert_eq!(reason(&format!("{prefix}/set-labels:v0.2.0")), "");
+    assert_eq!(reason("example.com/set-lables:v0.2.0"), "");
+    let digest = "sha256:0123456789012345678901234567890123456789012345678901234567890123";
+    assert_eq!(reason(&format!("set-lables@{digest}")), "");
 }

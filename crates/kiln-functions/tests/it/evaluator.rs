@@ -39,22 +39,14 @@ static OURS: Registry = Registry::new(&[
         former_names: &[],
         summary: "Panics",
         doc: "Panics.",
-        versions: &[FunctionVersion {
-            tags: &["latest"],
-            sdk: Sdk::Go,
-            function: &Panics,
-        }],
+        versions: &[FunctionVersion::new(&["latest"], Sdk::Go, &Panics)],
     },
     &FunctionInfo {
         name: "endless",
         former_names: &[],
         summary: "Never ends",
         doc: "Never ends.",
-        versions: &[FunctionVersion {
-            tags: &["latest"],
-            sdk: Sdk::Go,
-            function: &Endless,
-        }],
+        versions: &[FunctionVersion::new(&["latest"], Sdk::Go, &Endless)],
     },
 ]);
 

@@ -1,5 +1,6 @@
 //! Native functions as their users see them.
 
+mod behaviour;
 mod bounds;
 mod evaluator;
 mod properties;

@@ -12,7 +12,6 @@ use kiln_runtime::RunContext;
 /// The properties of a function.
 struct Row {
     name: &'static str,
-    /// Valid configurations.
     good: &'static [&'static str],
     /// Invalid configurations of its own kind.
     bad: &'static [&'static str],

@@ -4,13 +4,10 @@
 
 mod annotation;
 mod comment;
-mod info;
 mod substitution;
 #[cfg(test)]
 mod tests;
 mod value;
-
-pub(crate) use info::INFO;
 
 use std::collections::HashMap;
 
@@ -23,9 +20,23 @@ use kiln_yaml::EditError;
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
 use crate::output::{Printed, Results};
 use crate::port::kyaml::{KyamlRelease, annotation_map, families, set_annotation_map, walk};
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 use annotation::annotation_text;
 use comment::CommentScan;
 use substitution::{Declaration, MutationReference, Substitution};
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "annotate-apply-time-mutations",
+    former_names: &[],
+    summary: "Annotates resources with the fields that get values of other resources at apply time",
+    doc: include_str!("doc.md"),
+    versions: &[FunctionVersion::new(
+        &["v0.1.0", "unstable", "latest"],
+        Sdk::Kyaml(ResultsForm::List, ErrorsPrinted::Twice),
+        &AnnotateApplyTimeMutations,
+    )],
+};
 
 const ANNOTATION: &str = "config.kubernetes.io/apply-time-mutation";
 
@@ -244,11 +255,9 @@ impl Visited {
 
     fn result(&self, severity: Severity, message: String) -> ResultItem {
         ResultItem {
-            message,
-            severity: severity.as_str().to_owned(),
             resource_ref: Some(self.resource_ref.clone()),
             file: Some(self.file.clone()),
-            ..ResultItem::default()
+            ..ResultItem::new(severity, message)
         }
     }
 }

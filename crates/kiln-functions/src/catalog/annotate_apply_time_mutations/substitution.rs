@@ -36,7 +36,6 @@ pub(super) struct Declaration {
 }
 
 static DECLARATION: StructShape = StructShape {
-    name: "ApplyTimeMutation",
     go_type: "pkg.ApplyTimeMutation",
     fields: &[
         FieldShape::new("metadata", ConfigShape::Struct(&METADATA)),
@@ -45,7 +44,6 @@ static DECLARATION: StructShape = StructShape {
 };
 
 static METADATA: StructShape = StructShape {
-    name: "ObjectMeta",
     go_type: "v1.ObjectMeta",
     fields: &[
         FieldShape::new("annotations", ConfigShape::TextMap),
@@ -61,7 +59,6 @@ static METADATA: StructShape = StructShape {
 };
 
 static SPEC: StructShape = StructShape {
-    name: "ApplyTimeMutationSpec",
     go_type: "pkg.ApplyTimeMutationSpec",
     fields: &[
         FieldShape::new(
@@ -76,7 +73,6 @@ static SPEC: StructShape = StructShape {
 };
 
 static SUBSTITUTION: StructShape = StructShape {
-    name: "FieldSubstitution",
     go_type: "mutation.FieldSubstitution",
     fields: &[
         FieldShape::new("sourcePath", ConfigShape::Text),
@@ -87,7 +83,6 @@ static SUBSTITUTION: StructShape = StructShape {
 };
 
 static REFERENCE: StructShape = StructShape {
-    name: "ResourceReference",
     go_type: "mutation.ResourceReference",
     fields: &[
         FieldShape::new("apiVersion", ConfigShape::Text),

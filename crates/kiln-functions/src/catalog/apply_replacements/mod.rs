@@ -21,26 +21,26 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Copies values of resources into fields of other resources",
     doc: include_str!("doc.md"),
     versions: &[
-        FunctionVersion {
-            tags: &["v0.1.0"],
-            sdk: Sdk::SilentGo,
-            function: &ApplyReplacements(ApplyReplacementsRelease::V0_1_0),
-        },
-        FunctionVersion {
-            tags: &["v0.1.1"],
-            sdk: Sdk::Go,
-            function: &ApplyReplacements(ApplyReplacementsRelease::V0_1_1),
-        },
-        FunctionVersion {
-            tags: &["v0.1.2", "v0.1.3", "unstable"],
-            sdk: Sdk::Go,
-            function: &ApplyReplacements(ApplyReplacementsRelease::V0_1_2),
-        },
-        FunctionVersion {
-            tags: &["v0.1.5", "latest"],
-            sdk: Sdk::Go,
-            function: &ApplyReplacements(ApplyReplacementsRelease::V0_1_5),
-        },
+        FunctionVersion::new(
+            &["v0.1.0"],
+            Sdk::SilentGo,
+            &ApplyReplacements(ApplyReplacementsRelease::V0_1_0),
+        ),
+        FunctionVersion::new(
+            &["v0.1.1"],
+            Sdk::Go,
+            &ApplyReplacements(ApplyReplacementsRelease::V0_1_1),
+        ),
+        FunctionVersion::new(
+            &["v0.1.2", "v0.1.3", "unstable"],
+            Sdk::Go,
+            &ApplyReplacements(ApplyReplacementsRelease::V0_1_2),
+        ),
+        FunctionVersion::new(
+            &["v0.1.5", "latest"],
+            Sdk::Go,
+            &ApplyReplacements(ApplyReplacementsRelease::V0_1_5),
+        ),
     ],
 };
 
@@ -149,7 +149,6 @@ impl ApplyReplacements {
 }
 
 static REPLACEMENTS: StructShape = StructShape {
-    name: "Replacements",
     go_type: "replacements.Replacements",
     fields: &[FieldShape::new("replacements", replacement::SHAPE)],
 };

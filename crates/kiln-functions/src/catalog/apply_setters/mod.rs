@@ -3,10 +3,6 @@
 //! Several setters in one pattern are applied in the order of the configuration; the original uses Go's random map
 //! order.
 
-mod info;
-
-pub(crate) use info::INFO;
-
 use kiln_go::quote;
 use kiln_yaml::{Document, NodeId, Slot, Style};
 
@@ -19,7 +15,34 @@ use crate::output::Results;
 use crate::port::kyaml::{
     KyamlRelease, MissingMetadata, Visitor, data_map, failure, file_path, item, note, walk,
 };
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 use crate::settle::is_surely_plain;
+
+const SDK: Sdk = Sdk::Kyaml(ResultsForm::Object("apply-setters"), ErrorsPrinted::Twice);
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "apply-setters",
+    former_names: &[],
+    summary: "Sets fields that are marked with `# kpt-set:` comments",
+    doc: include_str!("doc.md"),
+    versions: &[
+        FunctionVersion::new(
+            &["v0.1.1"],
+            SDK,
+            &ApplySetters {
+                nothing_to_do: NothingToDo::Fails,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.2.0", "v0.2.1", "v0.2.2", "unstable", "latest"],
+            SDK,
+            &ApplySetters {
+                nothing_to_do: NothingToDo::IsFine,
+            },
+        ),
+    ],
+};
 
 struct ApplySetters {
     nothing_to_do: NothingToDo,

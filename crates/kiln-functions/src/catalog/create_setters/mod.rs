@@ -3,10 +3,7 @@
 //! Of values with equal length the one that comes first in the configuration takes precedence; the original uses Go's
 //! random map order.
 
-mod info;
 mod replacer;
-
-pub(crate) use info::INFO;
 
 use kiln_go::quote;
 use kiln_yaml::{Document, NodeId, Slot, Style};
@@ -18,7 +15,26 @@ use crate::output::Results;
 use crate::port::kyaml::{
     KyamlRelease, MissingMetadata, Visitor, data_map, failure, file_path, item, walk,
 };
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 use replacer::Replacer;
+
+const SDK: Sdk = Sdk::Kyaml(ResultsForm::Object("create-setters"), ErrorsPrinted::Twice);
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "create-setters",
+    former_names: &[],
+    summary: "Adds `# kpt-set:` comments to fields that have certain values",
+    doc: include_str!("doc.md"),
+    versions: &[
+        FunctionVersion::new(&["v0.1.0"], SDK, &CreateSetters(ListHeads::FirstField)),
+        FunctionVersion::new(
+            &["v0.1.1", "unstable", "latest"],
+            SDK,
+            &CreateSetters(ListHeads::ItemOrFirstField),
+        ),
+    ],
+};
 
 /// The function. Its versions differ only in where they write comments.
 struct CreateSetters(ListHeads);

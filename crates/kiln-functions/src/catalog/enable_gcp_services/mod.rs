@@ -3,13 +3,10 @@
 //! Generated resources are annotated with their set, by which the next run finds and replaces them. Annotations are
 //! copied in sorted order; the original copies them in random order.
 
-mod info;
 mod report;
 mod set;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use info::INFO;
 
 use std::collections::HashMap;
 
@@ -20,8 +17,35 @@ use kiln_yaml::EditError;
 use crate::function::{Context, Ending, Function, FunctionList, Stopped};
 use crate::output::Results;
 use crate::port::kyaml::{AnnotationFamilies, failure, families};
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 use report::ServiceReport;
 use set::{OWNER, ServiceSet};
+
+const SDK: Sdk = Sdk::Kyaml(ResultsForm::List, ErrorsPrinted::Twice);
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "enable-gcp-services",
+    former_names: &[],
+    summary: "Generates a Service of Config Connector for each service of a ProjectServiceSet",
+    doc: include_str!("doc.md"),
+    versions: &[
+        FunctionVersion::new(
+            &["v0.1.0"],
+            SDK,
+            &EnableGcpServices {
+                words: Words::AsTheyAre,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.1.1", "unstable", "latest"],
+            SDK,
+            &EnableGcpServices {
+                words: Words::Quoted,
+            },
+        ),
+    ],
+};
 
 struct EnableGcpServices {
     words: Words,

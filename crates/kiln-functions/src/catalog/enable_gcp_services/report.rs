@@ -66,8 +66,6 @@ pub(super) fn sorted(reports: Vec<ServiceReport>) -> Results {
 
 fn result(message: &str, resource: &Resource, path: String) -> ResultItem {
     ResultItem {
-        message: message.to_owned(),
-        severity: Severity::Info.as_str().to_owned(),
         resource_ref: Some(ResourceRef {
             api_version: resource.api_version().to_owned(),
             kind: resource.kind().to_owned(),
@@ -75,7 +73,7 @@ fn result(message: &str, resource: &Resource, path: String) -> ResultItem {
             namespace: resource.namespace().to_owned(),
         }),
         file: Some(File { path, index: 0 }),
-        ..ResultItem::default()
+        ..ResultItem::new(Severity::Info, message)
     }
 }
 

@@ -123,7 +123,6 @@ fn typed(value: &ConfigValue) -> Result<EnsureNameSubstringConfig, EnsureNameSub
 }
 
 static CONFIG_MAP: StructShape = StructShape {
-    name: "ConfigMap",
     go_type: "v1.ConfigMap",
     fields: &[
         FieldShape::new("metadata", ConfigShape::Struct(&METADATA)),
@@ -133,7 +132,6 @@ static CONFIG_MAP: StructShape = StructShape {
 };
 
 static METADATA: StructShape = StructShape {
-    name: "ObjectMeta",
     go_type: "v1.ObjectMeta",
     fields: &[
         FieldShape::new("name", ConfigShape::Text),
@@ -144,7 +142,6 @@ static METADATA: StructShape = StructShape {
 };
 
 static TYPED: StructShape = StructShape {
-    name: "EnsureNameSubstring",
     go_type: "main.EnsureNameSubstring",
     fields: &[
         FieldShape::new("substring", ConfigShape::Text),

@@ -20,30 +20,27 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Adds a prefix or a suffix to names that do not contain it",
     doc: include_str!("doc.md"),
     versions: &[
-        FunctionVersion {
-            tags: &["v0.1.1"],
-            sdk: sdk(ErrorsPrinted::Twice),
-            function: &EnsureNameSubstring(EnsureNameSubstringRelease::V0_1_1),
-        },
-        FunctionVersion {
-            tags: &["v0.2.0"],
-            sdk: sdk(ErrorsPrinted::Once),
-            function: &EnsureNameSubstring(EnsureNameSubstringRelease::V0_2_0),
-        },
-        FunctionVersion {
-            tags: &["v0.2.1", "unstable", "latest"],
-            sdk: sdk(ErrorsPrinted::Once),
-            function: &EnsureNameSubstring(EnsureNameSubstringRelease::V0_2_1),
-        },
+        FunctionVersion::new(
+            &["v0.1.1"],
+            sdk(ErrorsPrinted::Twice),
+            &EnsureNameSubstring(EnsureNameSubstringRelease::V0_1_1),
+        ),
+        FunctionVersion::new(
+            &["v0.2.0"],
+            sdk(ErrorsPrinted::Once),
+            &EnsureNameSubstring(EnsureNameSubstringRelease::V0_2_0),
+        ),
+        FunctionVersion::new(
+            &["v0.2.1", "unstable", "latest"],
+            sdk(ErrorsPrinted::Once),
+            &EnsureNameSubstring(EnsureNameSubstringRelease::V0_2_1),
+        ),
     ],
 };
 
 /// No release has results.
 const fn sdk(errors: ErrorsPrinted) -> Sdk {
-    Sdk::Kyaml {
-        results: ResultsForm::List,
-        errors,
-    }
+    Sdk::Kyaml(ResultsForm::List, errors)
 }
 
 /// Releases that behave differently.

@@ -8,12 +8,9 @@
 mod files;
 mod graph;
 mod hcl;
-mod info;
 mod object;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use info::INFO;
 
 use std::collections::BTreeMap;
 
@@ -22,8 +19,40 @@ use kiln_krm::results::Severity;
 use kiln_krm::{Resource, records};
 
 use crate::function::{Context, Ending, Function, FunctionList};
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::Sdk;
 use graph::Graph;
 use object::Object;
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "export-terraform",
+    former_names: &[],
+    summary: "Exports Config Connector resources as Terraform",
+    doc: include_str!("doc.md"),
+    versions: &[
+        FunctionVersion::new(
+            &["v0.1.0"],
+            Sdk::Go,
+            &ExportTerraform {
+                release: ExportTerraformRelease::V0_1_0,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.2.0"],
+            Sdk::Go,
+            &ExportTerraform {
+                release: ExportTerraformRelease::V0_2_0,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.3.0", "v0.3.1", "unstable", "latest"],
+            Sdk::Go,
+            &ExportTerraform {
+                release: ExportTerraformRelease::V0_3_0,
+            },
+        ),
+    ],
+};
 
 struct ExportTerraform {
     release: ExportTerraformRelease,

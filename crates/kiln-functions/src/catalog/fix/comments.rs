@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use kiln_krm::Resource;
-use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot, Style};
+use kiln_krm::schema::is_json;
+use kiln_yaml::{Document, Kind, NodeId, NodeRef, Slot};
 
 use super::FixRelease;
 use super::setters::{Definition, SETTER, SUBSTITUTION, Setters, meaning};
@@ -149,19 +150,4 @@ fn short_name(root: NodeRef<'_>) -> Option<&str> {
     };
     let name = root.get("$kpt-set")?.as_text()?;
     (root.entries().all(is_text) && !name.is_empty()).then_some(name)
-}
-
-/// Whether a flow mapping is valid JSON: keys and strings are double-quoted.
-fn is_json(root: NodeRef<'_>) -> bool {
-    let quoted = |node: NodeRef<'_>| node.is_scalar() && node.style() == Style::DOUBLE_QUOTED;
-    let mut fits = true;
-    root.visit(|visit| {
-        fits &= visit.key().is_none_or(quoted);
-        fits &= match visit.node.kind() {
-            Kind::Scalar => quoted(visit.node) || visit.node.tag() != "!!str",
-            Kind::Mapping | Kind::Sequence => true,
-            Kind::Alias => false,
-        };
-    });
-    fits
 }

@@ -6,9 +6,9 @@ use kiln_krm::Resource;
 use kiln_krm::annotations::LEGACY_PATH;
 use kiln_krm::declaration::declared_function;
 use kiln_krm::kptfile::alpha::{
-    AlphaKptfile, AlphaMetadata, FirstFunction, FirstInfo, FirstKptfile, FirstLock, FirstPipeline,
+    AlphaKptfile, AlphaMetadata, FirstFunction, FirstInfo, FirstKptfile, FirstPipeline,
 };
-use kiln_krm::kptfile::{API_VERSION, Git, GitLock, Inventory, Upstream};
+use kiln_krm::kptfile::{API_VERSION, FormerLock, Git, GitLock, Inventory, Upstream};
 use kiln_krm::paths::{base, directory, join};
 use kiln_yaml::{Document, NodeRef, SequenceStyle};
 
@@ -183,7 +183,7 @@ impl Fix {
                 }),
                 update_strategy: "resource-merge".to_owned(),
             });
-            new.upstream_lock = Some(FirstLock {
+            new.upstream_lock = Some(FormerLock {
                 kind: upstream.kind,
                 git: Some(GitLock {
                     repo: git.repo,

@@ -4,14 +4,11 @@
 //! the new format. Built with kyaml 0.10, which reads only the legacy path and index annotations.
 
 mod comments;
-mod info;
 mod kptfile;
 mod packages;
 mod setters;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use info::INFO;
 
 use std::collections::HashMap;
 
@@ -25,6 +22,55 @@ use setters::Setters;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::kyaml::{MissingMetadata, failure, item, lift_comments};
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
+
+const SDK: Sdk = Sdk::Kyaml(ResultsForm::Object("fix"), ErrorsPrinted::Twice);
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "fix",
+    former_names: &[],
+    summary: "Migrates packages of kpt before v1 to v1",
+    doc: include_str!("doc.md"),
+    versions: &[
+        FunctionVersion::new(
+            &["v0.2.0"],
+            SDK,
+            &Fix {
+                apply_setters: "gcr.io/kpt-fn/apply-setters:v0.1",
+                moved: "apply-setters:v0.1",
+                release: FixRelease::V0_2_0,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.2.1"],
+            SDK,
+            &Fix {
+                apply_setters: "gcr.io/kpt-fn/apply-setters:v0.1",
+                moved: "apply-setters:v0.1",
+                release: FixRelease::V0_2_1,
+            },
+        ),
+        FunctionVersion::new(
+            &["unstable"],
+            SDK,
+            &Fix {
+                apply_setters: "gcr.io/kpt-fn/apply-setters:v0.2",
+                moved: "gcr.io/kpt-fn/apply-setters:",
+                release: FixRelease::V0_2_1,
+            },
+        ),
+        FunctionVersion::new(
+            &["latest"],
+            SDK,
+            &Fix {
+                apply_setters: "ghcr.io/kptdev/krm-functions-catalog/apply-setters:v0.2",
+                moved: "ghcr.io/kptdev/krm-functions-catalog/apply-setters:",
+                release: FixRelease::V0_2_1,
+            },
+        ),
+    ],
+};
 
 struct Fix {
     /// The image of the added apply-setters call.

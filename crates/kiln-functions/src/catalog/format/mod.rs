@@ -16,32 +16,14 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "format",
     former_names: &[],
     summary: "Formats the fields of resources",
-    doc: "\
-Sorts the fields of every resource in the usual order: `apiVersion`, `kind`, `metadata` and so on, unknown fields
-alphabetically. Containers of workloads are sorted by name. Where the type of a field is known, strings that look like
-another type get quotes, and numbers and booleans lose theirs. Comments are kept.
-
-It takes no configuration. A resource with the annotation `config.kubernetes.io/formatting: none` is not
-formatted; the only other valid value is `standard`.
-",
+    doc: include_str!("doc.md"),
     versions: &[
-        FunctionVersion {
-            tags: &["v0.1.0"],
-            sdk: SDK,
-            function: &Format(KyamlRelease::V0_10),
-        },
-        FunctionVersion {
-            tags: &["unstable", "latest"],
-            sdk: SDK,
-            function: &Format(KyamlRelease::V0_13),
-        },
+        FunctionVersion::new(&["v0.1.0"], SDK, &Format(KyamlRelease::V0_10)),
+        FunctionVersion::new(&["unstable", "latest"], SDK, &Format(KyamlRelease::V0_13)),
     ],
 };
 
-const SDK: Sdk = Sdk::Kyaml {
-    results: ResultsForm::List,
-    errors: ErrorsPrinted::BelowTheList,
-};
+const SDK: Sdk = Sdk::Kyaml(ResultsForm::List, ErrorsPrinted::BelowTheList);
 
 struct Format(KyamlRelease);
 

@@ -23,7 +23,6 @@ pub(super) struct Constraint<'a> {
 const GROUP: &str = "constraints.gatekeeper.sh";
 
 impl<'a> Constraint<'a> {
-    /// Reads an object as a constraint, if it is one.
     pub(super) fn read(
         object: JsonRef<'a>,
         policies: &BTreeMap<String, Policy>,

@@ -55,23 +55,16 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Checks resources against policies written in Rego",
     doc: include_str!("doc.md"),
     versions: &[
-        FunctionVersion {
-            tags: &["v0.2.1"],
-            sdk: SDK,
-            function: &Gatekeeper(GatekeeperRelease::V0_2_1),
-        },
-        FunctionVersion {
-            tags: &["v0.2.2", "unstable", "latest"],
-            sdk: SDK,
-            function: &Gatekeeper(GatekeeperRelease::V0_2_2),
-        },
+        FunctionVersion::new(&["v0.2.1"], SDK, &Gatekeeper(GatekeeperRelease::V0_2_1)),
+        FunctionVersion::new(
+            &["v0.2.2", "unstable", "latest"],
+            SDK,
+            &Gatekeeper(GatekeeperRelease::V0_2_2),
+        ),
     ],
 };
 
-const SDK: Sdk = Sdk::Kyaml {
-    results: ResultsForm::Object(""),
-    errors: ErrorsPrinted::Once,
-};
+const SDK: Sdk = Sdk::Kyaml(ResultsForm::Object(""), ErrorsPrinted::Once);
 
 const TARGET: &str = "admission.k8s.gatekeeper.sh";
 

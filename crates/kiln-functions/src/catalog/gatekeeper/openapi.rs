@@ -189,7 +189,6 @@ impl ParameterSchema {
     }
 }
 
-/// The schema of `match`.
 fn match_schema(namespaces: &str) -> ParameterSchema {
     let pattern = || ParameterSchema {
         pattern: Some(namespaces.to_owned()),

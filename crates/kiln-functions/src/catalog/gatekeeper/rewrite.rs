@@ -10,7 +10,7 @@ use regorus::unstable::{
     ArithOp, Expr, Lexer, Module, Query, Ref, Rule, RuleHead, Span, TokenKind,
 };
 
-use super::syntax::{SyntaxNode, parts, path, statement_parts};
+use super::syntax::{SyntaxNode, head_reference, parts, path, statement_parts};
 
 /// Charges an element of a collection: the element, and the number of parts that its rule can build of it.
 pub(super) const ELEMENT: &str = "__kiln_element";
@@ -53,15 +53,7 @@ pub(super) fn rewrite(rego: &str, module: &Module) -> Option<String> {
 }
 
 fn is_named(rule: &Rule, name: &str) -> bool {
-    let refr = match rule {
-        Rule::Spec { head, .. } => match head {
-            RuleHead::Compr { refr, .. }
-            | RuleHead::Set { refr, .. }
-            | RuleHead::Func { refr, .. } => refr,
-        },
-        Rule::Default { refr, .. } => refr,
-    };
-    path(refr).is_some_and(|path| path == [Some(name.to_owned())])
+    path(head_reference(rule)).is_some_and(|path| path == [Some(name.to_owned())])
 }
 
 struct Rewrite {

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use regorus::unstable::{Expr, Literal, Module, Query, Ref, Rule, RuleAssign, RuleBody, RuleHead};
 
-use super::syntax::{SyntaxNode, declared, parts, path, statement_parts, variables};
+use super::syntax::{
+    SyntaxNode, declared, head_reference, parts, path, statement_parts, variables,
+};
 
 pub(super) struct RuleInfo {
     /// Its path below `data`, up to the first part that only evaluation knows.
@@ -91,15 +93,7 @@ fn imports(module: &Module) -> Vec<(String, Vec<Option<String>>)> {
 
 /// The part of a rule's path that is written in its head.
 fn rule_path(rule: &Rule) -> Vec<String> {
-    let refr = match rule {
-        Rule::Spec { head, .. } => match head {
-            RuleHead::Compr { refr, .. }
-            | RuleHead::Set { refr, .. }
-            | RuleHead::Func { refr, .. } => refr,
-        },
-        Rule::Default { refr, .. } => refr,
-    };
-    let path = path(refr).unwrap_or_default();
+    let path = path(head_reference(rule)).unwrap_or_default();
     path.into_iter().map_while(|part| part).collect()
 }
 

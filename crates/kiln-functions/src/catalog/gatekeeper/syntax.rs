@@ -2,7 +2,7 @@
 //!
 //! Walks recurse. [`super::scan`] has limited the depth of the trees.
 
-use regorus::unstable::{Expr, Literal, LiteralStmt, Query, Ref};
+use regorus::unstable::{Expr, Literal, LiteralStmt, Query, Ref, Rule, RuleHead};
 
 /// A part of an expression or statement.
 pub(super) enum SyntaxNode<'a> {
@@ -65,7 +65,18 @@ pub(super) fn parts(expr: &Expr) -> Vec<SyntaxNode<'_>> {
     }
 }
 
-/// The parts of a statement.
+/// The name in the head of a rule.
+pub(super) fn head_reference(rule: &Rule) -> &Expr {
+    match rule {
+        Rule::Spec { head, .. } => match head {
+            RuleHead::Compr { refr, .. }
+            | RuleHead::Set { refr, .. }
+            | RuleHead::Func { refr, .. } => refr,
+        },
+        Rule::Default { refr, .. } => refr,
+    }
+}
+
 pub(super) fn statement_parts(statement: &LiteralStmt) -> Vec<SyntaxNode<'_>> {
     let mut parts = match &statement.literal {
         Literal::SomeVars { .. } => Vec::new(),
@@ -150,7 +161,6 @@ pub(super) fn declared(query: &Query) -> Vec<String> {
     names
 }
 
-/// The variables of a pattern.
 pub(super) fn variables(pattern: &Expr, names: &mut Vec<String>) {
     if let Expr::Var { span, .. } = pattern {
         names.push(span.text().to_owned());

@@ -20,7 +20,6 @@ pub(super) struct Template<'a> {
 const GROUP: &str = "templates.gatekeeper.sh";
 
 impl<'a> Template<'a> {
-    /// Reads an object as a template, if it is one.
     pub(super) fn read(
         object: JsonRef<'a>,
         release: GatekeeperRelease,

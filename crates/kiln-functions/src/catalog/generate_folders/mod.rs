@@ -4,13 +4,10 @@
 //! the same folders below every folder of the layer above.
 
 mod folder;
-mod info;
 mod layers;
 #[cfg(test)]
 mod tests;
 mod tree;
-
-pub(crate) use info::INFO;
 
 use folder::FolderSource;
 use kiln_krm::Resource;
@@ -21,6 +18,28 @@ use kiln_yaml::NodeRef;
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::typescript_sdk::{Exception, Objects, in_step};
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::Sdk;
+
+/// A port to Go was written but never released: `latest` is still the original.
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "generate-folders",
+    former_names: &[],
+    summary: "Generates the folders of a Google Cloud organization from a hierarchy",
+    doc: include_str!("doc.md"),
+    versions: &[
+        FunctionVersion::new(
+            &["v0.1.1"],
+            Sdk::Plain,
+            &GenerateFolders(Order::Unspecified),
+        ),
+        FunctionVersion::new(
+            &["unstable", "latest"],
+            Sdk::Plain,
+            &GenerateFolders(Order::DependsOn),
+        ),
+    ],
+};
 
 struct GenerateFolders(Order);
 
@@ -134,11 +153,9 @@ fn add(
     match folders {
         Ok(folders) => return folders.into_iter().try_for_each(|it| objects.insert(it)),
         Err(HierarchyError::Exception(exception)) => return Err(exception),
-        Err(error @ HierarchyError::MissingLayer(_)) => results.push(ResultItem {
-            message: error.to_string(),
-            severity: Severity::Error.as_str().to_owned(),
-            ..ResultItem::default()
-        }),
+        Err(error @ HierarchyError::MissingLayer(_)) => {
+            results.push(ResultItem::new(Severity::Error, error.to_string()))
+        }
         Err(error) => results.push(about(hierarchy, "error", &error.to_string())),
     }
     Ok(())
@@ -150,7 +167,6 @@ fn older(hierarchy: NodeRef<'_>) -> ResultItem {
     about(hierarchy, "warn", problem)
 }
 
-/// A result about a hierarchy.
 fn about(hierarchy: NodeRef<'_>, severity: &str, problem: &str) -> ResultItem {
     let metadata = hierarchy.get("metadata");
     let text = |node: Option<NodeRef<'_>>| node.map(NodeRef::value).unwrap_or_default().to_owned();

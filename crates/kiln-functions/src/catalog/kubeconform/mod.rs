@@ -30,11 +30,11 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Validates resources against the schemas of their kinds",
     doc: include_str!("doc.md"),
-    versions: &[FunctionVersion {
-        tags: &["v0.1.1", "v0.1.2", "v0.1.3", "latest"],
-        sdk: Sdk::Go,
-        function: &Kubeconform,
-    }],
+    versions: &[FunctionVersion::new(
+        &["v0.1.1", "v0.1.2", "v0.1.3", "latest"],
+        Sdk::Go,
+        &Kubeconform,
+    )],
 };
 
 struct Kubeconform;
@@ -90,15 +90,10 @@ impl KubeconformRun<'_> {
                     return Ok(());
                 }
                 results.push(ResultItem {
-                    message,
-                    severity: Severity::Error.as_str().to_owned(),
                     resource_ref: Some(resource_ref(item)),
-                    field: Some(Field {
-                        path,
-                        ..Field::default()
-                    }),
+                    field: Some(Field::at(path)),
                     file: Some(file(item)),
-                    ..ResultItem::default()
+                    ..ResultItem::new(Severity::Error, message)
                 });
             }
         }

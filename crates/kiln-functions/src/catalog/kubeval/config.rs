@@ -67,7 +67,6 @@ impl KubevalConfig {
     }
 }
 
-/// The folder of a location.
 fn folder(location: &str) -> Result<String, Ending> {
     let folder = location.strip_prefix("file://").map(str::to_owned);
     folder.ok_or_else(|| {

@@ -33,11 +33,7 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     former_names: &[],
     summary: "Validates resources against schemas of Kubernetes v1.20; use kubeconform instead",
     doc: include_str!("doc.md"),
-    versions: &[FunctionVersion {
-        tags: &["v0.3.0"],
-        sdk: Sdk::Plain,
-        function: &Kubeval,
-    }],
+    versions: &[FunctionVersion::new(&["v0.3.0"], Sdk::Plain, &Kubeval)],
 };
 
 struct Kubeval;
@@ -282,14 +278,9 @@ fn result(item: NodeRef<'_>, message: String, path: Option<&str>) -> ResultItem 
         index: index.parse().unwrap_or_default(),
     };
     ResultItem {
-        message,
-        severity: Severity::Error.as_str().to_owned(),
         resource_ref: Some(resource_ref(item)),
-        field: path.map(|path| Field {
-            path: path.to_owned(),
-            ..Field::default()
-        }),
+        field: path.map(Field::at),
         file: (file != File::default()).then_some(file),
-        ..ResultItem::default()
+        ..ResultItem::new(Severity::Error, message)
     }
 }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use kiln_krm::Resource;
 use kiln_krm::annotations::PATH;
-use kiln_krm::kptfile::{FILE_NAME, Kptfile, KptfileProblem};
+use kiln_krm::kptfile::{FILE_NAME, FormerKptfile, Kptfile, KptfileProblem};
 use kiln_yaml::{NodeRef, SequenceStyle};
 
-use super::former_kptfile::unknown_fields;
 use crate::port::kyaml::data_map;
 
 #[derive(Debug, thiserror::Error)]
@@ -45,12 +44,11 @@ pub(super) fn declared(
         Kptfiles::Current => UnreadableKptfile::Now(problem),
         Kptfiles::Of2021 => UnreadableKptfile::Then(problem.to_string()),
     })?;
-    if known == Kptfiles::Of2021 {
-        let document = kiln_yaml::parse(&text).ok().flatten();
-        let unknown = document.and_then(|document| unknown_fields(document.root()));
-        if let Some(unknown) = unknown {
-            return Err(UnreadableKptfile::Then(unknown));
-        }
+    if known == Kptfiles::Of2021
+        && let Ok(Some(document)) = kiln_yaml::parse(&text)
+        && let Err(error) = FormerKptfile::decode(&document)
+    {
+        return Err(UnreadableKptfile::Then(error.to_string()));
     }
     let mutators = kptfile.root().get_path(&["pipeline", "mutators"]);
     let nodes = mutators.into_iter().flat_map(NodeRef::items);

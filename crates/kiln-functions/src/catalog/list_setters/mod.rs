@@ -1,10 +1,7 @@
 //! list-setters: lists the setters of a package, with their values and how often they are used.
 
-mod former_kptfile;
-mod info;
 mod kptfile;
 
-pub(crate) use info::INFO;
 use kptfile::Kptfiles;
 
 use std::collections::BTreeMap;
@@ -17,6 +14,41 @@ use crate::catalog::setter_comments::{current_values, list_comment, name_in, pat
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::output::Results;
 use crate::port::kyaml::{failure, note};
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "list-setters",
+    former_names: &[],
+    summary: "Reports the setters of a package",
+    doc: include_str!("doc.md"),
+    versions: &[
+        FunctionVersion::new(
+            &["v0.1.0"],
+            Sdk::Kyaml(ResultsForm::Object("list-setters"), ErrorsPrinted::Twice),
+            &ListSetters {
+                kptfiles: Kptfiles::Of2021,
+                without: WithoutSetters::Fails,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.1.1", "unstable"],
+            Sdk::Kyaml(ResultsForm::Object("list-setters"), ErrorsPrinted::Twice),
+            &ListSetters {
+                kptfiles: Kptfiles::Of2021,
+                without: WithoutSetters::Warns,
+            },
+        ),
+        FunctionVersion::new(
+            &["latest"],
+            Sdk::Kyaml(ResultsForm::List, ErrorsPrinted::Twice),
+            &ListSetters {
+                kptfiles: Kptfiles::Current,
+                without: WithoutSetters::Warns,
+            },
+        ),
+    ],
+};
 
 struct ListSetters {
     kptfiles: Kptfiles,
@@ -151,13 +183,7 @@ impl FoundSetters {
         let mut lines: Vec<(String, String)> = lists.chain(scalars).collect();
         lines.sort_by(|(one, _), (other, _)| one.cmp(other));
         if lines.is_empty() {
-            let severity = Severity::Warning.as_str().to_owned();
-            let nothing = note("no setters found");
-            let nothing = ResultItem {
-                severity,
-                ..nothing
-            };
-            return nothing.into();
+            return ResultItem::new(Severity::Warning, "no setters found").into();
         }
         lines.into_iter().map(|(_, line)| note(line)).collect()
     }

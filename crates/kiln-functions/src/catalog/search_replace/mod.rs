@@ -1,12 +1,9 @@
 //! search-replace: finds fields by value, by path or by file, and replaces them.
 
 mod glob;
-mod info;
 mod matcher;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use info::INFO;
 
 use kiln_go::quote;
 use kiln_krm::Resource;
@@ -20,9 +17,46 @@ use crate::port::kyaml::{
     KyamlRelease, MissingMetadata, SetFieldError, Visitor, as_comment, data_map, failure,
     file_path, item, node_text, note, set_untagged, walk,
 };
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
 use crate::settle::is_surely_plain;
 use glob::BadPattern;
 use matcher::{Matcher, Unresolved};
+
+const SDK: Sdk = Sdk::Kyaml(ResultsForm::Object("search-replace"), ErrorsPrinted::Twice);
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "search-replace",
+    former_names: &[],
+    summary: "Finds fields and changes them",
+    doc: include_str!("doc.md"),
+    versions: &[
+        FunctionVersion::new(
+            &["v0.1.1"],
+            SDK,
+            &SearchReplace {
+                release: SearchReplaceRelease::V0_1,
+                kyaml: KyamlRelease::V0_10,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.2.0"],
+            SDK,
+            &SearchReplace {
+                release: SearchReplaceRelease::V0_2,
+                kyaml: KyamlRelease::V0_10,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.2.1", "v0.2.3", "unstable", "latest"],
+            SDK,
+            &SearchReplace {
+                release: SearchReplaceRelease::V0_2,
+                kyaml: KyamlRelease::V0_12,
+            },
+        ),
+    ],
+};
 
 struct SearchReplace {
     release: SearchReplaceRelease,

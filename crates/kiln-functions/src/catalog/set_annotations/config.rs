@@ -80,7 +80,6 @@ const SPECS: SpecsField = SpecsField {
 };
 
 static PLUGIN: StructShape = StructShape {
-    name: "plugin",
     go_type: "main.plugin",
     fields: &[
         FieldShape::new("annotations", ConfigShape::TextMap),
@@ -90,6 +89,8 @@ static PLUGIN: StructShape = StructShape {
 };
 
 const TEMPLATE: &str = "spec/template/metadata/annotations";
+const JOB: &str = "spec/jobTemplate/metadata/annotations";
+const JOB_TEMPLATE: &str = "spec/jobTemplate/spec/template/metadata/annotations";
 
 static DEFAULTS: &[FieldSpec] = &[
     FieldSpec::new("", "", "", "metadata/annotations", true),
@@ -99,18 +100,6 @@ static DEFAULTS: &[FieldSpec] = &[
     FieldSpec::new("", "", "DaemonSet", TEMPLATE, true),
     FieldSpec::new("", "", "StatefulSet", TEMPLATE, true),
     FieldSpec::new("batch", "", "Job", TEMPLATE, true),
-    FieldSpec::new(
-        "batch",
-        "",
-        "CronJob",
-        "spec/jobTemplate/metadata/annotations",
-        true,
-    ),
-    FieldSpec::new(
-        "batch",
-        "",
-        "CronJob",
-        "spec/jobTemplate/spec/template/metadata/annotations",
-        true,
-    ),
+    FieldSpec::new("batch", "", "CronJob", JOB, true),
+    FieldSpec::new("batch", "", "CronJob", JOB_TEMPLATE, true),
 ];

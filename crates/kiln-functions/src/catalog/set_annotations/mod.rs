@@ -24,38 +24,26 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Sets annotations on resources and on their pod templates",
     doc: include_str!("doc.md"),
     versions: &[
-        FunctionVersion {
-            tags: &["v0.1.0", "v0.1.1", "v0.1.2"],
-            sdk: Sdk::Kyaml {
-                results: ResultsForm::Object("set-annotation"),
-                errors: ErrorsPrinted::Once,
-            },
-            function: &TransformerSetAnnotations,
-        },
-        FunctionVersion {
-            tags: &["v0.1.3"],
-            sdk: Sdk::Kyaml {
-                results: ResultsForm::Object("set-annotations"),
-                errors: ErrorsPrinted::Once,
-            },
-            function: &TransformerSetAnnotations,
-        },
-        FunctionVersion {
-            tags: &["v0.1.4"],
-            sdk: Sdk::Kyaml {
-                results: ResultsForm::Object("set-annotations"),
-                errors: ErrorsPrinted::Once,
-            },
-            function: &SetAnnotations(SetAnnotationsRelease::V0_1_4),
-        },
-        FunctionVersion {
-            tags: &["v0.1.5", "unstable", "latest"],
-            sdk: Sdk::Kyaml {
-                results: ResultsForm::List,
-                errors: ErrorsPrinted::Once,
-            },
-            function: &SetAnnotations(SetAnnotationsRelease::V0_1_5),
-        },
+        FunctionVersion::new(
+            &["v0.1.0", "v0.1.1", "v0.1.2"],
+            Sdk::Kyaml(ResultsForm::Object("set-annotation"), ErrorsPrinted::Once),
+            &TransformerSetAnnotations,
+        ),
+        FunctionVersion::new(
+            &["v0.1.3"],
+            Sdk::Kyaml(ResultsForm::Object("set-annotations"), ErrorsPrinted::Once),
+            &TransformerSetAnnotations,
+        ),
+        FunctionVersion::new(
+            &["v0.1.4"],
+            Sdk::Kyaml(ResultsForm::Object("set-annotations"), ErrorsPrinted::Once),
+            &SetAnnotations(SetAnnotationsRelease::V0_1_4),
+        ),
+        FunctionVersion::new(
+            &["v0.1.5", "unstable", "latest"],
+            Sdk::Kyaml(ResultsForm::List, ErrorsPrinted::Once),
+            &SetAnnotations(SetAnnotationsRelease::V0_1_5),
+        ),
     ],
 };
 

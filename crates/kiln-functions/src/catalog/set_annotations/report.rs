@@ -61,10 +61,7 @@ fn result(
     let pairs: Vec<String> = annotations.iter().map(pair).collect();
     ResultItem {
         message: format!("set annotations: {{{}}}", pairs.join(",")),
-        field: Some(Field {
-            path,
-            ..Field::default()
-        }),
+        field: Some(Field::at(path)),
         file: Some(File {
             path: file,
             index: index.parse().unwrap_or_default(),

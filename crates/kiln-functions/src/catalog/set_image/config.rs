@@ -126,7 +126,6 @@ impl SetImageConfig {
 }
 
 pub(super) static SET_IMAGE: StructShape = StructShape {
-    name: "SetImage",
     go_type: "transformer.SetImage",
     fields: &[
         FieldShape::new("image", ConfigShape::Struct(&IMAGE)),
@@ -136,7 +135,6 @@ pub(super) static SET_IMAGE: StructShape = StructShape {
 };
 
 static IMAGE: StructShape = StructShape {
-    name: "Image",
     go_type: "types.Image",
     fields: &[
         FieldShape::new("name", ConfigShape::Text),

@@ -17,25 +17,21 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Sets names, tags and digests of container images",
     doc: include_str!("doc.md"),
     versions: &[
-        FunctionVersion {
-            tags: &["v0.1.0"],
-            sdk: Sdk::SilentGo,
-            function: &v0_1_0::SetImageV0_1_0(SetImageRelease::V0_1_0),
-        },
-        FunctionVersion {
-            tags: &["v0.1.1"],
-            sdk: Sdk::SilentGo,
-            function: &v0_1_0::SetImageV0_1_0(SetImageRelease::V0_1_1),
-        },
-        FunctionVersion {
-            tags: &["v0.1.2", "unstable"],
-            sdk: Sdk::Go,
-            function: &v0_1_2::SetImageV0_1_2,
-        },
-        FunctionVersion {
-            tags: &["v0.1.3", "v0.1.4", "latest"],
-            sdk: Sdk::Go,
-            function: &v0_1_3::SetImageV0_1_3,
-        },
+        FunctionVersion::new(
+            &["v0.1.0"],
+            Sdk::SilentGo,
+            &v0_1_0::SetImageV0_1_0(SetImageRelease::V0_1_0),
+        ),
+        FunctionVersion::new(
+            &["v0.1.1"],
+            Sdk::SilentGo,
+            &v0_1_0::SetImageV0_1_0(SetImageRelease::V0_1_1),
+        ),
+        FunctionVersion::new(&["v0.1.2", "unstable"], Sdk::Go, &v0_1_2::SetImageV0_1_2),
+        FunctionVersion::new(
+            &["v0.1.3", "v0.1.4", "latest"],
+            Sdk::Go,
+            &v0_1_3::SetImageV0_1_3,
+        ),
     ],
 };

@@ -287,8 +287,6 @@ impl ImageSetterV0_1_0<'_> {
             "&{{{{{api_version} {kind}}} {{{name} {namespace}}}}},field:&{{{path} {before} {after}}},message:{message}"
         );
         let result = ResultItem {
-            message,
-            severity: Severity::Info.as_str().to_owned(),
             resource_ref: Some(about.resource.clone()),
             field: Some(Field {
                 path,
@@ -296,7 +294,7 @@ impl ImageSetterV0_1_0<'_> {
                 proposed_value: after,
             }),
             file: Some(about.file.clone()),
-            ..ResultItem::default()
+            ..ResultItem::new(Severity::Info, message)
         };
         let place = (about.file.path.clone(), about.file.index, text);
         self.set.entry(place).or_default().push(result);
@@ -306,11 +304,7 @@ impl ImageSetterV0_1_0<'_> {
         let results: Results = self.set.into_values().flatten().collect();
         match results.is_empty() {
             false => results,
-            true => Results::from(ResultItem {
-                message: "no images changed".to_owned(),
-                severity: Severity::Info.as_str().to_owned(),
-                ..ResultItem::default()
-            }),
+            true => Results::from(ResultItem::new(Severity::Info, "no images changed")),
         }
     }
 }
@@ -334,7 +328,6 @@ impl ImageLocation {
 }
 
 static SET_IMAGE: StructShape = StructShape {
-    name: "SetImage",
     go_type: "main.SetImage",
     fields: &[
         FieldShape::new("image", ConfigShape::Struct(&IMAGE)),
@@ -343,7 +336,6 @@ static SET_IMAGE: StructShape = StructShape {
 };
 
 static IMAGE: StructShape = StructShape {
-    name: "Image",
     go_type: "types.Image",
     fields: &[
         FieldShape::new("name", ConfigShape::Text),

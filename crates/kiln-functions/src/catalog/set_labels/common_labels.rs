@@ -2,157 +2,53 @@
 
 use crate::port::kustomize::FieldSpec;
 
+const MATCH_LABELS: &str = "spec/selector/matchLabels";
+const TEMPLATE: &str = "spec/template/metadata/labels";
+const PREFERRED_AFFINITY: &str = "spec/template/spec/affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels";
+const REQUIRED_AFFINITY: &str = "spec/template/spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels";
+const PREFERRED_ANTI_AFFINITY: &str = "spec/template/spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels";
+const REQUIRED_ANTI_AFFINITY: &str = "spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels";
+const SPREAD_CONSTRAINTS: &str =
+    "spec/template/spec/topologySpreadConstraints/labelSelector/matchLabels";
+const VOLUME_CLAIMS: &str = "spec/volumeClaimTemplates[]/metadata/labels";
+const JOB_MATCH_LABELS: &str = "spec/jobTemplate/spec/selector/matchLabels";
+const JOB: &str = "spec/jobTemplate/metadata/labels";
+const JOB_TEMPLATE: &str = "spec/jobTemplate/spec/template/metadata/labels";
+const PODS: &str = "spec/podSelector/matchLabels";
+const INGRESS: &str = "spec/ingress/from/podSelector/matchLabels";
+const EGRESS: &str = "spec/egress/to/podSelector/matchLabels";
+
 pub(super) static DEFAULTS: &[FieldSpec] = &[
     FieldSpec::new("", "", "", "metadata/labels", true),
     FieldSpec::new("", "v1", "Service", "spec/selector", true),
     FieldSpec::new("", "v1", "ReplicationController", "spec/selector", true),
-    FieldSpec::new(
-        "",
-        "v1",
-        "ReplicationController",
-        "spec/template/metadata/labels",
-        true,
-    ),
-    FieldSpec::new("", "", "Deployment", "spec/selector/matchLabels", true),
-    FieldSpec::new("", "", "Deployment", "spec/template/metadata/labels", true),
-    FieldSpec::new(
-        "apps",
-        "",
-        "Deployment",
-        "spec/template/spec/affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "apps",
-        "",
-        "Deployment",
-        "spec/template/spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "apps",
-        "",
-        "Deployment",
-        "spec/template/spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "apps",
-        "",
-        "Deployment",
-        "spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "apps",
-        "",
-        "Deployment",
-        "spec/template/spec/topologySpreadConstraints/labelSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new("", "", "ReplicaSet", "spec/selector/matchLabels", true),
-    FieldSpec::new("", "", "ReplicaSet", "spec/template/metadata/labels", true),
-    FieldSpec::new("", "", "DaemonSet", "spec/selector/matchLabels", true),
-    FieldSpec::new("", "", "DaemonSet", "spec/template/metadata/labels", true),
-    FieldSpec::new("apps", "", "StatefulSet", "spec/selector/matchLabels", true),
-    FieldSpec::new(
-        "apps",
-        "",
-        "StatefulSet",
-        "spec/template/metadata/labels",
-        true,
-    ),
-    FieldSpec::new(
-        "apps",
-        "",
-        "StatefulSet",
-        "spec/template/spec/affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "apps",
-        "",
-        "StatefulSet",
-        "spec/template/spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "apps",
-        "",
-        "StatefulSet",
-        "spec/template/spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "apps",
-        "",
-        "StatefulSet",
-        "spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "apps",
-        "",
-        "StatefulSet",
-        "spec/template/spec/topologySpreadConstraints/labelSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "apps",
-        "",
-        "StatefulSet",
-        "spec/volumeClaimTemplates[]/metadata/labels",
-        true,
-    ),
-    FieldSpec::new("batch", "", "Job", "spec/selector/matchLabels", false),
-    FieldSpec::new("batch", "", "Job", "spec/template/metadata/labels", true),
-    FieldSpec::new(
-        "batch",
-        "",
-        "CronJob",
-        "spec/jobTemplate/spec/selector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "batch",
-        "",
-        "CronJob",
-        "spec/jobTemplate/metadata/labels",
-        true,
-    ),
-    FieldSpec::new(
-        "batch",
-        "",
-        "CronJob",
-        "spec/jobTemplate/spec/template/metadata/labels",
-        true,
-    ),
-    FieldSpec::new(
-        "policy",
-        "",
-        "PodDisruptionBudget",
-        "spec/selector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "networking.k8s.io",
-        "",
-        "NetworkPolicy",
-        "spec/podSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "networking.k8s.io",
-        "",
-        "NetworkPolicy",
-        "spec/ingress/from/podSelector/matchLabels",
-        false,
-    ),
-    FieldSpec::new(
-        "networking.k8s.io",
-        "",
-        "NetworkPolicy",
-        "spec/egress/to/podSelector/matchLabels",
-        false,
-    ),
+    FieldSpec::new("", "v1", "ReplicationController", TEMPLATE, true),
+    FieldSpec::new("", "", "Deployment", MATCH_LABELS, true),
+    FieldSpec::new("", "", "Deployment", TEMPLATE, true),
+    FieldSpec::new("apps", "", "Deployment", PREFERRED_AFFINITY, false),
+    FieldSpec::new("apps", "", "Deployment", REQUIRED_AFFINITY, false),
+    FieldSpec::new("apps", "", "Deployment", PREFERRED_ANTI_AFFINITY, false),
+    FieldSpec::new("apps", "", "Deployment", REQUIRED_ANTI_AFFINITY, false),
+    FieldSpec::new("apps", "", "Deployment", SPREAD_CONSTRAINTS, false),
+    FieldSpec::new("", "", "ReplicaSet", MATCH_LABELS, true),
+    FieldSpec::new("", "", "ReplicaSet", TEMPLATE, true),
+    FieldSpec::new("", "", "DaemonSet", MATCH_LABELS, true),
+    FieldSpec::new("", "", "DaemonSet", TEMPLATE, true),
+    FieldSpec::new("apps", "", "StatefulSet", MATCH_LABELS, true),
+    FieldSpec::new("apps", "", "StatefulSet", TEMPLATE, true),
+    FieldSpec::new("apps", "", "StatefulSet", PREFERRED_AFFINITY, false),
+    FieldSpec::new("apps", "", "StatefulSet", REQUIRED_AFFINITY, false),
+    FieldSpec::new("apps", "", "StatefulSet", PREFERRED_ANTI_AFFINITY, false),
+    FieldSpec::new("apps", "", "StatefulSet", REQUIRED_ANTI_AFFINITY, false),
+    FieldSpec::new("apps", "", "StatefulSet", SPREAD_CONSTRAINTS, false),
+    FieldSpec::new("apps", "", "StatefulSet", VOLUME_CLAIMS, true),
+    FieldSpec::new("batch", "", "Job", MATCH_LABELS, false),
+    FieldSpec::new("batch", "", "Job", TEMPLATE, true),
+    FieldSpec::new("batch", "", "CronJob", JOB_MATCH_LABELS, false),
+    FieldSpec::new("batch", "", "CronJob", JOB, true),
+    FieldSpec::new("batch", "", "CronJob", JOB_TEMPLATE, true),
+    FieldSpec::new("policy", "", "PodDisruptionBudget", MATCH_LABELS, false),
+    FieldSpec::new("networking.k8s.io", "", "NetworkPolicy", PODS, false),
+    FieldSpec::new("networking.k8s.io", "", "NetworkPolicy", INGRESS, false),
+    FieldSpec::new("networking.k8s.io", "", "NetworkPolicy", EGRESS, false),
 ];

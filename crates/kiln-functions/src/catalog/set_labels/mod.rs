@@ -17,46 +17,43 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Sets labels on resources, their selectors and their pod templates",
     doc: include_str!("doc.md"),
     versions: &[
-        FunctionVersion {
-            tags: &["v0.1.0", "v0.1.1", "v0.1.2"],
-            sdk: transformer("set-label"),
-            function: &TransformerSetLabels(TransformerRelease::Kyaml0_10_5),
-        },
-        FunctionVersion {
-            tags: &["v0.1.3"],
-            sdk: transformer("set-labels"),
-            function: &TransformerSetLabels(TransformerRelease::Kyaml0_10_5),
-        },
-        FunctionVersion {
-            tags: &["v0.1.4"],
-            sdk: transformer("set-labels"),
-            function: &TransformerSetLabels(TransformerRelease::Kyaml0_10_20),
-        },
-        FunctionVersion {
-            tags: &["v0.1.5"],
-            sdk: transformer("set-labels"),
-            function: &TransformerSetLabels(TransformerRelease::Kyaml0_10_21),
-        },
-        FunctionVersion {
-            tags: &["v0.2.0", "v0.2.1", "v0.2.2", "unstable"],
-            sdk: Sdk::Go,
-            function: &v0_2::SetLabels {
+        FunctionVersion::new(
+            &["v0.1.0", "v0.1.1", "v0.1.2"],
+            transformer("set-label"),
+            &TransformerSetLabels(TransformerRelease::Kyaml0_10_5),
+        ),
+        FunctionVersion::new(
+            &["v0.1.3"],
+            transformer("set-labels"),
+            &TransformerSetLabels(TransformerRelease::Kyaml0_10_5),
+        ),
+        FunctionVersion::new(
+            &["v0.1.4"],
+            transformer("set-labels"),
+            &TransformerSetLabels(TransformerRelease::Kyaml0_10_20),
+        ),
+        FunctionVersion::new(
+            &["v0.1.5"],
+            transformer("set-labels"),
+            &TransformerSetLabels(TransformerRelease::Kyaml0_10_21),
+        ),
+        FunctionVersion::new(
+            &["v0.2.0", "v0.2.1", "v0.2.2", "unstable"],
+            Sdk::Go,
+            &v0_2::SetLabels {
                 formatting: Formatting::Comments,
             },
-        },
-        FunctionVersion {
-            tags: &["v0.2.3", "v0.2.4", "v0.2.5", "latest"],
-            sdk: Sdk::Go,
-            function: &v0_2::SetLabels {
+        ),
+        FunctionVersion::new(
+            &["v0.2.3", "v0.2.4", "v0.2.5", "latest"],
+            Sdk::Go,
+            &v0_2::SetLabels {
                 formatting: Formatting::CommentsAndStyle,
             },
-        },
+        ),
     ],
 };
 
 const fn transformer(name: &'static str) -> Sdk {
-    Sdk::Kyaml {
-        results: ResultsForm::Object(name),
-        errors: ErrorsPrinted::Once,
-    }
+    Sdk::Kyaml(ResultsForm::Object(name), ErrorsPrinted::Once)
 }

@@ -2,7 +2,7 @@
 
 use kiln_yaml::NodeRef;
 
-use crate::port::go_sdk::{FieldType, StructType, check_struct, is_gvk, text};
+use crate::port::go_sdk::{FieldType, OBJECT_META, StructType, check_struct, is_gvk, text};
 
 pub(super) struct SetNamespaceConfig {
     pub(super) namespace: String,
@@ -10,22 +10,12 @@ pub(super) struct SetNamespaceConfig {
     pub(super) matcher: Option<String>,
 }
 
-const METADATA: StructType = StructType {
-    name: "ObjectMeta",
-    fields: &[
-        ("name", FieldType::Text),
-        ("namespace", FieldType::Text),
-        ("labels", FieldType::TextMap),
-        ("annotations", FieldType::TextMap),
-    ],
-};
-
 const CONFIG_MAP: StructType = StructType {
     name: "ConfigMap",
     fields: &[
         ("apiVersion", FieldType::Text),
         ("kind", FieldType::Text),
-        ("metadata", FieldType::Struct(&METADATA)),
+        ("metadata", FieldType::Struct(&OBJECT_META)),
         ("data", FieldType::TextMap),
         ("immutable", FieldType::Bool),
     ],
@@ -36,7 +26,7 @@ const SET_NAMESPACE: StructType = StructType {
     fields: &[
         ("apiVersion", FieldType::Text),
         ("kind", FieldType::Text),
-        ("metadata", FieldType::Struct(&METADATA)),
+        ("metadata", FieldType::Struct(&OBJECT_META)),
         ("namespace", FieldType::Text),
         ("namespaceMatcher", FieldType::Text),
     ],

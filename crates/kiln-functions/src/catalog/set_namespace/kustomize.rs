@@ -234,7 +234,6 @@ const SPECS: SpecsField = SpecsField {
 };
 
 static PLUGIN: StructShape = StructShape {
-    name: "plugin",
     go_type: "main.plugin",
     fields: &[
         FieldShape::new("namespace", ConfigShape::Text),

@@ -23,90 +23,75 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Replaces the namespace of resources and of references to it",
     doc: include_str!("doc.md"),
     versions: &[
-        FunctionVersion {
-            tags: &["v0.1.0", "v0.1.1", "v0.1.2"],
-            sdk: TRANSFORMER,
-            function: &TransformerSetNamespace::V0_1(TransformerRelease::Kyaml0_10_5),
-        },
-        FunctionVersion {
-            tags: &["v0.1.3"],
-            sdk: TRANSFORMER,
-            function: &TransformerSetNamespace::V0_1(TransformerRelease::Kyaml0_10_20),
-        },
-        FunctionVersion {
-            tags: &["v0.1.4"],
-            sdk: TRANSFORMER,
-            function: &TransformerSetNamespace::V0_1(TransformerRelease::Kyaml0_10_21),
-        },
-        FunctionVersion {
-            tags: &["v0.2.0"],
-            sdk: TRANSFORMER,
-            function: &TransformerSetNamespace::V0_2,
-        },
-        FunctionVersion {
-            tags: &["v0.3.0", "v0.3.1"],
-            sdk: Sdk::SilentGo,
-            function: &SetNamespaceV0_3(SetNamespaceRelease::V0_3_0),
-        },
-        FunctionVersion {
-            tags: &["v0.3.2"],
-            sdk: Sdk::SilentGo,
-            function: &SetNamespaceV0_3(SetNamespaceRelease::V0_3_2),
-        },
-        FunctionVersion {
-            tags: &["v0.3.3"],
-            sdk: Sdk::SilentGo,
-            function: &SetNamespaceV0_3(SetNamespaceRelease::V0_3_3),
-        },
-        FunctionVersion {
-            tags: &["v0.3.4"],
-            sdk: Sdk::SilentGo,
-            function: &SetNamespaceV0_3(SetNamespaceRelease::V0_3_4),
-        },
-        FunctionVersion {
-            tags: &["v0.4.0"],
-            sdk: Sdk::SilentGo,
-            function: &SetNamespaceV0_4_0,
-        },
-        FunctionVersion {
-            tags: &["v0.4.1"],
-            sdk: Sdk::Go,
-            function: &SetNamespaceV0_4_0,
-        },
-        FunctionVersion {
-            tags: &["v0.4.2", "unstable"],
-            sdk: Sdk::Go,
-            function: &SetNamespaceV0_4_2 {
+        FunctionVersion::new(
+            &["v0.1.0", "v0.1.1", "v0.1.2"],
+            TRANSFORMER,
+            &TransformerSetNamespace::V0_1(TransformerRelease::Kyaml0_10_5),
+        ),
+        FunctionVersion::new(
+            &["v0.1.3"],
+            TRANSFORMER,
+            &TransformerSetNamespace::V0_1(TransformerRelease::Kyaml0_10_20),
+        ),
+        FunctionVersion::new(
+            &["v0.1.4"],
+            TRANSFORMER,
+            &TransformerSetNamespace::V0_1(TransformerRelease::Kyaml0_10_21),
+        ),
+        FunctionVersion::new(&["v0.2.0"], TRANSFORMER, &TransformerSetNamespace::V0_2),
+        FunctionVersion::new(
+            &["v0.3.0", "v0.3.1"],
+            Sdk::SilentGo,
+            &SetNamespaceV0_3(SetNamespaceRelease::V0_3_0),
+        ),
+        FunctionVersion::new(
+            &["v0.3.2"],
+            Sdk::SilentGo,
+            &SetNamespaceV0_3(SetNamespaceRelease::V0_3_2),
+        ),
+        FunctionVersion::new(
+            &["v0.3.3"],
+            Sdk::SilentGo,
+            &SetNamespaceV0_3(SetNamespaceRelease::V0_3_3),
+        ),
+        FunctionVersion::new(
+            &["v0.3.4"],
+            Sdk::SilentGo,
+            &SetNamespaceV0_3(SetNamespaceRelease::V0_3_4),
+        ),
+        FunctionVersion::new(&["v0.4.0"], Sdk::SilentGo, &SetNamespaceV0_4_0),
+        FunctionVersion::new(&["v0.4.1"], Sdk::Go, &SetNamespaceV0_4_0),
+        FunctionVersion::new(
+            &["v0.4.2", "unstable"],
+            Sdk::Go,
+            &SetNamespaceV0_4_2 {
                 formatting: Formatting::Comments,
                 asks_for_origins: true,
                 fails_without_config: false,
                 webhooks: Webhooks::Always,
             },
-        },
-        FunctionVersion {
-            tags: &["v0.4.3", "v0.4.5"],
-            sdk: Sdk::Go,
-            function: &SetNamespaceV0_4_2 {
+        ),
+        FunctionVersion::new(
+            &["v0.4.3", "v0.4.5"],
+            Sdk::Go,
+            &SetNamespaceV0_4_2 {
                 formatting: Formatting::CommentsAndStyle,
                 asks_for_origins: false,
                 fails_without_config: false,
                 webhooks: Webhooks::Always,
             },
-        },
-        FunctionVersion {
-            tags: &["latest"],
-            sdk: Sdk::Go,
-            function: &SetNamespaceV0_4_2 {
+        ),
+        FunctionVersion::new(
+            &["latest"],
+            Sdk::Go,
+            &SetNamespaceV0_4_2 {
                 formatting: Formatting::CommentsAndStyle,
                 asks_for_origins: false,
                 fails_without_config: true,
                 webhooks: Webhooks::IfNamed,
             },
-        },
+        ),
     ],
 };
 
-const TRANSFORMER: Sdk = Sdk::Kyaml {
-    results: ResultsForm::Object("set-namespace"),
-    errors: ErrorsPrinted::Once,
-};
+const TRANSFORMER: Sdk = Sdk::Kyaml(ResultsForm::Object("set-namespace"), ErrorsPrinted::Once);

@@ -119,8 +119,6 @@ impl Counted {
     /// The debugging result of v0.3.3.
     fn left_over(&self) -> ResultItem {
         ResultItem {
-            message: format!("set image from {} to {}", self.old, self.new),
-            severity: Severity::Info.as_str().to_owned(),
             field: Some(Field {
                 path: String::new(),
                 current_value: self.old.clone(),
@@ -130,7 +128,10 @@ impl Counted {
                 path: "test".to_owned(),
                 index: 0,
             }),
-            ..ResultItem::default()
+            ..ResultItem::new(
+                Severity::Info,
+                format!("set image from {} to {}", self.old, self.new),
+            )
         }
     }
 }

@@ -2,10 +2,6 @@
 //!
 //! A Kptfile is decoded into the types of 2021: unknown fields are errors, and comments are lost, which kpt restores.
 
-mod info;
-
-pub(crate) use info::INFO;
-
 use std::collections::BTreeMap;
 
 use kiln_krm::annotations::{FamilyError, LEGACY_PATH, PATH};
@@ -16,6 +12,52 @@ use kiln_yaml::{EditError, SequenceStyle, Style};
 use crate::function::{Context, Ending, Function, FunctionList};
 use crate::port::kyaml::{
     KyamlRelease, annotation_map, data_map, in_step, set_annotation_map, set_text_map,
+};
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
+
+const SDK: Sdk = Sdk::Kyaml(ResultsForm::List, ErrorsPrinted::Twice);
+
+/// v0.2.1 is left out: the image that it adds to a Kptfile is not known.
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "set-project-id",
+    former_names: &[],
+    summary: "Sets a Google Cloud project where it is missing",
+    doc: include_str!("doc.md"),
+    versions: &[
+        FunctionVersion::new(
+            &["v0.1.0"],
+            SDK,
+            &SetProjectId {
+                apply_setters: "gcr.io/kpt-fn/apply-setters:v0.1",
+                kyaml: KyamlRelease::V0_10,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.2.0"],
+            SDK,
+            &SetProjectId {
+                apply_setters: "gcr.io/kpt-fn/apply-setters:v0.2",
+                kyaml: KyamlRelease::V0_10,
+            },
+        ),
+        FunctionVersion::new(
+            &["unstable"],
+            SDK,
+            &SetProjectId {
+                apply_setters: "gcr.io/kpt-fn/apply-setters:v0.2",
+                kyaml: KyamlRelease::V0_13,
+            },
+        ),
+        FunctionVersion::new(
+            &["latest"],
+            SDK,
+            &SetProjectId {
+                apply_setters: "ghcr.io/kptdev/krm-functions-catalog/apply-setters:v0.2",
+                kyaml: KyamlRelease::V0_13,
+            },
+        ),
+    ],
 };
 
 const SETTER: &str = "project-id";
@@ -152,7 +194,6 @@ impl SetProjectId {
         self.replace(list, kptfile)
     }
 
-    /// The path annotation.
     fn path_key(&self) -> &'static str {
         match self.kyaml {
             KyamlRelease::V0_10 => LEGACY_PATH,

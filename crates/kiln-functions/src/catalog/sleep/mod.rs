@@ -15,27 +15,12 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     name: "sleep",
     former_names: &[],
     summary: "Waits, and returns its input",
-    doc: "\
-Waits for a while and returns all resources unchanged, to test timeouts.
-
-Configuration: a ConfigMap with a `duration`, such as 1m30s, or with a number of `sleepSeconds`. Without configuration it
-waits for ten seconds.
-
-    apiVersion: v1
-    kind: ConfigMap
-    metadata:
-      name: nap
-    data:
-      duration: 500ms
-",
-    versions: &[FunctionVersion {
-        tags: &["latest"],
-        sdk: Sdk::Kyaml {
-            results: ResultsForm::List,
-            errors: ErrorsPrinted::Once,
-        },
-        function: &Sleep,
-    }],
+    doc: include_str!("doc.md"),
+    versions: &[FunctionVersion::new(
+        &["latest"],
+        Sdk::Kyaml(ResultsForm::List, ErrorsPrinted::Once),
+        &Sleep,
+    )],
 };
 
 struct Sleep;

@@ -3,7 +3,7 @@
 use kiln_krm::GroupVersionKind;
 use kiln_yaml::{Document, NodeRef};
 
-use crate::port::go_sdk::{FieldType, StructType, check_struct, field};
+use crate::port::go_sdk::{FieldType, OBJECT_META, StructType, check_struct, field};
 use crate::port::go_yaml::duplicate_keys;
 
 pub(super) struct StarlarkRun {
@@ -85,20 +85,10 @@ fn conversion(kind: &str, error: &str) -> String {
     format!("unable to convert object to {go_type} with error: {error}")
 }
 
-static METADATA: StructType = StructType {
-    name: "ObjectMeta",
-    fields: &[
-        ("name", FieldType::Text),
-        ("namespace", FieldType::Text),
-        ("labels", FieldType::TextMap),
-        ("annotations", FieldType::TextMap),
-    ],
-};
-
 static CONFIG_MAP: StructType = StructType {
     name: "ConfigMap",
     fields: &[
-        ("metadata", FieldType::Struct(&METADATA)),
+        ("metadata", FieldType::Struct(&OBJECT_META)),
         ("data", FieldType::TextMap),
     ],
 };
@@ -106,7 +96,7 @@ static CONFIG_MAP: StructType = StructType {
 static STARLARK_RUN: StructType = StructType {
     name: "StarlarkRun",
     fields: &[
-        ("metadata", FieldType::Struct(&METADATA)),
+        ("metadata", FieldType::Struct(&OBJECT_META)),
         ("source", FieldType::Text),
     ],
 };

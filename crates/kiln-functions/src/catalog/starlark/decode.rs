@@ -215,7 +215,7 @@ impl<'a> ValueDecoder<'a> {
             return Ok(node);
         }
         let document = self.document;
-        let aliases = self.aliases.get_or_insert_with(|| targets(document));
+        let aliases = self.aliases.get_or_insert_with(|| document.alias_targets());
         match aliases.get(&node.id()) {
             Some(target) => Ok(document.node(*target)),
             None => {
@@ -224,25 +224,6 @@ impl<'a> ValueDecoder<'a> {
             }
         }
     }
-}
-
-/// For each alias the last node before it with an anchor of its name.
-fn targets(document: &Document) -> HashMap<NodeId, NodeId> {
-    let mut named: HashMap<&str, NodeId> = HashMap::new();
-    let mut targets = HashMap::new();
-    let mut pending = vec![document.root()];
-    while let Some(node) = pending.pop() {
-        if node.kind() == Kind::Alias {
-            if let Some(target) = named.get(node.value()) {
-                targets.insert(node.id(), *target);
-            }
-        } else if !node.anchor().is_empty() {
-            named.insert(node.anchor(), node.id());
-        }
-        let children: Vec<_> = node.children().collect();
-        pending.extend(children.into_iter().rev());
-    }
-    targets
 }
 
 fn scalar(node: NodeRef<'_>) -> Value {

@@ -22,7 +22,6 @@ pub(super) const NODE_BYTES: usize = 160;
 /// How deep written values may nest, which is the limit of the YAML parser.
 const MAX_DEPTH: usize = 10_000;
 
-/// Whether a resource list has `items`.
 pub(super) fn has_items(resource_list: &Value) -> bool {
     matches!(resource_list.kind(), ValueKind::Dict(list) if list.get_str("items").is_some())
 }

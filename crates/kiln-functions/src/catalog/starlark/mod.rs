@@ -40,55 +40,44 @@ pub(crate) static INFO: FunctionInfo = FunctionInfo {
     summary: "Runs a Starlark script on resources",
     doc: include_str!("doc.md"),
     versions: &[
-        FunctionVersion {
-            tags: &["v0.3.0"],
-            sdk: Sdk::Kyaml {
-                results: ResultsForm::Object("starlark"),
-                errors: ErrorsPrinted::Once,
-            },
-            function: &FormerStarlark,
-        },
-        FunctionVersion {
-            tags: &["v0.4.0"],
-            sdk: Sdk::SilentGo,
-            function: &Starlark {
+        FunctionVersion::new(
+            &["v0.3.0"],
+            Sdk::Kyaml(ResultsForm::Object("starlark"), ErrorsPrinted::Once),
+            &FormerStarlark,
+        ),
+        FunctionVersion::new(
+            &["v0.4.0"],
+            Sdk::SilentGo,
+            &Starlark {
                 library: Library { match_gvk: None },
                 complaints: Complaints::BehindTheToken,
                 default_name: FORMER_DEFAULT_NAME,
             },
-        },
-        FunctionVersion {
-            tags: &["v0.4.1", "v0.4.2"],
-            sdk: Sdk::SilentGo,
-            function: &WITH_MATCH_GVK,
-        },
-        FunctionVersion {
-            tags: &["v0.4.3", "v0.5.0"],
-            sdk: Sdk::Go,
-            function: &WITH_MATCH_GVK,
-        },
-        FunctionVersion {
-            tags: &["v0.5.1", "v0.5.2", "unstable"],
-            sdk: Sdk::Go,
-            function: &Starlark {
+        ),
+        FunctionVersion::new(&["v0.4.1", "v0.4.2"], Sdk::SilentGo, &WITH_MATCH_GVK),
+        FunctionVersion::new(&["v0.4.3", "v0.5.0"], Sdk::Go, &WITH_MATCH_GVK),
+        FunctionVersion::new(
+            &["v0.5.1", "v0.5.2", "unstable"],
+            Sdk::Go,
+            &Starlark {
                 library: Library {
                     match_gvk: Some(MatchGvk::CoreOnly),
                 },
                 complaints: Complaints::AtTheToken,
                 default_name: DEFAULT_NAME,
             },
-        },
-        FunctionVersion {
-            tags: &["v0.5.5", "latest"],
-            sdk: Sdk::Go,
-            function: &Starlark {
+        ),
+        FunctionVersion::new(
+            &["v0.5.5", "latest"],
+            Sdk::Go,
+            &Starlark {
                 library: Library {
                     match_gvk: Some(MatchGvk::Lenient),
                 },
                 complaints: Complaints::AtTheToken,
                 default_name: DEFAULT_NAME,
             },
-        },
+        ),
     ],
 };
 

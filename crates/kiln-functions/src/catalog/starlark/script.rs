@@ -18,7 +18,6 @@ use crate::port::kyaml::format;
 pub struct StarlarkScript {
     /// The file name in messages.
     pub name: String,
-    /// The source code.
     pub source: Vec<u8>,
     /// The environment of the script: `NAME=value`.
     pub environment: Vec<String>,
@@ -66,6 +65,7 @@ impl Runner for StarlarkScript {
             }),
             stderr,
             elapsed: started.elapsed(),
+            identity: None,
         })
     }
 

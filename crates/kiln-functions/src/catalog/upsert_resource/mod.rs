@@ -1,9 +1,5 @@
 //! upsert-resource: replaces the resources with the same identity, or appends a new resource.
 
-mod info;
-
-pub(crate) use info::INFO;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use kiln_krm::Resource;
@@ -16,6 +12,43 @@ use kiln_yaml::{Document, EditError, NodeRef};
 use crate::function::{Context, Ending, Function, FunctionList, ListHeads};
 use crate::port::kyaml::{
     KyamlRelease, MissingMetadata, annotation_map, families, set_annotation_map,
+};
+use crate::registry::{FunctionInfo, FunctionVersion};
+use crate::sdk::{ErrorsPrinted, ResultsForm, Sdk};
+
+const SDK: Sdk = Sdk::Kyaml(ResultsForm::List, ErrorsPrinted::Twice);
+
+pub(crate) static INFO: FunctionInfo = FunctionInfo {
+    name: "upsert-resource",
+    former_names: &[],
+    summary: "Replaces the resource with the same identity, or adds a new one",
+    doc: include_str!("doc.md"),
+    versions: &[
+        FunctionVersion::new(
+            &["v0.1.0"],
+            SDK,
+            &UpsertResource {
+                inserts: Inserts::One,
+                kyaml: KyamlRelease::V0_10,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.2.0"],
+            SDK,
+            &UpsertResource {
+                inserts: Inserts::Several,
+                kyaml: KyamlRelease::V0_10,
+            },
+        ),
+        FunctionVersion::new(
+            &["v0.2.1", "unstable", "latest"],
+            SDK,
+            &UpsertResource {
+                inserts: Inserts::Several,
+                kyaml: KyamlRelease::V0_13,
+            },
+        ),
+    ],
 };
 
 /// The annotation with the file of a resource.

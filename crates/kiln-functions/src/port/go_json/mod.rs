@@ -53,7 +53,6 @@ impl Json {
         }
     }
 
-    /// A string as a value.
     pub(crate) fn string(text: &str) -> Json {
         Json {
             nodes: vec![JsonNode::String(text.to_owned())],

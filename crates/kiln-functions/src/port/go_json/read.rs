@@ -174,31 +174,12 @@ impl<'a> JsonReader<'a> {
         }
         let aliases = self
             .aliases
-            .get_or_insert_with(|| alias_targets(node.document().root()));
+            .get_or_insert_with(|| node.document().alias_targets());
         match aliases.get(&node.id()) {
             Some(target) => Ok(node.document().node(*target)),
             None => Err(JsonError::Anchor(node.value().to_owned())),
         }
     }
-}
-
-/// For each alias the last node before it with an anchor of its name.
-fn alias_targets(root: NodeRef<'_>) -> HashMap<NodeId, NodeId> {
-    let mut anchors = HashMap::new();
-    let mut targets = HashMap::new();
-    let mut open = vec![root];
-    while let Some(node) = open.pop() {
-        if node.kind() == Kind::Alias {
-            if let Some(target) = anchors.get(node.value()) {
-                targets.insert(node.id(), *target);
-            }
-        } else if !node.anchor().is_empty() {
-            anchors.insert(node.anchor(), node.id());
-        }
-        let children: Vec<NodeRef<'_>> = node.children().collect();
-        open.extend(children.into_iter().rev());
-    }
-    targets
 }
 
 fn scalar(node: NodeRef<'_>, scalars: Scalars) -> Result<JsonNode, JsonError> {

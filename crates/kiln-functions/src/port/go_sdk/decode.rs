@@ -24,6 +24,17 @@ pub enum FieldType {
     List(&'static FieldType),
 }
 
+/// The metadata of Kubernetes objects.
+pub(crate) static OBJECT_META: StructType = StructType {
+    name: "ObjectMeta",
+    fields: &[
+        ("name", FieldType::Text),
+        ("namespace", FieldType::Text),
+        ("labels", FieldType::TextMap),
+        ("annotations", FieldType::TextMap),
+    ],
+};
+
 /// Checks a mapping. The error is about the first invalid field, in the order of keys.
 pub fn check_struct(node: NodeRef<'_>, expected: &StructType) -> Result<(), String> {
     let checker = Checker {

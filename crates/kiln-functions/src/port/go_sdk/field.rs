@@ -17,8 +17,7 @@ pub enum Formatting {
 
 /// The value of a key, which must be a string.
 pub fn field<'a>(mapping: NodeRef<'a>, key: &str) -> Option<NodeRef<'a>> {
-    let is_key =
-        |name: NodeRef<'_>| name.is_scalar() && name.has_value(key) && name.tag() == "!!str";
+    let is_key = |name: NodeRef<'_>| name.has_value(key) && name.is_string();
     let mut entries = mapping.entries();
     entries
         .find(|(name, _)| is_key(*name))
@@ -44,7 +43,7 @@ pub fn nested<'a>(node: NodeRef<'a>, path: &[&str]) -> Result<Option<NodeRef<'a>
 pub fn nested_text<'a>(node: NodeRef<'a>, path: &[&str]) -> Result<Option<&'a str>, WrongType> {
     match nested(node, path)? {
         None => Ok(None),
-        Some(value) if value.is_scalar() && value.tag() == "!!str" => Ok(Some(value.value())),
+        Some(value) if value.is_string() => Ok(Some(value.value())),
         Some(_) => Err(WrongType),
     }
 }
@@ -93,8 +92,7 @@ pub fn set_text(
         return Ok(());
     };
     let (id, is_scalar) = (old.id(), old.is_scalar());
-    let is_set =
-        is_scalar && old.value() == text && old.tag() == "!!str" && old.anchor().is_empty();
+    let is_set = old.is_string() && old.has_value(text) && old.anchor().is_empty();
     match (is_scalar, formatting) {
         (true, Formatting::CommentsAndStyle) if is_set => {}
         (true, formatting) => {

@@ -19,13 +19,10 @@ pub const UNKNOWN_NAMESPACE: &str = "~C";
 /// The identity of a resource, without its version.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ResourceIdentity<'a> {
-    /// The API group.
     pub group: &'a str,
-    /// `kind`
     pub kind: &'a str,
     /// The namespace, or [`DEFAULT_NAMESPACE`], or [`UNKNOWN_NAMESPACE`].
     pub namespace: &'a str,
-    /// `metadata.name`
     pub name: &'a str,
 }
 
@@ -152,13 +149,11 @@ pub fn about_object(severity: Severity, message: String, resource: NodeRef<'_>) 
         index => index.parse().unwrap_or(0),
     };
     ResultItem {
-        message,
-        severity: severity.as_str().to_owned(),
         resource_ref: Some(resource_ref(resource)),
         file: Some(File {
             path: annotation(PATH).to_owned(),
             index,
         }),
-        ..ResultItem::default()
+        ..ResultItem::new(severity, message)
     }
 }

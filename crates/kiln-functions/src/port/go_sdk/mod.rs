@@ -9,7 +9,9 @@ mod identity;
 mod order;
 mod scope;
 
+pub(crate) use decode::OBJECT_META;
 pub(crate) use order::sort_items;
+pub(crate) use scope::is_namespaced as is_namespaced_type;
 
 pub use decode::{FieldType, StructType, check_struct};
 pub use field::{Formatting, WrongType, field, nested, nested_text, set_text, slice};

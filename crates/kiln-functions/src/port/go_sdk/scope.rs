@@ -1,7 +1,7 @@
 //! Which of the well-known types are namespaced, in the SDK's table.
 
 /// Whether a type is namespaced; `None` if it is unknown.
-pub(super) fn is_namespaced(api_version: &str, kind: &str) -> Option<bool> {
+pub(crate) fn is_namespaced(api_version: &str, kind: &str) -> Option<bool> {
     let by_type = |(known_version, known_kind, _): &(&str, &str, bool)| {
         (*known_version, *known_kind).cmp(&(api_version, kind))
     };

@@ -299,7 +299,6 @@ impl SchemaParser<'_> {
     }
 }
 
-/// The draft of a `$schema`.
 fn draft(url: &str) -> Option<u32> {
     let url = url.strip_suffix('#').unwrap_or(url);
     let url = url.strip_prefix("http://").or(url.strip_prefix("https://"));
@@ -339,7 +338,6 @@ fn count(json: JsonRef<'_>, keyword: &str) -> Option<usize> {
     }
 }
 
-/// The value at a JSON pointer.
 fn pointer<'a>(json: JsonRef<'a>, pointer: &str) -> Option<JsonRef<'a>> {
     let mut names = pointer.split('/').skip(1);
     names.try_fold(json, |json, name| {

@@ -168,7 +168,6 @@ impl Types {
             .filter(move |type_| self.contains(*type_))
     }
 
-    /// Whether a value is of one of the types.
     pub(crate) fn admit(self, value: JsonRef<'_>) -> bool {
         let is_whole = match value.content() {
             JsonContent::Int(_) => true,

@@ -99,7 +99,6 @@ const fn of_type(name: &'static str) -> FieldShape {
 }
 
 static SHAPE: StructShape = StructShape {
-    name: "FieldSpec",
     go_type: "types.FieldSpec",
     fields: &[
         of_type("group"),

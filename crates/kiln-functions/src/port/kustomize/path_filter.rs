@@ -16,7 +16,6 @@ use crate::budget::is_stopped;
 pub(crate) enum Creation {
     /// Nothing, regardless of the spec.
     Never,
-    /// A mapping.
     Mapping,
     /// An empty scalar.
     Scalar,
@@ -266,7 +265,6 @@ impl PathWalk<'_> {
 }
 
 impl KustomizeRelease {
-    /// The sequence style of the release.
     pub(crate) fn sequence_style(self) -> SequenceStyle {
         match self {
             KustomizeRelease::Api0_7Kyaml0_10_20 | KustomizeRelease::Api0_8 => SequenceStyle::Wide,
@@ -318,7 +316,7 @@ pub(crate) fn kind_error(
     let node = document.node(node);
     let contents = Document::from_node(node);
     let contents = kiln_yaml::to_string(&contents, release.sequence_style());
-    let (expected, found) = (go_kind(expected), go_kind(node.kind()));
+    let (expected, found) = (expected.go_name(), node.kind().go_name());
     FilterError(match release {
         KustomizeRelease::Api0_19 => format!(
             "wrong node kind: expected {expected} but got {found}: node contents:\n{contents}"
@@ -328,15 +326,6 @@ pub(crate) fn kind_error(
             contents.trim()
         ),
     })
-}
-
-fn go_kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Mapping => "MappingNode",
-        Kind::Sequence => "SequenceNode",
-        Kind::Scalar => "ScalarNode",
-        Kind::Alias => "AliasNode",
-    }
 }
 
 /// Sets an entry of one resource's mappings. The original inserts the same node wherever the entry is new, so that

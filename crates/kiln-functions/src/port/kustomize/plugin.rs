@@ -89,10 +89,6 @@ pub(crate) fn fail(list: &mut FunctionList, release: KustomizeRelease, message: 
         KustomizeRelease::Api0_8 => format!("[error] : {message}"),
         _ => format!("[error]: {message}"),
     };
-    list.results = Results::from(ResultItem {
-        message,
-        severity: Severity::Error.as_str().to_owned(),
-        ..ResultItem::default()
-    });
+    list.results = Results::from(ResultItem::new(Severity::Error, message));
     Ending::Error(printed)
 }

@@ -123,7 +123,6 @@ fn check_agreement(resource: &Resource) -> Result<(), FamilyError> {
     Ok(())
 }
 
-/// The annotations of a resource.
 pub(crate) fn annotation_map(resource: &Resource) -> BTreeMap<String, String> {
     let mut map = BTreeMap::new();
     for (key, value) in resource.annotations() {

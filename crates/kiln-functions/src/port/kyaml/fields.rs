@@ -64,8 +64,8 @@ pub(crate) fn check_path(document: &Document, path: &[&str]) -> Result<(), SetFi
                 contents,
             } => SetFieldError::WrongKind {
                 path: way.join("."),
-                expected: kind_name(expected),
-                found: kind_name(found),
+                expected: expected.go_name(),
+                found: found.go_name(),
                 contents: contents.trim().to_owned(),
             },
             other => SetFieldError::Edit(other),
@@ -80,13 +80,4 @@ pub(crate) fn check_path(document: &Document, path: &[&str]) -> Result<(), SetFi
         }
     }
     Ok(())
-}
-
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Mapping => "MappingNode",
-        Kind::Sequence => "SequenceNode",
-        Kind::Scalar => "ScalarNode",
-        Kind::Alias => "AliasNode",
-    }
 }

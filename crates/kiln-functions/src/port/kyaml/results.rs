@@ -4,10 +4,7 @@ use kiln_krm::results::{Field, File, ResultItem, Severity};
 
 /// A result about a field of a file.
 pub(crate) fn item(message: String, field_path: &str, file_path: &str) -> ResultItem {
-    let field = Field {
-        path: field_path.to_owned(),
-        ..Field::default()
-    };
+    let field = Field::at(field_path);
     let file = File {
         path: file_path.to_owned(),
         ..File::default()
@@ -30,9 +27,5 @@ pub(crate) fn note(message: impl Into<String>) -> ResultItem {
 
 /// The result of a function that failed.
 pub(crate) fn failure(message: String) -> ResultItem {
-    ResultItem {
-        message,
-        severity: Severity::Error.as_str().to_owned(),
-        ..ResultItem::default()
-    }
+    ResultItem::new(Severity::Error, message)
 }

@@ -20,7 +20,6 @@ pub(crate) trait Visitor {
         path.push_str(key.value());
     }
 
-    /// Visits a mapping.
     fn mapping(
         &mut self,
         document: &mut Document,

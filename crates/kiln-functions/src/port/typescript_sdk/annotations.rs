@@ -134,7 +134,6 @@ fn remove(document: &mut Document, key: &str) {
     }
 }
 
-/// Removes empty annotations.
 fn remove_empty(document: &mut Document, metadata: NodeId) {
     let annotations = document.node(metadata).get("annotations");
     let is_empty = annotations

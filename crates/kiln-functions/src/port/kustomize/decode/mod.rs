@@ -35,9 +35,7 @@ pub(crate) enum ConfigShape {
 }
 
 pub(crate) struct StructShape {
-    /// Without its package.
-    pub(crate) name: &'static str,
-    /// With its package.
+    /// The name with its package.
     pub(crate) go_type: &'static str,
     /// The fields by their names in JSON.
     pub(crate) fields: &'static [FieldShape],
@@ -71,6 +69,13 @@ pub(crate) struct DecodeError {
     expected: String,
 }
 
+impl StructShape {
+    /// The name without its package.
+    fn name(&self) -> &'static str {
+        self.go_type.rsplit('.').next().unwrap_or(self.go_type)
+    }
+}
+
 impl FieldShape {
     /// A field that the struct itself declares.
     pub(crate) const fn new(name: &'static str, shape: ConfigShape) -> FieldShape {
@@ -92,7 +97,7 @@ pub(crate) fn decode(
         reader,
         aliases: Aliases::default(),
         path: Vec::new(),
-        struct_name: shape.name,
+        struct_name: shape.name(),
     };
     let root = decoder.target(document.root());
     decoder.fields(root, shape)
@@ -120,7 +125,7 @@ impl ConfigDecoder {
                 continue;
             };
             let depth = self.path.len();
-            self.struct_name = shape.name;
+            self.struct_name = shape.name();
             self.path.extend(field.embedded_in);
             self.path.push(field.name);
             let is_coerced = self.reader == YamlReader::Kubernetes && field.embedded_in.is_none();

@@ -1,5 +1,6 @@
 //! How the libraries resolve scalars of a configuration.
 
+use kiln_go::parse_integer;
 use kiln_yaml::NodeRef;
 
 use super::super::number::shortest_32;
@@ -76,33 +77,10 @@ fn number(text: &str) -> DecodedScalar {
         Some(b'0'..=b'9' | b'+' | b'-') => text.replace('_', ""),
         _ => return as_text(),
     };
-    if let Some(number) = integer(&plain) {
+    if let Some(number) = parse_integer(&plain) {
         return DecodedScalar::Int(number);
     }
     float(&plain).map_or_else(as_text, DecodedScalar::Float)
-}
-
-/// An integer in Go's notations, if it fits 64 bits, signed or unsigned.
-fn integer(text: &str) -> Option<i128> {
-    let (sign, digits) = match text.as_bytes().first()? {
-        b'-' => (-1, text.get(1..)?),
-        b'+' => (1, text.get(1..)?),
-        _ => (1, text),
-    };
-    let (radix, skip) = match digits.as_bytes() {
-        [b'0', b'x' | b'X', ..] => (16, 2),
-        [b'0', b'o' | b'O', ..] => (8, 2),
-        [b'0', b'b' | b'B', ..] => (2, 2),
-        [b'0', _, ..] => (8, 1),
-        _ => (10, 0),
-    };
-    let digits = digits.get(skip..)?;
-    if !digits.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-        return None;
-    }
-    let number = sign * i128::from_str_radix(digits, radix).ok()?;
-    let fits = i64::try_from(number).is_ok() || u64::try_from(number).is_ok();
-    fits.then_some(number)
 }
 
 fn float(text: &str) -> Option<f64> {

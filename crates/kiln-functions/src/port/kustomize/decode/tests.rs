@@ -5,7 +5,6 @@ use kiln_yaml::parse;
 use super::{ConfigShape, ConfigValue, FieldShape, StructShape, YamlReader, decode};
 
 static INNER: StructShape = StructShape {
-    name: "Inner",
     go_type: "test.Inner",
     fields: &[
         FieldShape {
@@ -20,7 +19,6 @@ static INNER: StructShape = StructShape {
 };
 
 static OUTER: StructShape = StructShape {
-    name: "Outer",
     go_type: "test.Outer",
     fields: &[
         FieldShape::new("texts", ConfigShape::TextMap),

@@ -131,7 +131,6 @@ impl Options {
 pub(crate) const SHAPE: ConfigShape = ConfigShape::List(&ConfigShape::Struct(&REPLACEMENT));
 
 static REPLACEMENT: StructShape = StructShape {
-    name: "Replacement",
     go_type: "types.Replacement",
     fields: &[
         FieldShape::new("source", ConfigShape::Pointer(&SOURCE)),
@@ -141,7 +140,6 @@ static REPLACEMENT: StructShape = StructShape {
 };
 
 static SOURCE: StructShape = StructShape {
-    name: "SourceSelector",
     go_type: "types.SourceSelector",
     fields: &[
         id_field("group", "ResId.Gvk"),
@@ -155,7 +153,6 @@ static SOURCE: StructShape = StructShape {
 };
 
 static TARGET: StructShape = StructShape {
-    name: "TargetSelector",
     go_type: "types.TargetSelector",
     fields: &[
         FieldShape::new("select", ConfigShape::Pointer(&SELECTOR)),
@@ -169,7 +166,6 @@ static TARGET: StructShape = StructShape {
 };
 
 static SELECTOR: StructShape = StructShape {
-    name: "Selector",
     go_type: "types.Selector",
     fields: &[
         id_field("group", "ResId.Gvk"),
@@ -183,7 +179,6 @@ static SELECTOR: StructShape = StructShape {
 };
 
 static OPTIONS: StructShape = StructShape {
-    name: "FieldOptions",
     go_type: "types.FieldOptions",
     fields: &[
         FieldShape::new("delimiter", ConfigShape::Text),

@@ -220,7 +220,6 @@ impl ReplacementRun<'_> {
         Ok(())
     }
 
-    /// The nodes at a path.
     fn targets(
         &mut self,
         item: usize,

@@ -84,7 +84,6 @@ pub(crate) fn format(
     Ok(is_changed)
 }
 
-/// A node to format.
 struct FormatNode {
     node: NodeId,
     /// Its path, if a sorted list may follow: `.spec.template`.

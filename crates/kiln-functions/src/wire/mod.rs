@@ -20,9 +20,7 @@ use crate::sdk::{Sdk, SdkOutput};
 pub struct ProgramOutput {
     /// The list.
     pub stdout: String,
-    /// Standard error.
     pub stderr: String,
-    /// Zero for success.
     pub exit_code: i32,
 }
 
@@ -74,7 +72,7 @@ pub fn run_on(
         below_the_list,
     } = perform(version, list, ctx, Crossing::Wire)?;
     let sdk = version.sdk;
-    if matches!(sdk, Sdk::Kyaml { .. }) {
+    if matches!(sdk, Sdk::Kyaml(..)) {
         for resource in &mut list.items {
             // The SDK's writer drops empty annotations and metadata; this changes only resources that have them.
             let _ = resource.clear_annotations(&[]);
